@@ -1,0 +1,57 @@
+"""What a snapshot holds.
+
+Invariant: every passage points into the text of its page by offsets, every page's text and raw bytes have a SHA-256,
+and one digest over the manifest stands for them all.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+SourceStatus = Literal["ok", "not_in_snapshot", "dead", "blocked", "empty", "unsupported_type"]
+"""Why a page can or cannot be read (design, section 2)."""
+
+
+class Frozen(BaseModel):
+    """An immutable model that refuses unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Page(Frozen):
+    """One URL of a snapshot. `text` is empty unless `status` is `ok`."""
+
+    url: str
+    """Normalised."""
+    original_url: str
+    status: SourceStatus
+    reason: str = ""
+    """Why it is not `ok`, in words."""
+    title: str = ""
+    text: str = ""
+    text_digest: str = ""
+    """SHA-256 of the UTF-8 text."""
+    raw_digest: str = ""
+    """SHA-256 of the bytes as they were imported (decompressed)."""
+    media_type: str = ""
+    fetched: str | None = None
+    """ISO 8601 time of fetching, where known."""
+
+
+class Chunk(Frozen):
+    """A stretch of a page's text on sentence boundaries."""
+
+    id: str
+    """`<first 12 hex digits of the text digest>:<start>-<end>`."""
+    start: int
+    end: int
+    text: str
+
+
+class Passage(Frozen):
+    """A chunk with the score that a ranker gave it for one query."""
+
+    chunk: Chunk
+    score: float

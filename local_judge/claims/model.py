@@ -1,0 +1,117 @@
+"""Claims, sources, evidence and verdicts: one claim set, read by every protocol.
+
+Invariant: a claim set says for each claim where it stands, for each verdict which judge's reply it came from, and for
+each quotation that code found it in the page; what is not known is a `Failure` or a named status, never a label.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from indexes.model import SourceStatus
+from local_judge.documents.model import Frozen, Span
+from local_judge.judge.failures import Failure
+
+ClaimType = Literal["A", "B", "C", "D", "E", "F"]
+"""DEER's classes: A cited on its sentence; B support cited in the same section; C support cited in an earlier section;
+D recap or structure; E needs no citation; F needs a source and has none."""
+
+Label = Literal["supported", "partial", "contradicted", "not_found", "off_topic"]
+
+
+class Claim(Frozen):
+    """One atomic statement of a report."""
+
+    id: str
+    """`<sentence label>.<n>`, n from 1: stable within a document and an extraction."""
+    text: str
+    sentence: str
+    """Label `Lx.Sy`."""
+    span: Span
+    """Of the sentence in the report."""
+    type: ClaimType
+    """After the rules of `claims.extract`."""
+    type_judged: ClaimType
+    """As the judge said."""
+    checkable: bool = True
+    numeric: bool = False
+    salient: bool = False
+    citations: tuple[str, ...] = ()
+    """Citation ids written on the sentence."""
+    evidence_positions: tuple[str, ...] = ()
+    """Earlier sentences that the judge named as this claim's support."""
+    recovered: tuple[str, ...] = ()
+    """Citation ids recovered by back-tracking."""
+    recovered_from: tuple[str, ...] = ()
+    """Labels of the sentences that they were recovered from."""
+
+
+class Source(Frozen):
+    """A cited URL after normalisation."""
+
+    url: str
+    status: SourceStatus
+    reason: str = ""
+    text_digest: str = ""
+    claims: tuple[str, ...] = ()
+    """Ids of the claims that lean on it, in reading order."""
+
+
+class Evidence(Frozen):
+    """What of one page the judge was shown."""
+
+    url: str
+    text_digest: str
+    chunks: tuple[str, ...]
+    """Chunk ids in page order."""
+    whole_page: bool
+
+
+class Quote(Frozen):
+    """A verbatim passage of a page, found there by code."""
+
+    text: str
+    start: int
+    end: int
+
+
+class Verdict(Frozen):
+    """A judge's finding for one claim against one source. Exactly one of `label` and `failure` is set."""
+
+    claim: str
+    url: str
+    label: Label | None
+    failure: Failure | None = None
+    quote: Quote | None = None
+    quote_rejected: str | None = None
+    """What the judge gave as a quotation that does not occur in the page."""
+    rationale: str = ""
+    confidence: float | None = None
+    """P(supported) in [0, 1] where the method gives one (`scored`)."""
+    reliable: bool | None = None
+    """Whether the judge holds the source to be reliable (DEER)."""
+    evidence: Evidence | None = None
+    method: Literal["grouped", "scored"]
+    replies: tuple[str, ...] = ()
+    """Ledger keys of the replies that it came from."""
+
+
+class ExtractionFailure(Frozen):
+    """Sentences whose claims could not be had."""
+
+    sentences: tuple[str, ...]
+    failure: Failure
+
+
+class ClaimSet(Frozen):
+    """All claims of one report with their sources and verdicts."""
+
+    document: str
+    """Id of the document."""
+    n_sentences: int
+    claims: tuple[Claim, ...]
+    sources: tuple[Source, ...]
+    verdicts: tuple[Verdict, ...]
+    extraction_failures: tuple[ExtractionFailure, ...] = ()
+    dropped_sentences: tuple[str, ...] = ()
+    """Sentences left out by the stated rule for reports that do not fit."""

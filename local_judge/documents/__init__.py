@@ -1,0 +1,1 @@
+"""A report's text -> `Document`: blocks, sentences (Lx.Sy), citations, references, language."""

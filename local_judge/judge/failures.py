@@ -1,0 +1,36 @@
+"""What did not work, as data.
+
+Invariant: a failure is a value with a kind, never a zero, a NaN, a "not supported" or a missing row (design, 3.2).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from serving.types import Frozen
+
+FailureKind = Literal[
+    "unreachable",  # engine kinds: see serving.errors
+    "timeout",
+    "overloaded",
+    "server_error",
+    "refused",
+    "prompt_too_long",
+    "unsupported",
+    "malformed",
+    "truncated",  # the reply ran into its token limit
+    "invalid_reply",  # not JSON, or JSON that breaks the schema, after repair and re-asking
+    "incomplete",  # an item that stayed unanswered after being asked for alone
+    "off_menu",  # an option that carries no probability
+    "report_too_long",  # the report does not fit the judge's context
+    "planned",  # a dry run: the call would have been made
+]
+
+
+class Failure(Frozen):
+    """One question that has no answer."""
+
+    kind: FailureKind
+    detail: str
+    """One line: what was asked, where, what came back."""
+    attempts: int = 1
