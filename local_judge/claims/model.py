@@ -33,9 +33,12 @@ class Claim(Frozen):
     """After the rules of `claims.extract`."""
     type_judged: ClaimType
     """As the judge said."""
-    checkable: bool = True
     numeric: bool = False
-    salient: bool = False
+    """Holds a number, in digits or in words; decided by code."""
+    checkable: bool | None = None
+    """Whether a source could prove it right or wrong; None where the judge was not asked (terse form)."""
+    salient: bool | None = None
+    """Whether the report's message leans on it; None where the judge was not asked."""
     citations: tuple[str, ...] = ()
     """Citation ids written on the sentence."""
     evidence_positions: tuple[str, ...] = ()

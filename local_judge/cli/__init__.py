@@ -1,0 +1,49 @@
+"""The command line.
+
+Invariants: a command parses, calls and prints, and holds no logic; a user's mistake ends in one line on standard error
+and a non-zero exit, never in a traceback.
+
+Exit codes: 0 done; 1 a mistake that the user can mend; 2 wrong usage; 3 done, but some of the judge's answers are
+missing; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from indexes.errors import IndexesError
+from local_judge.cli import demo, judges, parse, run, serve, show, snapshot, verify
+from local_judge.documents import UnreadableReport
+from local_judge.errors import UserError
+from local_judge.judge.errors import JudgeError
+from serving.errors import ServingError
+
+app = typer.Typer(
+    name="local-judge",
+    help="Score long, cited reports with open-weight judges against a frozen copy of the web.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run.run)
+app.command("show")(show.show)
+app.command("rescore")(show.rescore)
+app.command("verify")(verify.verify)
+app.command("parse")(parse.parse)
+app.command("serve")(serve.serve)
+app.command("demo")(demo.demo)
+app.add_typer(snapshot.app, name="snapshot")
+app.add_typer(judges.app, name="judges")
+
+
+def main() -> None:
+    """Entry point of `local-judge`."""
+    try:
+        app()
+    except (UserError, ServingError, IndexesError, JudgeError, UnreadableReport) as error:
+        sys.stderr.write(f"local-judge: {error}\n")
+        raise SystemExit(1) from None
+    except BrokenPipeError:
+        raise SystemExit(0) from None

@@ -1,0 +1,1 @@
+"""Stored results for people: terminal tables and progress."""

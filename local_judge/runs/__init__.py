@@ -1,0 +1,1 @@
+"""What to evaluate, in what order, and where it is kept."""

@@ -1,0 +1,82 @@
+"""Document + snapshot + judge -> claim set.
+
+Invariant: data goes one way, document -> claims -> recovered citations -> sources -> verdicts, and the claim set is
+the same whatever the order in which replies arrive.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from indexes.model import Page
+from indexes.snapshot import Snapshot
+from local_judge.claims.backtrack import recover
+from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.evidence import Exhibit, exhibits
+from local_judge.claims.extract import extract_claims
+from local_judge.claims.grouped import verify_grouped
+from local_judge.claims.model import Claim, ClaimSet, Verdict
+from local_judge.claims.scored import OPTIONS, question, verify_scored
+from local_judge.claims.sources import gather_sources
+from local_judge.documents.model import Document
+from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Judge
+
+
+async def build_claim_set(document: Document, snapshot: Snapshot, judge: Judge, config: ClaimsConfig) -> ClaimSet:
+    """Extract, back-track, group by source, verify."""
+    extraction = await extract_claims(document, judge, config)
+    cited = {sentence.label: sentence.citations for sentence in document.sentences}
+    claims = recover(extraction.claims, cited, config.backtracking)
+    sources = gather_sources(claims, document, snapshot)
+    by_id = {claim.id: claim for claim in claims}
+    readable = [source for source in sources if source.status == "ok"]
+    verdicts = await asyncio.gather(
+        *(
+            verify_page(snapshot.page(source.url), [by_id[claim] for claim in source.claims], snapshot, judge, config)
+            for source in readable
+        )
+    )
+    return ClaimSet(
+        document=document.id,
+        n_sentences=len(document.sentences),
+        claims=claims,
+        sources=sources,
+        verdicts=tuple(verdict for page in verdicts for verdict in page),
+        extraction_failures=extraction.failures,
+    )
+
+
+async def verify_page(
+    page: Page, claims: Sequence[Claim], snapshot: Snapshot, judge: Judge, config: ClaimsConfig
+) -> tuple[Verdict, ...]:
+    """Verdicts on all claims that lean on one page, in their order.
+
+    Args:
+        page: a page with status `ok`.
+        claims: at least one.
+        snapshot: that the page comes from.
+        judge: who decides.
+        config: method, limits.
+    """
+    groups = exhibits(page, claims, snapshot, config)
+    if config.method == "grouped":
+        work = [verify_grouped(exhibit, group, judge, config) for exhibit, group in groups]
+    else:
+        work = [verify_scored(exhibit, group, judge, snapshot, config) for exhibit, group in groups]
+    results, reliable = await asyncio.gather(
+        asyncio.gather(*work), _reliable(groups[0][0], judge) if config.reliability else _unasked()
+    )
+    verdicts = (verdict for group in results for verdict in group)
+    return tuple(verdict.model_copy(update={"reliable": reliable}) for verdict in verdicts)
+
+
+async def _reliable(exhibit: Exhibit, judge: Judge) -> bool | None:
+    """Whether the judge holds the page to be a reliable source; None if it could not be asked."""
+    pick = await judge.choose(question(exhibit, "reliable"), OPTIONS)
+    return None if isinstance(pick, Failure) else pick.probabilities["Yes"] >= 0.5
+
+
+async def _unasked() -> None:
+    return None

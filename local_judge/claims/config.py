@@ -1,0 +1,38 @@
+"""How claims are extracted and verified.
+
+Invariant: whatever changes a verdict is a field here, is recorded in the run's manifest, and has a default that the
+documentation states; unknown keys are errors.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from serving.types import Frozen
+
+
+class ClaimsConfig(Frozen):
+    """Settings of the claim set."""
+
+    batch_sentences: int = Field(default=20, ge=1, le=50)
+    """Sentences in one extraction call."""
+    form: Literal["full", "terse"] = "full"
+    """`terse` asks for no flags and no rationales: fewer tokens to generate, for slow machines."""
+    backtracking: Literal["paper", "upstream"] = "paper"
+    long_reports: Literal["refuse", "sections"] = "sections"
+    """A report that does not fit the judge's context is refused, or shown in parts: all headings, and the sentences
+    of as many consecutive blocks as fit, halving until they do."""
+    method: Literal["grouped", "scored"] = "grouped"
+    claims_per_call: int = Field(default=20, ge=1, le=50)
+    """Claims of one page in one `grouped` call, and claims that share the passages of a long page."""
+    evidence_tokens: int = Field(default=6000, ge=200)
+    """A page up to this length is shown whole; of a longer one, passages up to this length. In estimated tokens (see
+    `claims.evidence.estimate_tokens`), so that every judge sees the same evidence."""
+    passages_per_claim: int = Field(default=4, ge=1)
+    ranker: Literal["bm25", "dense"] = "bm25"
+    threshold: float = Field(default=0.5, gt=0, lt=1)
+    """`scored`: a claim is supported when P(yes) is at least this."""
+    reliability: bool = True
+    """Ask once per page whether it is a reliable source (DEER's Reference Quality needs it)."""

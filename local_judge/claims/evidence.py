@@ -1,0 +1,81 @@
+"""What of a page a judge is shown.
+
+Invariants: evidence depends on the page and the claims alone, never on the judge, so that two judges see the same; it
+is in page order; a page up to the limit is shown whole, so that every group of claims that cites it, in every report,
+shares its prefix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from indexes.model import Chunk, Page
+from indexes.snapshot import Snapshot
+from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.model import Claim, Evidence
+from local_judge.judge.layout import fence
+
+GAP = "[…]"
+"""Stands between passages that are not adjacent in the page."""
+
+
+def estimate_tokens(text: str) -> int:
+    """Length of `text` in tokens without a tokenizer: one per 3.5 characters, one per character from U+2E80 (CJK)."""
+    wide = sum(1 for character in text if character >= "\u2e80")
+    return wide + -(-(len(text) - wide) * 2 // 7)
+
+
+class Exhibit:
+    """Evidence of one page for a group of claims, with its text as the judge reads it."""
+
+    def __init__(self, page: Page, chunks: Sequence[Chunk], whole: bool) -> None:
+        self.page = page
+        self.evidence = Evidence(
+            url=page.url, text_digest=page.text_digest, chunks=tuple(chunk.id for chunk in chunks), whole_page=whole
+        )
+        body = page.text if whole else _join(chunks, page.text)
+        self.shared = fence(f"{page.title}\n\n{body}" if page.title else body, f"Page {page.url}:")
+        self.prefix_key = f"page:{page.text_digest}" + ("" if whole else ":" + ",".join(self.evidence.chunks))
+
+
+def exhibits(
+    page: Page, claims: Sequence[Claim], snapshot: Snapshot, config: ClaimsConfig
+) -> list[tuple[Exhibit, list[Claim]]]:
+    """`claims` of one page in groups, each with what it is judged by."""
+    groups = [list(claims[i : i + config.claims_per_call]) for i in range(0, len(claims), config.claims_per_call)]
+    if estimate_tokens(page.text) <= config.evidence_tokens:
+        whole = Exhibit(page, snapshot.chunks(page), whole=True)
+        return [(whole, group) for group in groups]
+    return [(Exhibit(page, _select(page, group, snapshot, config), whole=False), group) for group in groups]
+
+
+def _select(page: Page, claims: Sequence[Claim], snapshot: Snapshot, config: ClaimsConfig) -> list[Chunk]:
+    """The best passages of each claim, best first in turn, until the limit; in page order.
+
+    Taking turns gives each claim its best passage before any gets its second.
+    """
+    ranked = snapshot.passages(page, [claim.text for claim in claims], config.passages_per_claim, config.ranker)
+    chosen: dict[str, Chunk] = {}
+    spent = 0
+    for rank in range(config.passages_per_claim):
+        for passages in ranked:
+            if rank >= len(passages):
+                continue
+            chunk = passages[rank].chunk
+            cost = estimate_tokens(chunk.text)
+            if chunk.id in chosen or (chosen and spent + cost > config.evidence_tokens):
+                continue
+            chosen[chunk.id] = chunk
+            spent += cost
+    return sorted(chosen.values(), key=lambda chunk: chunk.start)
+
+
+def _join(chunks: Sequence[Chunk], text: str) -> str:
+    """Passages in page order; overlapping or adjacent ones run together, others are apart by `GAP`."""
+    stretches: list[tuple[int, int]] = []
+    for chunk in chunks:
+        if stretches and not text[stretches[-1][1] : chunk.start].strip():
+            stretches[-1] = (stretches[-1][0], max(stretches[-1][1], chunk.end))
+        else:
+            stretches.append((chunk.start, chunk.end))
+    return f"\n{GAP}\n".join(text[start:end].strip() for start, end in stretches)

@@ -1,0 +1,211 @@
+"""Document -> claims.
+
+Invariants: the whole report stands in front of every batch, so that all batches share one prefix; a batch's reply
+names each of its sentences exactly once; a claim's position and citations come from the document, never from the
+judge. A sentence whose claims could not be had is an `ExtractionFailure`.
+
+Types are the judge's, under these rules, which the paper's definitions imply (DEER, section 3.2) and which a small
+judge breaks: a claim on a sentence with a citation is A unless it is D; a claim on a sentence without one is never A:
+it is B or C if its support names earlier sentences with citations, else F. Between B and C the section of the nearest
+supporting sentence decides. `Claim.type_judged` keeps what the judge said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.model import Claim, ClaimType, ExtractionFailure
+from local_judge.claims.numbers import is_numeric
+from local_judge.claims.prompts import template
+from local_judge.documents.model import Document, Sentence
+from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Judge
+from local_judge.judge.layout import Prompt, fence, fill
+
+MIN_REPLY_TOKENS_PER_SENTENCE = 60
+"""A prompt fits if it leaves at least this much room for each of its sentences."""
+REPLY_TOKENS_PER_SENTENCE = 240
+
+Label = Annotated[str, Field(pattern=r"^L[0-9]{1,5}\.S[0-9]{1,4}$")]
+
+
+class _Reply(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class TerseClaim(_Reply):
+    """One claim, without flags."""
+
+    claim: Annotated[str, Field(min_length=1, max_length=400)]
+    type: ClaimType
+    support: Annotated[list[Label], Field(max_length=4)]
+
+
+class FullClaim(TerseClaim):
+    """One claim with its flags."""
+
+    checkable: bool
+    salient: bool
+
+
+class TerseSentence(_Reply):
+    """The claims of one sentence."""
+
+    claims: Annotated[list[TerseClaim], Field(max_length=6)]
+
+
+class FullSentence(_Reply):
+    """The claims of one sentence, with flags."""
+
+    claims: Annotated[list[FullClaim], Field(max_length=8)]
+
+
+class Extraction(BaseModel):
+    """What one report claims."""
+
+    model_config = ConfigDict(frozen=True)
+
+    claims: tuple[Claim, ...]
+    failures: tuple[ExtractionFailure, ...]
+
+
+def extraction_prompt(document: Document, shown: frozenset[int] | None, batch: Sequence[Sentence], form: str) -> Prompt:
+    """The prompt for one batch. `shown`: indexes of the blocks whose sentences are shown; None for all."""
+    targets = "\n".join(f"{number}. {sentence.label}: {sentence.text}" for number, sentence in enumerate(batch, 1))
+    name = "extract" if form == "full" else "extract_terse"
+    part = "" if shown is None else f":{min(shown)}-{max(shown)}"
+    return Prompt(
+        shared=fence(document.labelled(shown), "Report:"),
+        own=fill(template(name), {"count": str(len(batch)), "targets": fence(targets, "Sentences:")}),
+        prefix_key=f"report:{document.id}{part}",
+    )
+
+
+async def extract_claims(document: Document, judge: Judge, config: ClaimsConfig) -> Extraction:
+    """All claims of `document`, in reading order."""
+    body = [sentence for sentence in document.sentences if document.blocks[sentence.block].role == "body"]
+    parts = await _parts(document, body, judge, config)
+    results = await asyncio.gather(*(_extract_part(document, part, judge, config) for part in parts))
+    claims = tuple(claim for result in results for claim in result.claims)
+    failures = tuple(failure for result in results for failure in result.failures)
+    return Extraction(claims=claims, failures=failures)
+
+
+class _Part(BaseModel):
+    """Sentences that share one view of the report; or the reason why they cannot be shown."""
+
+    model_config = ConfigDict(frozen=True)
+
+    sentences: tuple[Sentence, ...]
+    shown: frozenset[int] | None
+    failure: Failure | None = None
+
+
+async def _parts(
+    document: Document, sentences: Sequence[Sentence], judge: Judge, config: ClaimsConfig, whole: bool = True
+) -> list[_Part]:
+    """The report whole if it fits, else halved at block boundaries until every part fits."""
+    if not sentences:
+        return []
+    shown = None if whole else frozenset(sentence.block for sentence in sentences)
+    longest = max(
+        _batches(sentences, config.batch_sentences), key=lambda batch: sum(len(sentence.text) for sentence in batch)
+    )
+    room = await judge.room(extraction_prompt(document, shown, longest, config.form))
+    if room >= MIN_REPLY_TOKENS_PER_SENTENCE * len(longest):
+        return [_Part(sentences=tuple(sentences), shown=shown)]
+    blocks = sorted({sentence.block for sentence in sentences})
+    if config.long_reports == "refuse" or len(blocks) == 1:
+        what = "the report" if whole else f"block L{blocks[0] + 1} with the report's headings"
+        detail = f"{what} leaves {room} tokens of the judge's context for a reply"
+        return [_Part(sentences=tuple(sentences), shown=shown, failure=Failure(kind="report_too_long", detail=detail))]
+    middle = blocks[len(blocks) // 2]
+    first = [sentence for sentence in sentences if sentence.block < middle]
+    second = [sentence for sentence in sentences if sentence.block >= middle]
+    return [
+        *await _parts(document, first, judge, config, whole=False),
+        *await _parts(document, second, judge, config, whole=False),
+    ]
+
+
+def _batches(sentences: Sequence[Sentence], size: int) -> list[Sequence[Sentence]]:
+    return [sentences[start : start + size] for start in range(0, len(sentences), size)]
+
+
+async def _extract_part(document: Document, part: _Part, judge: Judge, config: ClaimsConfig) -> Extraction:
+    if part.failure is not None:
+        labels = tuple(sentence.label for sentence in part.sentences)
+        return Extraction(claims=(), failures=(ExtractionFailure(sentences=labels, failure=part.failure),))
+    batches = _batches(part.sentences, config.batch_sentences)
+    results = await asyncio.gather(*(_extract_batch(document, part.shown, batch, judge, config) for batch in batches))
+    return Extraction(
+        claims=tuple(claim for result in results for claim in result.claims),
+        failures=tuple(failure for result in results for failure in result.failures),
+    )
+
+
+async def _extract_batch(
+    document: Document, shown: frozenset[int] | None, batch: Sequence[Sentence], judge: Judge, config: ClaimsConfig
+) -> Extraction:
+    def prompt_for(indices: Sequence[int]) -> Prompt:
+        return extraction_prompt(document, shown, [batch[index] for index in indices], config.form)
+
+    item = FullSentence if config.form == "full" else TerseSentence
+    answers = await judge.ask_items(prompt_for, item, len(batch), max_tokens=REPLY_TOKENS_PER_SENTENCE * len(batch))
+    claims: list[Claim] = []
+    failures: list[ExtractionFailure] = []
+    for sentence, answer in zip(batch, answers, strict=True):
+        if isinstance(answer, Failure):
+            failures.append(ExtractionFailure(sentences=(sentence.label,), failure=answer))
+        else:
+            claims.extend(_claims_of(document, sentence, answer.value.claims))
+    return Extraction(claims=tuple(claims), failures=tuple(failures))
+
+
+def _claims_of(document: Document, sentence: Sentence, given: Sequence[TerseClaim]) -> list[Claim]:
+    claims: list[Claim] = []
+    seen: set[str] = set()
+    for item in given:
+        text = " ".join(item.claim.split())
+        if not text or text in seen:
+            continue
+        seen.add(text)
+        flags = item if isinstance(item, FullClaim) else None
+        claims.append(
+            Claim(
+                id=f"{sentence.label}.{len(claims) + 1}",
+                text=text,
+                sentence=sentence.label,
+                span=sentence.span,
+                type=settle_type(document, sentence, item.type, item.support),
+                type_judged=item.type,
+                numeric=is_numeric(text),
+                checkable=flags.checkable if flags else None,
+                salient=flags.salient if flags else None,
+                citations=sentence.citations,
+                evidence_positions=tuple(dict.fromkeys(item.support)),
+            )
+        )
+    return claims
+
+
+def settle_type(document: Document, sentence: Sentence, judged: ClaimType, support: Sequence[str]) -> ClaimType:
+    """The type under the module's rules."""
+    if sentence.citations:
+        return "D" if judged == "D" else "A"
+    if judged in ("D", "E", "F"):
+        return judged
+    order = {other.label: position for position, other in enumerate(document.sentences)}
+    here = order[sentence.label]
+    for label in support:
+        position = order.get(label)
+        if position is not None and position < here:
+            other = document.sentences[position]
+            same = document.blocks[other.block].section == document.blocks[sentence.block].section
+            return "B" if same else "C"
+    return "F" if judged == "A" else judged

@@ -1,0 +1,56 @@
+"""`local-judge parse`: one report as the evaluator reads it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from local_judge.cli.options import AsJson
+from local_judge.documents import describe, parse_report
+from local_judge.documents.model import Document
+from local_judge.reporting.tables import safe, stdout
+from local_judge.runs.inputs import load_reports
+
+
+def parse(
+    report: Annotated[Path, typer.Argument(help="A Markdown or text file, or a JSONL file of one report.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show a report's sentences, citations and references, and what could not be resolved."""
+    raw = load_reports([report])[0]
+    document = parse_report(raw.content)
+    if as_json:
+        print(json.dumps({**document.model_dump(mode="json"), "summary": describe(document)}, ensure_ascii=False))
+        return
+    console = stdout()
+    console.print(_sentences(document))
+    console.print(_references(document))
+    for key, entry in describe(document).items():
+        console.print(f"{key}: {safe(entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False))}")
+
+
+def _sentences(document: Document) -> Table:
+    table = Table(title="sentences", title_justify="left", show_edge=False, pad_edge=False)
+    table.add_column("label", no_wrap=True)
+    table.add_column("text", overflow="fold")
+    table.add_column("citations", overflow="fold")
+    by_id = {citation.id: citation for citation in document.citations}
+    for sentence in document.sentences:
+        cited = (by_id[citation] for citation in sentence.citations)
+        listed = ", ".join(c.key + ("" if c.state == "resolved" else f" ({c.state})") for c in cited)
+        table.add_row(sentence.label, safe(sentence.text), safe(listed))
+    return table
+
+
+def _references(document: Document) -> Table:
+    table = Table(title="references", title_justify="left", show_edge=False, pad_edge=False)
+    table.add_column("key", no_wrap=True)
+    table.add_column("url", overflow="fold")
+    table.add_column("state")
+    for reference in document.references:
+        table.add_row(safe(reference.key or ""), safe(reference.url or "no URL"), reference.state)
+    return table

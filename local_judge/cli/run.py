@@ -1,0 +1,88 @@
+"""`local-judge run`: evaluate reports."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from indexes.snapshot import Snapshot
+from local_judge.cli.options import AsJson, BaseUrls, ConfigFile, JudgeName, Ledger, Method, Offline, SnapshotDir, Terse
+from local_judge.reporting.progress import RunProgress
+from local_judge.reporting.tables import plan_table, run_summary, stdout
+from local_judge.runs.config import load_config
+from local_judge.runs.execute import CaseRecord, load_scores
+from local_judge.runs.inputs import load_reports
+from local_judge.runs.job import Job, carry_out, plan
+from local_judge.runs.store import RunStore
+from serving.presets import load_preset
+
+
+def run(
+    reports: Annotated[list[Path], typer.Argument(help="Reports: Markdown files, folders of them, or JSONL files.")],
+    snapshot: SnapshotDir,
+    judge: JudgeName,
+    out: Annotated[Path, typer.Option("--out", help="The run directory; the same command continues it.")],
+    tasks: Annotated[Path | None, typer.Option("--tasks", help="A JSONL file of tasks, joined by id.")] = None,
+    protocol: Annotated[list[str] | None, typer.Option("--protocol", help="Repeat for several; default: deer.")] = None,
+    base_url: BaseUrls = None,
+    config: ConfigFile = None,
+    method: Method = None,
+    terse: Terse = False,
+    ledger: Ledger = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N reports.")] = None,
+    offline: Offline = True,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be asked, and ask nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Extract the claims of each report, verify them against the snapshot, and score them."""
+    store = RunStore(out)
+    job = Job(
+        reports=load_reports(reports, tasks)[:limit],
+        snapshot=Snapshot.open(snapshot),
+        preset=load_preset(judge),
+        config=load_config(
+            config,
+            {"protocols": protocol or None, "claims": {"method": method, "form": "terse" if terse else None}},
+        ),
+        store=store,
+        ledger=ledger or store.ledger,
+        base_urls=base_url or (),
+        offline=offline,
+    )
+    if dry_run:
+        planned = asyncio.run(plan(job))
+        if as_json:
+            print(planned.model_dump_json())
+        else:
+            stdout().print(plan_table(planned))
+        return
+    try:
+        records = asyncio.run(carry_out(job, sys.argv[1:], RunProgress))
+    except KeyboardInterrupt:
+        sys.stderr.write(f"Stopped. Every finished reply is kept in {job.ledger}; the same command goes on.\n")
+        raise SystemExit(130) from None
+    scores = load_scores(store, job.config.protocols)
+    if as_json:
+        cases = [record.model_dump(mode="json") for record in records]
+        print(json.dumps({"cases": cases, "scores": [score.model_dump(mode="json") for score in scores]}))
+    else:
+        stdout().print(run_summary(records, scores))
+    _leave(records, out)
+
+
+def _leave(records: Sequence[CaseRecord], out: Path) -> None:
+    """Say what is missing, and end with the exit code for it."""
+    missing = sum(record.n_calls_failed for record in records)
+    not_done = sum(record.status != "done" for record in records)
+    if missing or not_done:
+        sys.stderr.write(
+            f"Missing: {missing} of the judge's answers, {not_done} of {len(records)} reports. The same command asks "
+            f"again for what is missing; `local-judge show {out}` says what it is.\n"
+        )
+        raise SystemExit(3)

@@ -1,0 +1,69 @@
+"""`local-judge verify`: claims and URLs in, verdicts out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from indexes.snapshot import Snapshot
+from local_judge.cli.options import AsJson, BaseUrls, ConfigFile, JudgeName, Method, Offline, SnapshotDir, Terse
+from local_judge.reporting.tables import stdout, verified_table
+from local_judge.runs.config import RunConfig, load_config
+from local_judge.runs.session import open_judge
+from local_judge.runs.verify import ClaimRow, VerifiedRow, load_claim_rows, verify_rows
+from serving.presets import JudgePreset, load_preset
+
+
+def verify(
+    claims: Annotated[Path, typer.Argument(help="A JSONL file of rows with `claim`, `url` and optionally `id`.")],
+    snapshot: SnapshotDir,
+    judge: JudgeName,
+    ledger: Annotated[Path, typer.Option("--ledger", help="Where the judge's replies are kept.")],
+    out: Annotated[Path | None, typer.Option("--out", help="Write the verdicts here as JSONL.")] = None,
+    base_url: BaseUrls = None,
+    config: ConfigFile = None,
+    method: Method = None,
+    terse: Terse = False,
+    offline: Offline = True,
+    as_json: AsJson = False,
+) -> None:
+    """Verify claims against their pages, without a report."""
+    rows = load_claim_rows(claims)
+    settings = load_config(config, {"claims": {"method": method, "form": "terse" if terse else None}})
+    frozen = Snapshot.open(snapshot)
+    preset = load_preset(judge)
+    try:
+        verified = asyncio.run(_verify(rows, frozen, preset, settings, base_url or (), ledger, offline))
+    except KeyboardInterrupt:
+        sys.stderr.write(f"Stopped. Every finished reply is kept in {ledger}; the same command goes on.\n")
+        raise SystemExit(130) from None
+    lines = [json.dumps(row.model_dump(mode="json"), ensure_ascii=False) for row in verified]
+    if out is not None:
+        out.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    if as_json:
+        print("\n".join(lines))
+    else:
+        stdout().print(verified_table(verified))
+    if any(row.failure is not None for row in verified):
+        raise SystemExit(3)
+
+
+async def _verify(
+    rows: Sequence[ClaimRow],
+    snapshot: Snapshot,
+    preset: JudgePreset,
+    config: RunConfig,
+    base_urls: Sequence[str],
+    ledger: Path,
+    offline: bool,
+) -> list[VerifiedRow]:
+    async with open_judge(
+        preset, base_urls=base_urls, ledger=ledger, reasks=config.reasks, only_engine=offline
+    ) as judge:
+        return await verify_rows(rows, snapshot, judge, config.claims)

@@ -1,0 +1,27 @@
+"""Errors of the evaluator that a user can mend.
+
+    UserError              one line for the terminal: names the value, the place and the remedy
+    ├── ConfigError        a config, a preset name or an option that is wrong
+    ├── InputError         a report, a task file or a claim file that cannot be used
+    └── RunError           a run directory that cannot be used
+
+Invariant: whoever raises one of these has a remedy to name; everything else that is raised is a defect of ours.
+"""
+
+from __future__ import annotations
+
+
+class UserError(Exception):
+    """A mistake that the user can mend."""
+
+
+class ConfigError(UserError):
+    """A config, a preset name or an option that is wrong."""
+
+
+class InputError(UserError):
+    """A report, a task file or a claim file that cannot be used."""
+
+
+class RunError(UserError):
+    """A run directory that cannot be used."""

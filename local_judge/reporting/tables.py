@@ -1,0 +1,190 @@
+"""Terminal tables of a run.
+
+Invariant: everything that came from a report, a page or a judge is printed as plain text (rich markup escaped,
+control characters removed).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+
+from local_judge.claims.model import Claim, ClaimSet, Verdict
+from local_judge.protocols.scores import ScoreNode, mean_of
+from local_judge.reporting.numbers import NONE, bounds, count, ratio, value
+from local_judge.runs.execute import CaseRecord, ScoreRecord
+from local_judge.runs.job import Plan
+from local_judge.runs.verify import VerifiedRow
+
+
+def safe(text: str, limit: int | None = None) -> str:
+    """Untrusted text for the terminal: no control characters, no markup, at most `limit` characters."""
+    plain = "".join(character if character.isprintable() else " " for character in text)
+    if limit is not None and len(plain) > limit:
+        plain = plain[: limit - 1] + "…"
+    return escape(plain)
+
+
+def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]]) -> Table:
+    """The score trees of one report, profiles side by side. All profiles have the same tree."""
+    profiles = list(by_profile)
+    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
+    table.add_column("")
+    for profile in profiles:
+        table.add_column(profile, justify="right")
+        table.add_column("n/d", justify="right", style="dim")
+    table.add_column("failed", justify="right")
+    table.add_column("bounds", justify="right")
+    first = [entry for root in by_profile[profiles[0]] for entry in root.walk()]
+    others = [[node for root in by_profile[profile] for _, node in root.walk()] for profile in profiles]
+    for row, (path, node) in enumerate(first):
+        # A sub-dimension of one metric is that metric: one line for both.
+        if len(path) > 2 and path[-1] == path[-2]:
+            continue
+        cells = [cell for nodes in others for cell in (value(nodes[row].score), ratio(nodes[row].score))]
+        failed = str(node.score.n_failed) if node.score.n_failed else ""
+        label = "  " * (len(path) - 1) + node.label
+        style = "bold" if len(path) == 1 else None
+        table.add_row(label, *cells, failed, bounds(node.score), style=style, end_section=False)
+    return table
+
+
+def run_summary(records: Sequence[CaseRecord], scores: Sequence[ScoreRecord]) -> RenderableType:
+    """A table over all reports: dimensions by report, and their means with what is missing."""
+    parts: list[RenderableType] = []
+    for protocol in dict.fromkeys(score.protocol for score in scores):
+        for profile in dict.fromkeys(score.profile for score in scores if score.protocol == protocol):
+            rows = [score for score in scores if score.protocol == protocol and score.profile == profile]
+            parts.append(_profile_table(protocol, profile, rows, records))
+    troubled = [record for record in records if record.status != "done"]
+    parts += [f"{safe(record.id)}: {record.status}: {safe(record.detail)}" for record in troubled]
+    return Group(*parts)
+
+
+def _profile_table(
+    protocol: str, profile: str, rows: Sequence[ScoreRecord], records: Sequence[CaseRecord]
+) -> Table:
+    table = Table(
+        title=f"{protocol} ({profile} profile)", title_justify="left", show_edge=False, pad_edge=False
+    )
+    table.add_column("report")
+    roots = rows[0].scores if rows else ()
+    for root in roots:
+        table.add_column(root.label, justify="right")
+    table.add_column("calls failed", justify="right")
+    failed = {record.id: record.n_calls_failed for record in records}
+    for row in rows:
+        table.add_row(
+            safe(row.case, 40), *(value(root.score) for root in row.scores), str(failed.get(row.case, 0) or "")
+        )
+    if len(records) > 1:
+        means = [mean_of([row.scores[column].score for row in rows]) for column in range(len(roots))]
+        table.add_section()
+        table.add_row(
+            f"mean of {len(rows)} of {count(len(records), 'report')}", *(value(mean) for mean in means), "", style="bold"
+        )
+        table.add_row(
+            "bounds by failures", *(f"{mean.low:.2f} to {mean.high:.2f}" if mean.low is not None and mean.high is not None
+                                    else NONE for mean in means), "", style="dim"
+        )
+    return table
+
+
+def claim_summary(claims: ClaimSet) -> Table:
+    """Counts of one claim set: claims by type, sources by status, verdicts by label."""
+    table = Table(show_header=False, show_edge=False, pad_edge=False)
+    table.add_column(style="dim")
+    table.add_column()
+    types = Counter(claim.type for claim in claims.claims)
+    table.add_row("claims", _tally(len(claims.claims), types))
+    table.add_row("sources", _tally(len(claims.sources), Counter(source.status for source in claims.sources)))
+    labels = Counter(verdict.label or f"failed: {verdict.failure.kind if verdict.failure else ''}"
+                     for verdict in claims.verdicts)
+    table.add_row("verdicts", _tally(len(claims.verdicts), labels))
+    quoted = sum(verdict.quote is not None for verdict in claims.verdicts)
+    rejected = sum(verdict.quote_rejected is not None for verdict in claims.verdicts)
+    table.add_row("quotations", f"{quoted} found in their page, {rejected} rejected")
+    if claims.extraction_failures:
+        missing = sum(len(failure.sentences) for failure in claims.extraction_failures)
+        kinds = Counter(failure.failure.kind for failure in claims.extraction_failures)
+        table.add_row("not extracted", f"{missing} of {count(claims.n_sentences, 'sentence')}: {_tally(None, kinds)}")
+    return table
+
+
+def _tally(total: int | None, counts: Counter[str]) -> str:
+    listed = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
+    if total is None:
+        return listed
+    return f"{total}" + (f" ({listed})" if listed else "")
+
+
+def verdict_table(claims: ClaimSet) -> Table:
+    """Every claim with each of its verdicts and the quotation that it rests on."""
+    table = Table(show_edge=False, pad_edge=False, show_lines=True)
+    for column in ("claim", "type", "text", "source", "verdict", "quotation"):
+        table.add_column(column, overflow="fold")
+    by_claim: dict[str, list[Verdict]] = {}
+    for verdict in claims.verdicts:
+        by_claim.setdefault(verdict.claim, []).append(verdict)
+    missing = {claim: source for source in claims.sources if source.status != "ok" for claim in source.claims}
+    for claim in claims.claims:
+        verdicts = by_claim.get(claim.id, [])
+        for verdict in verdicts:
+            table.add_row(*_claim_cells(claim), safe(verdict.url), _outcome(verdict), _quotation(verdict))
+        if not verdicts:
+            source = missing.get(claim.id)
+            table.add_row(*_claim_cells(claim), safe(source.url) if source else NONE, source.status if source else NONE, "")
+    return table
+
+
+def _claim_cells(claim: Claim) -> tuple[str, str, str]:
+    recovered = f" ← {', '.join(claim.recovered_from)}" if claim.recovered_from else ""
+    return claim.id, claim.type + recovered, safe(claim.text)
+
+
+def _outcome(verdict: Verdict) -> str:
+    if verdict.label is None:
+        return f"failed: {verdict.failure.kind if verdict.failure else 'unknown'}"
+    return verdict.label + (f" {verdict.confidence:.2f}" if verdict.confidence is not None else "")
+
+
+def _quotation(verdict: Verdict) -> str:
+    if verdict.quote is not None:
+        return f"{safe(verdict.quote.text)} ({verdict.quote.start}-{verdict.quote.end})"
+    return f"rejected: {safe(verdict.quote_rejected)}" if verdict.quote_rejected is not None else ""
+
+
+def stdout() -> Console:
+    """The console for results; wide enough for tables when it is not a terminal."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=160)
+
+
+def plan_table(plan: Plan) -> Table:
+    """What a run would ask."""
+    table = Table(show_header=False, show_edge=False, pad_edge=False)
+    table.add_column(style="dim")
+    table.add_column(justify="right")
+    table.add_row("reports", f"{plan.reports:,}")
+    table.add_row("calls to make", f"{plan.calls:,}")
+    table.add_row("prompt tokens of these calls", f"{plan.prompt_tokens:,}")
+    table.add_row("calls answered by the ledger", f"{plan.replayed:,}")
+    table.add_row("sentences to read before verification can be planned", f"{plan.sentences_unread:,}")
+    return table
+
+
+def verified_table(rows: Sequence[VerifiedRow]) -> Table:
+    """Verdicts on claims that were given with their URLs."""
+    table = Table(show_edge=False, pad_edge=False)
+    for column in ("id", "claim", "verdict", "quotation"):
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        verdict = row.label or (f"failed: {row.failure.kind}" if row.failure else row.status)
+        if row.confidence is not None:
+            verdict += f" {row.confidence:.2f}"
+        table.add_row(safe(row.id), safe(row.claim), verdict, safe(row.quote or row.quote_rejected or ""))
+    return table

@@ -1,0 +1,71 @@
+"""The settings of a run.
+
+Invariant: unknown keys are errors that name the file and the key; what the command line says wins over the file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import yaml
+from pydantic import BaseModel, Field, ValidationError
+
+from local_judge.claims.config import ClaimsConfig
+from local_judge.errors import ConfigError
+from serving.types import Frozen
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class RunConfig(Frozen):
+    """Everything that changes what a run finds, but its inputs."""
+
+    protocols: tuple[str, ...] = Field(default=("deer",), min_length=1)
+    claims: ClaimsConfig = ClaimsConfig()
+    reasks: int = Field(default=2, ge=0, le=5)
+    """How often an unanswered item is asked for again."""
+
+
+def load_config(path: Path | None, overrides: dict[str, Any]) -> RunConfig:
+    """The config of a YAML file, with `overrides` (nested, None values ignored) laid over it.
+
+    Raises:
+        ConfigError: the file cannot be read, is not a mapping, or has an unknown key or a value out of range.
+    """
+    data: dict[str, Any] = {}
+    if path is not None:
+        try:
+            loaded: object = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise ConfigError(f"{path}: {' '.join(str(error).split())}") from None
+        if loaded is not None and not isinstance(loaded, dict):
+            raise ConfigError(f"{path}: expected a mapping of settings")
+        data = cast("dict[str, Any]", loaded or {})
+    return validated(RunConfig, _laid_over(data, overrides), str(path) if path else "options")
+
+
+def validated(model: type[T], data: object, place: str) -> T:
+    """`data` as a model.
+
+    Raises:
+        ConfigError: one line that names the place, the key and what is wrong with it.
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"])) or "the whole"
+        if first["type"] == "extra_forbidden":
+            raise ConfigError(f"{place}: unknown key {key!r}") from None
+        raise ConfigError(f"{place}: {key}: {first['msg']} (got {first['input']!r})") from None
+
+
+def _laid_over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        if isinstance(value, dict) and isinstance(merged.get(key, {}), dict):
+            merged[key] = _laid_over(cast("dict[str, Any]", merged.get(key, {})), cast("dict[str, Any]", value))
+        elif value is not None:
+            merged[key] = value
+    return merged

@@ -1,0 +1,157 @@
+"""Carrying a run out.
+
+Invariants: a report's claim set and findings are on disk as soon as they are complete; a report that cannot be
+evaluated is a line in `cases.jsonl` with its failure and stops no other; scores are computed from stored findings
+only, by the same function that `rescore` uses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from indexes.snapshot import Snapshot
+from local_judge.claims.build import build_claim_set
+from local_judge.documents import UnreadableReport, parse_report
+from local_judge.judge.judge import Judge
+from local_judge.protocols.base import Bench, Case, Evaluation, load_protocol
+from local_judge.protocols.scores import Profile, ScoreNode
+from local_judge.runs.config import RunConfig
+from local_judge.runs.inputs import RawReport
+from local_judge.runs.store import RunStore, file_key
+from serving.types import Frozen
+
+CASES_IN_FLIGHT = 8
+"""Reports examined at the same time: enough to keep an engine busy, few enough to finish early ones early."""
+
+
+class CaseRecord(Frozen):
+    """One line of `cases.jsonl`."""
+
+    id: str
+    key: str
+    document: str | None = None
+    status: Literal["done", "unreadable", "crashed"]
+    detail: str = ""
+    n_sentences_failed: int = 0
+    """Sentences whose claims are not known."""
+    n_verdicts_failed: int = 0
+    """Claims that a page was not judged on."""
+
+    @property
+    def n_calls_failed(self) -> int:
+        """How many of the judge's answers are missing."""
+        return self.n_sentences_failed + self.n_verdicts_failed
+
+
+class ScoreRecord(Frozen):
+    """One line of `scores/<protocol>.jsonl`."""
+
+    case: str
+    protocol: str
+    version: str
+    profile: Profile
+    scores: tuple[ScoreNode, ...]
+
+
+async def execute(
+    reports: Sequence[RawReport],
+    judge: Judge,
+    snapshot: Snapshot,
+    config: RunConfig,
+    store: RunStore | None,
+    done: Callable[[CaseRecord], None] = lambda record: None,
+) -> list[CaseRecord]:
+    """Evaluate `reports`, in order; `store` None writes nothing (a dry run).
+
+    Returns:
+        One record per report, in input order.
+    """
+    protocols = [load_protocol(name) for name in config.protocols]
+    gate = asyncio.Semaphore(CASES_IN_FLIGHT)
+
+    async def one(report: RawReport) -> CaseRecord:
+        async with gate:
+            record = await _evaluate(report, judge, snapshot, config, protocols, store)
+        done(record)
+        return record
+
+    records = await asyncio.gather(*(one(report) for report in reports))
+    if store is not None:
+        store.write_jsonl("cases.jsonl", records)
+        rescore(store, config.protocols, records)
+    return records
+
+
+async def _evaluate(
+    report: RawReport,
+    judge: Judge,
+    snapshot: Snapshot,
+    config: RunConfig,
+    protocols: Sequence[Evaluation[Any]],
+    store: RunStore | None,
+) -> CaseRecord:
+    key = file_key(report.id)
+    try:
+        document = parse_report(report.content)
+    except UnreadableReport as error:
+        return CaseRecord(id=report.id, key=key, status="unreadable", detail=f"{report.place}: {error}")
+    try:
+        claims = await build_claim_set(document, snapshot, judge, config.claims)
+        if store is not None:
+            store.write_json(f"claims/{key}.json", claims)
+        case = Case(id=report.id, report=document, task=report.task)
+        bench = Bench(judge=judge, snapshot=snapshot, claims=claims)
+        for protocol in protocols:
+            findings = await protocol.examine(case, bench)
+            if store is not None:
+                store.write_json(f"findings/{protocol.name}/{key}.json", findings)
+    except Exception as error:  # a defect of ours: this report's failure, not the run's
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        detail = f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"
+        return CaseRecord(id=report.id, key=key, document=document.id, status="crashed", detail=detail)
+    return CaseRecord(
+        id=report.id,
+        key=key,
+        document=document.id,
+        status="done",
+        n_sentences_failed=sum(len(failure.sentences) for failure in claims.extraction_failures),
+        n_verdicts_failed=sum(verdict.failure is not None for verdict in claims.verdicts),
+    )
+
+
+def load_records(store: RunStore) -> list[CaseRecord]:
+    """The reports of a finished run, in input order."""
+    return store.read_models("cases.jsonl", CaseRecord)
+
+
+def load_scores(store: RunStore, protocols: Sequence[str]) -> list[ScoreRecord]:
+    """The stored scores of some protocols."""
+    return [row for name in protocols for row in store.read_models(f"scores/{name}.jsonl", ScoreRecord)]
+
+
+def rescore(store: RunStore, protocols: Sequence[str], records: Sequence[CaseRecord]) -> list[ScoreRecord]:
+    """Compute all scores from stored findings and write them; needs no judge, no snapshot and no network."""
+    written: list[ScoreRecord] = []
+    for name in protocols:
+        protocol = load_protocol(name)
+        rows: list[ScoreRecord] = []
+        for record in records:
+            if record.status != "done":
+                continue
+            findings = store.read_model(f"findings/{name}/{record.key}.json", protocol.findings)
+            rows.extend(
+                ScoreRecord(
+                    case=record.id,
+                    protocol=name,
+                    version=protocol.version,
+                    profile=profile,
+                    scores=protocol.score(findings, profile),
+                )
+                for profile in protocol.profiles
+            )
+        store.write_jsonl(f"scores/{name}.jsonl", rows)
+        written.extend(rows)
+    return written

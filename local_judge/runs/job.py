@@ -1,0 +1,109 @@
+"""A run from its inputs to its directory, or only its plan.
+
+Invariants: the manifest is on disk before the first question is asked; a plan asks nothing and writes nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from indexes.snapshot import Snapshot
+from local_judge.judge.judge import Judge
+from local_judge.runs.config import RunConfig
+from local_judge.runs.execute import CaseRecord, execute
+from local_judge.runs.inputs import RawReport
+from local_judge.runs.manifest import build_manifest, claim_directory
+from local_judge.runs.session import open_judge
+from local_judge.runs.store import RunStore
+from serving.presets import JudgePreset
+from serving.types import Frozen
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that a run is given."""
+
+    reports: Sequence[RawReport]
+    snapshot: Snapshot
+    preset: JudgePreset
+    config: RunConfig
+    store: RunStore
+    ledger: Path
+    base_urls: Sequence[str] = ()
+    offline: bool = True
+
+    def judge(self, planning: bool = False) -> AbstractAsyncContextManager[Judge]:
+        """The judge of this job, open."""
+        return open_judge(
+            self.preset,
+            base_urls=self.base_urls,
+            ledger=self.ledger,
+            reasks=self.config.reasks,
+            only_engine=self.offline,
+            planning=planning,
+        )
+
+
+class Watcher(Protocol):
+    """Shows how far a run is."""
+
+    def report_done(self) -> None:
+        """One more report is complete."""
+        ...
+
+
+class Plan(Frozen):
+    """What a run would ask, as far as it can be known."""
+
+    reports: int
+    calls: int
+    """Calls that would be made now."""
+    prompt_tokens: int
+    """Of those calls."""
+    replayed: int
+    """Calls that the ledger answers already."""
+    sentences_unread: int
+    """Sentences whose claims are not known yet: the calls that will verify them are not in `calls`."""
+
+
+async def carry_out(
+    job: Job,
+    arguments: Sequence[str],
+    watch: Callable[[Judge, int], contextlib.AbstractContextManager[Watcher]],
+) -> list[CaseRecord]:
+    """Evaluate all reports of `job` into its run directory.
+
+    Args:
+        job: what to evaluate.
+        arguments: the command line as given, for the manifest.
+        watch: opened with the judge and the number of reports, told of each finished report.
+
+    Raises:
+        EngineError: the engine cannot be reached at all.
+        RunError: the directory holds another run.
+    """
+    async with job.judge() as judge:
+        manifest = await build_manifest(job.config, judge, job.reports, job.snapshot.digest, arguments)
+        claim_directory(job.store, manifest)
+        with watch(judge, len(job.reports)) as watcher:
+            return await execute(
+                job.reports, judge, job.snapshot, job.config, job.store, done=lambda record: watcher.report_done()
+            )
+
+
+async def plan(job: Job) -> Plan:
+    """What `carry_out` would ask now."""
+    async with job.judge(planning=True) as judge:
+        records = await execute(job.reports, judge, job.snapshot, job.config, store=None)
+        return Plan(
+            reports=len(job.reports),
+            calls=judge.meter.planned,
+            prompt_tokens=judge.meter.prompt_tokens,
+            replayed=judge.meter.replayed,
+            sentences_unread=sum(record.n_sentences_failed for record in records),
+        )

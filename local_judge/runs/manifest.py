@@ -1,0 +1,123 @@
+"""What a run was made of.
+
+Invariant: two runs with equal manifests ask the same questions of the same judge about the same reports and pages; a
+run directory takes up only a run whose manifest equals its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import subprocess
+from collections.abc import Iterable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+import local_judge
+from local_judge.errors import RunError
+from local_judge.judge.judge import Judge
+from local_judge.protocols.base import load_protocol
+from local_judge.runs.config import RunConfig
+from local_judge.runs.inputs import RawReport
+from local_judge.runs.store import RunStore
+
+PACKAGES = ("markdown-it-py", "pydantic", "rank-bm25", "sentencex", "trafilatura")
+"""Those whose version can change a result."""
+
+
+async def build_manifest(
+    config: RunConfig, judge: Judge, reports: Sequence[RawReport], snapshot_digest: str, arguments: Sequence[str]
+) -> dict[str, Any]:
+    """The manifest as plain data; `arguments` is the command line as given."""
+    identity = await judge.engine.identity()
+    protocols = {name: load_protocol(name).version for name in config.protocols}
+    return {
+        "local_judge": local_judge.__version__,
+        "revision": _revision(),
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in PACKAGES},
+        "arguments": list(arguments),
+        "config": config.model_dump(mode="json"),
+        "sampling": judge.settings.sampling.model_dump(mode="json"),
+        "judge": identity.model_dump(mode="json"),
+        "snapshot": snapshot_digest,
+        "protocols": protocols,
+        "prompts": prompts_digest(),
+        "reports": [
+            {
+                "id": report.id,
+                "sha256": hashlib.sha256(report.content).hexdigest(),
+                "task_sha256": hashlib.sha256(report.task.encode("utf-8", "surrogatepass")).hexdigest()
+                if report.task is not None
+                else None,
+            }
+            for report in reports
+        ],
+    }
+
+
+def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
+    """Write the manifest, or check that the one already there is the same but for versions and arguments.
+
+    Raises:
+        RunError: the directory holds a run of something else.
+    """
+    if not (store.root / "manifest.json").exists():
+        if store.root.exists() and any(entry.name[:1] != "." for entry in store.root.iterdir()):
+            raise RunError(f"{store.root}: not empty and not a run; choose another --out")
+        store.write_json("manifest.json", manifest)
+        return
+    there: dict[str, Any] = store.read_json("manifest.json")
+    for key in ("config", "sampling", "judge", "snapshot", "protocols", "prompts", "reports"):
+        if there.get(key) != manifest[key]:
+            raise RunError(f"{store.root}: holds a run with another {key}; choose another --out, or delete it")
+
+
+def prompts_digest() -> str:
+    """SHA-256 over the names and bytes of all prompt texts."""
+    digest = hashlib.sha256()
+    for path, resource in sorted(_prompts(files(local_judge), ""), key=lambda entry: entry[0]):
+        digest.update(path.encode() + b"\0" + resource.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _prompts(folder: Traversable, path: str) -> Iterable[tuple[str, Traversable]]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _prompts(entry, f"{path}{entry.name}/")
+        elif path.endswith("prompts/") and entry.name.endswith(".md"):
+            yield path + entry.name, entry
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _revision() -> str | None:
+    """The commit of the checkout that runs, where it is one; `+` says that files differ from it."""
+    root = Path(local_judge.__file__).parent.parent
+    if not (root / ".git").exists():
+        return None
+    try:
+        commit = subprocess.run(
+            ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--dirty=+", "--exclude=*"],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return commit.stdout.strip() or None
+
+
+def protocols_of(store: RunStore) -> tuple[str, ...]:
+    """The protocols that a run's manifest names, in its config's order."""
+    manifest: dict[str, Any] = store.read_json("manifest.json")
+    return tuple(manifest["config"]["protocols"])

@@ -1,0 +1,55 @@
+"""No socket but to the engine.
+
+Invariant: while the guard is up, a connection or a look-up to any host that was not named is refused inside the
+interpreter, whichever library asks for it (an audit hook sees them all).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import socket
+import sys
+from collections.abc import Iterator, Sequence
+from urllib.parse import urlsplit
+
+
+class OfflineViolation(OSError):
+    """Something tried to reach a host that the run was not told to use."""
+
+
+_allowed: frozenset[str] | None = None
+_installed = False
+
+
+def _hook(event: str, arguments: tuple[object, ...]) -> None:
+    if _allowed is None or event not in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
+        return
+    address = arguments[0] if event == "socket.getaddrinfo" else arguments[1]
+    host = address[0] if isinstance(address, tuple) and address else address
+    if isinstance(host, bytes):
+        host = host.decode("ascii", "replace")
+    if isinstance(host, str) and host not in _allowed and not host.startswith("/"):
+        raise OfflineViolation(f"offline: a connection to {host!r} was refused; a run reaches only its engine")
+
+
+@contextlib.contextmanager
+def only(base_urls: Sequence[str]) -> Iterator[None]:
+    """Let connections through to the hosts of `base_urls` only. Not re-entrant across threads with other hosts."""
+    global _allowed, _installed
+    hosts = {urlsplit(url).hostname or "" for url in base_urls}
+    addresses = {host for host in hosts if host}
+    for host in sorted(addresses):
+        with contextlib.suppress(ValueError):
+            ipaddress.ip_address(host)
+            continue
+        with contextlib.suppress(OSError):
+            addresses |= {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
+    if not _installed:
+        sys.addaudithook(_hook)
+        _installed = True
+    before, _allowed = _allowed, frozenset(addresses)
+    try:
+        yield
+    finally:
+        _allowed = before

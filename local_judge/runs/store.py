@@ -1,0 +1,110 @@
+"""A run directory.
+
+    manifest.json              what was run: see `runs.manifest`
+    cases.jsonl                one line per report, in input order: id, file key, document id, failure
+    claims/<key>.json          the claim set of one report
+    findings/<protocol>/<key>.json
+    scores/<protocol>.jsonl    one line per report and profile
+    ledger.sqlite              the judge's replies, unless another ledger was named
+
+Invariants: a file is whole or not there (written beside, then renamed); file names are made from a hash, never from a
+report's id; the same inputs and replies give the same bytes, so nothing here holds a clock's time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from local_judge.errors import RunError
+
+
+T = TypeVar("T", bound=BaseModel)
+
+
+def file_key(case_id: str) -> str:
+    """The name under which a report's files are kept: 16 hex digits of the SHA-256 of its id."""
+    return hashlib.sha256(case_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def canonical(value: object) -> str:
+    """JSON with sorted keys and no NaN: equal values give equal bytes."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
+
+
+class RunStore:
+    """Reads and writes one run directory."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @property
+    def ledger(self) -> Path:
+        """Where the replies are kept unless told otherwise."""
+        return self.root / "ledger.sqlite"
+
+    def write_json(self, name: str, value: BaseModel | dict[str, Any]) -> None:
+        """Write one JSON file, indented for people."""
+        data = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+        text = json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n"
+        self.write_text(name, text)
+
+    def write_jsonl(self, name: str, rows: Iterable[BaseModel | dict[str, Any]]) -> None:
+        """Write one JSON object per line."""
+        dumped = (row.model_dump(mode="json") if isinstance(row, BaseModel) else row for row in rows)
+        self.write_text(name, "".join(canonical(row) + "\n" for row in dumped))
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a file so that it is whole or absent."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(f".{path.name}.{os.getpid()}")
+        with beside.open("w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+
+    def read_text(self, name: str) -> str:
+        """The content of a file.
+
+        Raises:
+            RunError: it is not there.
+        """
+        try:
+            return (self.root / name).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise RunError(f"{self.root}: no {name} there; is it a finished run of `local-judge run`?") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise RunError(f"{self.root / name}: {error}") from None
+
+    def read_json(self, name: str) -> Any:
+        """One JSON file."""
+        try:
+            return json.loads(self.read_text(name))
+        except ValueError as error:
+            raise RunError(f"{self.root / name}: not JSON ({error})") from None
+
+    def read_model(self, name: str, model: type[T]) -> T:
+        """One JSON file as a model."""
+        return _validated(model, self.read_text(name), f"{self.root / name}")
+
+    def read_models(self, name: str, model: type[T]) -> list[T]:
+        """One model per line."""
+        lines = self.read_text(name).splitlines()
+        return [_validated(model, line, f"{self.root / name}:{number}") for number, line in enumerate(lines, 1)]
+
+
+def _validated(model: type[T], text: str, place: str) -> T:
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the whole"
+        raise RunError(f"{place}: {where}: {first['msg']}") from None

@@ -1,0 +1,129 @@
+"""Verification without extraction: claims and URLs in, verdicts out.
+
+Invariant: one row comes out for each row that went in, in the same order; a source that cannot be read is its status,
+a question that could not be answered is a failure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from indexes.model import SourceStatus
+from indexes.snapshot import Snapshot
+from indexes.urls import normalise_url
+from local_judge.claims.build import verify_page
+from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.model import Claim, Label, Verdict
+from local_judge.claims.numbers import is_numeric
+from local_judge.documents.model import Span
+from local_judge.errors import InputError
+from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Judge
+from local_judge.runs.inputs import read_jsonl
+from serving.types import Frozen
+
+
+class ClaimRow(Frozen):
+    """One row to verify."""
+
+    id: str
+    claim: str
+    url: str
+
+
+class VerifiedRow(Frozen):
+    """One row with what was found."""
+
+    id: str
+    claim: str
+    url: str
+    status: SourceStatus
+    label: Label | None
+    confidence: float | None = None
+    quote: str | None = None
+    quote_span: tuple[int, int] | None = None
+    """Offsets of the quotation in the page's text."""
+    quote_rejected: str | None = None
+    rationale: str = ""
+    text_digest: str = ""
+    failure: Failure | None = None
+    replies: tuple[str, ...] = ()
+
+
+def load_claim_rows(path: Path) -> list[ClaimRow]:
+    """Rows with `claim` and `url`, and optionally `id` (else the line number).
+
+    Raises:
+        InputError: a row without claim or URL, a URL that is none, or an id given twice.
+    """
+    rows: list[ClaimRow] = []
+    seen: set[str] = set()
+    for place, row in read_jsonl(path):
+        claim, url = row.get("claim"), row.get("url")
+        if not isinstance(claim, str) or not claim.strip() or not isinstance(url, str):
+            raise InputError(f"{place}: needs `claim` and `url`, both text")
+        try:
+            normalise_url(url)
+        except ValueError as error:
+            raise InputError(f"{place}: {error}") from None
+        identity = str(row.get("id", place.rpartition(":")[2]))
+        if identity in seen:
+            raise InputError(f"{place}: id {identity!r} stands twice")
+        seen.add(identity)
+        rows.append(ClaimRow(id=identity, claim=" ".join(claim.split()), url=url))
+    if not rows:
+        raise InputError(f"{path}: no claims in it")
+    return rows
+
+
+async def verify_rows(
+    rows: Sequence[ClaimRow], snapshot: Snapshot, judge: Judge, config: ClaimsConfig
+) -> list[VerifiedRow]:
+    """Verdicts on `rows`, grouped by page."""
+    by_url: dict[str, list[Claim]] = {}
+    for row in rows:
+        claim = Claim(
+            id=row.id,
+            text=row.claim,
+            sentence="L1.S1",
+            span=Span(start=0, end=0),
+            type="A",
+            type_judged="A",
+            numeric=is_numeric(row.claim),
+        )
+        by_url.setdefault(normalise_url(row.url), []).append(claim)
+    pages = {url: snapshot.page(url) for url in by_url}
+    verified = await asyncio.gather(
+        *(
+            verify_page(pages[url], claims, snapshot, judge, config)
+            for url, claims in by_url.items()
+            if pages[url].status == "ok"
+        )
+    )
+    verdicts = {verdict.claim: verdict for page in verified for verdict in page}
+    return [_row(row, pages[normalise_url(row.url)].status, verdicts.get(row.id)) for row in rows]
+
+
+def _row(row: ClaimRow, status: SourceStatus, verdict: Verdict | None) -> VerifiedRow:
+    if verdict is None:
+        return VerifiedRow(id=row.id, claim=row.claim, url=row.url, status=status, label=None)
+    quote = verdict.quote
+    return VerifiedRow(
+        id=row.id,
+        claim=row.claim,
+        url=row.url,
+        status=status,
+        label=verdict.label,
+        confidence=verdict.confidence,
+        quote=quote.text if quote else None,
+        quote_span=(quote.start, quote.end) if quote else None,
+        quote_rejected=verdict.quote_rejected,
+        rationale=verdict.rationale,
+        text_digest=verdict.evidence.text_digest if verdict.evidence else "",
+        failure=verdict.failure,
+        replies=verdict.replies,
+    )
+
+
