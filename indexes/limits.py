@@ -1,0 +1,61 @@
+"""How much one page may cost.
+
+Invariant: no input, however hostile, makes an import hold more than these bounds in memory or wait longer.
+What exceeds them keeps a status and a reason; nothing is cut silently.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+MAX_PAGE_BYTES = 50_000_000
+"""Bytes of one page, as stored in the folder and after decompression."""
+MAX_GZIP_RATIO = 200
+"""Decompressed over compressed bytes. Markup packs 3 to 30 times; gzip's own ceiling is about 1,030."""
+RATIO_FLOOR = 1_000_000
+"""The ratio is not looked at below this many bytes: a small page of blanks is no bomb."""
+MAX_PDF_PAGES = 5_000
+PDF_MEMORY = 4 << 30
+"""Address space of the process that reads a PDF, bytes."""
+PDF_SECONDS = 120
+"""A guard against a PDF that never ends, far above what any real one takes, so that no ordinary result depends on it."""
+
+_STEP = 1 << 16
+
+
+class GzipRefused(ValueError):
+    """A gzip stream that is a bomb, is cut, or is no gzip; the message is fit for a page's reason."""
+
+
+def is_gzip(data: bytes) -> bool:
+    """Whether these bytes open like a gzip member."""
+    return data[:3] == b"\x1f\x8b\x08"
+
+
+def gunzip(data: bytes, *, limit: int = MAX_PAGE_BYTES, ratio: int = MAX_GZIP_RATIO) -> bytes:
+    """Decompress all members of a gzip stream, giving up as soon as a bound is passed.
+
+    Raises:
+        GzipRefused: the result would pass `limit` bytes, or `ratio` times the input; the stream is damaged or cut.
+    """
+    ceiling = min(limit, max(RATIO_FLOOR, ratio * len(data)))
+    parts: list[bytes] = []
+    total = 0
+    rest = data
+    while rest:
+        member = zlib.decompressobj(wbits=31)
+        while not member.eof:
+            try:
+                part = member.decompress(rest, _STEP)
+            except zlib.error as error:
+                raise GzipRefused(f"damaged gzip: {error}") from None
+            rest = member.unconsumed_tail
+            total += len(part)
+            if total > ceiling:
+                raise GzipRefused(f"gzip of {len(data):,} bytes holds more than {ceiling:,} bytes")
+            parts.append(part)
+            if not part and not rest and not member.eof:
+                raise GzipRefused("damaged gzip: it ends too soon")
+        # Some servers pad with zero bytes after the last member.
+        rest = member.unused_data.lstrip(b"\0")
+    return b"".join(parts)

@@ -1,0 +1,143 @@
+"""The manifest: what a snapshot is made of, and the one digest that stands for it.
+
+Invariant: the digest is a function of the settings and of the contents alone. No clock, no machine, no order
+of import, and no compressor enters it: a `.gz` file counts by what it holds, so that a zlib that packs
+differently gives the same snapshot; its bytes as stored are named beside it and are what `verify` compares.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path, PurePosixPath
+from typing import Any, cast
+
+from pydantic import ValidationError, field_validator
+
+from indexes.errors import DigestMismatch, NotASnapshot, SnapshotMissing, SnapshotTooNew
+from indexes.model import Frozen
+
+FORMAT = "frozen-web-snapshot"
+FORMAT_VERSION = 1
+MANIFEST = "manifest.json"
+PAGES = "pages.jsonl"
+TEXTS = "texts.utf8"
+RAW = "raw"
+
+
+class FileEntry(Frozen):
+    """One file of a snapshot."""
+
+    path: str
+    """Relative to the snapshot, with `/`."""
+    size: int
+    """Bytes as stored."""
+    sha256: str
+    """Of the bytes as stored."""
+    content_sha256: str
+    """Of what it holds: the decompressed bytes of a `.gz` file, else the same as `sha256`."""
+
+    @field_validator("path")
+    @classmethod
+    def _inside(cls, path: str) -> str:
+        parts = PurePosixPath(path).parts
+        if not parts or path.startswith("/") or ".." in parts or "\\" in path or "\0" in path:
+            raise ValueError(f"path {path!r} leaves the snapshot")
+        return path
+
+
+class Settings(Frozen):
+    """All that decides what is made from the same input bytes."""
+
+    extractor: dict[str, str]
+    """Names and versions of the libraries that text passes through."""
+    extraction: dict[str, str | int | bool]
+    """Options and limits of extraction."""
+    chunking: dict[str, str | int]
+
+
+class Manifest(Frozen):
+    """The contents of a snapshot."""
+
+    format: str = FORMAT
+    format_version: int = FORMAT_VERSION
+    settings: Settings
+    n_pages: int
+    statuses: dict[str, int]
+    """Pages by status."""
+    files: tuple[FileEntry, ...]
+    """In order of path; the manifest itself is not among them."""
+    digest: str
+
+    def expected_digest(self) -> str:
+        """What `digest` must be, given the rest."""
+        return snapshot_digest(self.settings, self.files)
+
+
+def sha256(data: bytes) -> str:
+    """SHA-256 in lower-case hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def canonical(value: object) -> str:
+    """JSON with sorted keys, no white space, and text as it is: one value, one string."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def snapshot_digest(settings: Settings, files: tuple[FileEntry, ...]) -> str:
+    """SHA-256 over the canonical JSON of format, settings and the list of `[path, content_sha256]`."""
+    return sha256(
+        canonical(
+            {
+                "format": FORMAT,
+                "format_version": FORMAT_VERSION,
+                "settings": settings.model_dump(),
+                "files": [[entry.path, entry.content_sha256] for entry in files],
+            }
+        ).encode()
+    )
+
+
+def render_manifest(manifest: Manifest) -> bytes:
+    """The only bytes that a manifest has on disk."""
+    return (json.dumps(manifest.model_dump(), sort_keys=True, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def load_manifest(folder: Path, *, check_digest: bool = True) -> Manifest:
+    """Read `folder/manifest.json`.
+
+    Raises:
+        SnapshotMissing: there is no such directory.
+        NotASnapshot: it holds no manifest, or one that cannot be read.
+        SnapshotTooNew: its format is newer than this package.
+        DigestMismatch: the manifest contradicts its own digest (unless `check_digest` is false).
+    """
+    if not folder.is_dir():
+        raise SnapshotMissing(f"no snapshot at {folder}; make one with `snapshot import`")
+    path = folder / MANIFEST
+    try:
+        data: Any = json.loads(path.read_bytes())
+    except OSError:
+        raise NotASnapshot(f"{folder} is not a snapshot: it has no {MANIFEST}") from None
+    except (ValueError, RecursionError):
+        raise NotASnapshot(f"{path} is not JSON; import the pages again") from None
+    fields = cast("dict[str, object]", data) if isinstance(data, dict) else {}
+    version = fields.get("format_version")
+    if fields.get("format") != FORMAT or not isinstance(version, int):
+        raise NotASnapshot(f"{path} is not the manifest of a snapshot (format {fields.get('format')!r})")
+    if version > FORMAT_VERSION:
+        raise SnapshotTooNew(
+            f"{path} has format {version} and this package reads up to {FORMAT_VERSION}; upgrade it"
+        )
+    try:
+        manifest = Manifest.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise NotASnapshot(f"{path}: {place}: {first['msg']}; import the pages again") from None
+    if check_digest and manifest.digest != manifest.expected_digest():
+        raise DigestMismatch(
+            f"{path} says digest {manifest.digest[:12]} but its contents give "
+            f"{manifest.expected_digest()[:12]}; run `snapshot verify` or import the pages again"
+        )
+    return manifest

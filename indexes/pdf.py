@@ -1,0 +1,47 @@
+"""`python -m indexes.pdf`: a PDF on standard input, `{"title", "text"}` or `{"error"}` as JSON on standard
+output.
+
+Invariant: runs alone in a process that its parent may end, and never raises for what a PDF holds. Pages are
+joined by a blank line; the lines of a page are kept, hyphens that a line break left inside a word are closed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import sys
+
+import pypdfium2 as pdfium
+
+from indexes.limits import MAX_PDF_PAGES, PDF_MEMORY
+
+# PDFium marks a hyphen at a line's end by U+FFFE, or by U+0002 in older builds.
+_LINE_HYPHEN = re.compile("[\ufffe\x02]\\s*")
+
+
+def read_pdf(data: bytes) -> dict[str, str]:
+    """Title and text of a PDF, or the reason why there is none."""
+    try:
+        document = pdfium.PdfDocument(data)
+        if len(document) > MAX_PDF_PAGES:
+            return {"error": f"the PDF has {len(document):,} pages, more than {MAX_PDF_PAGES:,}"}
+        pages: list[str] = []
+        for index in range(len(document)):
+            text = document[index].get_textpage().get_text_bounded()
+            pages.append(_LINE_HYPHEN.sub("", text.replace("\r\n", "\n")).strip())
+        return {"title": document.get_metadata_value("Title"), "text": "\n\n".join(filter(None, pages))}
+    except pdfium.PdfiumError as error:
+        encrypted = "assword" in str(error)
+        return {"error": "the PDF is encrypted" if encrypted else f"the PDF is damaged ({error})"}
+
+
+def main() -> None:
+    """Read standard input, answer on standard output."""
+    resource.setrlimit(resource.RLIMIT_AS, (PDF_MEMORY, PDF_MEMORY))
+    answer = read_pdf(sys.stdin.buffer.read())
+    sys.stdout.buffer.write(json.dumps(answer).encode("ascii"))
+
+
+if __name__ == "__main__":
+    main()

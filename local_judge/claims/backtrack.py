@@ -1,0 +1,235 @@
+"""Where a claim without a citation of its own takes its citations from.
+
+Invariant: by the `paper` rule a claim receives only citations that stand on an earlier sentence to which a
+chain of the judge's own statements leads; a statement that cannot hold is named, and nothing is put in its
+place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from local_judge.claims.model import Claim, ClaimType
+from local_judge.documents.model import Document, Frozen
+
+Rule = Literal["paper", "upstream"]
+
+ViolationKind = Literal["unknown_position", "not_earlier", "other_section", "same_section", "dead_end"]
+"""`unknown_position`: no such sentence. `not_earlier`: the claim's own sentence or a later one.
+`other_section`: of a claim of class B, `same_section`: of class C, by which the class does not fit the place.
+`dead_end`: a place that carries no citation and leads to none."""
+
+_LABEL = re.compile(r"L(\d+)\.S(\d+)")
+
+
+class Violation(Frozen):
+    """A statement of the judge about a claim's evidence that breaks the rule."""
+
+    claim: str
+    position: str
+    kind: ViolationKind
+
+
+class Recovery(Frozen):
+    """Claims after back-tracking, in the order given, and what was wrong with the judge's statements."""
+
+    claims: tuple[Claim, ...]
+    violations: tuple[Violation, ...] = ()
+
+
+class _Lead(NamedTuple):
+    citation: str
+    sentence: str
+
+
+def citations_by_sentence(document: Document) -> dict[str, tuple[str, ...]]:
+    """Label -> ids of the citations on that sentence, for every sentence, in reading order."""
+    return {sentence.label: sentence.citations for sentence in document.sentences}
+
+
+def sections_by_sentence(document: Document) -> dict[str, tuple[int, ...]]:
+    """Label -> headings above that sentence, outermost first."""
+    return {sentence.label: document.blocks[sentence.block].section for sentence in document.sentences}
+
+
+def recover(
+    claims: Sequence[Claim],
+    citations_of_sentence: Mapping[str, Sequence[str]],
+    rule: Rule = "paper",
+) -> tuple[Claim, ...]:
+    """The claims with `recovered` and `recovered_from` set; by the `upstream` rule also `type`.
+
+    `citations_of_sentence` has a key for every sentence of the report, with or without citations.
+    """
+    return trace(claims, citations_of_sentence, rule).claims
+
+
+def trace(
+    claims: Sequence[Claim],
+    citations_of_sentence: Mapping[str, Sequence[str]],
+    rule: Rule = "paper",
+    sections: Mapping[str, tuple[int, ...]] | None = None,
+) -> Recovery:
+    """`recover`, with what was wrong with the judge's statements.
+
+    `paper` (section 3 and appendix F.2, Eq. 1): a claim j of class B or C receives R_j, the union over its
+    evidence positions i < j of the citations written on sentence i or, if it has none, of R over the claims
+    of class B and C at i. With `sections`, a position in a section that does not fit the class is named and
+    still followed: the class may be wrong where the place is right.
+
+    `upstream`: see `upstream_rows`. It has no violations: a position that names no claim finds nothing.
+    """
+    if rule == "upstream":
+        return Recovery(claims=_upstream(claims))
+    return _paper(claims, citations_of_sentence, sections or {})
+
+
+def _order(label: str) -> tuple[int, int]:
+    match = _LABEL.fullmatch(label)
+    if match is None:
+        raise ValueError(f"not a sentence label: {label!r}; labels look like L3.S1")
+    return int(match[1]), int(match[2])
+
+
+def _paper(
+    claims: Sequence[Claim],
+    citations_of_sentence: Mapping[str, Sequence[str]],
+    sections: Mapping[str, tuple[int, ...]],
+) -> Recovery:
+    # Positions lead to earlier sentences only, so one pass in reading order reaches the fixpoint, and no
+    # statement of the judge can make a cycle.
+    recovered: dict[int, list[_Lead]] = {}
+    at_sentence: dict[str, list[int]] = {}
+    violations: dict[int, list[Violation]] = {}
+    for index in sorted(range(len(claims)), key=lambda i: (_order(claims[i].sentence), i)):
+        claim = claims[index]
+        if claim.type not in ("B", "C"):
+            continue
+        leads: dict[str, _Lead] = {}
+        for position in dict.fromkeys(claim.evidence_positions):
+            kinds = _check(claim, position, citations_of_sentence, sections)
+            if not {"unknown_position", "not_earlier"} & set(kinds):
+                written = [_Lead(citation, position) for citation in citations_of_sentence[position]]
+                found = written or [lead for i in at_sentence.get(position, []) for lead in recovered[i]]
+                for lead in found:
+                    leads.setdefault(lead.citation, lead)
+                if not found:
+                    kinds.append("dead_end")
+            violations.setdefault(index, []).extend(
+                Violation(claim=claim.id, position=position, kind=kind) for kind in kinds
+            )
+        recovered[index] = [lead for lead in leads.values() if lead.citation not in claim.citations]
+        at_sentence.setdefault(claim.sentence, []).append(index)
+    return Recovery(
+        claims=tuple(_with(claim, recovered.get(index, [])) for index, claim in enumerate(claims)),
+        violations=tuple(violation for index in sorted(violations) for violation in violations[index]),
+    )
+
+
+def _with(claim: Claim, leads: Sequence[_Lead]) -> Claim:
+    return claim.model_copy(
+        update={
+            "recovered": tuple(lead.citation for lead in leads),
+            "recovered_from": tuple(dict.fromkeys(lead.sentence for lead in leads)),
+        }
+    )
+
+
+def _check(
+    claim: Claim,
+    position: str,
+    known: Mapping[str, Sequence[str]],
+    sections: Mapping[str, tuple[int, ...]],
+) -> list[ViolationKind]:
+    if position not in known:
+        return ["unknown_position"]
+    if _order(position) >= _order(claim.sentence):
+        return ["not_earlier"]
+    here, there = sections.get(claim.sentence), sections.get(position)
+    if here is None or there is None:
+        return []
+    if claim.type == "C":
+        return ["same_section"] if here == there else []
+    # Where one section contains the other, either class can be right.
+    nested = here[: len(there)] == there or there[: len(here)] == here
+    return [] if nested else ["other_section"]
+
+
+@dataclass
+class UpstreamRow:
+    """A claim as the published code's back-tracking sees it; changed in place, as it does."""
+
+    position: str
+    type: ClaimType
+    citations: list[str]
+    implicit: list[str]
+    references: list[str]
+    """Positions that the judge named."""
+    origins: list[str] = field(default_factory=list[str])
+    """Sentence that each implicit citation was taken over from; not in the code."""
+
+
+def upstream_rows(rows: Sequence[UpstreamRow]) -> None:
+    """The published code's rule, for claims of every class, in three steps.
+
+    1. Within a block, from its last sentence to its first: a claim with neither explicit nor implicit
+    citations
+       takes over the explicit ones of the nearest claim after it that has some.
+    2. For each claim in the order given, for each position named: the explicit, then the implicit citations
+    of all
+       claims there are appended, repetitions included. One pass: what is recovered later is not seen.
+    3. B and C with no citation become D.
+    """
+    blocks: dict[str, list[UpstreamRow]] = {}
+    for row in rows:
+        blocks.setdefault(row.position.partition(".")[0], []).append(row)
+    for block in blocks.values():
+        active: UpstreamRow | None = None
+        for row in reversed(sorted(block, key=lambda row: _order(row.position))):
+            if row.citations:
+                active = row
+            elif not row.implicit and active is not None:
+                row.implicit = list(active.citations)
+                row.origins = [active.position] * len(row.implicit)
+    at: dict[str, list[UpstreamRow]] = {}
+    for row in rows:
+        at.setdefault(row.position, []).append(row)
+    for row in rows:
+        for position in row.references:
+            for other in at.get(position, []):
+                row.implicit.extend(other.citations)
+                row.origins.extend([other.position] * len(other.citations))
+                # A claim that names its own place doubles what it has just received.
+                row.implicit.extend(other.implicit)
+                row.origins.extend(other.origins)
+    for row in rows:
+        if row.type in ("B", "C") and not row.citations and not row.implicit:
+            row.type = "D"
+
+
+def _upstream(claims: Sequence[Claim]) -> tuple[Claim, ...]:
+    """The rule on our claims. The code drops the citations written on claims of class D, E and F."""
+    rows = [
+        UpstreamRow(
+            position=claim.sentence,
+            type=claim.type,
+            citations=list(claim.citations) if claim.type in ("A", "B", "C") else [],
+            implicit=[],
+            references=list(claim.evidence_positions),
+        )
+        for claim in claims
+    ]
+    upstream_rows(rows)
+    return tuple(
+        claim.model_copy(
+            update={
+                "type": row.type,
+                "recovered": tuple(dict.fromkeys(row.implicit)),
+                "recovered_from": tuple(dict.fromkeys(row.origins)),
+            }
+        )
+        for claim, row in zip(claims, rows, strict=True)
+    )

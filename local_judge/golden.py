@@ -1,0 +1,263 @@
+"""Golden vectors: outputs that the original implementations gave, against ours on the same inputs.
+
+Invariant: a file passes only if every case of every shape that is covered matches to the last bit, and at
+least one shape is covered; a shape that is not covered is named, never passed over.
+
+A file is a list of cases, or an object with lists of cases in it. A list's shape is told by the keys of its
+cases; to cover one more, give its `Shape` a function from a case to what we get and what is expected.
+
+    python -m local_judge.golden FILE
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from local_judge.claims.backtrack import UpstreamRow, upstream_rows
+from local_judge.protocols.deer import upstream
+from local_judge.protocols.deer.references import extract_references
+from local_judge.protocols.deer.rows import ClaimRow, Outcome, PairRow, Rows
+
+Case = Mapping[str, Any]
+
+MAX_PRINTED = 20
+"""Mismatches printed for each list."""
+
+
+class GoldenError(Exception):
+    """A file that cannot be run: one line for the user."""
+
+
+class Comparison(NamedTuple):
+    """What a case expects and what we get, both as JSON."""
+
+    expected: object
+    got: object
+
+
+class Shape(NamedTuple):
+    """A kind of case."""
+
+    name: str
+    matches: Callable[[Case], bool]
+    run: Callable[[Case], Comparison] | None
+    """None for a shape that is known and not covered."""
+
+
+class Mismatch(NamedTuple):
+    """A place where a case differs."""
+
+    path: str
+    expected: object
+    got: object
+
+
+class Result(NamedTuple):
+    """What became of one list."""
+
+    name: str
+    n_cases: int
+    shape: Shape | None
+    n_passed: int
+    mismatches: tuple[Mismatch, ...]
+
+    @property
+    def covered(self) -> bool:
+        """Whether its cases were run."""
+        return self.shape is not None and self.shape.run is not None
+
+
+_OUTCOMES: Mapping[str, Outcome] = {
+    "supported": "supported",
+    "not_supported": "not_supported",
+    "error": "judge_failed",
+}
+
+
+def run_metrics(case: Case) -> Comparison:
+    """DEER's metrics: claims with their verdicts, and references."""
+    rows = Rows(
+        claims=tuple(
+            ClaimRow(
+                id=str(index),
+                type=claim["claim_type"],
+                numeric=claim["numeric"],
+                pairs=tuple(
+                    PairRow(
+                        url=verification["url"],
+                        outcome=_OUTCOMES[verification["result"]],
+                        reliable=verification["reliable"],
+                    )
+                    for verification in claim["verifications"]
+                ),
+            )
+            for index, claim in enumerate(case["in"]["claims"])
+        ),
+        references=tuple(case["in"]["references"].values()),
+    )
+    counts = upstream.tally(rows)
+    scores = upstream.normalised(counts)
+    score_avgs, criteria_avgs = upstream.averages(scores)
+    got: dict[str, object] = {
+        "integrity": upstream.integrity(counts),
+        "sufficiency": {"source_support": upstream.source_support(counts), **upstream.amounts(counts)},
+        "score_avgs": score_avgs,
+        "criteria_avgs": criteria_avgs,
+        "scores": scores,
+    }
+    # The number that the sample happened to have is no result.
+    return Comparison({key: value for key, value in case["out"].items() if key != "sample_id"}, got)
+
+
+def run_backtrack(case: Case) -> Comparison:
+    """DEER's back-tracking: rows of position, class, explicit and implicit citations, positions named."""
+    rows = [
+        UpstreamRow(position, type, list(citations), list(implicit), list(references))
+        for position, type, citations, implicit, references in case["in"]
+    ]
+    upstream_rows(rows)
+    got = [[row.position, row.type, row.citations, row.implicit, row.references] for row in rows]
+    return Comparison(case["out"], got)
+
+
+def run_refs(case: Case) -> Comparison:
+    """DEER's reading of a list of references: text to index and URL."""
+    return Comparison(case["out"], extract_references(case["in"]))
+
+
+def _has(*keys: str) -> Callable[[Case], bool]:
+    def matches(case: Case) -> bool:
+        return all(key in case for key in keys)
+
+    return matches
+
+
+def _in_is(kind: type) -> Callable[[Case], bool]:
+    def matches(case: Case) -> bool:
+        return isinstance(case.get("in"), kind) and "out" in case
+
+    return matches
+
+
+def _is_metrics(case: Case) -> bool:
+    inputs = case.get("in")
+    return isinstance(inputs, dict) and {"claims", "references"} <= cast("dict[str, object]", inputs).keys()
+
+
+SHAPES: tuple[Shape, ...] = (
+    Shape("metrics", _is_metrics, run_metrics),
+    Shape("backtrack", _in_is(list), run_backtrack),
+    Shape("refs", _in_is(str), run_refs),
+    Shape("labels", _has("in", "text", "sents"), None),
+    Shape("rubric", _has("scores", "criteria_avgs", "score"), None),
+    Shape("integration", _has("samples"), None),
+    Shape("race", _has("input_judge_json", "upstream_scores"), None),
+    Shape("fact", _has("validated", "upstream_fact_result"), None),
+    Shape("human consistency", _has("human", "method", "expected"), None),
+    Shape("function vectors", _has("function", "input", "upstream_output"), None),
+)
+
+
+def load(path: Path) -> dict[str, list[Case]]:
+    """The lists of cases in a file by name. Raises GoldenError."""
+    try:
+        data: object = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise GoldenError(f"{path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise GoldenError(f"{path}: not JSON: {error}") from error
+    members = cast("dict[str, object]", data) if isinstance(data, dict) else {path.stem: data}
+    cases: dict[str, list[Case]] = {}
+    for name, value in members.items():
+        items = cast("list[object]", value) if isinstance(value, list) else []
+        if items and all(isinstance(item, dict) for item in items):
+            cases[name] = cast("list[Case]", items)
+    if not cases:
+        raise GoldenError(f"{path}: no list of cases in it")
+    return cases
+
+
+def check(name: str, cases: Sequence[Case]) -> Result:
+    """Run one list. Raises GoldenError if a case does not have the fields of its shape."""
+    shape = next((shape for shape in SHAPES if all(shape.matches(case) for case in cases)), None)
+    if shape is None or shape.run is None:
+        return Result(name, len(cases), shape, 0, ())
+    n_passed = 0
+    mismatches: list[Mismatch] = []
+    for index, case in enumerate(cases):
+        where = f"{name}[{index}]"
+        try:
+            comparison = shape.run(case)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            reason = " ".join(str(error).split())
+            raise GoldenError(f"{where}: not a case of {shape.name}: {reason}") from error
+        found = list(_differences(where, comparison.expected, comparison.got))
+        n_passed += not found
+        mismatches += found
+    return Result(name, len(cases), shape, n_passed, tuple(mismatches))
+
+
+_ABSENT = object()
+
+
+def _differences(path: str, expected: object, got: object) -> Iterator[Mismatch]:
+    if isinstance(expected, dict) and isinstance(got, dict):
+        left, right = cast("dict[str, object]", expected), cast("dict[str, object]", got)
+        for key in {**left, **right}:
+            yield from _differences(f"{path}.{key}", left.get(key, _ABSENT), right.get(key, _ABSENT))
+    elif isinstance(expected, list) and isinstance(got, list):
+        items, others = cast("list[object]", expected), cast("list[object]", got)
+        for index in range(max(len(items), len(others))):
+            yield from _differences(
+                f"{path}[{index}]",
+                items[index] if index < len(items) else _ABSENT,
+                others[index] if index < len(others) else _ABSENT,
+            )
+    elif isinstance(expected, bool) is not isinstance(got, bool) or expected != got:
+        yield Mismatch(path, expected, got)
+
+
+def _show(value: object) -> str:
+    return "nothing" if value is _ABSENT else json.dumps(value, ensure_ascii=False)
+
+
+def report(result: Result) -> Iterator[str]:
+    """The lines that a person reads."""
+    kind = "" if result.shape is None or result.shape.name == result.name else f" ({result.shape.name})"
+    if not result.covered:
+        why = "unknown shape" if result.shape is None else "not covered"
+        yield f"{result.name}{kind}: {result.n_cases} cases, {why}"
+        return
+    yield f"{result.name}{kind} {result.n_passed}/{result.n_cases}"
+    for mismatch in result.mismatches[:MAX_PRINTED]:
+        yield f"  {mismatch.path}: expected {_show(mismatch.expected)}, got {_show(mismatch.got)}"
+    if len(result.mismatches) > MAX_PRINTED:
+        yield f"  and {len(result.mismatches) - MAX_PRINTED} more"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status: 0 if all that is covered matches, 1 if not or if nothing is covered, 2 for a bad file."""
+    parser = argparse.ArgumentParser(prog="golden", description="Run a file of golden vectors.")
+    parser.add_argument("file", type=Path, metavar="FILE", help="JSON: a list of cases, or lists by name")
+    path: Path = parser.parse_args(arguments).file
+    try:
+        results = [check(name, cases) for name, cases in load(path).items()]
+    except GoldenError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    for result in results:
+        for line in report(result):
+            print(line)
+    covered = [result for result in results if result.covered]
+    if not covered:
+        print(f"error: {path}: no shape in it is covered", file=sys.stderr)
+    return 0 if covered and not any(result.mismatches for result in covered) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

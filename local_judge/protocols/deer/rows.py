@@ -1,0 +1,147 @@
+"""The rows that DEER's arithmetic reads: claims, their (claim, URL) pairs, the references listed.
+
+Invariant: each pair says whether it was judged, whether its page could be had, and whether the fault is the
+page's or ours; a pair that should have been judged and was not is `judge_failed`, never absent.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Literal
+
+from indexes.model import SourceStatus
+from local_judge.claims.model import ClaimSet, ClaimType, Verdict
+from local_judge.documents.model import Document, Frozen
+
+Outcome = Literal["supported", "not_supported", "source_unavailable", "judge_failed"]
+
+OURS: frozenset[SourceStatus] = frozenset({"not_in_snapshot", "unsupported_type"})
+"""Statuses that say nothing about the report: nobody fetched the page, or we cannot read what was fetched.
+`dead`, `blocked` and `empty` are facts about the source that the report chose."""
+
+VERIFIABLE: frozenset[ClaimType] = frozenset({"A", "B", "C"})
+"""The classes that claim external support: cited on the sentence, in its section, in an earlier one."""
+
+
+class PairRow(Frozen):
+    """One claim against one URL."""
+
+    url: str
+    outcome: Outcome
+    status: SourceStatus = "ok"
+    """Other than `ok` exactly where the outcome is `source_unavailable`."""
+    reliable: bool | None = None
+    """Whether the judge holds the source to be reliable; None where it was not asked or did not say."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the outcome is unknown through a failure of ours."""
+        return self.outcome == "judge_failed" or (
+            self.outcome == "source_unavailable" and self.status in OURS
+        )
+
+
+class ClaimRow(Frozen):
+    """One claim."""
+
+    id: str
+    type: ClaimType
+    numeric: bool = False
+    cited: bool = True
+    """Whether a citation was written on it or recovered for it, resolvable or not."""
+    pairs: tuple[PairRow, ...] = ()
+
+    @property
+    def supported(self) -> bool:
+        """Whether at least one source supports it."""
+        return any(pair.outcome == "supported" for pair in self.pairs)
+
+    @property
+    def failed(self) -> bool:
+        """Whether no source is known to support it and one that failed might."""
+        return not self.supported and any(pair.failed for pair in self.pairs)
+
+
+class Rows(Frozen):
+    """All that the metrics of one report are computed from."""
+
+    claims: tuple[ClaimRow, ...]
+    references: tuple[str | None, ...] = ()
+    """URL of each reference entry of the report, in order; None for an entry that gives none."""
+    n_unread: int = 0
+    """Sentences whose claims are unknown: extraction failed on them, or they were left out."""
+
+
+def rows_of(claims: ClaimSet, document: Document) -> Rows:
+    """The rows of a verified claim set.
+
+    The label `supported` counts as supported; `partial`, `contradicted`, `not_found` and `off_topic` do not.
+    A source without text makes its pairs `source_unavailable`. A claim of class A, B or C without verdict on
+    a readable source is `judge_failed`; of the other classes, which need no verification, only the verdicts
+    that exist count.
+    """
+    verdicts = {(verdict.claim, verdict.url): verdict for verdict in claims.verdicts}
+    types = {claim.id: claim.type for claim in claims.claims}
+    pairs: defaultdict[str, list[PairRow]] = defaultdict(list)
+    for source in claims.sources:
+        for claim_id in source.claims:
+            if source.status != "ok":
+                row = PairRow(url=source.url, outcome="source_unavailable", status=source.status)
+            else:
+                verdict = verdicts.get((claim_id, source.url))
+                if verdict is None and types.get(claim_id) not in VERIFIABLE:
+                    continue
+                row = PairRow(
+                    url=source.url,
+                    outcome=_outcome(verdict),
+                    reliable=verdict.reliable if verdict else None,
+                )
+            pairs[claim_id].append(row)
+    return Rows(
+        claims=tuple(
+            ClaimRow(
+                id=claim.id,
+                type=claim.type,
+                numeric=claim.numeric,
+                cited=bool(claim.citations or claim.recovered),
+                pairs=tuple(pairs[claim.id]),
+            )
+            for claim in claims.claims
+        ),
+        references=tuple(reference.url for reference in document.references),
+        n_unread=sum(len(failure.sentences) for failure in claims.extraction_failures)
+        + len(claims.dropped_sentences),
+    )
+
+
+def _outcome(verdict: Verdict | None) -> Outcome:
+    if verdict is None or verdict.label is None:
+        return "judge_failed"
+    return "supported" if verdict.label == "supported" else "not_supported"
+
+
+def resolved(rows: Rows, favour: bool) -> Rows:
+    """The rows as they would be if every failure had turned out for the report (`favour`) or against it.
+
+    In favour: the page says so and is reliable. Against: a page that nobody fetched is dead, a page that was
+    not judged does not support the claim, a source of unknown reliability is not reliable.
+    """
+
+    def resolve(pair: PairRow) -> PairRow:
+        if not pair.failed:
+            known = pair.reliable is not None or pair.outcome != "supported"
+            return pair if known else pair.model_copy(update={"reliable": favour})
+        if favour:
+            return PairRow(url=pair.url, outcome="supported", reliable=True)
+        if pair.outcome == "source_unavailable":
+            return PairRow(url=pair.url, outcome="source_unavailable", status="dead", reliable=False)
+        return PairRow(url=pair.url, outcome="not_supported", reliable=False)
+
+    return rows.model_copy(
+        update={
+            "claims": tuple(
+                claim.model_copy(update={"pairs": tuple(resolve(pair) for pair in claim.pairs)})
+                for claim in rows.claims
+            )
+        }
+    )

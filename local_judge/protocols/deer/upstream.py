@@ -1,0 +1,332 @@
+"""DEER's metrics as the published code computes them, to the last bit.
+
+Invariant: the same floats as the code, in its order of operations and with its rounding, including what its
+paper does not say: claims of class D and E count as information; every outcome but `supported` and
+`not_supported` is an error and stays in the denominators; the metrics of references read the pairs of all
+classes; a ratio without denominator is 0, as is the diversity of fewer than two supported sources.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from local_judge.protocols.deer.rows import ClaimRow, PairRow, Rows, resolved
+from local_judge.protocols.deer.tree import DIMENSIONS, METRICS, Subdimension, leaf
+from local_judge.protocols.scores import Score, ScoreNode
+
+INFORMATION_STEP = 15
+CITATION_STEP = 10
+REFERENCE_STEP = 4
+
+Nested = dict[str, dict[str, dict[str, float]]]
+"""Dimension -> sub-dimension -> metric, in the code's names."""
+
+
+def clean_url(url: str) -> str:
+    """A URL as the code compares them: without blanks and backticks around it and without its fragment."""
+    return url.strip().strip("`").split("#", 1)[0]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The counts that all metrics are made of. Counters keep the order of first appearance."""
+
+    types: Counter[str]
+    n_external: int
+    n_external_supported: int
+    n_numeric: int
+    n_numeric_supported: int
+    n_citations: int
+    n_citations_supported: int
+    n_citation_errors: int
+    n_references: int
+    shown: frozenset[str]
+    cited: Counter[str]
+    supported: Counter[str]
+    errors: tuple[str, ...]
+    reliable: tuple[str, ...]
+    """Supported URLs that some pair, of any outcome, calls reliable."""
+
+
+def class_of(claim: ClaimRow) -> str:
+    """The claim's class by the code: B and C without any citation become D."""
+    return "D" if claim.type in ("B", "C") and not claim.cited else claim.type
+
+
+def is_error(pair: PairRow) -> bool:
+    """Whether the code writes `error` for this pair: no page, or no judgement."""
+    return pair.outcome not in ("supported", "not_supported")
+
+
+def tally(rows: Rows) -> Tally:
+    """Count. Pairs of a claim whose class became D do not exist in the code, nor here: it has no citation."""
+    external = [claim for claim in rows.claims if class_of(claim) in ("A", "B", "C")]
+    numeric = [claim for claim in external if claim.numeric]
+    external_pairs = [pair for claim in external for pair in claim.pairs]
+    pairs = [pair for claim in rows.claims for pair in claim.pairs]
+    listed = [url for url in rows.references if url is not None]
+    supported = Counter(pair.url for pair in pairs if pair.outcome == "supported")
+    flagged = {pair.url for pair in pairs if pair.reliable}
+    return Tally(
+        types=Counter(class_of(claim) for claim in rows.claims),
+        n_external=len(external),
+        n_external_supported=sum(claim.supported for claim in external),
+        n_numeric=len(numeric),
+        n_numeric_supported=sum(claim.supported for claim in numeric),
+        n_citations=len(external_pairs),
+        n_citations_supported=sum(pair.outcome == "supported" for pair in external_pairs),
+        n_citation_errors=sum(is_error(pair) for pair in external_pairs),
+        n_references=len(listed),
+        shown=frozenset(clean_url(url) for url in listed),
+        cited=Counter(pair.url for pair in pairs),
+        supported=supported,
+        errors=tuple(dict.fromkeys(pair.url for pair in pairs if is_error(pair))),
+        reliable=tuple(url for url in supported if url in flagged),
+    )
+
+
+def _ratio(numerator: int, denominator: int) -> float:
+    return numerator / denominator if denominator else 0.0
+
+
+def diversity(counts: Sequence[int]) -> float:
+    """10 * (1 - (HHI - 1/N) / (1 - 1/N)), clipped to 0..10; 0 for N < 2. Sums in the order given."""
+    n, total = len(counts), sum(counts)
+    if n < 2:
+        return 0.0
+    hhi = sum((count / total) ** 2 for count in counts)
+    return min(max(10 * (1 - (hhi - 1 / n) / (1 - 1 / n)), 0.0), 10.0)
+
+
+def spread(counts: Sequence[int]) -> tuple[float, float]:
+    """Mean and population standard deviation; zeros for no counts."""
+    if not counts:
+        return 0.0, 0.0
+    mean = sum(counts) / len(counts)
+    return mean, math.sqrt(sum((count - mean) ** 2 for count in counts) / len(counts))
+
+
+def integrity(t: Tally) -> dict[str, dict[str, float]]:
+    """The eleven integrity figures of the code's files, of which it scores six."""
+    d_and_e = t.types["D"] + t.types["E"]
+    mean, deviation = spread(list(t.cited.values()))
+    n_shown, n_used, n_supported = len(t.shown), len(t.cited), len(t.supported)
+    return {
+        "claim_factuality": {
+            "claim_accuracy": _ratio(d_and_e + t.n_external_supported, d_and_e + t.n_external),
+            "external_claim_accuracy": _ratio(t.n_external_supported, t.n_external),
+            "external_numeric_claim_accuracy": _ratio(t.n_numeric_supported, t.n_numeric),
+        },
+        "citation_validity": {"citation_accuracy": _ratio(t.n_citations_supported, t.n_citations)},
+        "reference_accuracy": {
+            "supported_per_shown": _ratio(n_supported, n_shown),
+            "supported_per_used": _ratio(n_supported, n_used),
+            "used_per_shown": _ratio(n_used, n_shown),
+        },
+        "reference_quality": {
+            "reproducibility": 1 - len(t.errors) / n_used if n_used else 0.0,
+            "reliability": _ratio(len(t.reliable), n_used),
+        },
+        "reference_diversity": {
+            "unique_reference": _ratio(n_supported, t.n_citations_supported),
+            "citations_CV": deviation / mean if mean else 0.0,
+            "diversity_hhi": diversity(list(t.supported.values())),
+        },
+    }
+
+
+def source_support(t: Tally) -> dict[str, float]:
+    """The three coverage figures of the code's files, of which it scores the second."""
+    a, b, c, d = (t.types[letter] for letter in "ABCD")
+    return {
+        "verified_claims_ratio": _ratio(a + b + c + d, a + b + 2 * c + d),
+        "externally_verifiable_claims_ratio": _ratio(a + b, a + b + c),
+        "average_citations_per_claim": _ratio(t.n_citations, a + b),
+    }
+
+
+def amounts(t: Tally) -> dict[str, int]:
+    """Claims of class D and E plus supported ones of A to C; supported pairs; supported URLs."""
+    return {
+        "information": t.types["D"] + t.types["E"] + t.n_external_supported,
+        "citations": t.n_citations_supported,
+        "references": len(t.supported),
+    }
+
+
+def ratio_score(ratio: float) -> float:
+    """round(clip(ratio, 0, 1) * 10, 2)."""
+    return round(min(max(ratio, 0.0), 1.0) * 10, 2)
+
+
+def amount_score(n: int, step: int) -> int:
+    """0 for n = 0, else min(floor((n - 1) / step) + 1, 10)."""
+    return min((n - 1) // step + 1, 10) if n else 0
+
+
+def normalised(t: Tally) -> Nested:
+    """The ten scored metrics on the 0-to-10 scale."""
+    raw, n = integrity(t), amounts(t)
+    steps = {"information": INFORMATION_STEP, "citations": CITATION_STEP, "references": REFERENCE_STEP}
+    nested: Nested = {"integrity": {}, "sufficiency": {}}
+    for metric in METRICS:
+        dimension, part, name = metric.code
+        if name in steps:
+            value: float = amount_score(n[name], steps[name])
+        elif name == "diversity_hhi":
+            value = raw[part][name]
+        else:
+            value = ratio_score(source_support(t)[name] if part == "source_support" else raw[part][name])
+        nested[dimension].setdefault(part, {})[name] = value
+    return nested
+
+
+def averages(scores: Nested) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+    """Dimension means and sub-dimension means, each the rounded mean of the rounded level below."""
+    parts = {
+        dimension: {name: round(sum(metrics.values()) / len(metrics), 2) for name, metrics in group.items()}
+        for dimension, group in scores.items()
+    }
+    return {name: round(sum(group.values()) / len(group), 2) for name, group in parts.items()}, parts
+
+
+def score(rows: Rows) -> tuple[ScoreNode, ...]:
+    """Both dimensions. Without claims the code stops with an error: every score is null then.
+
+    The value charges failures to the report, as the code does. The bounds say what it would have been had
+    they turned out otherwise; that of diversity, which is not monotone, is the whole scale.
+    """
+    return _Tree(rows).dimensions()
+
+
+class _Tree:
+    """Fills the tree from the tallies of the rows as they are, and resolved against and for the report."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._empty = not rows.claims
+        self._tally = tally(rows)
+        self._failed = _failures(rows)
+        runs = (rows, resolved(rows, favour=False), resolved(rows, favour=True))
+        self._scores = [normalised(tally(run)) for run in runs]
+        if self._failed["reference_diversity"]:
+            for run, value in zip(self._scores[1:], (0.0, 10.0), strict=True):
+                run["integrity"]["reference_diversity"]["diversity_hhi"] = value
+        self._averages = [averages(run) for run in self._scores]
+        self._metrics = self._metric_scores()
+
+    def dimensions(self) -> tuple[ScoreNode, ...]:
+        nodes: list[ScoreNode] = []
+        for dimension in DIMENSIONS:
+            code = dimension.subdimensions[0].metrics[0].code[0]
+            children = tuple(self._subdimension(part) for part in dimension.subdimensions)
+            values = [means[code] for means, _ in self._averages]
+            nodes.append(
+                ScoreNode(
+                    id=dimension.id,
+                    label=dimension.label,
+                    score=self._parent(values, [child.score for child in children]),
+                    children=children,
+                )
+            )
+        return tuple(nodes)
+
+    def _subdimension(self, subdimension: Subdimension) -> ScoreNode:
+        code = subdimension.metrics[0].code
+        leaves = tuple(leaf(metric, self._metrics) for metric in subdimension.metrics)
+        values = [parts[code[0]][code[1]] for _, parts in self._averages]
+        return ScoreNode(
+            id=subdimension.id,
+            label=subdimension.label,
+            score=self._parent(values, [node.score for node in leaves]),
+            children=leaves,
+        )
+
+    def _parent(self, values: Sequence[float], parts: Sequence[Score]) -> Score:
+        known = [part.value for part in parts if part.value is not None]
+        return self._score(values, sum(known), len(parts), len(parts), 0)
+
+    def _metric_scores(self) -> dict[str, Score]:
+        counts = _counts(self._tally)
+        scores: dict[str, Score] = {}
+        for metric in METRICS:
+            dimension, part, name = metric.code
+            values = [run[dimension][part][name] for run in self._scores]
+            numerator, denominator, n_expected = counts[metric.id]
+            failed = self._failed[metric.id]
+            scores[metric.id] = self._score(values, numerator, denominator, n_expected, failed)
+        return scores
+
+    def _score(
+        self,
+        values: Sequence[float],
+        numerator: float,
+        denominator: float | None,
+        n_expected: int,
+        n_failed: int,
+    ) -> Score:
+        if self._empty:
+            return Score(
+                value=None,
+                n_expected=n_expected,
+                n_undefined=1,
+                note="the code fails on a report without claims",
+            )
+        return Score(
+            value=values[0],
+            numerator=numerator,
+            denominator=denominator,
+            n_expected=n_expected,
+            n_failed=n_failed,
+            low=min(values),
+            high=max(values),
+            note="0/0 is 0 in the code" if denominator == 0 else "",
+        )
+
+
+def _counts(t: Tally) -> dict[str, tuple[float, float | None, int]]:
+    """Numerator, denominator and number of units of each metric."""
+    a, b, c = (t.types[letter] for letter in "ABC")
+    n, n_used, n_supported = amounts(t), len(t.cited), len(t.supported)
+    n_supported_pairs = sum(t.supported.values())
+    hhi = sum((count / n_supported_pairs) ** 2 for count in t.supported.values())
+    spare = (1 - hhi, 1 - 1 / n_supported) if n_supported else (0.0, 0.0)
+    return {
+        "claim_factuality": (t.n_external_supported, t.n_external, t.n_external),
+        "citation_support": (t.n_citations_supported, t.n_citations, t.n_citations),
+        "reference_support": (n_supported, len(t.shown), len(t.shown)),
+        "reproducibility": (n_used - len(t.errors), n_used, n_used),
+        "reliability": (len(t.reliable), n_used, n_used),
+        "reference_diversity": (spare[0], spare[1], n_supported_pairs),
+        "evidence_coverage": (a + b, a + b + c, a + b + c),
+        "information_amount": (n["information"], None, sum(t.types[letter] for letter in "ABCDE")),
+        "citation_amount": (n["citations"], None, t.n_citations),
+        "reference_amount": (n["references"], None, n_used),
+    }
+
+
+def _failures(rows: Rows) -> Mapping[str, int]:
+    """How many units of each metric are unknown through a failure of ours."""
+    external = [claim for claim in rows.claims if class_of(claim) in ("A", "B", "C")]
+    pairs = [pair for claim in rows.claims for pair in claim.pairs]
+    supported = {pair.url for pair in pairs if pair.outcome == "supported"}
+    failed = {pair.url for pair in pairs if pair.failed}
+    unknown = failed - supported
+    unrated = {pair.url for pair in pairs if pair.outcome == "supported" and pair.reliable is None}
+    rated = {pair.url for pair in pairs if pair.reliable}
+    n_claims = sum(claim.failed for claim in external)
+    n_pairs = sum(pair.failed for claim in external for pair in claim.pairs)
+    return {
+        "claim_factuality": n_claims,
+        "citation_support": n_pairs,
+        "reference_support": len(unknown),
+        "reproducibility": len(failed),
+        "reliability": len((failed | unrated) - (supported & rated)),
+        "reference_diversity": sum(pair.failed for pair in pairs),
+        "evidence_coverage": 0,
+        "information_amount": n_claims,
+        "citation_amount": n_pairs,
+        "reference_amount": len(unknown),
+    }
