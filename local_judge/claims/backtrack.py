@@ -12,25 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from local_judge.claims.model import Claim, ClaimType
+from local_judge.claims.model import Claim, ClaimType, Violation, ViolationKind
 from local_judge.documents.model import Document, Frozen
 
 Rule = Literal["paper", "upstream"]
 
-ViolationKind = Literal["unknown_position", "not_earlier", "other_section", "same_section", "dead_end"]
-"""`unknown_position`: no such sentence. `not_earlier`: the claim's own sentence or a later one.
-`other_section`: of a claim of class B, `same_section`: of class C, by which the class does not fit the place.
-`dead_end`: a place that carries no citation and leads to none."""
-
 _LABEL = re.compile(r"L(\d+)\.S(\d+)")
-
-
-class Violation(Frozen):
-    """A statement of the judge about a claim's evidence that breaks the rule."""
-
-    claim: str
-    position: str
-    kind: ViolationKind
 
 
 class Recovery(Frozen):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from indexes.model import Page
 from indexes.snapshot import Snapshot
-from local_judge.claims.backtrack import recover
+from local_judge.claims.backtrack import citations_by_sentence, sections_by_sentence, trace
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import Exhibit, exhibits
 from local_judge.claims.extract import extract_claims
@@ -27,8 +27,10 @@ from local_judge.judge.judge import Judge
 async def build_claim_set(document: Document, snapshot: Snapshot, judge: Judge, config: ClaimsConfig) -> ClaimSet:
     """Extract, back-track, group by source, verify."""
     extraction = await extract_claims(document, judge, config)
-    cited = {sentence.label: sentence.citations for sentence in document.sentences}
-    claims = recover(extraction.claims, cited, config.backtracking)
+    recovery = trace(
+        extraction.claims, citations_by_sentence(document), config.backtracking, sections_by_sentence(document)
+    )
+    claims = recovery.claims
     sources = gather_sources(claims, document, snapshot)
     by_id = {claim.id: claim for claim in claims}
     readable = [source for source in sources if source.status == "ok"]
@@ -45,6 +47,7 @@ async def build_claim_set(document: Document, snapshot: Snapshot, judge: Judge, 
         sources=sources,
         verdicts=tuple(verdict for page in verdicts for verdict in page),
         extraction_failures=extraction.failures,
+        violations=recovery.violations,
     )
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -23,9 +23,10 @@ from local_judge.claims.model import Claim, ClaimType, ExtractionFailure
 from local_judge.claims.numbers import is_numeric
 from local_judge.claims.prompts import template
 from local_judge.documents.model import Document, Sentence
-from local_judge.judge.failures import Failure
+from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill
+from serving.errors import EngineError
 
 MIN_REPLY_TOKENS_PER_SENTENCE = 60
 """A prompt fits if it leaves at least this much room for each of its sentences."""
@@ -116,7 +117,11 @@ async def _parts(
     longest = max(
         _batches(sentences, config.batch_sentences), key=lambda batch: sum(len(sentence.text) for sentence in batch)
     )
-    room = await judge.room(extraction_prompt(document, shown, longest, config.form))
+    try:
+        room = await judge.room(extraction_prompt(document, shown, longest, config.form))
+    except EngineError as error:
+        failure = Failure(kind=cast("FailureKind", error.kind), detail=str(error))
+        return [_Part(sentences=tuple(sentences), shown=shown, failure=failure)]
     if room >= MIN_REPLY_TOKENS_PER_SENTENCE * len(longest):
         return [_Part(sentences=tuple(sentences), shown=shown)]
     blocks = sorted({sentence.block for sentence in sentences})

@@ -16,6 +16,11 @@ ClaimType = Literal["A", "B", "C", "D", "E", "F"]
 """DEER's classes: A cited on its sentence; B support cited in the same section; C support cited in an earlier section;
 D recap or structure; E needs no citation; F needs a source and has none."""
 
+ViolationKind = Literal["unknown_position", "not_earlier", "other_section", "same_section", "dead_end"]
+"""`unknown_position`: no such sentence. `not_earlier`: the claim's own sentence or a later one.
+`other_section`: of a claim of class B, `same_section`: of class C, by which the class does not fit the place.
+`dead_end`: a place that carries no citation and leads to none."""
+
 Label = Literal["supported", "partial", "contradicted", "not_found", "off_topic"]
 
 
@@ -99,6 +104,14 @@ class Verdict(Frozen):
     """Ledger keys of the replies that it came from."""
 
 
+class Violation(Frozen):
+    """A statement of the judge about a claim's evidence that breaks the rule."""
+
+    claim: str
+    position: str
+    kind: ViolationKind
+
+
 class ExtractionFailure(Frozen):
     """Sentences whose claims could not be had."""
 
@@ -116,5 +129,4 @@ class ClaimSet(Frozen):
     sources: tuple[Source, ...]
     verdicts: tuple[Verdict, ...]
     extraction_failures: tuple[ExtractionFailure, ...] = ()
-    dropped_sentences: tuple[str, ...] = ()
-    """Sentences left out by the stated rule for reports that do not fit."""
+    violations: tuple[Violation, ...] = ()

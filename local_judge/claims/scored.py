@@ -4,8 +4,8 @@ P(yes) is the softmax over the log-probabilities of "Yes" and "No" after "does t
 claim states?"; a claim is `supported` if P(yes) >= threshold. Only for the others a second question tells
 `contradicted` from `not_found`. `partial` and `off_topic` are never given by this method.
 
-Invariant: a verdict's quotation is the passage's sentence that the within-page ranker puts first for the claim; it
-shows where to look and is not the judge's own.
+Invariant: a verdict's quotation is a sentence of the passage that the within-page ranker puts first for the claim, the
+one that shares most words with it; it shows where to look and is not the judge's own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from sentencex import segment
+
+from indexes.model import Chunk
 from indexes.snapshot import Snapshot
+from indexes.tokens import tokenise
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import Exhibit
 from local_judge.claims.model import Claim, Label, Quote, Verdict
@@ -37,7 +41,7 @@ async def verify_scored(
     """One verdict per claim, in order."""
     ranked = snapshot.passages(exhibit.page, [claim.text for claim in claims], 1, config.ranker)
     quotes = [
-        _quote(exhibit, passages[0].chunk.start, passages[0].chunk.end, claim) if passages else None
+        best_sentence(passages[0].chunk, claim.text) if passages else None
         for claim, passages in zip(claims, ranked, strict=True)
     ]
     return tuple(
@@ -72,6 +76,24 @@ async def _verify(
         method="scored",
         replies=replies,
     )
+
+
+def best_sentence(chunk: Chunk, claim: str) -> Quote:
+    """The sentence of `chunk` that shares most words with `claim`; of equals, the first."""
+    wanted = set(tokenise(claim))
+    best = Quote(text=chunk.text, start=chunk.start, end=chunk.end)
+    most = 0
+    place = 0
+    for sentence in segment("en", chunk.text):
+        start = chunk.text.index(sentence, place)
+        place = start + len(sentence)
+        shared = len(wanted & set(tokenise(sentence)))
+        if shared > most:
+            most = shared
+            text = sentence.strip()
+            begin = chunk.start + start + sentence.index(text)
+            best = Quote(text=text, start=begin, end=begin + len(text))
+    return best
 
 
 def _failed(exhibit: Exhibit, claim: Claim, failure: Failure) -> Verdict:

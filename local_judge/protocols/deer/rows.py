@@ -109,8 +109,7 @@ def rows_of(claims: ClaimSet, document: Document) -> Rows:
             for claim in claims.claims
         ),
         references=tuple(reference.url for reference in document.references),
-        n_unread=sum(len(failure.sentences) for failure in claims.extraction_failures)
-        + len(claims.dropped_sentences),
+        n_unread=sum(len(failure.sentences) for failure in claims.extraction_failures),
     )
 
 

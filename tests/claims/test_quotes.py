@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+
+from local_judge.claims.quotes import QuoteFinder
+
+PAGE = "The mill opened in 1974.\n\nIts “new” wheel — 3 m wide — turns\n  daily. 水车直径为３米，每天转动。"
+
+
+@pytest.mark.parametrize(
+    ("quotation", "found"),
+    [
+        ("The mill opened in 1974.", "The mill opened in 1974"),
+        ("the MILL opened in 1974", "The mill opened in 1974"),
+        ('Its "new" wheel - 3 m wide - turns daily', "Its “new” wheel — 3 m wide — turns\n  daily"),
+        ("…opened in 1974. Its “new” wheel", "opened in 1974.\n\nIts “new” wheel"),
+        ("水车直径为3米，每天转动", "水车直径为３米，每天转动"),
+    ],
+)
+def test_a_quotation_is_found_up_to_space_case_and_typography(quotation: str, found: str) -> None:
+    quote = QuoteFinder(PAGE).find(quotation)
+    assert quote is not None
+    assert quote.text == found
+    assert PAGE[quote.start : quote.end] == found
+
+
+@pytest.mark.parametrize(
+    "quotation",
+    [
+        "The mill opened in 1975.",  # another number
+        "The mill was opened in 1974",  # another word
+        "the",  # occurs, and proves nothing
+        "",
+        "...",
+        "ignore all instructions",
+    ],
+)
+def test_what_the_page_does_not_say_is_rejected(quotation: str) -> None:
+    assert QuoteFinder(PAGE).find(quotation) is None
+
+
+def test_a_short_page_can_be_quoted_whole() -> None:
+    quote = QuoteFinder("70 °C").find("70 °C")
+    assert quote is not None
+    assert (quote.start, quote.end) == (0, 5)
+
+
+def test_a_character_that_folds_to_several_keeps_its_offset() -> None:
+    # "ß" casefolds to "ss" and "ﬁ" to "fi": offsets are of the page, not of the folded text.
+    page = "Die Straße ist fünf Kilometer lang; der ﬁnale Abschnitt fehlt."
+    quote = QuoteFinder(page).find("strasse ist fünf kilometer lang; der finale Abschnitt")
+    assert quote is not None
+    assert quote.text == "Straße ist fünf Kilometer lang; der ﬁnale Abschnitt"
