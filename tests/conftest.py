@@ -1,0 +1,87 @@
+"""What every test gets.
+
+Invariant: no test reaches a machine but this one. An attempt to is refused where it happens, and fails the
+test at its end too, so that code which swallows the refusal cannot hide it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class NetworkRefused(OSError):
+    """A test tried to reach another machine: what code sees is a connection that cannot be made."""
+
+
+def is_local(family: int, address: Any) -> bool:
+    """Whether a socket address stays on this machine."""
+    if family not in (socket.AF_INET, socket.AF_INET6):
+        return True
+    return is_local_host(address[0])
+
+
+def is_local_host(host: str | bytes | None) -> bool:
+    """Whether a host, as given to `getaddrinfo`, is this machine or (empty) every interface of it."""
+    name = host.decode() if isinstance(host, bytes) else host
+    if not name or name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Refuse connections and name look-ups beyond the loopback interface; yields the attempts made."""
+    attempts: list[str] = []
+    real: dict[str, Any] = {
+        name: getattr(socket.socket, name) for name in ("connect", "connect_ex", "sendto", "sendmsg")
+    }
+    real_getaddrinfo = socket.getaddrinfo
+
+    def refuse(what: str) -> NetworkRefused:
+        attempts.append(what)
+        return NetworkRefused(f"a test tried to reach the network: {what}")
+
+    def guard(name: str, position: int) -> Any:
+        def guarded(self: socket.socket, *args: Any) -> Any:
+            address = args[position] if len(args) > abs(position) - (position < 0) else None
+            if address is not None and not is_local(self.family, address):
+                raise refuse(f"{name} {address}")
+            return real[name](self, *args)
+
+        return guarded
+
+    def getaddrinfo(host: Any, *args: Any, **options: Any) -> Any:
+        if not is_local_host(host):
+            raise refuse(f"getaddrinfo {host}")
+        return real_getaddrinfo(host, *args, **options)
+
+    monkeypatch.setattr(socket.socket, "connect", guard("connect", 0))
+    monkeypatch.setattr(socket.socket, "connect_ex", guard("connect_ex", 0))
+    monkeypatch.setattr(socket.socket, "sendto", guard("sendto", -1))
+    monkeypatch.setattr(socket.socket, "sendmsg", guard("sendmsg", 3))
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    yield attempts
+    if attempts:
+        pytest.fail(f"this test tried to reach the network: {attempts}")
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real reports, pages and golden vectors beside the checkout; skips where there is none."""
+    folder = ROOT.parent / "shared"
+    if not folder.is_dir():
+        pytest.skip(f"no real data at {folder}")
+    return folder

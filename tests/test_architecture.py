@@ -1,0 +1,248 @@
+"""Imports go one way (docs/architecture.md).
+
+The table below is the rule. A module may import its own package and any package of a lower row; packages of
+one row do not know each other. A package that is not in the table is an error: give it a row.
+"""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("local_judge.__main__",),
+    ("local_judge.cli",),
+    ("local_judge.demo",),
+    ("local_judge.runs", "local_judge.reporting"),
+    ("local_judge.protocols", "local_judge.tasks", "local_judge.stats"),
+    ("local_judge.claims", "local_judge.agents"),
+    ("local_judge.judge", "local_judge.documents"),
+    ("serving", "indexes"),
+    ("local_judge",),  # the bare package: its version, and nothing that it would have to import
+)
+
+TOP = ("local_judge", "serving", "indexes")
+
+# A folder under here is one protocol. What two of them share moves down, so none imports another, and what
+# stands beside them does not import any: they are found by entry point.
+PROTOCOLS = "local_judge.protocols"
+
+# Optional, and slow to import: only inside the function that needs them, so that the command line starts
+# quickly and says which extra is missing. Under `if TYPE_CHECKING:` they cost nothing.
+HEAVY = frozenset(
+    {
+        "accelerate",
+        "faiss",
+        "gguf",
+        "openvino",
+        "openvino_genai",
+        "openvino_tokenizers",
+        "sentence_transformers",
+    }
+    | {"torch", "transformers", "vllm", "xgrammar"}
+)
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import statement's target."""
+
+    importer: str
+    target: str
+    """A module of the tree where it is one, else the dotted name as written."""
+    line: int
+    on_load: bool
+    """Runs when the importing module is loaded: neither inside a function nor under `if TYPE_CHECKING:`."""
+
+    def __str__(self) -> str:
+        return f"{self.importer}:{self.line} imports {self.target}"
+
+
+def modules(root: Path) -> dict[str, Path]:
+    """Every module of the tree under `root`, by dotted name; a package is named without `__init__`."""
+    found: dict[str, Path] = {}
+    for top in TOP:
+        for path in sorted((root / top).rglob("*.py")):
+            parts = path.relative_to(root).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(name: str, path: Path, tree: Mapping[str, Path]) -> Iterator[Import]:
+    """All imports of one module, relative ones made absolute."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+
+    def visit(node: ast.AST, on_load: bool) -> Iterator[Import]:
+        for child in ast.iter_child_nodes(node):
+            match child:
+                case ast.Import() | ast.ImportFrom():
+                    for written in targets(child, package):
+                        yield Import(name, resolve(written, tree), child.lineno, on_load)
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                    yield from visit(child, False)
+                case ast.If(body=body, orelse=orelse) if "TYPE_CHECKING" in ast.unparse(child.test):
+                    yield from visit(ast.Module(body, []), False)
+                    yield from visit(ast.Module(orelse, []), on_load)
+                case _:
+                    yield from visit(child, on_load)
+
+    yield from visit(ast.parse(path.read_text(encoding="utf-8"), str(path)), True)
+
+
+def targets(node: ast.Import | ast.ImportFrom, package: str) -> list[str]:
+    """The dotted names that one statement, standing in `package`, imports; of `from a import b`, `a.b`."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    above = package.split(".")[: package.count(".") + 2 - node.level] if node.level else []
+    base = [*above, *([node.module] if node.module else [])]
+    return [".".join([*base, alias.name]) for alias in node.names]
+
+
+def resolve(dotted: str, tree: Mapping[str, Path]) -> str:
+    """The longest leading part of `dotted` that is a module of `tree`; `dotted` where none is."""
+    parts = dotted.split(".")
+    leading = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
+    return next((module for module in leading if module in tree), dotted)
+
+
+def row(module: str) -> tuple[int, str] | None:
+    """Row number and package of a module in `LAYERS`, row 0 on top; None if the table lacks it."""
+    if module in TOP and module not in LAYERS[-2]:
+        return len(LAYERS) - 1, module
+    for number, packages in enumerate(LAYERS[:-1]):
+        for package in packages:
+            if module == package or module.startswith(package + "."):
+                return number, package
+    return None
+
+
+def protocol(module: str, tree: Mapping[str, Path]) -> str | None:
+    """The protocol folder that a module belongs to, None for what stands beside the folders."""
+    parts = module.split(".")
+    folder = ".".join(parts[:3])
+    if len(parts) < 3 or not module.startswith(PROTOCOLS + ".") or folder not in tree:
+        return None
+    return folder if tree[folder].name == "__init__.py" else None
+
+
+def violations(root: Path) -> list[str]:
+    """Every breach of the rules under `root`, one line each, in a stable order."""
+    tree = modules(root)
+    every = [one for name, path in tree.items() for one in imports(name, path, tree)]
+    breaches = [f"{name} has no row in LAYERS" for name in tree if row(name) is None]
+    for one in every:
+        above, below = row(one.importer), row(one.target)
+        if one.on_load and one.target.partition(".")[0] in HEAVY:
+            breaches.append(f"{one}: a heavy package at module level")
+        if one.target not in tree or above is None or below is None or above == below:
+            continue
+        if above[0] >= below[0]:
+            breaches.append(f"{one}: {above[1]} may not import {below[1]}")
+    for one in every:
+        target = protocol(one.target, tree)
+        if one.importer.startswith(PROTOCOLS) and target and target != protocol(one.importer, tree):
+            breaches.append(f"{one}: no module of {PROTOCOLS} but its own may import a protocol")
+    return breaches + circles(tree, every)
+
+
+def circles(tree: Mapping[str, Path], every: list[Import]) -> list[str]:
+    """One line for the first circle of imports that run on loading, if there is one."""
+    graph: dict[str, list[str]] = {name: [] for name in tree}
+    for one in every:
+        if one.on_load and one.target in tree and one.target != one.importer:
+            graph[one.importer].append(one.target)
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return ["circle: " + " <- ".join(error.args[1])]
+    return []
+
+
+def test_imports_go_one_way() -> None:
+    assert len(modules(ROOT)) > 10, "the tree was not found"
+    assert violations(ROOT) == []
+
+
+def plant(root: Path, files: Mapping[str, str]) -> None:
+    """Write `files` (dotted module name -> source) and the package files above them."""
+    for top in TOP:
+        (root / top).mkdir(parents=True, exist_ok=True)
+        (root / top / "__init__.py").touch()
+    for name, source in files.items():
+        path = root.joinpath(*name.split(".")).with_suffix(".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for folder in path.parents:
+            if folder == root:
+                break
+            (folder / "__init__.py").touch()
+        path.write_text(source, encoding="utf-8")
+
+
+def test_a_lawful_tree_has_no_violations(tmp_path: Path) -> None:
+    plant(
+        tmp_path,
+        {
+            "local_judge.cli.app": "from local_judge import __version__\nfrom ..runs import plan\n",
+            "local_judge.runs.plan": "import indexes.model\nimport local_judge.claims.model as model\n",
+            "local_judge.claims.model": "from serving import types\n",
+            "local_judge.protocols.deer.flow": "from . import scores\nfrom ..base import Case\n",
+            "local_judge.protocols.deer.scores": "import math\n",
+            "local_judge.protocols.base": "class Case: ...\n",
+            "serving.types": (
+                "from typing import TYPE_CHECKING\n"
+                "if TYPE_CHECKING:\n    import torch\n"
+                "def f():\n    import vllm\n"
+            ),
+            "indexes.model": "import json\n",
+        },
+    )
+    assert violations(tmp_path) == []
+
+
+def test_every_breach_is_named(tmp_path: Path) -> None:
+    plant(
+        tmp_path,
+        {
+            "local_judge.claims.up": "import local_judge.protocols.deer\n",
+            "local_judge.documents.side": "def later():\n    from ..judge import model\n",
+            "local_judge.judge.model": "",
+            "local_judge.attic.old": "",
+            "local_judge.protocols.deer.flow": "from ..fact.flow import f\n",
+            "local_judge.protocols.fact.flow": "f = 1\n",
+            "local_judge.protocols.registry": "from . import fact\n",
+            "serving.http": "from local_judge.judge.model import x\nimport indexes\n",
+            "indexes.rank": "class A:\n    import faiss.contrib\n",
+        },
+    )
+    assert violations(tmp_path) == [
+        "local_judge.attic has no row in LAYERS",
+        "local_judge.attic.old has no row in LAYERS",
+        "local_judge.claims.up:1 imports local_judge.protocols.deer: local_judge.claims may not import "
+        "local_judge.protocols",
+        "local_judge.documents.side:2 imports local_judge.judge.model: local_judge.documents may not import "
+        "local_judge.judge",
+        "serving.http:1 imports local_judge.judge.model: serving may not import local_judge.judge",
+        "serving.http:2 imports indexes: serving may not import indexes",
+        "indexes.rank:2 imports faiss.contrib: a heavy package at module level",
+        "local_judge.protocols.deer.flow:1 imports local_judge.protocols.fact.flow: "
+        "no module of local_judge.protocols but its own may import a protocol",
+        "local_judge.protocols.registry:1 imports local_judge.protocols.fact: "
+        "no module of local_judge.protocols but its own may import a protocol",
+    ]
+
+
+def test_a_circle_is_named_unless_it_closes_inside_a_function(tmp_path: Path) -> None:
+    plant(
+        tmp_path, {"serving.a": "from serving import b\n", "serving.b": "import serving.c\n", "serving.c": ""}
+    )
+    (tmp_path / "serving/c.py").write_text("def f():\n    import serving.a\n")
+    assert violations(tmp_path) == []
+    (tmp_path / "serving/c.py").write_text("import serving.a\n")
+    assert len(violations(tmp_path)) == 1
+    assert violations(tmp_path)[0].startswith("circle: ")
+    assert all(name in violations(tmp_path)[0] for name in ("serving.a", "serving.b", "serving.c"))
