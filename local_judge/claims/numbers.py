@@ -10,7 +10,7 @@ import re
 _WORDS = (
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
     "nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion trillion dozen "
-    "half third quarter twice double triple"
+    "half halved third quarter twice double doubled triple tripled"
 )
 _NUMBER = re.compile(
     r"\d|[〇零二两三四五六七八九十百千万亿]+(?=[年月日个倍成%％元人次家项种级])|\b(?:"

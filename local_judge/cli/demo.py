@@ -5,24 +5,40 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from indexes.importing import import_pages
-from indexes.snapshot import Snapshot
-from local_judge.claims.model import ClaimSet
-from local_judge.cli.options import AsJson
-from local_judge.demo.outcome import assess, load_planted, sample_folder
-from local_judge.documents import parse_report
+from local_judge.cli.options import AsJson, BaseUrls
+from local_judge.demo.run import JUDGE, demo_job, run_demo
 from local_judge.reporting.progress import RunProgress
-from local_judge.reporting.tables import claim_summary, outcome_lines, score_table, stdout, verdict_table
-from local_judge.runs.config import RunConfig, load_config
-from local_judge.runs.execute import load_scores
-from local_judge.runs.inputs import load_reports
-from local_judge.runs.job import Job, carry_out
-from local_judge.runs.store import RunStore
-from serving.presets import load_preset
-from serving.weights import require_weights
+from local_judge.reporting.tables import claim_summary, score_table, stdout, trees, verdict_table
+from local_judge.reporting.planted import planted_lines
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="Where to keep the sample's snapshot and run.")] = Path(
+        "local-judge-demo"
+    ),
+    judge: Annotated[str, typer.Option("--judge", help="Another judge preset.")] = JUDGE,
+    base_url: BaseUrls = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify a short sample report, some of whose claims are altered, and count how many the judge caught."""
+    job = demo_job(out, judge, base_url or ())
+    try:
+        result = asyncio.run(run_demo(job, sys.argv[1:], RunProgress))
+    except KeyboardInterrupt:
+        sys.stderr.write(f"Stopped. Every finished reply is kept in {job.ledger}; the same command goes on.\n")
+        raise SystemExit(130) from None
+    if as_json:
+        scores = [score.model_dump(mode="json") for score in result.scores]
+        print(json.dumps({"outcome": result.outcome.model_dump(mode="json"), "scores": scores}))
+        return
+    console = stdout()
+    console.print(verdict_table(result.claims))
+    console.print(score_table("deer", trees(result.scores)))
+    console.print(claim_summary(result.claims))
+    for line in planted_lines(result.outcome, job.preset.name):
+        console.print(line)

@@ -11,7 +11,7 @@ import typer
 from local_judge.claims.model import ClaimSet
 from local_judge.cli.options import AsJson
 from local_judge.errors import RunError
-from local_judge.reporting.tables import claim_summary, run_summary, score_table, stdout, verdict_table
+from local_judge.reporting.tables import claim_summary, run_summary, score_table, stdout, trees, verdict_table
 from local_judge.runs.execute import load_records, load_scores, rescore as compute
 from local_judge.runs.manifest import protocols_of
 from local_judge.runs.store import RunStore
@@ -52,8 +52,8 @@ def show(
         console.print(run_summary(records, scores))
         return
     for protocol in dict.fromkeys(score.protocol for score in scores):
-        trees = {score.profile: score.scores for score in scores if score.protocol == protocol}
-        console.print(score_table(f"{protocol}: {records[0].id}", trees))
+        by_profile = trees([score for score in scores if score.protocol == protocol])
+        console.print(score_table(f"{protocol}: {records[0].id}", by_profile))
     console.print(claim_summary(claim_set))
     if claims:
         console.print(verdict_table(claim_set))

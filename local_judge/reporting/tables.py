@@ -53,6 +53,11 @@ def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]]) -> Table
     return table
 
 
+def trees(scores: Sequence[ScoreRecord]) -> dict[str, Sequence[ScoreNode]]:
+    """Score trees of one report and protocol by profile."""
+    return {score.profile: score.scores for score in scores}
+
+
 def run_summary(records: Sequence[CaseRecord], scores: Sequence[ScoreRecord]) -> RenderableType:
     """A table over all reports: dimensions by report, and their means with what is missing."""
     parts: list[RenderableType] = []

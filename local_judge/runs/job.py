@@ -57,6 +57,10 @@ class Watcher(Protocol):
         ...
 
 
+Watch = Callable[[Judge, int], contextlib.AbstractContextManager[Watcher]]
+"""Opened with the judge and the number of reports; what it yields is told of each finished report."""
+
+
 class Plan(Frozen):
     """What a run would ask, as far as it can be known."""
 
@@ -71,17 +75,13 @@ class Plan(Frozen):
     """Sentences whose claims are not known yet: the calls that will verify them are not in `calls`."""
 
 
-async def carry_out(
-    job: Job,
-    arguments: Sequence[str],
-    watch: Callable[[Judge, int], contextlib.AbstractContextManager[Watcher]],
-) -> list[CaseRecord]:
+async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[CaseRecord]:
     """Evaluate all reports of `job` into its run directory.
 
     Args:
         job: what to evaluate.
         arguments: the command line as given, for the manifest.
-        watch: opened with the judge and the number of reports, told of each finished report.
+        watch: who shows the progress.
 
     Raises:
         EngineError: the engine cannot be reached at all.

@@ -1,0 +1,64 @@
+"""The sample, evaluated.
+
+Invariant: nothing about the demo is special: it imports its pages with the same code, runs the same job, and reads the
+same run directory as any other report; it differs in its report, its pages and the size of its judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from indexes.importing import import_pages
+from indexes.snapshot import Snapshot
+from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.model import ClaimSet
+from local_judge.demo.outcome import Outcome, assess, load_planted, sample_folder
+from local_judge.documents import parse_report
+from local_judge.runs.config import RunConfig
+from local_judge.runs.execute import CaseRecord, ScoreRecord, load_records, load_scores
+from local_judge.runs.inputs import load_reports
+from local_judge.runs.job import Job, Watch, carry_out
+from local_judge.runs.store import RunStore
+from serving.presets import load_preset
+
+JUDGE = "qwen2.5-coder-1.5b"
+"""A judge that a laptop can run."""
+CONFIG = RunConfig(claims=ClaimsConfig(form="terse", method="scored"))
+
+
+class DemoResult(NamedTuple):
+    """What the demo shows."""
+
+    records: list[CaseRecord]
+    scores: list[ScoreRecord]
+    claims: ClaimSet
+    outcome: Outcome
+
+
+def demo_job(out: Path, judge: str, base_urls: Sequence[str]) -> Job:
+    """The sample's job; imports the sample's pages into `out/snapshot`."""
+    folder = sample_folder()
+    import_pages(folder / "pages", out / "snapshot")
+    store = RunStore(out / "run")
+    return Job(
+        reports=load_reports([folder / "report.md"]),
+        snapshot=Snapshot.open(out / "snapshot"),
+        preset=load_preset(judge),
+        config=CONFIG,
+        store=store,
+        ledger=store.ledger,
+        base_urls=base_urls,
+    )
+
+
+async def run_demo(job: Job, arguments: Sequence[str], watch: Watch) -> DemoResult:
+    """Evaluate the sample and compare the verdicts with what was planted."""
+    await carry_out(job, arguments, watch)
+    records = load_records(job.store)
+    claims = job.store.read_model(f"claims/{records[0].key}.json", ClaimSet)
+    document = parse_report(job.reports[0].content)
+    return DemoResult(
+        records, load_scores(job.store, job.config.protocols), claims, assess(document, claims, load_planted())
+    )

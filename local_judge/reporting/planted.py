@@ -1,0 +1,28 @@
+"""What a judge made of the sample's planted alterations, in plain words.
+
+Invariant: says what a small judge is worth, and which command runs a larger one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from local_judge.demo.outcome import Outcome
+from local_judge.reporting.tables import safe
+
+
+def planted_lines(outcome: Outcome, judge: str) -> Iterator[str]:
+    """Lines for the terminal."""
+    yield f"[bold]{outcome.caught} of {outcome.planted} planted alterations caught[/bold]" + (
+        f"; {outcome.unjudged} statements without a verdict" if outcome.unjudged else ""
+    )
+    for sentence in outcome.missed:
+        yield f"  missed: {safe(sentence)}"
+    yield f"[bold]{len(outcome.called_wrong)} of {outcome.true_claims} true claims called wrong[/bold]"
+    for claim in outcome.called_wrong:
+        yield f"  called wrong: {safe(claim)}"
+    yield (
+        f"{judge} is a small judge: it shows the path, and its verdicts are not to be published. With a GPU:\n"
+        "  local-judge serve qwen3-14b\n"
+        "  local-judge run REPORTS --snapshot SNAPSHOT --judge qwen3-14b --out RUN"
+    )
