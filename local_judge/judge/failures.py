@@ -1,6 +1,7 @@
 """What did not work, as data.
 
-Invariant: a failure is a value with a kind, never a zero, a NaN, a "not supported" or a missing row (design, 3.2).
+Invariant: a failure is a value with a kind, never a zero, a NaN, a "not supported" or a missing row (design,
+3.2).
 """
 
 from __future__ import annotations

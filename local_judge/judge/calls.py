@@ -1,0 +1,228 @@
+"""One call: from the ledger if it is there, else from the engine and into the ledger.
+
+Invariants: what is returned is what the ledger holds; two identical calls at one time are one call; a call
+that could not fit is never sent; an engine's error becomes a `Failure` of its kind, recorded beside the
+replies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Coroutine
+from functools import lru_cache
+from typing import Any, Generic, TypeVar, cast, get_args
+
+from local_judge.judge.failures import Failure, FailureKind
+from local_judge.judge.ledger import Ledger
+from local_judge.judge.meter import Meter
+from local_judge.judge.planning import PlannedCall
+from local_judge.judge.requests import Reply, Request, now, sha256
+from local_judge.judge.scheduler import Scheduler, Turn
+from serving.engine import Engine
+from serving.errors import EngineError
+from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling
+
+T = TypeVar("T")
+
+TEMPLATE_TOKENS = 256
+"""More than any chat template adds to the messages."""
+
+SEAM_TOKENS = 16
+"""More than two texts take when they are tokenized as one instead of apart."""
+
+BYTES_PER_TOKEN = 3
+"""Fewer than a token holds on average in the languages of reports: a prefix is rather thought larger."""
+
+
+class SingleFlight(Generic[T]):
+    """Concurrent calls with one key share one run, which is cancelled when all who wait for it are."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, tuple[asyncio.Task[T], list[int]]] = {}
+
+    def running(self, key: str) -> bool:
+        """Whether a run for `key` is under way."""
+        return key in self._tasks
+
+    async def run(self, key: str, work: Coroutine[Any, Any, T]) -> T:
+        """The result of `work`, or of the run for `key` that is under way (`work` is then dropped)."""
+        if key in self._tasks:
+            work.close()
+            task, waiters = self._tasks[key]
+        else:
+            task, waiters = asyncio.ensure_future(work), [0]
+            self._tasks[key] = task, waiters
+            task.add_done_callback(lambda done: self._forget(key, done))
+        waiters[0] += 1
+        try:
+            return await asyncio.shield(task)
+        finally:
+            waiters[0] -= 1
+            if waiters[0] == 0 and not task.done():
+                self._forget(key, task)
+                task.cancel()
+
+    def _forget(self, key: str, task: asyncio.Task[T]) -> None:
+        if key in self._tasks and self._tasks[key][0] is task:
+            del self._tasks[key]
+
+
+class Caller:
+    """Makes calls for a `Judge`."""
+
+    def __init__(self, engine: Engine, ledger: Ledger, min_reply_tokens: int) -> None:
+        self.meter = Meter()
+        self._engine = engine
+        self._ledger = ledger
+        self._min_reply_tokens = min_reply_tokens
+        self._calls = SingleFlight[Reply | Failure]()
+        self._setup = SingleFlight[tuple[EngineIdentity, EngineLimits]]()
+        self._ready: tuple[EngineIdentity, EngineLimits] | None = None
+        self._scheduler: Scheduler | None = None
+        self._counting = SingleFlight[int]()
+        self._shared_tokens: dict[str, int] = {}
+
+    async def judge(self) -> EngineIdentity | Failure:
+        """The engine's identity, asked for once."""
+        if self._ready is None:
+            try:
+                self._ready = await self._setup.run("", self._ask_engine())
+            except EngineError as error:
+                return _failed(error, "asking the judge what it is")
+        return self._ready[0]
+
+    async def call(self, request: Request) -> Reply | Failure:
+        """The reply to `request`, once it is in the ledger. `judge` has succeeded before.
+
+        Raises:
+            LedgerError: the reply could not be stored.
+        """
+        stored = self._ledger.get(request.key)
+        if stored is not None:
+            self.meter.replayed += 1
+            return stored
+        self.meter.replayed += self._calls.running(request.key)
+        return await self._calls.run(request.key, self._make(request))
+
+    async def _ask_engine(self) -> tuple[EngineIdentity, EngineLimits]:
+        identity, limits = await self._engine.identity(), await self._engine.limits()
+        self._scheduler = Scheduler(limits.concurrency, limits.kv_tokens)
+        return identity, limits
+
+    async def _make(self, request: Request) -> Reply | Failure:
+        try:
+            sampling = await self._fitted(request)
+            if isinstance(sampling, Failure):
+                self.meter.failed += 1
+                return sampling
+            created, begun = now(), time.monotonic()
+            answer = await self._send(request, sampling)
+        except PlannedCall as error:
+            self.meter.planned += 1
+            return Failure(kind="planned", detail=str(error))
+        except EngineError as error:
+            self.meter.failed += 1
+            failure = _failed(error, f"call {request.key[:12]}")
+            await self._ledger.put_failure(request, failure)
+            return failure
+        self._count(answer)
+        latency = round(time.monotonic() - begun, 6)
+        return await self._ledger.put(request, Reply.of(request.key, answer, created, latency))
+
+    async def _send(self, request: Request, sampling: Sampling | None) -> Generation | Choice:
+        assert self._scheduler is not None
+        prompt = request.prompt
+        tokens = _bytes(prompt.system + prompt.shared) // BYTES_PER_TOKEN
+        # A prompt that shares nothing waits for nobody.
+        prefix_key = prompt.prefix_key if prompt.shared else request.key
+        self.meter.waiting += 1
+        admitted = False
+        try:
+            async with self._scheduler.turn(prefix_key, tokens) as turn:
+                self.meter.waiting -= 1
+                self.meter.in_flight += 1
+                admitted = True
+                return await self._answer(request, sampling, turn)
+        finally:
+            if admitted:
+                self.meter.in_flight -= 1
+            else:
+                self.meter.waiting -= 1
+
+    async def _answer(self, request: Request, sampling: Sampling | None, turn: Turn) -> Generation | Choice:
+        if sampling is None:
+            return await self._engine.choose(request.messages, request.options)
+        schema = None if request.schema is None else _schema(request.schema)
+        return await self._engine.generate(request.messages, sampling, schema, turn.started)
+
+    def _count(self, answer: Generation | Choice) -> None:
+        self.meter.made += 1
+        self.meter.prompt_tokens += answer.usage.prompt_tokens
+        self.meter.cached_tokens += answer.usage.cached_tokens or 0
+        self.meter.completion_tokens += answer.usage.completion_tokens
+
+    async def _fitted(self, request: Request) -> Sampling | Failure | None:
+        """The sampling with `max_tokens` clipped to what the prompt leaves, or why there is no room.
+
+        Two cheap bounds come first, both from above: a byte-level tokenizer makes no more tokens than bytes;
+        and the shared part is counted once for all its calls, the own part by its bytes.
+        """
+        assert self._ready is not None
+        context = self._ready[1].context_tokens
+        sampling, prompt = request.sampling, request.prompt
+        thinking = sampling.thinking_tokens if sampling and sampling.thinking else 0
+        wanted = 1 if sampling is None else sampling.max_tokens + thinking
+        size = sum(_bytes(message.content) for message in request.messages)
+        if size + TEMPLATE_TOKENS + wanted <= context:
+            return sampling
+        if prompt.shared and _bytes(prompt.own) + SEAM_TOKENS + wanted < context:
+            shared = await self._tokens_of_shared(request)
+            if shared + _bytes(prompt.own) + SEAM_TOKENS + wanted <= context:
+                return sampling
+        tokens = await self._engine.count_tokens(request.messages)
+        left = context - tokens
+        least = 1 if sampling is None else min(wanted, self._min_reply_tokens + thinking)
+        if left < least:
+            return Failure(
+                kind="prompt_too_long",
+                detail=f"the prompt has {tokens} tokens and its reply needs {least} or more, "
+                f"but the judge's context holds {context}",
+            )
+        if sampling is None or left >= wanted:
+            return sampling
+        return sampling.model_copy(update={"max_tokens": left - thinking})
+
+    async def _tokens_of_shared(self, request: Request) -> int:
+        system, shared, _ = request.pieces()
+        key = sha256(f"{len(system)} {system}{shared}")
+        if key not in self._shared_tokens:
+            messages = (request.messages[0], Message(role="user", content=shared))
+            tokens = await self._counting.run(key, self._engine_count(messages))
+            if len(self._shared_tokens) >= _COUNTS_KEPT:
+                del self._shared_tokens[next(iter(self._shared_tokens))]
+            self._shared_tokens[key] = tokens
+        return self._shared_tokens[key]
+
+    async def _engine_count(self, messages: tuple[Message, ...]) -> int:
+        return await self._engine.count_tokens(messages)
+
+
+_COUNTS_KEPT = 4096
+
+_KINDS: frozenset[str] = frozenset(get_args(FailureKind))
+
+
+def _failed(error: EngineError, what: str) -> Failure:
+    kind = error.kind if error.kind in _KINDS else "server_error"
+    return Failure(kind=cast("FailureKind", kind), detail=f"{what}: {error}")
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+@lru_cache(maxsize=256)
+def _schema(text: str) -> dict[str, Any]:
+    return json.loads(text)

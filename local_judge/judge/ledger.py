@@ -1,0 +1,280 @@
+"""The store of judges' replies.
+
+Invariant: a reply is committed before anything can read it (reading goes through its own connection, which
+sees committed rows only); the first reply stored under a key stays; failures are kept beside and never
+replayed. A report's text is stored once, however many calls were made about it.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from local_judge.judge.errors import LedgerReadOnly
+from local_judge.judge.failures import Failure
+from local_judge.judge.layout import Prompt
+from local_judge.judge.ledger_explain import Explanation, nearest, request_parts
+from local_judge.judge.ledger_file import connect, connect_to_read, ledger_errors
+from local_judge.judge.ledger_writer import Writer
+from local_judge.judge.requests import Reply, Request, canonical, now
+from serving.types import EngineIdentity, Frozen, Message, Sampling, Usage
+
+_REPLY = (
+    "key, text, reasoning, finish_reason, logprobs, "
+    "prompt_tokens, completion_tokens, cached_tokens, created, latency"
+)
+
+
+class Trace(Frozen):
+    """A stored reply with all that it answers: what a number can be traced to."""
+
+    reply: Reply
+    judge: EngineIdentity
+    prompt: Prompt
+    messages: tuple[Message, ...]
+    json_schema: dict[str, Any] | None
+    sampling: Sampling | None
+    options: tuple[str, ...]
+    draw: int
+    attempt: int
+
+
+class LedgerStats(Frozen):
+    """What a ledger holds."""
+
+    requests: int
+    replies: int
+    failures: int
+    judges: int
+    texts: int
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    bytes: int
+
+
+class Ledger:
+    """Replies by key. Make one with `open`; close it when done (it is a context manager)."""
+
+    def __init__(self, path: Path, reader: sqlite3.Connection, writer: Writer | None) -> None:
+        self.path = path
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    def open(cls, path: str | Path, *, read_only: bool = False) -> Ledger:
+        """The ledger at `path`, made if there is none.
+
+        Read-only, a missing file reads as an empty ledger, and none is made.
+
+        Raises:
+            LedgerError: any of its kinds; a file that is not a ledger is refused and left as it was.
+        """
+        path = Path(path)
+        writer = None if read_only else Writer(connect(path), path)
+        try:
+            return cls(path, connect_to_read(path), writer)
+        except BaseException:
+            if writer is not None:
+                writer.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write what is still queued and release the file. Idempotent."""
+        if self._writer is not None:
+            self._writer.close()
+        self._reader.close()
+
+    @property
+    def read_only(self) -> bool:
+        """Whether `put` is refused."""
+        return self._writer is None
+
+    def get(self, key: str) -> Reply | None:
+        """The reply stored under `key`."""
+        with ledger_errors(self.path):
+            return _select(self._reader, key)
+
+    async def put(self, request: Request, reply: Reply) -> Reply:
+        """Store a reply, and return the stored one once it is committed.
+
+        A reply that was there already stays, and is the one returned.
+
+        Raises:
+            LedgerError: it could not be stored.
+        """
+
+        def work(connection: sqlite3.Connection) -> Reply:
+            _insert_request(connection, request)
+            usage = reply.usage
+            row = (
+                reply.key,
+                reply.text,
+                reply.reasoning,
+                reply.finish_reason,
+                None if reply.logprobs is None else canonical(reply.logprobs),
+                usage.prompt_tokens,
+                usage.completion_tokens,
+                usage.cached_tokens,
+                reply.created,
+                reply.latency,
+            )
+            sql = f"INSERT OR IGNORE INTO replies ({_REPLY}) VALUES (?,?,?,?,?,?,?,?,?,?)"
+            if connection.execute(sql, row).rowcount:
+                return reply
+            return _select(connection, reply.key) or reply
+
+        return await self._write(work)
+
+    async def put_failure(self, request: Request, failure: Failure) -> None:
+        """Keep the record of a call that was not answered."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            _insert_request(connection, request)
+            connection.execute(
+                "INSERT INTO failures VALUES (?,?,?,?,?)",
+                (request.key, failure.kind, failure.detail, failure.attempts, now()),
+            )
+
+        await self._write(work)
+
+    def failures(self, key: str) -> list[Failure]:
+        """The failed calls recorded under `key`, oldest first."""
+        sql = "SELECT kind, detail, attempts FROM failures WHERE key=? ORDER BY rowid"
+        with ledger_errors(self.path):
+            rows = self._reader.execute(sql, (key,)).fetchall()
+        return [Failure(kind=kind, detail=detail, attempts=attempts) for kind, detail, attempts in rows]
+
+    def reply(self, key: str) -> Trace | None:
+        """A stored reply with its full prompt, judge, schema and sampling."""
+        with ledger_errors(self.path):
+            found = _select(self._reader, key)
+            if found is None:
+                return None
+            row = self._reader.execute(
+                "SELECT identity, system, shared, own, schema, sampling, options, prefix, draw, attempt "
+                "FROM requests JOIN judges ON judges.digest = requests.judge WHERE key=?",
+                (key,),
+            ).fetchone()
+            system, shared, own = (self._text(digest) for digest in row[1:4])
+            schema = None if row[4] is None else json.loads(self._text(row[4]))
+        user = shared + own
+        messages = (Message(role="system", content=system), Message(role="user", content=user))
+        sampling = json.loads(row[5])
+        return Trace(
+            reply=found,
+            judge=EngineIdentity.model_validate_json(row[0]),
+            prompt=Prompt(shared=shared, own=own.removeprefix("\n\n"), prefix_key=row[7], system=system),
+            messages=messages,
+            json_schema=schema,
+            sampling=None if sampling is None else Sampling.model_validate(sampling),
+            options=tuple(json.loads(row[6])),
+            draw=row[8],
+            attempt=row[9],
+        )
+
+    def explain(self, request: Request) -> Explanation:
+        """Which parts of the key differ from the stored call that has most in common with the request.
+
+        A call with the same question counts as nearest, then one about the same report or page. Reads the
+        whole table of requests: for people who wonder, not for the hot path.
+        """
+        with ledger_errors(self.path):
+            if _select(self._reader, request.key) is not None:
+                return Explanation(hit=True, nearest=request.key)
+            return nearest(self._reader, request)
+
+    def stats(self) -> LedgerStats:
+        """Counts over the whole ledger."""
+        with ledger_errors(self.path):
+
+            def one(sql: str) -> tuple[int, ...]:
+                return self._reader.execute(sql).fetchone()
+
+            tokens = one(
+                "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(cached_tokens), 0), "
+                "coalesce(sum(completion_tokens), 0) FROM replies"
+            )
+            return LedgerStats(
+                requests=one("SELECT count(*) FROM requests")[0],
+                replies=tokens[0],
+                failures=one("SELECT count(*) FROM failures")[0],
+                judges=one("SELECT count(*) FROM judges")[0],
+                texts=one("SELECT count(*) FROM texts")[0],
+                prompt_tokens=tokens[1],
+                cached_tokens=tokens[2],
+                completion_tokens=tokens[3],
+                bytes=one("PRAGMA page_count")[0] * one("PRAGMA page_size")[0],
+            )
+
+    async def _write(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
+        if self._writer is None:
+            raise LedgerReadOnly(
+                f"ledger {self.path}: opened for reading; open it for writing to store replies"
+            )
+        return await self._writer.write(work)
+
+    def _text(self, digest: bytes) -> str:
+        (body,) = self._reader.execute("SELECT body FROM texts WHERE digest=?", (digest,)).fetchone()
+        return zlib.decompress(body).decode()
+
+
+def _insert_request(connection: sqlite3.Connection, request: Request) -> None:
+    connection.execute(
+        "INSERT OR IGNORE INTO judges VALUES (?,?)",
+        (request.judge_digest, canonical(request.judge.model_dump(mode="json"))),
+    )
+    system, shared, own = request.pieces()
+    parts = request_parts(request)
+    _insert_text(connection, parts["system"], system)
+    _insert_text(connection, parts["shared"], shared)
+    _insert_text(connection, parts["own"], own)
+    if request.schema is not None:
+        _insert_text(connection, parts["schema"], request.schema)
+    names = ("judge", "system", "shared", "own", "schema", "sampling", "kind", "options")
+    connection.execute(
+        "INSERT OR IGNORE INTO requests VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+        (
+            request.key,
+            *(parts[name] for name in names),
+            request.prompt.prefix_key,
+            request.draw,
+            request.attempt,
+        ),
+    )
+
+
+def _insert_text(connection: sqlite3.Connection, digest: bytes, text: str) -> None:
+    # Asked before compressing: a report comes with every one of its calls.
+    if connection.execute("SELECT 1 FROM texts WHERE digest=?", (digest,)).fetchone() is None:
+        connection.execute("INSERT INTO texts VALUES (?,?)", (digest, zlib.compress(text.encode(), 1)))
+
+
+def _select(connection: sqlite3.Connection, key: str) -> Reply | None:
+    row = connection.execute(f"SELECT {_REPLY} FROM replies WHERE key=?", (key,)).fetchone()
+    if row is None:
+        return None
+    return Reply(
+        key=row[0],
+        kind="generate" if row[4] is None else "choose",
+        text=row[1],
+        reasoning=row[2],
+        finish_reason=row[3],
+        logprobs=None if row[4] is None else json.loads(row[4]),
+        usage=Usage(prompt_tokens=row[5], completion_tokens=row[6], cached_tokens=row[7]),
+        created=row[8],
+        latency=row[9],
+    )

@@ -1,0 +1,123 @@
+"""Why a request is not answered by the ledger: the parts of its key beside those of the nearest stored call.
+
+Invariant: the parts compared here are exactly the parts of the key, so a miss always names at least one of
+them.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+from local_judge.judge.requests import Request, canonical
+from serving.types import Frozen
+
+_WEIGHTS = {"own": 16, "shared": 8}
+"""What makes a stored call the same question, before all else: its own text, then its report or page."""
+
+_TEXTS = frozenset({"system", "shared", "own", "schema"})
+
+_SHOWN = 160
+"""Characters of a text that a change shows, from shortly before the first difference."""
+
+
+class Change(Frozen):
+    """One part of a key that differs from the nearest stored call."""
+
+    part: str
+    """`judge.<field>`, `sampling.<field>`, `system`, `shared`, `own`, `schema`, `kind`, `options`, `draw`,
+    `attempt`."""
+    stored: str
+    asked: str
+
+
+class Explanation(Frozen):
+    """Why a request is or is not answered by the ledger."""
+
+    hit: bool
+    nearest: str | None = None
+    """Key of the stored call that has most in common with the request; None in an empty ledger."""
+    changes: tuple[Change, ...] = ()
+
+
+@lru_cache(maxsize=64)
+def _digest(text: str) -> bytes:
+    # Remembered for the texts that many calls share; the rest pass through.
+    return sha256(text.encode()).digest()
+
+
+def request_parts(request: Request) -> dict[str, Any]:
+    """The parts of a request as the columns of `requests` hold them: texts by digest."""
+    system, shared, own = request.pieces()
+    return {
+        "judge": request.judge_digest,
+        "system": _digest(system),
+        "shared": _digest(shared),
+        "own": sha256(own.encode()).digest(),
+        "schema": None if request.schema is None else _digest(request.schema),
+        "sampling": request.sampling_json,
+        "kind": request.kind,
+        "options": canonical(request.options),
+        "draw": request.draw,
+        "attempt": request.attempt,
+    }
+
+
+def nearest(connection: sqlite3.Connection, request: Request) -> Explanation:
+    """The stored call that has most in common with `request` (ties: lowest key), and what differs."""
+    parts = request_parts(request)
+    same = " + ".join(f"{_WEIGHTS.get(name, 1)} * (requests.{name} IS :{name})" for name in parts)
+    columns = ", ".join(f"requests.{name}" for name in parts)
+    row = connection.execute(
+        f"SELECT requests.key, identity, {columns} FROM requests "
+        "JOIN replies USING (key) JOIN judges ON judges.digest = requests.judge "
+        f"ORDER BY {same} DESC, requests.key LIMIT 1",
+        parts,
+    ).fetchone()
+    if row is None:
+        return Explanation(hit=False)
+    stored = dict(zip(parts, row[2:], strict=True))
+    system, shared, own = request.pieces()
+    texts = {"system": system, "shared": shared, "own": own, "schema": request.schema}
+    changes: list[Change] = []
+    for part, asked in parts.items():
+        if asked == stored[part]:
+            continue
+        if part == "judge":
+            changes += _fields(part, json.loads(row[1]), request.judge.model_dump(mode="json"))
+        elif part == "sampling":
+            changes += _fields(part, json.loads(stored[part]) or {}, json.loads(asked) or {})
+        elif part in _TEXTS:
+            before, after = _around(_text(connection, stored[part]), texts[part] or "")
+            changes.append(Change(part=part, stored=before, asked=after))
+        else:
+            changes.append(Change(part=part, stored=str(stored[part]), asked=str(asked)))
+    return Explanation(hit=False, nearest=row[0], changes=tuple(changes))
+
+
+def _fields(part: str, stored: dict[str, Any], asked: dict[str, Any]) -> list[Change]:
+    return [
+        Change(part=f"{part}.{name}", stored=canonical(stored.get(name)), asked=canonical(asked.get(name)))
+        for name in sorted(stored.keys() | asked.keys())
+        if stored.get(name) != asked.get(name)
+    ]
+
+
+def _text(connection: sqlite3.Connection, digest: bytes | None) -> str:
+    if digest is None:
+        return ""
+    (body,) = connection.execute("SELECT body FROM texts WHERE digest=?", (digest,)).fetchone()
+    return zlib.decompress(body).decode()
+
+
+def _around(stored: str, asked: str) -> tuple[str, str]:
+    """Both texts from shortly before the place where they part."""
+    length = min(len(stored), len(asked))
+    place = next((i for i in range(length) if stored[i] != asked[i]), length)
+    start = max(0, place - 20)
+    mark = "" if start == 0 else "…"
+    return mark + stored[start : start + _SHOWN], mark + asked[start : start + _SHOWN]

@@ -1,0 +1,200 @@
+"""The ledger's file: opening it, its tables, its errors.
+
+Invariant: a file is written only if it is empty or a ledger of the version written here; anything else is
+refused with one line and left as it was.
+
+Durability: WAL with `synchronous=NORMAL`. Every commit survives the death of the process at any instant
+(SIGKILL, out of memory). A power failure or kernel crash may lose the commits since the last checkpoint,
+never more, and never the file's consistency: lost calls are simply made again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from local_judge.judge.errors import LedgerBusy, LedgerCorrupt, LedgerError, LedgerForeign, LedgerMissing
+
+APPLICATION_ID = 0x4C4A4C47
+"""`LJLG` in the header of the file: what `file` and a reader can tell a ledger by."""
+
+VERSION = 1
+
+BUSY_SECONDS = 30.0
+"""How long one process waits for another's write."""
+
+TABLES = """
+CREATE TABLE texts (              -- message parts and schemas, by content
+    digest BLOB PRIMARY KEY,      -- SHA-256 of the UTF-8 text
+    body   BLOB NOT NULL          -- zlib
+);
+CREATE TABLE judges (
+    digest   TEXT PRIMARY KEY,    -- SHA-256 of `identity`
+    identity TEXT NOT NULL        -- canonical JSON
+);
+CREATE TABLE requests (
+    key      TEXT PRIMARY KEY,
+    judge    TEXT NOT NULL REFERENCES judges,
+    system   BLOB NOT NULL REFERENCES texts,
+    shared   BLOB NOT NULL REFERENCES texts,
+    own      BLOB NOT NULL REFERENCES texts,
+    schema   BLOB REFERENCES texts,
+    sampling TEXT NOT NULL,       -- canonical JSON
+    kind     TEXT NOT NULL,
+    options  TEXT NOT NULL,       -- canonical JSON
+    prefix   TEXT NOT NULL,       -- name of the shared part
+    draw     INTEGER NOT NULL,
+    attempt  INTEGER NOT NULL
+);
+CREATE TABLE replies (
+    key               TEXT PRIMARY KEY REFERENCES requests,
+    text              TEXT NOT NULL,
+    reasoning         TEXT,
+    finish_reason     TEXT NOT NULL,
+    logprobs          TEXT,       -- canonical JSON
+    prompt_tokens     INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL,
+    cached_tokens     INTEGER,
+    created           TEXT NOT NULL,
+    latency           REAL NOT NULL
+);
+CREATE TABLE failures (           -- kept, never replayed
+    key      TEXT NOT NULL REFERENCES requests,
+    kind     TEXT NOT NULL,
+    detail   TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    created  TEXT NOT NULL
+);
+CREATE INDEX failures_by_key ON failures (key);
+"""
+
+
+@contextmanager
+def ledger_errors(path: Path) -> Generator[None]:
+    """Turn what SQLite raises into one line with the path and the remedy."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        text = str(error)
+        if "locked" in text or "busy" in text:
+            raise LedgerBusy(
+                f"ledger {path}: another process held it for {BUSY_SECONDS:g} s; "
+                "wait for it or use another ledger"
+            ) from error
+        if "unable to open" in text or "readonly" in text:
+            raise LedgerMissing(
+                f"ledger {path}: cannot be opened or written ({text}); check path and rights"
+            ) from error
+        if "full" in text:
+            raise LedgerError(
+                f"ledger {path}: the disk is full; free space and run the same command again"
+            ) from error
+        raise LedgerError(f"ledger {path}: {text}") from error
+    except sqlite3.DatabaseError as error:
+        text = str(error)
+        if "not a database" in text:
+            raise _foreign(path) from error
+        if "malformed" in text:
+            raise LedgerCorrupt(
+                f"ledger {path}: damaged ({text}); move it away, or try `sqlite3 {path.name} .recover`"
+            ) from error
+        raise LedgerError(f"ledger {path}: {text}") from error
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection for writing; the file is made, or checked to be a ledger of this version.
+
+    Raises:
+        LedgerError: any of its kinds.
+    """
+    with ledger_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(
+            path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            if not _is_ledger(connection, path):
+                _use_wal(connection)
+                _create(connection, path)
+            _use_wal(connection)
+            connection.execute("PRAGMA synchronous=NORMAL")
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def connect_to_read(path: Path) -> sqlite3.Connection:
+    """A connection for reading. A file that does not exist reads as an empty ledger.
+
+    Raises:
+        LedgerError: any of its kinds.
+    """
+    with ledger_errors(path):
+        if not path.exists():
+            connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            connection.executescript(TABLES)
+            return connection
+        uri = path.resolve().as_uri() + "?mode=ro"
+        connection = sqlite3.connect(
+            uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            if not _is_ledger(connection, path):
+                raise _foreign(path)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _foreign(path: Path) -> LedgerForeign:
+    return LedgerForeign(f"ledger {path}: this file is not a ledger; name another path")
+
+
+def _is_ledger(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether the file is a ledger of this version (True) or empty (False).
+
+    Raises:
+        LedgerForeign: it is something else.
+    """
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if application == APPLICATION_ID and version == VERSION:
+        return True
+    if application == APPLICATION_ID:
+        raise LedgerForeign(f"ledger {path}: version {version}, but this program reads {VERSION}; upgrade it")
+    if tables or application or version:
+        raise _foreign(path)
+    return False
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    # Changing the journal mode does not wait for locks as ordinary statements do.
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _create(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not _is_ledger(connection, path):  # another process may have made it since
+            for statement in TABLES.split(";\n"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version={VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise

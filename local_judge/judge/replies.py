@@ -1,0 +1,192 @@
+"""Reading what a judge wrote: strictly first, repaired only if that fails, never guessed.
+
+Invariant: a value is returned only if the type itself accepts it in strict mode; a key that stands twice, a
+value cut off by the token limit and a number that JSON does not have count as not answered.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any, Generic, NoReturn, TypeVar, cast
+
+import json_repair
+from pydantic import TypeAdapter, ValidationError
+
+from local_judge.judge.failures import FailureKind
+from local_judge.judge.requests import Reply
+
+T = TypeVar("T")
+
+REPAIR_LIMIT = 200_000
+"""Characters beyond which a reply is not repaired: repairing is far from linear, and no honest reply is this
+long."""
+
+
+@dataclass(frozen=True)
+class Unread:
+    """Why a reply, or one item of it, is no answer."""
+
+    kind: FailureKind
+    why: str
+
+
+@dataclass(frozen=True)
+class Read(Generic[T]):
+    """What was found in a reply: one value or reason per item asked for."""
+
+    items: list[T | Unread]
+    repaired: bool = False
+
+
+@dataclass(frozen=True)
+class _Parsed:
+    value: Any
+    repaired: bool
+    doubtful: frozenset[str] = field(default_factory=frozenset[str])
+    """Keys of the outermost object whose values cannot be trusted: given twice, given twice below, or cut
+    off."""
+
+
+class _Doubled(dict[str, Any]):
+    """An object of the reply in which a key stands more than once."""
+
+    names: frozenset[str] = frozenset()
+
+
+def read_one(reply: Reply, adapter: TypeAdapter[T]) -> Read[T]:
+    """The one value that the reply holds."""
+    parsed = _parse(reply)
+    if isinstance(parsed, Unread):
+        return Read([parsed])
+    if parsed.repaired and reply.finish_reason == "length":
+        return Read([Unread("truncated", "the reply ran into its token limit")])
+    if parsed.doubtful:
+        return Read(
+            [Unread("invalid_reply", f"cut off or given twice: {', '.join(sorted(parsed.doubtful))}")]
+        )
+    return Read([_validated(parsed.value, adapter)], parsed.repaired)
+
+
+def read_items(reply: Reply, adapter: TypeAdapter[T], n: int) -> Read[T]:
+    """The values under the keys "1" to "n" of the reply's object; other keys are not looked at."""
+    parsed = _parse(reply)
+    if isinstance(parsed, Unread):
+        return Read([parsed] * n)
+    if not isinstance(parsed.value, dict):
+        return Read([Unread("invalid_reply", "the reply is not a JSON object")] * n)
+    found = cast("dict[str, Any]", parsed.value)
+    cut = reply.finish_reason == "length"
+    items: list[T | Unread] = []
+    for number in range(1, n + 1):
+        name = str(number)
+        if name in parsed.doubtful:
+            items.append(
+                Unread("truncated" if cut else "incomplete", f"item {name} was cut off or given twice")
+            )
+        elif name not in found:
+            items.append(Unread("truncated" if cut else "incomplete", f"item {name} is missing"))
+        else:
+            items.append(_validated(found[name], adapter))
+    return Read(items, parsed.repaired)
+
+
+def _validated(value: Any, adapter: TypeAdapter[T]) -> T | Unread:
+    try:
+        # Through JSON: strict mode then means JSON's types (an array may become a tuple, "3" never a number).
+        return adapter.validate_json(json.dumps(value), strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        return Unread("invalid_reply", f"{place + ': ' if place else ''}{first['msg']}")
+
+
+def _parse(reply: Reply) -> _Parsed | Unread:
+    text = reply.text.strip()
+    cut = reply.finish_reason == "length"
+    if not text:
+        return Unread("truncated" if cut else "invalid_reply", "the reply is empty")
+    try:
+        return _marked(_decoder().decode(text), repaired=False)
+    except (ValueError, RecursionError):
+        pass
+    if len(text) > REPAIR_LIMIT:
+        return Unread(
+            "truncated" if cut else "invalid_reply", f"{len(text)} characters, not JSON: {_start(text)}"
+        )
+    parsed = _embedded(text) or _repaired(text, cut)
+    return parsed or Unread("truncated" if cut else "invalid_reply", f"not JSON: {_start(text)}")
+
+
+def _embedded(text: str) -> _Parsed | None:
+    """A whole JSON value that stands in other text (a code fence, a sentence before or after it)."""
+    first = re.search(r"[{\[]", text)
+    if first is None:
+        return None
+    try:
+        value, _ = _decoder().raw_decode(text, first.start())
+    except (ValueError, RecursionError):
+        return None
+    return _marked(value, repaired=True)
+
+
+def _repaired(text: str, cut: bool) -> _Parsed | None:
+    try:
+        value = cast("Any", json_repair.loads(text, skip_json_loads=True))
+        json.dumps(value, allow_nan=False)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    if not isinstance(value, dict | list) or not cast("object", value):
+        return None
+    doubtful: set[str] = set()
+    if isinstance(value, dict):
+        names = list(cast("dict[str, Any]", value))
+        # Repairing keeps the last of equal keys without a word, so the text itself is searched for them.
+        written = re.findall(r'"(\d+)"\s*:', text)
+        doubtful = {name for name in names if written.count(name) > 1}
+        if cut or not text.rstrip("` \n").endswith("}"):
+            doubtful.add(names[-1])
+    return _Parsed(cast("Any", value), True, frozenset(doubtful))
+
+
+def _decoder() -> json.JSONDecoder:
+    return json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_no_constant)
+
+
+def _pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(found)
+    if len(value) == len(found):
+        return value
+    names = [name for name, _ in found]
+    doubled = _Doubled(value)
+    doubled.names = frozenset(name for name in names if names.count(name) > 1)
+    return doubled
+
+
+def _marked(value: Any, *, repaired: bool) -> _Parsed:
+    """`value` with the keys of its outermost object that are doubled, or have a doubled key below."""
+    if not isinstance(value, dict):
+        return _Parsed(value, repaired, _doubled_below(value))
+    found = cast("dict[str, Any]", value)
+    own = found.names if isinstance(found, _Doubled) else frozenset[str]()
+    return _Parsed(found, repaired, own | {name for name, below in found.items() if _doubled_below(below)})
+
+
+def _doubled_below(value: Any) -> frozenset[str]:
+    if isinstance(value, _Doubled):
+        return value.names
+    below: list[Any] = []
+    if isinstance(value, dict):
+        below = list(cast("dict[str, Any]", value).values())
+    elif isinstance(value, list):
+        below = cast("list[Any]", value)
+    return frozenset[str]().union(*(_doubled_below(item) for item in below))
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _start(text: str) -> str:
+    return json.dumps(text[:80], ensure_ascii=False)

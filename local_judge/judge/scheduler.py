@@ -1,0 +1,165 @@
+"""When each call may go to the engine.
+
+Invariants: of the calls that share a prefix, one (the leader) goes first, and the others only after its
+prompt has been processed, so that they find it in the prefix cache; a leader that fails hands over to the
+next in line; at most `concurrency` calls are in flight; the prefixes in flight together take at most
+`kv_tokens`, unless it is one alone. Calls go in the order in which they came, passing over only those that
+wait for their leader, so none waits for ever. Nothing here touches what is asked or answered, so results do
+not depend on the order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import heapq
+import threading
+from collections import deque
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+
+@dataclass(eq=False)
+class _Waiting:
+    order: int
+    turn: asyncio.Future[None]
+
+
+@dataclass(eq=False)
+class _Group:
+    """Calls that share a prefix."""
+
+    key: str
+    tokens: int
+    waiting: deque[_Waiting] = field(default_factory=deque[_Waiting])
+    running: int = 0
+    held: bool = False
+    """Whether its prefix counts as lying in the KV cache."""
+    warm: bool = False
+    """Whether its prefix has been processed since it is held."""
+
+
+class Turn:
+    """One admitted call. Its engine calls `started` when the prompt has been processed; from any thread."""
+
+    def __init__(self, scheduler: Scheduler, group: _Group) -> None:
+        self._scheduler = scheduler
+        self._group = group
+
+    def started(self) -> None:
+        """The prompt has been processed: calls with the same prefix may follow."""
+        self._scheduler.processed(self._group)
+
+
+class Scheduler:
+    """Admits calls to an engine. All methods belong to one event loop."""
+
+    def __init__(self, concurrency: int, kv_tokens: int | None = None) -> None:
+        self._concurrency = max(1, concurrency)
+        self._kv_tokens = kv_tokens
+        self._groups: dict[str, _Group] = {}
+        self._ready: list[tuple[int, str]] = []
+        """Heap of (order of the oldest waiting call, prefix) of groups that may go, and stale entries."""
+        self._order = 0
+        self._running = 0
+        self._held: dict[str, _Group] = {}
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+
+    @asynccontextmanager
+    async def turn(self, prefix_key: str, tokens: int) -> AsyncGenerator[Turn]:
+        """Wait for a turn; the call is in flight while the context is open.
+
+        Leaving it without an exception also says that the prompt has been processed.
+
+        Args:
+            prefix_key: calls with equal keys share their prefix.
+            tokens: about how many tokens the prefix takes in the KV cache.
+        """
+        group = self._groups.setdefault(prefix_key, _Group(prefix_key, tokens))
+        call = _Waiting(self._order, self._loop.create_future())
+        self._order += 1
+        group.waiting.append(call)
+        self._offer(group)
+        self._admit()
+        try:
+            await call.turn
+        except asyncio.CancelledError:
+            if call.turn.cancelled():
+                with contextlib.suppress(ValueError):
+                    group.waiting.remove(call)
+                self._settle(group)
+            else:  # admitted, but cancelled before it woke
+                self._leave(group)
+            raise
+        try:
+            yield Turn(self, group)
+            group.warm = True
+        finally:
+            self._leave(group)
+
+    def processed(self, group: _Group) -> None:
+        """The prefix of `group` is in the cache; may be called from any thread."""
+        if threading.get_ident() != self._thread:
+            self._loop.call_soon_threadsafe(self.processed, group)
+        elif group.running and not group.warm:
+            group.warm = True
+            self._offer(group)
+            self._admit()
+
+    def _offer(self, group: _Group) -> None:
+        """Put the group in line if a call of it may go: as leader, or after one that has been processed."""
+        if group.waiting and (group.warm or group.running == 0):
+            heapq.heappush(self._ready, (group.waiting[0].order, group.key))
+
+    def _admit(self) -> None:
+        while self._ready and self._running < self._concurrency:
+            order, key = self._ready[0]
+            group = self._groups.get(key)
+            current = group is not None and group.waiting and group.waiting[0].order == order
+            if group is None or not current or not (group.warm or group.running == 0):
+                heapq.heappop(self._ready)
+                continue
+            if group.waiting[0].turn.cancelled():  # its task has not woken yet to leave by itself
+                group.waiting.popleft()
+                self._offer(group)
+                continue
+            if key not in self._held and not self._make_room(group):
+                return  # whoever came later waits too, so that a large prefix gets its turn
+            heapq.heappop(self._ready)
+            self._held[key] = group
+            group.running += 1
+            self._running += 1
+            group.waiting.popleft().turn.set_result(None)
+            self._offer(group)
+
+    def _make_room(self, group: _Group) -> bool:
+        """Whether the prefix fits beside those held; those that no call uses now are given up for it."""
+        if self._kv_tokens is None:
+            return True
+        free = self._kv_tokens - sum(held.tokens for held in self._held.values())
+        idle = [held for held in self._held.values() if held.running == 0]
+        for held in sorted(
+            idle, key=lambda one: one.waiting[0].order if one.waiting else self._order, reverse=True
+        ):
+            if free >= group.tokens:
+                break
+            free += held.tokens
+            held.warm = False
+            del self._held[held.key]
+        return free >= group.tokens or not self._held
+
+    def _leave(self, group: _Group) -> None:
+        group.running -= 1
+        self._running -= 1
+        self._settle(group)
+
+    def _settle(self, group: _Group) -> None:
+        """After a call has left: forget a group that has none, or let its next call go; then whoever may."""
+        if group.running == 0 and not group.waiting:
+            self._groups.pop(group.key, None)
+            self._held.pop(group.key, None)
+        else:
+            self._offer(group)
+        self._admit()
