@@ -1,7 +1,7 @@
 """The seam between those who ask and that which runs a model.
 
-Invariant: an engine answers or raises a `serving.errors.EngineError`; it never returns an empty stand-in for a
-failure, never retries what cannot succeed, and holds no opinion on what a reply means.
+Invariant: an engine answers or raises a `serving.errors.EngineError`; it never returns an empty stand-in for
+a failure, never retries what cannot succeed, and holds no opinion on what a reply means.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ class Engine(Protocol):
     ) -> Generation:
         """One reply. With `schema`, decoding is constrained to JSON that the schema admits.
 
-        `started` is called once, as soon as the prompt has been processed (the first token is there), which is when
-        the prefix cache holds the prompt; an engine that cannot tell calls it when the reply is complete.
+        `started` is called once, as soon as the prompt has been processed (the first token is there), which
+        is when the prefix cache holds the prompt; an engine that cannot tell calls it when the reply is
+        complete.
 
         Raises:
             EngineError: any of its kinds; see `serving.errors`.

@@ -7,6 +7,7 @@
     ├── FetchFailed            weights could not be had
     ├── LaunchFailed           a server that did not become healthy
     ├── MissingExtra           an optional dependency that is not installed
+    ├── BadEndpoint            a server address or an engine setting that cannot work
     └── EngineError            one call that did not succeed; has a `kind` and whether a retry may help
         ├── EngineUnreachable  connection refused, reset, or closed in the middle
         ├── EngineTimeout      no answer within the time limit
@@ -17,7 +18,8 @@
         ├── UnsupportedRequest something that this engine cannot do
         └── MalformedReply     a body that is not what the protocol promises (truncated, empty, not JSON)
 
-Invariant: every message is one line that names the value, the place and the remedy, fit to be shown to a user.
+Invariant: every message is one line that names the value, the place and the remedy, fit to be shown to a
+user.
 """
 
 from __future__ import annotations
@@ -53,11 +55,20 @@ class MissingExtra(ServingError):
     """An optional dependency that is not installed; the message holds the pip line."""
 
 
+class BadEndpoint(ServingError):
+    """A server address or an engine setting that cannot work."""
+
+
 class EngineError(ServingError):
     """One call that did not succeed."""
 
     kind: ClassVar[str] = "engine"
     retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        """Seconds after which the server asks to be tried again; None where it does not say."""
 
 
 class EngineUnreachable(EngineError):

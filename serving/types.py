@@ -1,7 +1,8 @@
 """The words spoken between a caller and an engine.
 
-Invariant: every value here is immutable and holds plain data only, so that it can be hashed into a ledger key,
-written to disk and compared between two machines. Nothing in this module knows what a report or a protocol is.
+Invariant: every value here is immutable and holds plain data only, so that it can be hashed into a ledger
+key, written to disk and compared between two machines. Nothing in this module knows what a report or a
+protocol is.
 """
 
 from __future__ import annotations
@@ -69,6 +70,8 @@ class Choice(Frozen):
     """
 
     logprobs: dict[str, float]
+    bounded: tuple[str, ...] = ()
+    """Options that the engine did not report; their value is an upper bound: the least likely token reported."""
     usage: Usage = Usage()
 
     @property
@@ -89,7 +92,7 @@ class Choice(Frozen):
 
 
 class EngineIdentity(Frozen):
-    """Everything about an engine that can change a reply: hashed into each ledger key (design: judge identity)."""
+    """Everything about an engine that can change a reply: hashed into each ledger key."""
 
     model: str
     """Model id as the preset or the server names it."""

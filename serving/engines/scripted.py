@@ -1,0 +1,206 @@
+"""The fake engine: answers from a script, records every call, fails in every way a real one can.
+
+Invariant: deterministic. The k-th call gets the k-th entry of the script whatever the clock says, usage
+depends only on the prompts asked before, and what is recorded is exactly what was asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from serving.engine import JsonSchema
+from serving.errors import PromptTooLong, ServingError
+from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling, Usage
+
+BLOCK_TOKENS = 16
+"""vLLM's usual KV-cache block: a prefix is shared in whole blocks."""
+
+CHARACTERS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True)
+class Call:
+    """One question as it was asked."""
+
+    messages: tuple[Message, ...]
+    sampling: Sampling | None = None
+    """None for `choose`."""
+    schema: JsonSchema | None = None
+    options: tuple[str, ...] | None = None
+    """None for `generate`."""
+    streamed: bool = False
+    """Whether `started` was given."""
+
+    @property
+    def prompt(self) -> str:
+        """All messages' texts, one after the other."""
+        return "".join(message.content for message in self.messages)
+
+
+Reply = str | Mapping[str, Any] | Generation | Choice | BaseException
+"""A text; a mapping, which is a JSON object for `generate` and probabilities by option for `choose`; a whole
+result; or what is raised."""
+
+Script = Iterable[Reply] | Callable[[Call], Reply]
+
+
+class ScriptExhausted(AssertionError):
+    """More calls than the script has replies: a test asked more than it meant to."""
+
+
+@dataclass
+class PrefixCache:
+    """Which blocks of tokens have been seen, as a trie; without a bound."""
+
+    root: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def add(self, text: str) -> tuple[int, int]:
+        """Tokens of `text` and how many of them were cached; afterwards all whole blocks are.
+
+        As in vLLM the last token is always computed, so the cached tokens are fewer than the prompt's.
+        """
+        tokens = max(1, math.ceil(len(text) / CHARACTERS_PER_TOKEN))
+        width = BLOCK_TOKENS * CHARACTERS_PER_TOKEN
+        node, hits, fresh = self.root, 0, False
+        for start in range(0, len(text) - width + 1, width):
+            block = text[start : start + width]
+            fresh = fresh or block not in node
+            hits += not fresh
+            node = node.setdefault(block, {})
+        return tokens, min(hits, (tokens - 1) // BLOCK_TOKENS) * BLOCK_TOKENS
+
+
+class ScriptedEngine:
+    """An engine without a model.
+
+    Args:
+        script: replies in the order of the calls, or a function of the call.
+        model: its name in the identity.
+        delay: seconds that every call takes.
+        context_tokens: a longer prompt raises `PromptTooLong`, before the script is read.
+        kv_tokens, concurrency: what `limits` says.
+        options: the identity's options.
+    """
+
+    def __init__(
+        self,
+        script: Script = (),
+        *,
+        model: str = "scripted",
+        delay: float = 0.0,
+        context_tokens: int = 32_768,
+        kv_tokens: int | None = None,
+        concurrency: int = 64,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.calls: list[Call] = []
+        """Every call, in the order in which it came."""
+        self.in_flight = 0
+        self.peak_in_flight = 0
+        self.closed = False
+        self.delay = delay
+        self._function = script if callable(script) else None
+        self._replies: deque[Reply] = deque(() if callable(script) else script)
+        self._identity = EngineIdentity(
+            model=model, engine="scripted", engine_version="1", options=dict(options or {})
+        )
+        self._limits = EngineLimits(
+            context_tokens=context_tokens, kv_tokens=kv_tokens, concurrency=concurrency
+        )
+        self._cache = PrefixCache()
+
+    @property
+    def remaining(self) -> int:
+        """Replies of the script that were not asked for."""
+        return len(self._replies)
+
+    async def identity(self) -> EngineIdentity:
+        """As constructed."""
+        return self._identity
+
+    async def limits(self) -> EngineLimits:
+        """As constructed."""
+        return self._limits
+
+    async def count_tokens(self, messages: Sequence[Message]) -> int:
+        """One token for each four characters, rounded up."""
+        length = sum(len(message.content) for message in messages)
+        return max(1, math.ceil(length / CHARACTERS_PER_TOKEN))
+
+    async def generate(
+        self,
+        messages: Sequence[Message],
+        sampling: Sampling,
+        schema: JsonSchema | None = None,
+        started: Callable[[], None] | None = None,
+    ) -> Generation:
+        """The script's next reply; a text or a JSON object gets plausible usage."""
+        call = Call(tuple(messages), sampling, schema, streamed=started is not None)
+        reply, prompt_tokens, cached = await self._next(call)
+        if started is not None:
+            started()
+        if isinstance(reply, Generation):
+            return reply
+        if isinstance(reply, Choice):
+            raise TypeError(f"the script has a Choice where `generate` was call {len(self.calls)}")
+        text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+        written = max(1, math.ceil(len(text) / CHARACTERS_PER_TOKEN))
+        usage = Usage(prompt_tokens=prompt_tokens, completion_tokens=written, cached_tokens=cached)
+        return Generation(text=text, usage=usage)
+
+    async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
+        """The script's next reply: a `Choice`, a mapping of option to probability, or an option that is certain."""
+        call = Call(tuple(messages), options=tuple(options))
+        reply, prompt_tokens, cached = await self._next(call)
+        if isinstance(reply, Choice):
+            return reply
+        if isinstance(reply, Generation):
+            raise TypeError(f"the script has a Generation where `choose` was call {len(self.calls)}")
+        given = {reply: 1.0} if isinstance(reply, str) else reply
+        if not set(given) <= set(options):
+            raise ValueError(f"the script answers {sorted(given)} where the options are {sorted(options)}")
+        floor = 1e-9
+        logprobs = {option: math.log(max(floor, float(given.get(option, 0.0)))) for option in options}
+        usage = Usage(prompt_tokens=prompt_tokens, completion_tokens=1, cached_tokens=cached)
+        return Choice(logprobs=logprobs, usage=usage)
+
+    async def aclose(self) -> None:
+        """Remember that it was closed."""
+        self.closed = True
+
+    async def _next(self, call: Call) -> tuple[str | Mapping[str, Any] | Generation | Choice, int, int]:
+        """Record, wait, and take the next reply, with the prompt's tokens and how many of them were cached."""
+        if self.closed:
+            raise ServingError("the scripted engine was asked after it had been closed")
+        self.calls.append(call)
+        needed = await self.count_tokens(call.messages)
+        if needed > self._limits.context_tokens:
+            raise PromptTooLong(
+                f"scripted engine: the prompt has {needed} tokens and the context {self._limits.context_tokens}"
+            )
+        reply = self._reply(call)
+        self.in_flight += 1
+        self.peak_in_flight = max(self.peak_in_flight, self.in_flight)
+        try:
+            await asyncio.sleep(self.delay)
+        finally:
+            self.in_flight -= 1
+        if isinstance(reply, BaseException):
+            raise reply
+        tokens, cached = self._cache.add(call.prompt)
+        return reply, tokens, cached
+
+    def _reply(self, call: Call) -> Reply:
+        if self._function is not None:
+            return self._function(call)
+        if not self._replies:
+            raise ScriptExhausted(
+                f"call {len(self.calls)} has no reply in the script; it asked: {call.prompt[-200:]!r}"
+            )
+        return self._replies.popleft()

@@ -1,0 +1,205 @@
+"""HTTP to a model server, and nothing else.
+
+Invariant: a socket is opened to the URL that was given and to no other: redirects are not followed, proxy
+settings and .netrc of the environment are not read, cookies are not kept. Whatever goes wrong leaves as one
+`serving.errors.EngineError` whose one-line message names the URL and the remedy, and a body is never read
+beyond `MAX_BODY` bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, cast
+
+import aiohttp
+
+from serving.errors import (
+    EngineError,
+    EngineFault,
+    EngineOverloaded,
+    EngineTimeout,
+    EngineUnreachable,
+    MalformedReply,
+    PromptTooLong,
+    RequestRefused,
+)
+
+MAX_BODY = 32 << 20
+"""Bytes; far above the longest reply of a model, with log-probabilities."""
+
+CONNECT_SECONDS = 10.0
+
+_TOO_LONG = re.compile(
+    r"context[ _](?:length|window|size)|maximum context|max_model_len|max_total_tokens|too many tokens"
+    r"|prompt is too long|input is too long|(?:inputs?|prompt) tokens? .{0,40}(?:exceed|must be <=)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A complete answer with status 200."""
+
+    url: str
+    body: bytes
+
+
+class HttpClient:
+    """One pool of connections. Must be made and used inside one event loop."""
+
+    def __init__(self, *, api_key: str | None, timeout: float) -> None:
+        headers = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
+        if api_key:
+            headers["Authorization"] = f"Bearer {api_key}"
+        self._timeout = timeout
+        self._session = aiohttp.ClientSession(
+            # The caller bounds the requests in flight: a bound here would count the wait against the time
+            # limit. connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout(total=timeout,
+            # sock_connect=CONNECT_SECONDS), headers=headers, skip_auto_headers=["User-Agent"],
+            # cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False, trust_env=False,
+        )
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._session.close()
+
+    async def get(self, url: str) -> Answer:
+        """GET; raises EngineError for anything but a complete 200."""
+        async with self._exchange("GET", url, None) as response:
+            return Answer(url, await _read(url, response))
+
+    async def post(self, url: str, body: bytes) -> Answer:
+        """POST JSON; raises EngineError for anything but a complete 200."""
+        async with self._exchange("POST", url, body) as response:
+            return Answer(url, await _read(url, response))
+
+    @asynccontextmanager
+    async def stream(self, url: str, body: bytes) -> AsyncGenerator[AsyncIterator[bytes]]:
+        """POST JSON and iterate the answer's lines as they come (without line ends)."""
+        async with self._exchange("POST", url, body) as response:
+            yield _lines(url, response)
+
+    @asynccontextmanager
+    async def _exchange(
+        self, method: str, url: str, body: bytes | None
+    ) -> AsyncGenerator[aiohttp.ClientResponse]:
+        try:
+            async with self._session.request(method, url, data=body, allow_redirects=False) as response:
+                if response.status != 200:
+                    raise refusal(url, response.status, response.headers, await _read(url, response))
+                yield response
+        except aiohttp.ConnectionTimeoutError as error:
+            raise EngineUnreachable(
+                f"{url} took no connection within {CONNECT_SECONDS:g} s; check host and port"
+            ) from error
+        except TimeoutError as error:
+            raise EngineTimeout(
+                f"{url} did not answer within {self._timeout:g} s; raise the time limit or send less at once"
+            ) from error
+        except aiohttp.ClientConnectorError as error:
+            raise EngineUnreachable(
+                f"{url} cannot be reached ({_one_line(str(error.os_error))}); check that the server runs"
+            ) from error
+        except (aiohttp.ClientPayloadError, aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+            raise EngineUnreachable(
+                f"{url} closed the connection before its answer was complete; look at the server's log"
+            ) from error
+        except aiohttp.ClientError as error:
+            raise MalformedReply(
+                f"{url} does not answer in HTTP ({_one_line(str(error))}); check the address and the port"
+            ) from error
+
+
+async def _read(url: str, response: aiohttp.ClientResponse) -> bytes:
+    """The body, refused as soon as it is longer than MAX_BODY."""
+    pieces: list[bytes] = []
+    size = 0
+    async for piece in response.content.iter_any():
+        size += len(piece)
+        if size > MAX_BODY:
+            response.close()
+            raise MalformedReply(
+                f"{url} answers with more than {MAX_BODY >> 20} MiB; this is no model server"
+            )
+        pieces.append(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+async def _lines(url: str, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    rest = b""
+    size = 0
+    async for piece in response.content.iter_any():
+        size += len(piece)
+        if size > MAX_BODY:
+            response.close()
+            raise MalformedReply(
+                f"{url} answers with more than {MAX_BODY >> 20} MiB; this is no model server"
+            )
+        *whole, rest = (rest + piece).split(b"\n")
+        for line in whole:
+            yield line.rstrip(b"\r")
+    if rest:
+        yield rest
+
+
+def refusal(url: str, status: int, headers: Mapping[str, str], body: bytes) -> EngineError:
+    """The error that an HTTP status other than 200 means."""
+    detail = _detail(body)
+    said = f"{url} answered HTTP {status}" + (f" ({detail})" if detail else "")
+    if status in (429, 503):
+        remedy = "the server is overloaded: lower the concurrency or try later"
+        return EngineOverloaded(f"{said}; {remedy}", retry_after=_retry_after(headers.get("Retry-After")))
+    if status >= 500:
+        return EngineFault(f"{said}; look at the server's log")
+    if status == 408:
+        return EngineTimeout(f"{said}; send less at once")
+    if status == 413 or (status in (400, 422) and _TOO_LONG.search(detail)):
+        return PromptTooLong(f"{said}; shorten the prompt or serve the model with a longer context")
+    if status in (401, 403):
+        return RequestRefused(f"{said}; give the API key that this server takes")
+    if status == 404:
+        return RequestRefused(f"{said}; check the base URL (it usually ends in /v1) and the model name")
+    if 300 <= status < 400:
+        return RequestRefused(f"{said}; redirects are not followed: give the final address")
+    return RequestRefused(f"{said}; the request itself is wrong for this server")
+
+
+def _detail(body: bytes) -> str:
+    """What an error body says, on one line; '' when it says nothing."""
+    text = body[:65_536].decode("utf-8", "replace")
+    try:
+        said: Any = json.loads(text)
+    except ValueError:
+        return _one_line(text)
+    for key in ("error", "message", "detail"):
+        if isinstance(said, dict):
+            inner = cast("dict[str, Any]", said)
+            said = inner.get(key, inner)
+    return _one_line(said if isinstance(said, str) else json.dumps(said))
+
+
+def _one_line(text: str, limit: int = 300) -> str:
+    """Printable characters only: what a server says goes to a terminal."""
+    line = " ".join("".join(char if char.isprintable() else " " for char in text[: 4 * limit]).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Seconds of a Retry-After header: a number or an HTTP date; None when absent or unreadable."""
+    if value is None:
+        return None
+    try:
+        return max(0.0, float(value)) if value.strip().isdigit() else _until(parsedate_to_datetime(value))
+    except ValueError:
+        return None
+
+
+def _until(moment: datetime) -> float:
+    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return max(0.0, (aware - datetime.now(UTC)).total_seconds())
