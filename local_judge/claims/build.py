@@ -24,11 +24,16 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 
 
-async def build_claim_set(document: Document, snapshot: Snapshot, judge: Judge, config: ClaimsConfig) -> ClaimSet:
+async def build_claim_set(
+    document: Document, snapshot: Snapshot, judge: Judge, config: ClaimsConfig
+) -> ClaimSet:
     """Extract, back-track, group by source, verify."""
     extraction = await extract_claims(document, judge, config)
     recovery = trace(
-        extraction.claims, citations_by_sentence(document), config.backtracking, sections_by_sentence(document)
+        extraction.claims,
+        citations_by_sentence(document),
+        config.backtracking,
+        sections_by_sentence(document),
     )
     claims = recovery.claims
     sources = gather_sources(claims, document, snapshot)
@@ -36,7 +41,9 @@ async def build_claim_set(document: Document, snapshot: Snapshot, judge: Judge, 
     readable = [source for source in sources if source.status == "ok"]
     verdicts = await asyncio.gather(
         *(
-            verify_page(snapshot.page(source.url), [by_id[claim] for claim in source.claims], snapshot, judge, config)
+            verify_page(
+                snapshot.page(source.url), [by_id[claim] for claim in source.claims], snapshot, judge, config
+            )
             for source in readable
         )
     )

@@ -31,7 +31,10 @@ class Exhibit:
     def __init__(self, page: Page, chunks: Sequence[Chunk], whole: bool) -> None:
         self.page = page
         self.evidence = Evidence(
-            url=page.url, text_digest=page.text_digest, chunks=tuple(chunk.id for chunk in chunks), whole_page=whole
+            url=page.url,
+            text_digest=page.text_digest,
+            chunks=tuple(chunk.id for chunk in chunks),
+            whole_page=whole,
         )
         body = page.text if whole else _join(chunks, page.text)
         self.shared = fence(f"{page.title}\n\n{body}" if page.title else body, f"Page {page.url}:")
@@ -42,7 +45,9 @@ def exhibits(
     page: Page, claims: Sequence[Claim], snapshot: Snapshot, config: ClaimsConfig
 ) -> list[tuple[Exhibit, list[Claim]]]:
     """`claims` of one page in groups, each with what it is judged by."""
-    groups = [list(claims[i : i + config.claims_per_call]) for i in range(0, len(claims), config.claims_per_call)]
+    groups = [
+        list(claims[i : i + config.claims_per_call]) for i in range(0, len(claims), config.claims_per_call)
+    ]
     if estimate_tokens(page.text) <= config.evidence_tokens:
         whole = Exhibit(page, snapshot.chunks(page), whole=True)
         return [(whole, group) for group in groups]
@@ -54,7 +59,9 @@ def _select(page: Page, claims: Sequence[Claim], snapshot: Snapshot, config: Cla
 
     Taking turns gives each claim its best passage before any gets its second.
     """
-    ranked = snapshot.passages(page, [claim.text for claim in claims], config.passages_per_claim, config.ranker)
+    ranked = snapshot.passages(
+        page, [claim.text for claim in claims], config.passages_per_claim, config.ranker
+    )
     chosen: dict[str, Chunk] = {}
     spent = 0
     for rank in range(config.passages_per_claim):

@@ -75,9 +75,13 @@ class Extraction(BaseModel):
     failures: tuple[ExtractionFailure, ...]
 
 
-def extraction_prompt(document: Document, shown: frozenset[int] | None, batch: Sequence[Sentence], form: str) -> Prompt:
+def extraction_prompt(
+    document: Document, shown: frozenset[int] | None, batch: Sequence[Sentence], form: str
+) -> Prompt:
     """The prompt for one batch. `shown`: indexes of the blocks whose sentences are shown; None for all."""
-    targets = "\n".join(f"{number}. {sentence.label}: {sentence.text}" for number, sentence in enumerate(batch, 1))
+    targets = "\n".join(
+        f"{number}. {sentence.label}: {sentence.text}" for number, sentence in enumerate(batch, 1)
+    )
     name = "extract" if form == "full" else "extract_terse"
     part = "" if shown is None else f":{min(shown)}-{max(shown)}"
     return Prompt(
@@ -115,7 +119,8 @@ async def _parts(
         return []
     shown = None if whole else frozenset(sentence.block for sentence in sentences)
     longest = max(
-        _batches(sentences, config.batch_sentences), key=lambda batch: sum(len(sentence.text) for sentence in batch)
+        _batches(sentences, config.batch_sentences),
+        key=lambda batch: sum(len(sentence.text) for sentence in batch),
     )
     try:
         room = await judge.room(extraction_prompt(document, shown, longest, config.form))
@@ -128,7 +133,13 @@ async def _parts(
     if config.long_reports == "refuse" or len(blocks) == 1:
         what = "the report" if whole else f"block L{blocks[0] + 1} with the report's headings"
         detail = f"{what} leaves {room} tokens of the judge's context for a reply"
-        return [_Part(sentences=tuple(sentences), shown=shown, failure=Failure(kind="report_too_long", detail=detail))]
+        return [
+            _Part(
+                sentences=tuple(sentences),
+                shown=shown,
+                failure=Failure(kind="report_too_long", detail=detail),
+            )
+        ]
     middle = blocks[len(blocks) // 2]
     first = [sentence for sentence in sentences if sentence.block < middle]
     second = [sentence for sentence in sentences if sentence.block >= middle]
@@ -147,7 +158,9 @@ async def _extract_part(document: Document, part: _Part, judge: Judge, config: C
         labels = tuple(sentence.label for sentence in part.sentences)
         return Extraction(claims=(), failures=(ExtractionFailure(sentences=labels, failure=part.failure),))
     batches = _batches(part.sentences, config.batch_sentences)
-    results = await asyncio.gather(*(_extract_batch(document, part.shown, batch, judge, config) for batch in batches))
+    results = await asyncio.gather(
+        *(_extract_batch(document, part.shown, batch, judge, config) for batch in batches)
+    )
     return Extraction(
         claims=tuple(claim for result in results for claim in result.claims),
         failures=tuple(failure for result in results for failure in result.failures),
@@ -155,13 +168,19 @@ async def _extract_part(document: Document, part: _Part, judge: Judge, config: C
 
 
 async def _extract_batch(
-    document: Document, shown: frozenset[int] | None, batch: Sequence[Sentence], judge: Judge, config: ClaimsConfig
+    document: Document,
+    shown: frozenset[int] | None,
+    batch: Sequence[Sentence],
+    judge: Judge,
+    config: ClaimsConfig,
 ) -> Extraction:
     def prompt_for(indices: Sequence[int]) -> Prompt:
         return extraction_prompt(document, shown, [batch[index] for index in indices], config.form)
 
     item = FullSentence if config.form == "full" else TerseSentence
-    answers = await judge.ask_items(prompt_for, item, len(batch), max_tokens=REPLY_TOKENS_PER_SENTENCE * len(batch))
+    answers = await judge.ask_items(
+        prompt_for, item, len(batch), max_tokens=REPLY_TOKENS_PER_SENTENCE * len(batch)
+    )
     claims: list[Claim] = []
     failures: list[ExtractionFailure] = []
     for sentence, answer in zip(batch, answers, strict=True):
@@ -199,7 +218,9 @@ def _claims_of(document: Document, sentence: Sentence, given: Sequence[TerseClai
     return claims
 
 
-def settle_type(document: Document, sentence: Sentence, judged: ClaimType, support: Sequence[str]) -> ClaimType:
+def settle_type(
+    document: Document, sentence: Sentence, judged: ClaimType, support: Sequence[str]
+) -> ClaimType:
     """The type under the module's rules."""
     if sentence.citations:
         return "D" if judged == "D" else "A"

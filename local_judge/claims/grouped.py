@@ -63,7 +63,9 @@ async def verify_grouped(
         return verification_prompt(exhibit, [claims[index] for index in indices], config.form)
 
     item = FullFinding if config.form == "full" else TerseFinding
-    answers = await judge.ask_items(prompt_for, item, len(claims), max_tokens=REPLY_TOKENS_PER_CLAIM * len(claims))
+    answers = await judge.ask_items(
+        prompt_for, item, len(claims), max_tokens=REPLY_TOKENS_PER_CLAIM * len(claims)
+    )
     verdicts: list[Verdict] = []
     for claim, answer in zip(claims, answers, strict=True):
         if isinstance(answer, Failure):

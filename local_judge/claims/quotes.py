@@ -10,7 +10,9 @@ import unicodedata
 
 from local_judge.claims.model import Quote
 
-_SAME = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "−": "-"})
+_SAME = str.maketrans(
+    {"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "−": "-"}
+)
 _EDGES = "\"'.…,;:!?。，；：！？-  \n\t*"
 MIN_CHARACTERS = 8
 """Shorter quotations prove nothing: "the" occurs in every page."""

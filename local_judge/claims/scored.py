@@ -46,7 +46,10 @@ async def verify_scored(
     ]
     return tuple(
         await asyncio.gather(
-            *(_verify(exhibit, claim, quote, judge, config) for claim, quote in zip(claims, quotes, strict=True))
+            *(
+                _verify(exhibit, claim, quote, judge, config)
+                for claim, quote in zip(claims, quotes, strict=True)
+            )
         )
     )
 

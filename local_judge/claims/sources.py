@@ -33,6 +33,12 @@ def gather_sources(claims: Sequence[Claim], document: Document, snapshot: Snapsh
     for url, ids in leaning.items():
         page = snapshot.page(url)
         sources.append(
-            Source(url=url, status=page.status, reason=page.reason, text_digest=page.text_digest, claims=tuple(ids))
+            Source(
+                url=url,
+                status=page.status,
+                reason=page.reason,
+                text_digest=page.text_digest,
+                claims=tuple(ids),
+            )
         )
     return tuple(sources)

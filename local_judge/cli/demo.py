@@ -30,7 +30,9 @@ def demo(
     try:
         result = asyncio.run(run_demo(job, sys.argv[1:], RunProgress))
     except KeyboardInterrupt:
-        sys.stderr.write(f"Stopped. Every finished reply is kept in {job.ledger}; the same command goes on.\n")
+        sys.stderr.write(
+            f"Stopped. Every finished reply is kept in {job.ledger}; the same command goes on.\n"
+        )
         raise SystemExit(130) from None
     if as_json:
         scores = [score.model_dump(mode="json") for score in result.scores]

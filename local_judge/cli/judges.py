@@ -25,7 +25,14 @@ def judges(context: typer.Context, as_json: AsJson = False) -> None:
         return
     presets = list_presets()
     if as_json:
-        print(json.dumps([{**preset.model_dump(mode="json"), "weights_here": weights_state(preset)} for preset in presets]))
+        print(
+            json.dumps(
+                [
+                    {**preset.model_dump(mode="json"), "weights_here": weights_state(preset)}
+                    for preset in presets
+                ]
+            )
+        )
     else:
         stdout().print(_table(presets))
 

@@ -8,18 +8,25 @@ from typing import Annotated
 import typer
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-SnapshotDir = Annotated[Path, typer.Option("--snapshot", help="A snapshot directory (`local-judge snapshot import`).")]
-JudgeName = Annotated[str, typer.Option("--judge", help="A judge preset (`local-judge judges`) or a preset file.")]
+SnapshotDir = Annotated[
+    Path, typer.Option("--snapshot", help="A snapshot directory (`local-judge snapshot import`).")
+]
+JudgeName = Annotated[
+    str, typer.Option("--judge", help="A judge preset (`local-judge judges`) or a preset file.")
+]
 BaseUrls = Annotated[
     list[str] | None,
     typer.Option("--base-url", help="URL of a running OpenAI-compatible server; repeat for replicas."),
 ]
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="A YAML file of run settings.")]
 Method = Annotated[
-    str | None, typer.Option("--method", help="`grouped` (quotations, rationales) or `scored` (probabilities).")
+    str | None,
+    typer.Option("--method", help="`grouped` (quotations, rationales) or `scored` (probabilities)."),
 ]
 Terse = Annotated[bool, typer.Option("--terse", help="No rationales and no flags: faster on slow machines.")]
-Ledger = Annotated[Path | None, typer.Option("--ledger", help="Keep the judge's replies here instead of in --out.")]
+Ledger = Annotated[
+    Path | None, typer.Option("--ledger", help="Keep the judge's replies here instead of in --out.")
+]
 Offline = Annotated[
     bool, typer.Option("--offline/--no-offline", help="Refuse every connection but to the judge's server.")
 ]

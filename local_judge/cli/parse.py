@@ -24,13 +24,19 @@ def parse(
     raw = load_reports([report])[0]
     document = parse_report(raw.content)
     if as_json:
-        print(json.dumps({**document.model_dump(mode="json"), "summary": describe(document)}, ensure_ascii=False))
+        print(
+            json.dumps(
+                {**document.model_dump(mode="json"), "summary": describe(document)}, ensure_ascii=False
+            )
+        )
         return
     console = stdout()
     console.print(_sentences(document))
     console.print(_references(document))
     for key, entry in describe(document).items():
-        console.print(f"{key}: {safe(entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False))}")
+        console.print(
+            f"{key}: {safe(entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False))}"
+        )
 
 
 def _sentences(document: Document) -> Table:

@@ -12,7 +12,17 @@ from typing import Annotated
 import typer
 
 from indexes.snapshot import Snapshot
-from local_judge.cli.options import AsJson, BaseUrls, ConfigFile, JudgeName, Ledger, Method, Offline, SnapshotDir, Terse
+from local_judge.cli.options import (
+    AsJson,
+    BaseUrls,
+    ConfigFile,
+    JudgeName,
+    Ledger,
+    Method,
+    Offline,
+    SnapshotDir,
+    Terse,
+)
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.tables import plan_table, run_summary, stdout
 from local_judge.runs.config import load_config
@@ -24,12 +34,18 @@ from serving.presets import load_preset
 
 
 def run(
-    reports: Annotated[list[Path], typer.Argument(help="Reports: Markdown files, folders of them, or JSONL files.")],
+    reports: Annotated[
+        list[Path], typer.Argument(help="Reports: Markdown files, folders of them, or JSONL files.")
+    ],
     snapshot: SnapshotDir,
     judge: JudgeName,
     out: Annotated[Path, typer.Option("--out", help="The run directory; the same command continues it.")],
-    tasks: Annotated[Path | None, typer.Option("--tasks", help="A JSONL file of tasks, joined by id.")] = None,
-    protocol: Annotated[list[str] | None, typer.Option("--protocol", help="Repeat for several; default: deer.")] = None,
+    tasks: Annotated[
+        Path | None, typer.Option("--tasks", help="A JSONL file of tasks, joined by id.")
+    ] = None,
+    protocol: Annotated[
+        list[str] | None, typer.Option("--protocol", help="Repeat for several; default: deer.")
+    ] = None,
     base_url: BaseUrls = None,
     config: ConfigFile = None,
     method: Method = None,
@@ -37,7 +53,9 @@ def run(
     ledger: Ledger = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N reports.")] = None,
     offline: Offline = True,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be asked, and ask nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be asked, and ask nothing.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Extract the claims of each report, verify them against the snapshot, and score them."""
@@ -65,7 +83,9 @@ def run(
     try:
         records = asyncio.run(carry_out(job, sys.argv[1:], RunProgress))
     except KeyboardInterrupt:
-        sys.stderr.write(f"Stopped. Every finished reply is kept in {job.ledger}; the same command goes on.\n")
+        sys.stderr.write(
+            f"Stopped. Every finished reply is kept in {job.ledger}; the same command goes on.\n"
+        )
         raise SystemExit(130) from None
     scores = load_scores(store, job.config.protocols)
     if as_json:

@@ -21,8 +21,12 @@ RunDir = Annotated[Path, typer.Argument(help="A run directory.")]
 
 def show(
     run: RunDir,
-    report: Annotated[str | None, typer.Option("--report", help="One report by id: its full score trees.")] = None,
-    claims: Annotated[bool, typer.Option("--claims", help="With --report: each claim, verdict and quotation.")] = False,
+    report: Annotated[
+        str | None, typer.Option("--report", help="One report by id: its full score trees.")
+    ] = None,
+    claims: Annotated[
+        bool, typer.Option("--claims", help="With --report: each claim, verdict and quotation.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Print the tables of a run."""
@@ -37,7 +41,9 @@ def show(
         if not records:
             raise RunError(f"{run}: no report {report!r}; `local-judge show {run}` lists them")
     claim_set = (
-        store.read_model(f"claims/{records[0].key}.json", ClaimSet) if report and records[0].status == "done" else None
+        store.read_model(f"claims/{records[0].key}.json", ClaimSet)
+        if report and records[0].status == "done"
+        else None
     )
     if as_json:
         dumped = {

@@ -25,14 +25,21 @@ SnapshotPath = Annotated[Path, typer.Argument(help="A snapshot directory.")]
 def import_(
     folder: Annotated[Path, typer.Argument(help="A folder of pages with a pages.jsonl (url, file, …).")],
     out: Annotated[Path, typer.Argument(help="The snapshot directory to make.")],
-    pages: Annotated[Path | None, typer.Option("--pages", help="The page list, if it is not in the folder.")] = None,
+    pages: Annotated[
+        Path | None, typer.Option("--pages", help="The page list, if it is not in the folder.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a snapshot of a folder of HTML, Markdown, text and PDF files."""
     columns = (TextColumn("pages"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("pages", total=None)
-        import_pages(folder, out, pages=pages, progress=lambda n, total: progress.update(task, completed=n, total=total))
+        import_pages(
+            folder,
+            out,
+            pages=pages,
+            progress=lambda n, total: progress.update(task, completed=n, total=total),
+        )
     _show(Snapshot.open(out).info(), as_json)
 
 

@@ -12,7 +12,16 @@ from typing import Annotated
 import typer
 
 from indexes.snapshot import Snapshot
-from local_judge.cli.options import AsJson, BaseUrls, ConfigFile, JudgeName, Method, Offline, SnapshotDir, Terse
+from local_judge.cli.options import (
+    AsJson,
+    BaseUrls,
+    ConfigFile,
+    JudgeName,
+    Method,
+    Offline,
+    SnapshotDir,
+    Terse,
+)
 from local_judge.reporting.tables import stdout, verified_table
 from local_judge.runs.config import RunConfig, load_config
 from local_judge.runs.session import open_judge
@@ -21,7 +30,9 @@ from serving.presets import JudgePreset, load_preset
 
 
 def verify(
-    claims: Annotated[Path, typer.Argument(help="A JSONL file of rows with `claim`, `url` and optionally `id`.")],
+    claims: Annotated[
+        Path, typer.Argument(help="A JSONL file of rows with `claim`, `url` and optionally `id`.")
+    ],
     snapshot: SnapshotDir,
     judge: JudgeName,
     ledger: Annotated[Path, typer.Option("--ledger", help="Where the judge's replies are kept.")],

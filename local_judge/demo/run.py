@@ -60,5 +60,8 @@ async def run_demo(job: Job, arguments: Sequence[str], watch: Watch) -> DemoResu
     claims = job.store.read_model(f"claims/{records[0].key}.json", ClaimSet)
     document = parse_report(job.reports[0].content)
     return DemoResult(
-        records, load_scores(job.store, job.config.protocols), claims, assess(document, claims, load_planted())
+        records,
+        load_scores(job.store, job.config.protocols),
+        claims,
+        assess(document, claims, load_planted()),
     )

@@ -9,7 +9,14 @@ import time
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from local_judge.judge.judge import Judge
 from local_judge.judge.meter import Meter
@@ -63,8 +70,14 @@ class RunProgress:
 def describe(meter: Meter, seconds: float) -> str:
     """Counters in one line: `14 calls, 3 replayed, 210 tokens/s in, 18 out, 83 % cached`."""
     parts = [f"{meter.made} calls"]
-    parts += [f"{number} {name}" for number, name in ((meter.replayed, "replayed"), (meter.failed, "failed")) if number]
+    parts += [
+        f"{number} {name}"
+        for number, name in ((meter.replayed, "replayed"), (meter.failed, "failed"))
+        if number
+    ]
     if seconds > 0 and meter.prompt_tokens:
-        parts.append(f"{meter.prompt_tokens / seconds:.0f} tokens/s in, {meter.completion_tokens / seconds:.0f} out")
+        parts.append(
+            f"{meter.prompt_tokens / seconds:.0f} tokens/s in, {meter.completion_tokens / seconds:.0f} out"
+        )
         parts.append(f"{100 * meter.cached_tokens / meter.prompt_tokens:.0f} % cached")
     return ", ".join(parts)

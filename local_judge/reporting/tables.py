@@ -84,17 +84,29 @@ def _profile_table(
     failed = {record.id: record.n_calls_failed for record in records}
     for row in rows:
         table.add_row(
-            safe(row.case, 40), *(value(root.score) for root in row.scores), str(failed.get(row.case, 0) or "")
+            safe(row.case, 40),
+            *(value(root.score) for root in row.scores),
+            str(failed.get(row.case, 0) or ""),
         )
     if len(records) > 1:
         means = [mean_of([row.scores[column].score for row in rows]) for column in range(len(roots))]
         table.add_section()
         table.add_row(
-            f"mean of {len(rows)} of {count(len(records), 'report')}", *(value(mean) for mean in means), "", style="bold"
+            f"mean of {len(rows)} of {count(len(records), 'report')}",
+            *(value(mean) for mean in means),
+            "",
+            style="bold",
         )
         table.add_row(
-            "bounds by failures", *(f"{mean.low:.2f} to {mean.high:.2f}" if mean.low is not None and mean.high is not None
-                                    else NONE for mean in means), "", style="dim"
+            "bounds by failures",
+            *(
+                f"{mean.low:.2f} to {mean.high:.2f}"
+                if mean.low is not None and mean.high is not None
+                else NONE
+                for mean in means
+            ),
+            "",
+            style="dim",
         )
     return table
 
@@ -107,8 +119,10 @@ def claim_summary(claims: ClaimSet) -> Table:
     types = Counter(claim.type for claim in claims.claims)
     table.add_row("claims", _tally(len(claims.claims), types))
     table.add_row("sources", _tally(len(claims.sources), Counter(source.status for source in claims.sources)))
-    labels = Counter(verdict.label or f"failed: {verdict.failure.kind if verdict.failure else ''}"
-                     for verdict in claims.verdicts)
+    labels = Counter(
+        verdict.label or f"failed: {verdict.failure.kind if verdict.failure else ''}"
+        for verdict in claims.verdicts
+    )
     table.add_row("verdicts", _tally(len(claims.verdicts), labels))
     quoted = sum(verdict.quote is not None for verdict in claims.verdicts)
     rejected = sum(verdict.quote_rejected is not None for verdict in claims.verdicts)
@@ -116,7 +130,9 @@ def claim_summary(claims: ClaimSet) -> Table:
     if claims.extraction_failures:
         missing = sum(len(failure.sentences) for failure in claims.extraction_failures)
         kinds = Counter(failure.failure.kind for failure in claims.extraction_failures)
-        table.add_row("not extracted", f"{missing} of {count(claims.n_sentences, 'sentence')}: {_tally(None, kinds)}")
+        table.add_row(
+            "not extracted", f"{missing} of {count(claims.n_sentences, 'sentence')}: {_tally(None, kinds)}"
+        )
     return table
 
 
@@ -142,7 +158,12 @@ def verdict_table(claims: ClaimSet) -> Table:
             table.add_row(*_claim_cells(claim), safe(verdict.url), _outcome(verdict), _quotation(verdict))
         if not verdicts:
             source = missing.get(claim.id)
-            table.add_row(*_claim_cells(claim), safe(source.url) if source else NONE, source.status if source else NONE, "")
+            table.add_row(
+                *_claim_cells(claim),
+                safe(source.url) if source else NONE,
+                source.status if source else NONE,
+                "",
+            )
     return table
 
 

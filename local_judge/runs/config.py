@@ -65,7 +65,9 @@ def _laid_over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     merged = dict(below)
     for key, value in above.items():
         if isinstance(value, dict) and isinstance(merged.get(key, {}), dict):
-            merged[key] = _laid_over(cast("dict[str, Any]", merged.get(key, {})), cast("dict[str, Any]", value))
+            merged[key] = _laid_over(
+                cast("dict[str, Any]", merged.get(key, {})), cast("dict[str, Any]", value)
+            )
         elif value is not None:
             merged[key] = value
     return merged

@@ -39,7 +39,9 @@ def load_reports(paths: Sequence[Path], tasks: Path | None = None) -> list[RawRe
     """
     reports = [report for path in paths for report in _load(path)]
     if not reports:
-        raise InputError(f"no reports in {', '.join(map(str, paths))}: expected {', '.join(REPORT_SUFFIXES)} or .jsonl")
+        raise InputError(
+            f"no reports in {', '.join(map(str, paths))}: expected {', '.join(REPORT_SUFFIXES)} or .jsonl"
+        )
     places: dict[str, str] = {}
     for report in reports:
         if report.id in places:
@@ -49,7 +51,9 @@ def load_reports(paths: Sequence[Path], tasks: Path | None = None) -> list[RawRe
         return reports
     by_id = load_tasks(tasks)
     if not any(report.id in by_id for report in reports):
-        raise InputError(f"{tasks}: none of its {len(by_id)} task ids is a report id, such as {reports[0].id!r}")
+        raise InputError(
+            f"{tasks}: none of its {len(by_id)} task ids is a report id, such as {reports[0].id!r}"
+        )
     return [report._replace(task=by_id.get(report.id, report.task)) for report in reports]
 
 
@@ -129,7 +133,9 @@ def _deep_research_eval(path: Path) -> RawReport:
         entry = data["entries"][0]
         return RawReport(str(data["query_id"]), _encoded(entry["response"]), str(entry["query"]), str(path))
     except (OSError, ValueError, KeyError, IndexError, TypeError):
-        raise InputError(f"{path}: not a report of DeepResearchEval (needs query_id and entries[0].response)") from None
+        raise InputError(
+            f"{path}: not a report of DeepResearchEval (needs query_id and entries[0].response)"
+        ) from None
 
 
 def _encoded(text: str) -> bytes:

@@ -92,7 +92,12 @@ async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[Ca
         claim_directory(job.store, manifest)
         with watch(judge, len(job.reports)) as watcher:
             return await execute(
-                job.reports, judge, job.snapshot, job.config, job.store, done=lambda record: watcher.report_done()
+                job.reports,
+                judge,
+                job.snapshot,
+                job.config,
+                job.store,
+                done=lambda record: watcher.report_done(),
             )
 
 

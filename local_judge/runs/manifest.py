@@ -29,7 +29,11 @@ PACKAGES = ("markdown-it-py", "pydantic", "rank-bm25", "sentencex", "trafilatura
 
 
 async def build_manifest(
-    config: RunConfig, judge: Judge, reports: Sequence[RawReport], snapshot_digest: str, arguments: Sequence[str]
+    config: RunConfig,
+    judge: Judge,
+    reports: Sequence[RawReport],
+    snapshot_digest: str,
+    arguments: Sequence[str],
 ) -> dict[str, Any]:
     """The manifest as plain data; `arguments` is the command line as given."""
     identity = await judge.engine.identity()
@@ -73,7 +77,9 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
     there: dict[str, Any] = store.read_json("manifest.json")
     for key in ("config", "sampling", "judge", "snapshot", "protocols", "prompts", "reports"):
         if there.get(key) != manifest[key]:
-            raise RunError(f"{store.root}: holds a run with another {key}; choose another --out, or delete it")
+            raise RunError(
+                f"{store.root}: holds a run with another {key}; choose another --out, or delete it"
+            )
 
 
 def prompts_digest() -> str:

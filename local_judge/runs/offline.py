@@ -30,7 +30,9 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
     if isinstance(host, bytes):
         host = host.decode("ascii", "replace")
     if isinstance(host, str) and host not in _allowed and not host.startswith("/"):
-        raise OfflineViolation(f"offline: a connection to {host!r} was refused; a run reaches only its engine")
+        raise OfflineViolation(
+            f"offline: a connection to {host!r} was refused; a run reaches only its engine"
+        )
 
 
 @contextlib.contextmanager

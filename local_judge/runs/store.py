@@ -80,7 +80,9 @@ class RunStore:
         try:
             return (self.root / name).read_text(encoding="utf-8")
         except FileNotFoundError:
-            raise RunError(f"{self.root}: no {name} there; is it a finished run of `local-judge run`?") from None
+            raise RunError(
+                f"{self.root}: no {name} there; is it a finished run of `local-judge run`?"
+            ) from None
         except (OSError, UnicodeDecodeError) as error:
             raise RunError(f"{self.root / name}: {error}") from None
 
@@ -98,7 +100,9 @@ class RunStore:
     def read_models(self, name: str, model: type[T]) -> list[T]:
         """One model per line."""
         lines = self.read_text(name).splitlines()
-        return [_validated(model, line, f"{self.root / name}:{number}") for number, line in enumerate(lines, 1)]
+        return [
+            _validated(model, line, f"{self.root / name}:{number}") for number, line in enumerate(lines, 1)
+        ]
 
 
 def _validated(model: type[T], text: str, place: str) -> T:

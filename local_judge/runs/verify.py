@@ -125,5 +125,3 @@ def _row(row: ClaimRow, status: SourceStatus, verdict: Verdict | None) -> Verifi
         failure=verdict.failure,
         replies=verdict.replies,
     )
-
-
