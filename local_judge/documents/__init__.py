@@ -1,1 +1,36 @@
 """A report's text -> `Document`: blocks, sentences (Lx.Sy), citations, references, language."""
+
+from local_judge.documents.describe import describe
+from local_judge.documents.errors import DocumentError, UnreadableReport
+from local_judge.documents.model import (
+    Block,
+    BlockKind,
+    BlockRole,
+    Citation,
+    CitationState,
+    CitationStyle,
+    Document,
+    Reference,
+    ReferenceState,
+    Sentence,
+    Span,
+)
+from local_judge.documents.parse import parse_report
+
+__all__ = [
+    "Block",
+    "BlockKind",
+    "BlockRole",
+    "Citation",
+    "CitationState",
+    "CitationStyle",
+    "Document",
+    "DocumentError",
+    "Reference",
+    "ReferenceState",
+    "Sentence",
+    "Span",
+    "UnreadableReport",
+    "describe",
+    "parse_report",
+]

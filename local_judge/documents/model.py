@@ -29,9 +29,7 @@ BlockKind = Literal["heading", "paragraph", "list_item", "table_row", "table_hea
 BlockRole = Literal["body", "preamble", "references"]
 """`preamble` is chat wrapper or agent chatter before the report; `references` is a reference section."""
 
-CitationStyle = Literal[
-    "number", "footnote", "link", "bare_url", "lenticular", "superscript", "author_year"
-]
+CitationStyle = Literal["number", "footnote", "link", "bare_url", "lenticular", "superscript", "author_year"]
 """`[1]`, `[1, 3]`, `[2-5]` | `[^1]` | `[text](url)` | `https://…` | `【12†L3】` | `¹` or `<sup>1</sup>` | `(Kim, 2024)`."""
 
 CitationState = Literal["resolved", "dangling", "no_url"]

@@ -1,0 +1,179 @@
+"""One spelling for each web address, so that sources can be grouped and looked up.
+
+Invariant: `normalise_url` is idempotent and joins only forms that name the same resource by convention; whatever may
+select another resource stays. Callers keep the address as written beside it: the normalised one is a key, the
+original is what to fetch.
+
+What is joined: `http` and `https`; letter case of scheme and host; a leading `www.`; a trailing dot of the host; ports
+80 and 443; Unicode and IDNA hosts; dot segments; one trailing slash or several; percent-encodings of the same bytes;
+fragments (they name a place within a page), except routes of single-page sites (`#!…`, `#/…`); tracking parameters;
+`dx.doi.org` and `doi.org`, with DOIs in lower case as they are case-insensitive; an arXiv paper's `abs`, `pdf` and
+`html` addresses and its DOI.
+
+What is kept apart: path case, parameter order and values, `+` and `%20` in queries, `index.html`, mobile hosts, and
+versions of an arXiv paper (`v2` is another text).
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+import idna
+
+TRACKING_PREFIXES = ("utm_", "hsa_", "mtm_", "pk_campaign", "pk_source", "pk_medium", "pk_kwd")
+TRACKING_PARAMETERS = frozenset(
+    ["__hsfp", "__hssc", "__hstc", "__s", "__twitter_impression", "_ga", "_gl", "_hsenc", "_hsmi", "dclid", "fb_action_ids", "fb_action_types", "fbclid", "gad_campaignid", "gad_source", "gbraid", "gclid", "gclsrc", "guccounter", "guce_referrer", "guce_referrer_sig", "hsctatracking", "igsh", "igshid", "li_fat_id", "mc_cid", "mc_eid", "mkt_tok", "ml_subscriber", "ml_subscriber_hash", "msclkid", "oly_anon_id", "oly_enc_id", "rb_clickid", "ref_src", "s_cid", "srsltid", "ttclid", "twclid", "vero_conv", "vero_id", "wbraid", "wickedid", "yclid", "ysclid"]
+)
+"""Parameters that analytics tools add to a link and that no server selects a page by."""
+
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_PATH_SAFE = _UNRESERVED | frozenset(b"!$&'()*+,;=:@/")
+_QUERY_SAFE = _PATH_SAFE | frozenset(b"?")
+_ESCAPED = re.compile(rb"%([0-9A-Fa-f]{2})")
+_CONTROL = re.compile(r"[\x00-\x20\x7f]")
+_HOST = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
+_IPV6 = re.compile(r"\[[0-9a-f:.]+\]")
+
+_DOI_HOSTS = frozenset({"doi.org", "dx.doi.org"})
+_ARXIV_HOSTS = frozenset({"arxiv.org", "export.arxiv.org"})
+_ARXIV_ID = r"(?:[0-9]{4}\.[0-9]{4,5}|[a-z-]+(?:\.[a-zA-Z]{2})?/[0-9]{7})(?:v[0-9]+)?"
+_ARXIV_PATH = re.compile(rf"/(?:abs|pdf|html|format)/({_ARXIV_ID})(?:\.pdf)?")
+_ARXIV_DOI = re.compile(rf"/10\.48550/arxiv\.({_ARXIV_ID})")
+_IDENTIFIER = re.compile(
+    rf"\s*(?:doi\s*:\s*(?P<doi>10\.[0-9]{{4,9}}/\S+)|arxiv\s*:\s*(?P<arxiv>{_ARXIV_ID}))\s*", re.IGNORECASE
+)
+
+
+class UrlError(ValueError):
+    """Text that is not an http or https address; the message is one line that names it."""
+
+
+def normalise_url(url: str) -> str:
+    """The one spelling of an address (see the module's docstring).
+
+    Args:
+        url: An absolute `http` or `https` address, or one that starts with `www.`; ASCII or not.
+
+    Returns:
+        An ASCII `https` address.
+
+    Raises:
+        UrlError: It is not an http or https address, has no valid host or port, or carries credentials.
+    """
+    written = url.strip()
+    if written[:4].lower() == "www.":
+        written = "https://" + written
+    shown = written if len(written) <= 120 else written[:117] + "..."
+    try:
+        parts = urlsplit(_CONTROL.sub(lambda m: f"%{ord(m.group()):02X}", written))
+        port = parts.port
+        hostname = parts.hostname
+    except ValueError as error:
+        raise UrlError(f"not a web address: {shown!r} ({error})") from None
+    if parts.scheme.lower() not in ("http", "https"):
+        raise UrlError(f"not an http or https address: {shown!r}")
+    if parts.username is not None or parts.password is not None:
+        raise UrlError(f"an address with credentials in it: {shown!r}")
+    host = _host(hostname or "", shown)
+    path = _without_dot_segments(_canonical(parts.path, _PATH_SAFE))
+    canonical = _scholarly(host, path)
+    if canonical is not None:
+        return canonical
+    netloc = host if port in (None, 80, 443) else f"{host}:{port}"
+    query = _query(parts.query)
+    route = _route(parts.fragment)
+    # A trailing slash stays significant in front of a route or a query only as far as servers go: it is joined too.
+    return (
+        f"https://{netloc}{path.rstrip('/')}"
+        + (f"?{query}" if query else "")
+        + (f"#{route}" if route else "")
+    )
+
+
+def identifier_url(text: str) -> str | None:
+    """The normalised address that `doi:10.…` or `arXiv:…` stands for; None for any other text."""
+    match = _IDENTIFIER.fullmatch(text)
+    if match is None:
+        return None
+    if match["doi"]:
+        return normalise_url("https://doi.org/" + match["doi"].replace("#", "%23").replace("?", "%3F"))
+    return normalise_url("https://arxiv.org/abs/" + match["arxiv"])
+
+
+def _host(hostname: str, shown: str) -> str:
+    host = hostname.lower().rstrip(".")
+    if not host.isascii():
+        try:
+            host = idna.encode(host, uts46=True, transitional=False).decode("ascii")
+        except idna.IDNAError:
+            raise UrlError(f"no valid host in {shown!r}") from None
+    if ":" in host:
+        host = f"[{host}]"
+        if not _IPV6.fullmatch(host):
+            raise UrlError(f"no valid host in {shown!r}")
+        return host
+    if not _HOST.fullmatch(host):
+        raise UrlError(f"no valid host in {shown!r}")
+    while host.startswith("www.") and "." in host[4:]:
+        host = host[4:]
+    return host
+
+
+def _canonical(text: str, safe: frozenset[int]) -> str:
+    """Percent-encodes what must be, decodes what need not be, in upper-case hexadecimal."""
+    raw = text.encode("utf-8", "surrogatepass")
+    out: list[str] = []
+    position = 0
+    for match in _ESCAPED.finditer(raw):
+        out.append(_encode(raw[position : match.start()], safe))
+        byte = int(match.group(1), 16)
+        out.append(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}")
+        position = match.end()
+    out.append(_encode(raw[position:], safe))
+    return "".join(out)
+
+
+def _encode(raw: bytes, safe: frozenset[int]) -> str:
+    return "".join(chr(byte) if byte in safe else f"%{byte:02X}" for byte in raw)
+
+
+def _without_dot_segments(path: str) -> str:
+    """RFC 3986, 5.2.4, for absolute paths."""
+    out: list[str] = []
+    segments = path.split("/")
+    for segment in segments:
+        if segment == "..":
+            if len(out) > 1:
+                out.pop()
+        elif segment != ".":
+            out.append(segment)
+    if segments[-1] in (".", "..") and out[-1:] != [""]:
+        out.append("")
+    return "/".join(out)
+
+
+def _query(query: str) -> str:
+    kept = [part for part in query.split("&") if part and not _is_tracking(part.partition("=")[0].lower())]
+    return _canonical("&".join(kept), _QUERY_SAFE)
+
+
+def _is_tracking(name: str) -> bool:
+    return name in TRACKING_PARAMETERS or name.startswith(TRACKING_PREFIXES)
+
+
+def _route(fragment: str) -> str:
+    fragment = fragment.partition(":~:")[0]
+    return _canonical(fragment, _QUERY_SAFE) if fragment.startswith(("!", "/")) else ""
+
+
+def _scholarly(host: str, path: str) -> str | None:
+    """The one address of an arXiv paper or a DOI."""
+    if host in _ARXIV_HOSTS:
+        match = _ARXIV_PATH.fullmatch(path.rstrip("/"))
+        return f"https://arxiv.org/abs/{match.group(1)}" if match else None
+    if host in _DOI_HOSTS and path.startswith("/10."):
+        name = _ESCAPED.sub(lambda m: m.group().upper(), path.rstrip("/").lower().encode()).decode()
+        match = _ARXIV_DOI.fullmatch(name)
+        return f"https://arxiv.org/abs/{match.group(1)}" if match else f"https://doi.org{name}"
+    return None

@@ -1,0 +1,260 @@
+"""Markdown to a flat list of blocks that know where they stand in the source.
+
+Invariant: for a piece of block text, `piece.flat[i]` stands at `text[piece.source(i)]`; no character of the report that
+carries meaning is dropped, and nothing that is not in the report appears.
+
+markdown-it-py finds the block structure. It reports lines, not characters, so that each content line is found again
+as the tail of its source line: containers (`>`, list markers, indentation) only ever take away from the front. Inline
+markup is left to `inline`, since the library's inline tokens carry no positions at all.
+
+Four CommonMark rules are set aside because reports are not written with them in mind: indented code (it is a list's
+continuation), link reference definitions (they are entries of a reference list and would vanish), underlined
+headings of prose (the writer meant a rule below a paragraph), and raw HTML blocks that swallow the Markdown below.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from local_judge.documents.model import BlockKind, Span
+
+_NEWLINE = re.compile(r"\r\n?|\n")
+_SPACE = re.compile(r"\s+")
+_LEADING = re.compile(r"[ \t]*")
+_PROSE_END = re.compile(r"[.!?。！？:：\]）)]\s*$")
+_LETTER = re.compile(r"[^\W\d_]")
+_LONGEST_UNDERLINED_HEADING = 120
+_DEEPEST = 60
+"""Levels of nested lists and quotes; the library leaves out what lies deeper, which then becomes a paragraph here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Text of one block without its containers' markers: lines of the source, joined by newlines."""
+
+    flat: str
+    starts: tuple[int, ...]
+    """Where in `flat` each line starts."""
+    origins: tuple[int, ...]
+    """Where in the source each of these lines starts."""
+
+    def source(self, index: int) -> int:
+        """The source offset of `flat[index]`."""
+        line = bisect_right(self.starts, index) - 1
+        return self.origins[line] + index - self.starts[line]
+
+    def span(self, start: int, end: int) -> Span:
+        """The source range of `flat[start:end]`, which must not be empty."""
+        return Span(start=self.source(start), end=self.source(end - 1) + 1)
+
+    def cut(self, start: int, end: int) -> Piece:
+        """The piece for `flat[start:end]`."""
+        first = bisect_right(self.starts, start) - 1
+        last = bisect_right(self.starts, max(start, end - 1)) - 1
+        starts = [max(self.starts[i], start) for i in range(first, last + 1)]
+        origins = [
+            self.origins[i] + s - self.starts[i] for i, s in zip(range(first, last + 1), starts, strict=True)
+        ]
+        return Piece(self.flat[start:end], tuple(s - start for s in starts), tuple(origins))
+
+
+@dataclass(frozen=True, slots=True)
+class RawBlock:
+    """A block before it has a role."""
+
+    kind: BlockKind
+    piece: Piece
+    level: int = 0
+    marker: str = ""
+    """The number of an ordered list's item as written, else empty."""
+
+
+def squeezed(text: str) -> str:
+    """The text with each run of white space as one space and none at the ends."""
+    return _SPACE.sub(" ", text).strip()
+
+
+def parse_blocks(text: str, start: int = 0, end: int | None = None) -> list[RawBlock]:
+    """The blocks of `text[start:end]`, in reading order, with offsets into `text`."""
+    return _Walk(text, start, len(text) if end is None else end).blocks()
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST})
+    parser.enable("table").disable(["code", "reference", "html_block"])
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
+
+_PARSER = _parser()
+
+
+class _Walk:
+    """One pass over the library's tokens."""
+
+    def __init__(self, text: str, start: int, end: int) -> None:
+        self._text = text
+        part = text[start:end]
+        self._tokens = _PARSER.parse(part)
+        self._lines: list[tuple[int, int]] = []
+        position = 0
+        for match in _NEWLINE.finditer(part):
+            self._lines.append((start + position, start + match.start()))
+            position = match.end()
+        self._lines.append((start + position, end))
+        self._lists = 0
+        self._quotes = 0
+        self._marker = ""
+        self._covered: set[int] = set()
+
+    def blocks(self) -> list[RawBlock]:
+        found = list(self._found())
+        left = list(self._left_out())
+        return sorted(found + left, key=lambda block: block.piece.origins[0]) if left else found
+
+    def _left_out(self) -> Iterator[RawBlock]:
+        for number, (start, end) in enumerate(self._lines):
+            line = self._text[start:end]
+            if number not in self._covered and _LETTER.search(line):
+                at = len(line) - len(line.lstrip())
+                yield RawBlock("paragraph", Piece(line.strip(), (0,), (start + at,)))
+
+    def _found(self) -> Iterator[RawBlock]:
+        index = 0
+        while index < len(self._tokens):
+            token = self._tokens[index]
+            if token.map and token.type in ("inline", "fence", "tr_open"):
+                self._covered.update(range(*token.map))
+            if token.type == "tr_open":
+                index, row = self._row(index)
+                yield row
+                continue
+            yield from self._block(token, index)
+            index += 1
+
+    def _block(self, token: Token, index: int) -> Iterator[RawBlock]:
+        match token.type:
+            case "bullet_list_open" | "ordered_list_open":
+                self._lists += 1
+            case "bullet_list_close" | "ordered_list_close":
+                self._lists -= 1
+            case "blockquote_open":
+                self._quotes += 1
+            case "blockquote_close":
+                self._quotes -= 1
+            case "list_item_open":
+                self._marker = token.info
+            case "fence":
+                yield self._code(token)
+            case "inline":
+                yield from self._inline(token, self._tokens[index - 1])
+            case _:
+                pass
+
+    def _inline(self, token: Token, opening: Token) -> Iterator[RawBlock]:
+        piece = self._piece(token)
+        if piece is None:
+            return
+        if opening.type == "heading_open" and not _underlined_prose(opening, token):
+            yield RawBlock("heading", piece, int(opening.tag[1]))
+            return
+        marker, self._marker = self._marker, ""
+        if self._quotes:
+            yield RawBlock("quote", piece)
+        elif self._lists:
+            yield RawBlock("list_item", piece, self._lists, marker)
+        elif token.content.startswith("<") and _is_html(token.content):
+            yield RawBlock("html", piece)
+        else:
+            yield RawBlock("paragraph", piece)
+
+    def _piece(self, token: Token) -> Piece | None:
+        """The inline token's lines, each found as the tail of its source line."""
+        assert token.map is not None
+        first = token.map[0]
+        parts: list[str] = []
+        starts: list[int] = []
+        origins: list[int] = []
+        length = 0
+        for number, content in enumerate(token.content.split("\n")):
+            start, end = self._lines[first + number]
+            line = self._text[start:end]
+            wanted = content.strip()
+            at = len(line.rstrip()) - len(wanted)
+            if at < 0 or not line.startswith(
+                wanted, at
+            ):  # a heading's closing #s, a tab that counted as spaces
+                at = max(line.find(wanted), 0)
+            # Trailing spaces stay: two of them are a hard line break.
+            kept = line[at:] if wanted and line[at:].rstrip() == wanted else wanted
+            if not kept and not parts:
+                continue
+            starts.append(length)
+            origins.append(start + at)
+            parts.append(kept)
+            length += len(kept) + 1
+        flat = "\n".join(parts).rstrip()
+        return Piece(flat, tuple(starts), tuple(origins)) if flat else None
+
+    def _code(self, token: Token) -> RawBlock:
+        assert token.map is not None
+        first, last = token.map
+        start = self._lines[first][0]
+        line = self._text[start : self._lines[first][1]]
+        start += _LEADING.match(line).end()  # type: ignore[union-attr]
+        end = self._lines[min(last, len(self._lines)) - 1][1]
+        flat = self._text[start:end].rstrip()
+        return RawBlock("code", Piece(flat, (0,), (start,)))
+
+    def _row(self, index: int) -> tuple[int, RawBlock]:
+        """A table's row as one piece: its source line without the outer white space."""
+        token = self._tokens[index]
+        assert token.map is not None
+        start, end = self._lines[token.map[0]]
+        header = False
+        while self._tokens[index].type != "tr_close":
+            header = header or self._tokens[index].type == "th_open"
+            index += 1
+        line = self._text[start:end]
+        bar = line.find("|")
+        lead = len(line) - len(line.lstrip(" \t>"))
+        at = min(lead, bar) if bar >= 0 else lead
+        flat = line[at:].rstrip()
+        kind: BlockKind = "table_header" if header else "table_row"
+        return index + 1, RawBlock(kind, Piece(flat, (0,), (start + at,)))
+
+
+def _underlined_prose(opening: Token, token: Token) -> bool:
+    """Whether an underlined heading is a paragraph over a horizontal rule."""
+    if opening.markup not in ("-", "="):
+        return False
+    content = token.content
+    return "\n" in content or len(content) > _LONGEST_UNDERLINED_HEADING or bool(_PROSE_END.search(content))
+
+
+_HTML = re.compile(r"</?[A-Za-z][A-Za-z0-9-]{0,30}(?=[\s/>])|<!--")
+
+
+def _is_html(content: str) -> bool:
+    return _HTML.match(content) is not None
+
+
+def heading_path(blocks: Sequence[RawBlock]) -> list[tuple[int, ...]]:
+    """For each block the indexes of the headings above it, outermost first."""
+    paths: list[tuple[int, ...]] = []
+    stack: list[int] = []
+    for index, block in enumerate(blocks):
+        if block.kind == "heading":
+            while stack and blocks[stack[-1]].level >= block.level:
+                stack.pop()
+            paths.append(tuple(stack))
+            stack.append(index)
+        else:
+            paths.append(tuple(stack))
+    return paths

@@ -1,0 +1,233 @@
+"""A report's text to a `Document`.
+
+Invariant: the same text gives the same document; every block of the text is in it with a role, whatever the text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from local_judge.documents.errors import UnreadableReport
+from local_judge.documents.inline import Mark, scan
+from local_judge.documents.language import detect_language
+from local_judge.documents.markdown import RawBlock, heading_path, parse_blocks, squeezed
+from local_judge.documents.model import Block, BlockRole, Citation, Document, Reference, Sentence
+from local_judge.documents.preamble import find_chatter, stands_instead, unwrap
+from local_judge.documents.references import Entry, find_references
+from local_judge.documents.resolve import Found, Lookup, resolve
+from local_judge.documents.sentences import split_sentences
+
+MAX_CHARACTERS = 8_000_000
+"""A report is some 20 thousand characters; beyond this it is not one."""
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+_WORD = re.compile(r"\w")
+_CITING = frozenset({"number", "label", "footnote", "lenticular", "superscript", "link", "url"})
+
+
+def parse_report(text: str | bytes) -> Document:
+    """Reads a report.
+
+    Args:
+        text: Markdown, or plain text; bytes are UTF-8, with or without a byte order mark.
+
+    Raises:
+        UnreadableReport: It is empty, only white space, binary, not UTF-8, or longer than `MAX_CHARACTERS`.
+    """
+    report = _readable(text)
+    wrapper = unwrap(report)
+    before = parse_blocks(report, 0, wrapper.start)
+    found = find_references(parse_blocks(report, wrapper.start, wrapper.end))
+    after = parse_blocks(report, wrapper.end)
+    blocks = (*before, *found.blocks, *after)
+    inner = range(len(before), len(before) + len(found.blocks))
+    labels = frozenset(entry.key for entry in found.entries if entry.key is not None)
+    listed = frozenset(index + inner.start for index in found.listed)
+    marks = [
+        scan(block.piece.flat, labels)
+        if index in inner and index not in listed and block.kind != "code"
+        else []
+        for index, block in enumerate(blocks)
+    ]
+    cited = [index in listed or any(mark.kind in _CITING for mark in marks[index]) for index in inner]
+    chatter = frozenset(index + inner.start for index in find_chatter(found.blocks, cited))
+    roles = [_role(index, inner, listed, chatter) for index in range(len(blocks))]
+    language = detect_language(_prose(blocks, roles) or report)
+    references = _references(report, found.entries)
+    citations, places = _citations(blocks, roles, marks, Lookup(references, found.entries))
+    sentences = _sentences(blocks, roles, marks, language, places)
+    named = {citation.reference for citation in citations}
+    references = [r.model_copy(update={"state": "cited"}) if r.id in named else r for r in references]
+    facts = _Facts(
+        wrapper.found, bool(chatter), language, citations, references, sentences, _prose(blocks, roles)
+    )
+    return Document(
+        id=hashlib.sha256(report.encode("utf-8")).hexdigest()[:16],
+        text=report,
+        language=language,
+        blocks=_blocks(blocks, roles),
+        sentences=tuple(sentences),
+        citations=tuple(citations),
+        references=tuple(references),
+        notes=_notes(facts),
+    )
+
+
+def _readable(text: str | bytes) -> str:
+    if isinstance(text, bytes):
+        if b"\x00" in text:
+            raise UnreadableReport(
+                "the report is binary data: it holds a NUL byte; give Markdown or plain text in UTF-8"
+            )
+        try:
+            text = text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise UnreadableReport(
+                f"the report is not UTF-8: byte 0x{error.object[error.start]:02x} at offset {error.start} ({error.reason})"
+            ) from None
+    text = text.removeprefix("\ufeff")
+    if not text.strip():
+        raise UnreadableReport(
+            "the report is empty" if not text else "the report holds nothing but white space"
+        )
+    if len(text) > MAX_CHARACTERS:
+        raise UnreadableReport(
+            f"the report is too large: {len(text)} characters, at most {MAX_CHARACTERS} are read"
+        )
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise UnreadableReport(
+            f"the report holds a lone surrogate at character {error.start}: it is not valid Unicode"
+        ) from None
+    controls = len(_CONTROL.findall(text[:100_000]))
+    if "\x00" in text or (controls > 10 and controls * 100 > min(len(text), 100_000)):
+        raise UnreadableReport(
+            "the report is binary data: it holds control characters; give Markdown or plain text"
+        )
+    return text
+
+
+def _role(index: int, inner: range, listed: frozenset[int], chatter: frozenset[int]) -> BlockRole:
+    if index not in inner or index in chatter:
+        return "preamble"
+    return "references" if index in listed else "body"
+
+
+def _prose(blocks: Sequence[RawBlock], roles: Sequence[BlockRole]) -> str:
+    return "\n".join(block.piece.flat for block, role in zip(blocks, roles, strict=True) if role == "body")
+
+
+def _blocks(blocks: Sequence[RawBlock], roles: Sequence[BlockRole]) -> tuple[Block, ...]:
+    return tuple(
+        Block(
+            index=index,
+            kind=block.kind,
+            role=role,
+            span=block.piece.span(0, len(block.piece.flat)),
+            text=block.piece.flat,
+            level=block.level,
+            section=path,
+        )
+        for index, (block, role, path) in enumerate(zip(blocks, roles, heading_path(blocks), strict=True))
+    )
+
+
+def _references(report: str, entries: Sequence[Entry]) -> list[Reference]:
+    return [
+        Reference(
+            id=f"r{number}",
+            key=entry.key,
+            text=squeezed(report[entry.span.start : entry.span.end]),
+            span=entry.span,
+            section=entry.section,
+            url=entry.url,
+            original_url=entry.original_url,
+        )
+        for number, entry in enumerate(entries, 1)
+    ]
+
+
+def _citations(
+    blocks: Sequence[RawBlock], roles: Sequence[BlockRole], marks: Sequence[Sequence[Mark]], lookup: Lookup
+) -> tuple[list[Citation], dict[int, list[tuple[int, str]]]]:
+    """All citations of the body, and for each block the offsets in it at which they stand."""
+    found = [
+        Found(mark, blocks[index].piece.span(mark.start, mark.end), index)
+        for index, role in enumerate(roles)
+        if role == "body"
+        for mark in marks[index]
+        if mark.kind in _CITING or mark.kind == "author_year"
+    ]
+    citations: list[Citation] = []
+    places: dict[int, list[tuple[int, str]]] = {}
+    for citation, index in resolve(found, lookup):
+        citations.append(citation)
+        places.setdefault(found[index].block, []).append((found[index].mark.start, citation.id))
+    return citations, places
+
+
+def _sentences(
+    blocks: Sequence[RawBlock],
+    roles: Sequence[BlockRole],
+    marks: Sequence[Sequence[Mark]],
+    language: str,
+    places: dict[int, list[tuple[int, str]]],
+) -> list[Sentence]:
+    sentences: list[Sentence] = []
+    for index, block in enumerate(blocks):
+        if roles[index] != "body" or block.kind in ("heading", "code"):
+            continue
+        flat = block.piece.flat
+        if block.kind in ("table_row", "table_header"):
+            ranges = [(0, len(flat))]
+        else:
+            ranges = split_sentences(flat, marks[index], language)
+        if not _WORD.search(flat):
+            continue
+        starts = [start for start, _ in ranges]
+        cited: dict[int, list[str]] = {}
+        for offset, citation in places.get(index, ()):
+            cited.setdefault(max(0, bisect_right(starts, offset) - 1), []).append(citation)
+        for number, (start, end) in enumerate(ranges):
+            sentences.append(
+                Sentence(
+                    label=f"L{index + 1}.S{number + 1}",
+                    block=index,
+                    text=squeezed(flat[start:end]),
+                    span=block.piece.span(start, end),
+                    citations=tuple(cited.get(number, ())),
+                )
+            )
+    return sentences
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    wrapped: bool
+    chatter: bool
+    language: str
+    citations: Sequence[Citation]
+    references: Sequence[Reference]
+    sentences: Sequence[Sentence]
+    body: str
+
+
+def _notes(facts: _Facts) -> tuple[str, ...]:
+    keys = [(reference.section, reference.key) for reference in facts.references if reference.key is not None]
+    resolved = sum(citation.state == "resolved" for citation in facts.citations)
+    checks = {
+        "chat_wrapper": facts.wrapped,
+        "agent_chatter": facts.chatter,
+        "no_citations": not facts.citations,
+        "no_references": not facts.references,
+        "references_only": bool(facts.references) and not facts.sentences,
+        "no_sentences": not facts.sentences,
+        "duplicate_keys": len(keys) != len(set(keys)),
+        "unknown_language": facts.language == "und",
+    }
+    notes = tuple(name for name, holds in checks.items() if holds)
+    return notes + stands_instead(facts.body, resolved)

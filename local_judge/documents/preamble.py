@@ -1,0 +1,152 @@
+"""What stands before the report, or instead of it.
+
+Invariant: nothing is cut away; what is not the report is named. A paragraph counts as chatter only if it speaks of the
+writer's own searching, carries no citation, and stands before the first cited paragraph.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from local_judge.documents.markdown import RawBlock
+
+_SEARCHING = (
+    r"(?:search|look(?:ing)? (?:for|up|into)|gather|research|find|collect|explore|investigat|continue|start|begin|"
+    r"check|verify|examine|dig|retriev|query|fetch|browse|read|learn|conduct|do (?:one|some|a)|get (?:more|some|the)|"
+    r"need (?:more|to)|understand|provide|create|compile|prepare|write|analy[sz]e|synthesi[sz]e|present|review|"
+    r"help you|break this|approach|address)"
+)
+_CHATTER = re.compile(
+    rf"\b(?:let me|let's|i'll|i will|i'm going to|i need to|i should|i want to|i would like to|i have|"
+    rf"i've|i can see|i see|i'd like to|allow me to)\b[^.!?\n]{{0,80}}?\b{_SEARCHING}"
+    r"|\bneed (?:more|some) (?:specific |additional )?information\b|\bfor (?:my|our) (?:final|next|last) search\b"
+    r"|\bbased on (?:my|the|all)[^.\n]{0,60}(?:search|research|gathered|collected|found)[^.\n]{0,80}\b(?:i|now)\b",
+    re.IGNORECASE,
+)
+_CHATTER_HAN = re.compile(
+    r"(?:让我们?|我将|我会|我需要|我还需要|我想|我来|我要|需要(?:进一步|再|更)|现在我?需?要?|接下来|最后,?，?我?|还需要|为了[^。\n]{2,60}我|根据我?"
+    r"|基于|通过搜索|继续|再|首先)"
+    r"[^。！？\n]{0,60}"
+    r"(?:搜索|查找|查询|检索|查阅|调研|收集|搜集|获取|了解|寻找|整理|撰写|为您|为你|进行全面|深入分析|系统梳理|研究)"
+    r"|^(?:继续)?(?:搜索|查找|检索)"
+)
+_FIRST_PERSON_HAN = re.compile(
+    r"我|您|让我|^(?:继续)?(?:搜索|查找|检索)|需要(?:进一步|再|更)|最后再?搜索|搜[索集]到"
+)
+_LONGEST_CHATTER = 700
+
+_GEMINI = re.compile(r"\s*Conversation with Gemini\b")
+_GEMINI_END = re.compile(
+    r"Gemini can make mistakes, so double-check it(?:.{0,300}?Contents Export Create)?\s*", re.DOTALL
+)
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})(?:markdown|md)[ \t]*\r?\n", re.IGNORECASE)
+_REFUSAL = re.compile(
+    r"(?:can ?not|could not|can't|unable to|not possible to|impossible to)\s+(?:\w+ ){0,3}?"
+    r"(?:be )?(?:produc|complet|provid|deliver|generat|fulfil|creat|finali[sz]|verif|access|brows|perform|compil|assist)"
+    r"|(?:i'm|i am) (?:sorry|unable)|\bas an ai\b"
+    r"|(?:无法|不能)(?:完成|提供|生成|撰写|访问|浏览|执行|核实)|抱歉",
+    re.IGNORECASE,
+)
+_PLAN = re.compile(
+    r"\b(?:research|data collection|execution|collection|work|evidence) plan\b|\bnext steps\b|\bproposed (?:approach|outline|"
+    r"method)|\bto be (?:filled|produced|completed|collected)\b|\bonce (?:you|sources|approved)|研究计划|执行计划|下一步",
+    re.IGNORECASE,
+)
+_OPENING = 3000
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """The report's own text within what a chat or an export put around it: `text[start:end]`."""
+
+    start: int
+    end: int
+    found: bool
+
+
+def unwrap(text: str) -> Wrapper:
+    """Where the report stands in an export of a conversation, or in a Markdown fence around all of it."""
+    if _GEMINI.match(text):
+        end = _GEMINI_END.search(text, 0, 20_000)
+        if end is not None:
+            return Wrapper(end.end(), len(text), True)
+    fence = _FENCE.match(text)
+    if fence is not None:
+        close = text.rstrip()
+        last = close.rfind("\n")
+        if last >= fence.end() and close[last + 1 :].strip() == fence.group(1):
+            return Wrapper(fence.end(), last, True)
+    return Wrapper(0, len(text), False)
+
+
+def find_chatter(blocks: Sequence[RawBlock], cited: Sequence[bool]) -> frozenset[int]:
+    """The blocks before the report proper: an agent's remarks on its search, and what it started over after them.
+
+    Args:
+        blocks: All blocks in order.
+        cited: For each block whether it carries a citation.
+    """
+    zone = next((index for index, has in enumerate(cited) if has), len(blocks))
+    chatter = [index for index in range(zone) if _is_chatter(blocks[index])]
+    if not chatter:
+        return frozenset()
+    found = set(chatter)
+    restart = _restart(blocks, chatter[-1], zone)
+    if restart is not None:
+        found.update(range(restart))
+    else:
+        found.update(_empty_headings(blocks, found, chatter[-1]))
+    return frozenset(found)
+
+
+def _is_chatter(block: RawBlock) -> bool:
+    flat = block.piece.flat
+    if block.kind not in ("paragraph", "list_item", "quote") or len(flat) > _LONGEST_CHATTER:
+        return False
+    if _CHATTER.search(flat):
+        return True
+    return _CHATTER_HAN.search(flat) is not None and _FIRST_PERSON_HAN.search(flat) is not None
+
+
+def _restart(blocks: Sequence[RawBlock], last: int, zone: int) -> int | None:
+    """The heading after the last remark that says an earlier heading again, or opens a level above all before it."""
+    after = next((index for index in range(last + 1, len(blocks)) if blocks[index].kind == "heading"), None)
+    if after is None or any(blocks[index].kind != "heading" for index in range(last + 1, min(after, zone))):
+        return None
+    before = [blocks[index] for index in range(last) if blocks[index].kind == "heading"]
+    again = blocks[after]
+    if again.level == 1 or any(_similar(again.piece.flat, heading.piece.flat) for heading in before):
+        return after
+    return None
+
+
+def _similar(one: str, other: str) -> bool:
+    one, other = one[:300].lower(), other[:300].lower()
+    return SequenceMatcher(None, one, other, autojunk=False).ratio() > 0.6
+
+
+def _empty_headings(blocks: Sequence[RawBlock], chatter: set[int], last: int) -> set[int]:
+    """Headings under which nothing stands but chatter, before a heading of the same or a higher level."""
+    found: set[int] = set()
+    level = 0
+    for index in range(min(last + 1, len(blocks) - 1), -1, -1):
+        if blocks[index].kind == "heading":
+            if level and index < last and level <= blocks[index].level:
+                found.add(index)
+            level = blocks[index].level
+        elif index not in chatter:
+            level = 0
+    return found
+
+
+def stands_instead(body: str, resolved: int) -> tuple[str, ...]:
+    """`refusal` or `plan` for a text that says why there is no report; nothing for one that cites its sources."""
+    if resolved:
+        return ()
+    opening = body[:_OPENING]
+    if not _REFUSAL.search(opening):
+        return ()
+    return ("refusal", "plan") if _PLAN.search(opening) else ("refusal",)

@@ -1,0 +1,148 @@
+"""From marks to citations: what each one names, and whether the report says where that is.
+
+Invariant: a citation points to an entry only if the entry bears its key, its address, or its author and year; where
+several entries bear it, a stated order chooses (`Lookup.numbered`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from local_judge.documents.inline import Mark
+from local_judge.documents.model import Citation, CitationState, CitationStyle, Reference, Span
+from local_judge.documents.references import Entry, address_of
+
+_STYLES: dict[str, CitationStyle] = {
+    "number": "number",
+    "label": "number",
+    "footnote": "footnote",
+    "lenticular": "lenticular",
+    "superscript": "superscript",
+    "link": "link",
+    "url": "bare_url",
+    "author_year": "author_year",
+}
+_CAPITALISED = re.compile(r"[^\W\d_a-z][\w'’‑-]+|[\u4e00-\u9fff]{2,4}")
+_YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d[a-z]?(?!\d)")
+_AUTHORS = 160
+"""Characters of an entry in which its authors stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A mark at its place in the report."""
+
+    mark: Mark
+    span: Span
+    block: int
+
+
+class Lookup:
+    """The entries of a report by what may name them."""
+
+    def __init__(self, references: Sequence[Reference], entries: Sequence[Entry]) -> None:
+        self._numbered: dict[str, list[Reference]] = {}
+        self._notes: dict[str, list[Reference]] = {}
+        self._by_url: dict[str, Reference] = {}
+        self._by_author: dict[tuple[str, str], Reference] = {}
+        for reference, entry in zip(references, entries, strict=True):
+            if reference.key is not None:
+                (self._notes if entry.note else self._numbered).setdefault(reference.key, []).append(
+                    reference
+                )
+            if reference.url is not None:
+                self._by_url.setdefault(reference.url, reference)
+            for year in _YEAR.findall(reference.text)[:8]:
+                for name in _CAPITALISED.findall(reference.text[:_AUTHORS]):
+                    self._by_author.setdefault((name.lower(), year), reference)
+
+    def numbered(self, key: str, position: int, *, note: bool) -> Reference | None:
+        """The entry that bears a number or label.
+
+        Of several, one with an address is taken before one without, then the first that stands after the citation
+        (chapters with their own lists), then the last before it.
+        """
+        first, second = (self._notes, self._numbered) if note else (self._numbered, self._notes)
+        candidates = first.get(key) or second.get(key) or []
+        candidates = [c for c in candidates if c.url is not None] or candidates
+        after = (c for c in candidates if c.span.start > position)
+        return next(after, candidates[-1] if candidates else None)
+
+    def address(self, url: str) -> Reference | None:
+        """The first entry with this normalised address."""
+        return self._by_url.get(url)
+
+    def author_year(self, key: str) -> Reference | None:
+        """The first entry whose authors' part names the author and that gives the year."""
+        name, _, year = key.rpartition(" ")
+        return self._by_author.get((name.rpartition(" ")[2].lower(), year))
+
+
+def resolve(found: Sequence[Found], lookup: Lookup) -> list[tuple[Citation, int]]:
+    """The citations among the marks, in reading order, each with its place in `found`."""
+    keep_unresolved = _cites_by_author(found, lookup)
+    citations: list[tuple[Citation, int]] = []
+
+    def add(
+        index: int,
+        key: str,
+        state: CitationState,
+        entry: Reference | None,
+        url: str | None,
+        written: str | None,
+    ) -> None:
+        item = found[index]
+        style = _STYLES[item.mark.kind]
+        citations.append(
+            (
+                Citation(
+                    id=f"c{len(citations) + 1}",
+                    style=style,
+                    key=key,
+                    span=item.span,
+                    state=state,
+                    reference=entry.id if entry else None,
+                    url=url,
+                    original_url=written,
+                ),
+                index,
+            )
+        )
+
+    for index, item in enumerate(found):
+        mark = item.mark
+        if mark.kind in ("link", "url"):
+            url = address_of(mark)
+            if url is not None:
+                add(index, mark.target, "resolved", lookup.address(url), url, mark.target)
+            elif mark.kind == "url":
+                add(index, mark.target, "dangling", None, None, mark.target)
+            continue
+        for key in mark.keys:
+            if mark.kind == "author_year":
+                entry = lookup.author_year(key)
+                if entry is None and not (keep_unresolved and (mark.certain or keep_unresolved == "all")):
+                    continue
+            else:
+                entry = lookup.numbered(key, item.span.start, note=mark.kind == "footnote")
+            if entry is None:
+                add(index, key, "dangling", None, None, None)
+            elif entry.url is None:
+                add(index, key, "no_url", entry, None, None)
+            else:
+                add(index, key, "resolved", entry, entry.url, entry.original_url)
+    return citations
+
+
+def _cites_by_author(found: Sequence[Found], lookup: Lookup) -> str:
+    """Whether unresolved names with years are citations here: `all`, only the `certain` ones, or none (empty).
+
+    In a report that cites by number, `Hoffmann et al. (2022)` is a phrase of the sentence, not a second citation.
+    """
+    names = [item.mark for item in found if item.mark.kind == "author_year"]
+    if any(lookup.author_year(key) is not None for mark in names for key in mark.keys):
+        return "all"
+    others = any(item.mark.kind in _STYLES and item.mark.kind != "author_year" for item in found)
+    return "" if others else "certain"

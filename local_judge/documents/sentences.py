@@ -1,0 +1,259 @@
+"""Sentences of one block.
+
+Invariant: the sentences of a block are in order, do not overlap, and leave out nothing but white space; a citation
+that stands after a full stop belongs to the sentence that it closes.
+
+`sentencex` finds the boundaries in a stand-in text: citation markers and emphasis are taken out, and links, addresses
+and code become one word each, so that nothing in them can look like the end of a sentence. Each boundary is then
+carried back to the source. Where the library splits after an abbreviation, `_ABBREVIATIONS` joins the two again.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import sentencex
+
+from local_judge.documents.inline import Mark
+
+_HARD_MARKS = frozenset({"number", "label", "footnote", "lenticular", "superscript"})
+_SOFT_MARKS = frozenset({"link", "url", "author_year"})
+_TERMINATORS = ".!?。！？…؟।"
+_CLOSERS = "\"'”’)）]」』】*_"
+_HARD_BREAK = re.compile(r"(?: {2,}|\\)\n|<br\s?/?>\n?", re.IGNORECASE)
+_EMPHASIS = re.compile(r"\*{1,3}|__|~~")
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+_LATIN = re.compile(r"[A-Za-zÀ-ÿ]{2,}")
+_CONTENT = re.compile(r"\w")
+
+_ABBREVIATIONS = frozenset(
+    ["dr", "mr", "mrs", "ms", "mx", "prof", "rev", "hon", "gen", "col", "maj", "capt", "lt", "sgt", "gov", "sen", "rep", "pres", "sr", "jr", "st", "mt", "ft", "vs", "cf", "ca", "approx", "al", "eq", "eqs", "fig", "figs", "tab", "sec", "sect", "ch", "chap", "vol", "vols", "ed", "eds", "pp", "para", "art", "app", "ref", "refs", "no", "nos", "nr", "dept", "univ", "est", "e.g", "i.e", "viz", "resp", "incl", "excl", "max", "min", "avg", "u.s", "u.k", "u.n", "e.u", "d.c"]
+)
+"""Words after which a full stop ends no sentence, in lower case. `no`, `fig`, `art` and the like: see `_NUMBERED`."""
+_NUMBERED = frozenset(
+    ["no", "nos", "nr", "fig", "figs", "tab", "sec", "sect", "ch", "chap", "vol", "vols", "art", "app", "para", "eq", "eqs", "ref", "refs", "pp", "p"]
+)
+"""Of these, the ones that are ordinary words or end sentences too: they join only what starts with a digit."""
+_STATES = frozenset(["u.s", "u.k", "u.n", "e.u", "d.c"])
+"""These end sentences as well: they join only what continues in a way that a new sentence rarely does."""
+_AFTER_STATE = re.compile(
+    r"(?:[a-z0-9$€£%]|(?:Government|Congress|Senate|House|President|Supreme|Department|Treasury|Federal|Fed|Census|"
+    r"Bureau|Army|Navy|Air|Food|FDA|EPA|SEC|GDP|GAAP|Bank|Securities|Dollar|Court|District|Security|Secretary|"
+    r"General|Environmental|Geological|Patent|Postal|Customs|Energy|National|Centers|Pharmacopeia)\b)"
+)
+_LAST_WORD = re.compile(r"(?:^|[\s(（\[“\"'‘/—–-])([^\W\d_][\w.]{0,11})\.\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class _StandIn:
+    """A text for the segmenter with the way back."""
+
+    text: str
+    starts: list[int]
+    origins: list[int]
+
+    def origin(self, index: int) -> int:
+        run = bisect_right(self.starts, index) - 1
+        return self.origins[run] + index - self.starts[run]
+
+
+def split_sentences(flat: str, marks: Sequence[Mark], language: str) -> list[tuple[int, int]]:
+    """The sentences of a block's text as ranges of it.
+
+    Args:
+        flat: The text of a `Piece`.
+        marks: Its marks, in order.
+        language: ISO 639-1 code of the document, or `und`.
+    """
+    ranges: list[tuple[int, int]] = []
+    first = 0
+    for start, end in _hard_lines(flat, marks):
+        while first < len(marks) and marks[first].start < start:
+            first += 1
+        last = first
+        while last < len(marks) and marks[last].start < end:
+            last += 1
+        ranges.extend(_split(flat, start, end, marks[first:last], language))
+        first = last
+    return ranges
+
+
+def _hard_lines(flat: str, marks: Sequence[Mark]) -> Iterator[tuple[int, int]]:
+    """The stretches between hard line breaks; a break inside code does not count."""
+    code = [(mark.start, mark.end) for mark in marks if mark.kind == "code"]
+    starts = [start for start, _ in code]
+    position = 0
+    for match in _HARD_BREAK.finditer(flat):
+        inside = bisect_right(starts, match.start()) - 1
+        if inside >= 0 and match.start() < code[inside][1]:
+            continue
+        yield position, match.start()
+        position = match.end()
+    yield position, len(flat)
+
+
+def _split(
+    flat: str, start: int, end: int, marks: Sequence[Mark], language: str
+) -> Iterator[tuple[int, int]]:
+    stand_in = _stand_in(flat, start, end, marks)
+    cuts = [start, *_cuts(flat, start, stand_in, marks, language), end]
+    waiting = start
+    for cut in cuts[1:]:
+        if cut < end and not _CONTENT.search(flat, waiting, cut):
+            continue
+        stretch = flat[waiting:cut]
+        left = waiting + len(stretch) - len(stretch.lstrip())
+        right = waiting + len(stretch.rstrip())
+        if left < right:
+            yield left, right
+        waiting = cut
+
+
+def _cuts(flat: str, start: int, stand_in: _StandIn, marks: Sequence[Mark], language: str) -> Iterator[int]:
+    """Where a new sentence starts, in `flat`."""
+    text = stand_in.text
+    if not text.strip():
+        return
+    opening = {mark.end: mark.start for mark in marks if mark.kind == "tag" and flat[mark.start + 1] != "/"}
+    position, floor = 0, start
+    parts: list[str] = sentencex.segment(_segmenter_language(text, language), text)
+    for before, after in zip(parts, parts[1:], strict=False):
+        position += len(before)
+        if not after.strip() or not before.strip() or _continues(before, after):
+            continue
+        cut = stand_in.origin(position + len(after) - len(after.lstrip()))
+        cut = _with_opening_marks(flat, floor, cut, opening)
+        if cut > floor:
+            yield cut
+            floor = cut
+
+
+def _with_opening_marks(flat: str, floor: int, cut: int, opening: dict[int, int]) -> int:
+    """Moves a cut in front of the emphasis or tag that opens there."""
+    at = cut
+    while at > floor:
+        if at in opening:
+            at = opening[at]
+        elif flat[at - 1] in "*_~":
+            at -= 1
+        else:
+            break
+    if at == cut or at <= floor:
+        return max(at, floor)
+    if flat[at - 1].isspace():
+        return at
+    # No white space in between, as in Chinese: an odd number of markers before says that this one closes.
+    return cut if flat.count("**", floor, at) % 2 else at
+
+
+def _segmenter_language(text: str, language: str) -> str:
+    """Chinese and Japanese rules for text that is mostly Han, whatever the document is in."""
+    han = len(_HAN.findall(text))
+    if 4 * han > len(text):
+        return language if language in ("zh", "ja") else "zh"
+    if language in ("zh", "ja", "und") and _LATIN.search(text):
+        return "en"
+    return language if language != "und" else "en"
+
+
+def _continues(before: str, after: str) -> bool:
+    """Whether a boundary that the segmenter found stands after an abbreviation."""
+    match = _LAST_WORD.search(before[-24:])
+    if match is None:
+        return False
+    word = match.group(1).lower()
+    if word not in _ABBREVIATIONS:
+        return False
+    following = after.lstrip()
+    if word in _NUMBERED:
+        return following[:1].isdigit() or (following[:1] in "(S" and following[1:2].isdigit())
+    if word in _STATES:
+        return _AFTER_STATE.match(following) is not None
+    return True
+
+
+def _stand_in(flat: str, start: int, end: int, marks: Sequence[Mark]) -> _StandIn:
+    parts: list[str] = []
+    starts: list[int] = []
+    origins: list[int] = []
+    length = 0
+
+    def put(text: str, origin: int) -> None:
+        nonlocal length
+        if text:
+            parts.append(text)
+            starts.append(length)
+            origins.append(origin)
+            length += len(text)
+
+    def put_plain(left: int, right: int) -> None:
+        at = left
+        for match in _EMPHASIS.finditer(flat, left, right):
+            put(flat[at : match.start()].replace("\n", " "), at)
+            at = match.end()
+        put(flat[at:right].replace("\n", " "), at)
+
+    position = start
+    for left, right, word in _replacements(flat, start, end, marks):
+        put_plain(position, left)
+        put(word, left)
+        position = right
+    put_plain(position, end)
+    if not parts:
+        put(" ", start)
+    return _StandIn("".join(parts), starts, origins)
+
+
+def _replacements(flat: str, start: int, end: int, marks: Sequence[Mark]) -> Iterator[tuple[int, int, str]]:
+    """What stands for each mark: nothing, or a word of the same length."""
+    index = 0
+    while index < len(marks):
+        stop = index + 1
+        if marks[index].kind in _HARD_MARKS or marks[index].kind in _SOFT_MARKS:
+            while stop < len(marks) and _adjoins(flat, marks[stop - 1], marks[stop]):
+                stop += 1
+        yield from _replaced_run(flat, start, end, marks[index:stop])
+        index = stop
+
+
+def _adjoins(flat: str, left: Mark, right: Mark) -> bool:
+    between = flat[left.end : right.start]
+    return (
+        (right.kind in _HARD_MARKS or right.kind in _SOFT_MARKS)
+        and len(between) <= 4
+        and not between.strip(" ,;、，()（）·|\n")
+    )
+
+
+def _replaced_run(flat: str, start: int, end: int, run: Sequence[Mark]) -> Iterator[tuple[int, int, str]]:
+    left, right = run[0].start, run[-1].end
+    wrapped = (
+        flat[left - 1 : left] in ("(", "（", "[")
+        and flat[right : right + 1] in (")", "）", "]")
+        and left > start
+    )
+    if wrapped:
+        left, right = left - 1, right + 1
+    before = flat[max(start, left - 8) : left].rstrip(" \n" + _CLOSERS)
+    after = flat[right : min(end, right + 40)]
+    hard = any(mark.kind in _HARD_MARKS for mark in run)
+    soft = any(mark.kind in _SOFT_MARKS for mark in run)
+    closes = bool(before) and before[-1] in _TERMINATORS
+    next_char = after.lstrip(" *_")[:1]
+    if closes and soft and (wrapped or hard or next_char in ("", "\n") or next_char.isupper()):
+        yield left, right, ""
+        return
+    if hard and not soft and (closes or left == start) and after[:1] == " " and next_char.islower():
+        yield left, right, "X" * (right - left)
+        return
+    for mark in run:
+        if mark.kind in _HARD_MARKS or mark.kind == "tag":
+            yield mark.start, mark.end, ""
+        else:
+            small = mark.shown[:1].islower() or (
+                mark.kind == "url" and flat[mark.start].islower() and not closes
+            )
+            yield mark.start, mark.end, ("x" if small else "X") * (mark.end - mark.start)
