@@ -30,7 +30,7 @@ class Score(Frozen):
     n_failed: int = 0
     """How many of them are unknown because something of ours failed."""
     n_undefined: int = 0
-    """How many of them have no value by the formula itself (0/0), though nothing failed."""
+    """How many parts, or 1 for a score without parts, have no value by the formula itself (0/0)."""
     low: float | None = None
     """The value if every failure were resolved against the report."""
     high: float | None = None

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from local_judge.protocols.deer.rows import OURS, VERIFIABLE, ClaimRow, PairRow, Rows, resolved
-from local_judge.protocols.deer.tree import DIMENSIONS, Subdimension, leaf
+from local_judge.protocols.deer.tree import build
 from local_judge.protocols.scores import Score, ScoreNode, mean_of
 
 INFORMATION_STEP = 15
@@ -44,29 +44,7 @@ def evenness(counts: Sequence[int]) -> tuple[float, float] | None:
 
 def score(rows: Rows) -> tuple[ScoreNode, ...]:
     """Both dimensions: each the mean of its defined sub-dimensions, these of their metrics."""
-    scores = _bounded(rows)
-    nodes: list[ScoreNode] = []
-    for dimension in DIMENSIONS:
-        children = tuple(_subdimension(part, scores) for part in dimension.subdimensions)
-        nodes.append(
-            ScoreNode(
-                id=dimension.id,
-                label=dimension.label,
-                score=mean_of([child.score for child in children]),
-                children=children,
-            )
-        )
-    return tuple(nodes)
-
-
-def _subdimension(subdimension: Subdimension, scores: Mapping[str, Score]) -> ScoreNode:
-    leaves = tuple(leaf(metric, scores) for metric in subdimension.metrics)
-    return ScoreNode(
-        id=subdimension.id,
-        label=subdimension.label,
-        score=mean_of([node.score for node in leaves]),
-        children=leaves,
-    )
+    return build(_bounded(rows), lambda _, parts: mean_of(parts))
 
 
 def _bounded(rows: Rows) -> dict[str, Score]:

@@ -6,7 +6,7 @@ sub-dimensions, ten metrics (paper, section 4.2 and appendix F.4).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from local_judge.documents.model import Frozen
@@ -130,6 +130,28 @@ class DeerScores(Frozen):
         raise KeyError(dimension)
 
 
-def leaf(metric: Metric, scores: Mapping[str, Score]) -> ScoreNode:
-    """The node of one metric."""
-    return ScoreNode(id=metric.id, label=metric.label, score=scores[metric.id])
+def build(
+    scores: Mapping[str, Score], parent: Callable[[tuple[str, ...], Sequence[Score]], Score]
+) -> tuple[ScoreNode, ...]:
+    """The tree over the scores of the metrics, by metric id.
+
+    `parent` gives the score of a node from its path in the code's names, (dimension,) or (dimension,
+    sub-dimension), and the scores of its children.
+    """
+    nodes: list[ScoreNode] = []
+    for dimension in DIMENSIONS:
+        children: list[ScoreNode] = []
+        for part in dimension.subdimensions:
+            leaves = [ScoreNode(id=m.id, label=m.label, score=scores[m.id]) for m in part.metrics]
+            children.append(_node(part, leaves, parent(part.metrics[0].code[:2], _scores(leaves))))
+        code = dimension.subdimensions[0].metrics[0].code[:1]
+        nodes.append(_node(dimension, children, parent(code, _scores(children))))
+    return tuple(nodes)
+
+
+def _scores(nodes: Sequence[ScoreNode]) -> list[Score]:
+    return [node.score for node in nodes]
+
+
+def _node(name: Dimension | Subdimension, children: Sequence[ScoreNode], score: Score) -> ScoreNode:
+    return ScoreNode(id=name.id, label=name.label, score=score, children=tuple(children))

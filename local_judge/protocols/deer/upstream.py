@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from local_judge.protocols.deer.rows import ClaimRow, PairRow, Rows, resolved
-from local_judge.protocols.deer.tree import DIMENSIONS, METRICS, Subdimension, leaf
-from local_judge.protocols.scores import Score, ScoreNode
+from local_judge.protocols.deer.rows import ClaimRow, PairRow, Rows
+from local_judge.protocols.deer.tree import METRICS
 
 INFORMATION_STEP = 15
 CITATION_STEP = 10
@@ -191,142 +190,3 @@ def averages(scores: Nested) -> tuple[dict[str, float], dict[str, dict[str, floa
         for dimension, group in scores.items()
     }
     return {name: round(sum(group.values()) / len(group), 2) for name, group in parts.items()}, parts
-
-
-def score(rows: Rows) -> tuple[ScoreNode, ...]:
-    """Both dimensions. Without claims the code stops with an error: every score is null then.
-
-    The value charges failures to the report, as the code does. The bounds say what it would have been had
-    they turned out otherwise; that of diversity, which is not monotone, is the whole scale.
-    """
-    return _Tree(rows).dimensions()
-
-
-class _Tree:
-    """Fills the tree from the tallies of the rows as they are, and resolved against and for the report."""
-
-    def __init__(self, rows: Rows) -> None:
-        self._empty = not rows.claims
-        self._tally = tally(rows)
-        self._failed = _failures(rows)
-        runs = (rows, resolved(rows, favour=False), resolved(rows, favour=True))
-        self._scores = [normalised(tally(run)) for run in runs]
-        if self._failed["reference_diversity"]:
-            for run, value in zip(self._scores[1:], (0.0, 10.0), strict=True):
-                run["integrity"]["reference_diversity"]["diversity_hhi"] = value
-        self._averages = [averages(run) for run in self._scores]
-        self._metrics = self._metric_scores()
-
-    def dimensions(self) -> tuple[ScoreNode, ...]:
-        nodes: list[ScoreNode] = []
-        for dimension in DIMENSIONS:
-            code = dimension.subdimensions[0].metrics[0].code[0]
-            children = tuple(self._subdimension(part) for part in dimension.subdimensions)
-            values = [means[code] for means, _ in self._averages]
-            nodes.append(
-                ScoreNode(
-                    id=dimension.id,
-                    label=dimension.label,
-                    score=self._parent(values, [child.score for child in children]),
-                    children=children,
-                )
-            )
-        return tuple(nodes)
-
-    def _subdimension(self, subdimension: Subdimension) -> ScoreNode:
-        code = subdimension.metrics[0].code
-        leaves = tuple(leaf(metric, self._metrics) for metric in subdimension.metrics)
-        values = [parts[code[0]][code[1]] for _, parts in self._averages]
-        return ScoreNode(
-            id=subdimension.id,
-            label=subdimension.label,
-            score=self._parent(values, [node.score for node in leaves]),
-            children=leaves,
-        )
-
-    def _parent(self, values: Sequence[float], parts: Sequence[Score]) -> Score:
-        known = [part.value for part in parts if part.value is not None]
-        return self._score(values, sum(known), len(parts), len(parts), 0)
-
-    def _metric_scores(self) -> dict[str, Score]:
-        counts = _counts(self._tally)
-        scores: dict[str, Score] = {}
-        for metric in METRICS:
-            dimension, part, name = metric.code
-            values = [run[dimension][part][name] for run in self._scores]
-            numerator, denominator, n_expected = counts[metric.id]
-            failed = self._failed[metric.id]
-            scores[metric.id] = self._score(values, numerator, denominator, n_expected, failed)
-        return scores
-
-    def _score(
-        self,
-        values: Sequence[float],
-        numerator: float,
-        denominator: float | None,
-        n_expected: int,
-        n_failed: int,
-    ) -> Score:
-        if self._empty:
-            return Score(
-                value=None,
-                n_expected=n_expected,
-                n_undefined=1,
-                note="the code fails on a report without claims",
-            )
-        return Score(
-            value=values[0],
-            numerator=numerator,
-            denominator=denominator,
-            n_expected=n_expected,
-            n_failed=n_failed,
-            low=min(values),
-            high=max(values),
-            note="0/0 is 0 in the code" if denominator == 0 else "",
-        )
-
-
-def _counts(t: Tally) -> dict[str, tuple[float, float | None, int]]:
-    """Numerator, denominator and number of units of each metric."""
-    a, b, c = (t.types[letter] for letter in "ABC")
-    n, n_used, n_supported = amounts(t), len(t.cited), len(t.supported)
-    n_supported_pairs = sum(t.supported.values())
-    hhi = sum((count / n_supported_pairs) ** 2 for count in t.supported.values())
-    spare = (1 - hhi, 1 - 1 / n_supported) if n_supported else (0.0, 0.0)
-    return {
-        "claim_factuality": (t.n_external_supported, t.n_external, t.n_external),
-        "citation_support": (t.n_citations_supported, t.n_citations, t.n_citations),
-        "reference_support": (n_supported, len(t.shown), len(t.shown)),
-        "reproducibility": (n_used - len(t.errors), n_used, n_used),
-        "reliability": (len(t.reliable), n_used, n_used),
-        "reference_diversity": (spare[0], spare[1], n_supported_pairs),
-        "evidence_coverage": (a + b, a + b + c, a + b + c),
-        "information_amount": (n["information"], None, sum(t.types[letter] for letter in "ABCDE")),
-        "citation_amount": (n["citations"], None, t.n_citations),
-        "reference_amount": (n["references"], None, n_used),
-    }
-
-
-def _failures(rows: Rows) -> Mapping[str, int]:
-    """How many units of each metric are unknown through a failure of ours."""
-    external = [claim for claim in rows.claims if class_of(claim) in ("A", "B", "C")]
-    pairs = [pair for claim in rows.claims for pair in claim.pairs]
-    supported = {pair.url for pair in pairs if pair.outcome == "supported"}
-    failed = {pair.url for pair in pairs if pair.failed}
-    unknown = failed - supported
-    unrated = {pair.url for pair in pairs if pair.outcome == "supported" and pair.reliable is None}
-    rated = {pair.url for pair in pairs if pair.reliable}
-    n_claims = sum(claim.failed for claim in external)
-    n_pairs = sum(pair.failed for claim in external for pair in claim.pairs)
-    return {
-        "claim_factuality": n_claims,
-        "citation_support": n_pairs,
-        "reference_support": len(unknown),
-        "reproducibility": len(failed),
-        "reliability": len((failed | unrated) - (supported & rated)),
-        "reference_diversity": sum(pair.failed for pair in pairs),
-        "evidence_coverage": 0,
-        "information_amount": n_claims,
-        "citation_amount": n_pairs,
-        "reference_amount": len(unknown),
-    }

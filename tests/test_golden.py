@@ -1,0 +1,130 @@
+"""The runner of golden vectors, on small files and on the real ones."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_judge import golden
+
+FIXTURES = Path(__file__).parents[1] / "../shared/fixtures"
+needs_fixtures = pytest.mark.skipif(not FIXTURES.exists(), reason="golden vectors are not here")
+
+REFS: dict[str, Any] = {"in": "[1] T https://a.com", "out": {"1": "https://a.com"}}
+BACKTRACK: dict[str, Any] = {
+    "in": [["L1.S1", "B", [], [], []]],
+    "out": [["L1.S1", "D", [], [], []]],
+}
+
+
+def write(folder: Path, content: object) -> str:
+    path = folder / "vectors.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return str(path)
+
+
+@needs_fixtures
+def test_deer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert golden.main([str(FIXTURES / "deer.json")]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "metrics 80/80",
+        "rubric: 40 cases, not covered",
+        "integration: 14 cases, not covered",
+        "backtrack 100/100",
+        "refs 6/6",
+        "labels: 4 cases, not covered",
+    ]
+
+
+@needs_fixtures
+@pytest.mark.parametrize("name", ["fact", "human_consistency", "liveresearchbench_deepresearcheval", "race"])
+def test_every_other_file_has_a_known_shape(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert golden.main([str(FIXTURES / f"{name}.json")]) == 1
+    out, err = capsys.readouterr()
+    assert "not covered" in out
+    assert "unknown" not in out
+    assert err.count("\n") == 1
+
+
+@needs_fixtures
+def test_one_digit_is_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = copy.deepcopy(json.loads((FIXTURES / "deer.json").read_text(encoding="utf-8"))["metrics"][30])
+    hhi = case["out"]["integrity"]["reference_diversity"]["diversity_hhi"]
+    case["out"]["integrity"]["reference_diversity"]["diversity_hhi"] = hhi + 2e-15
+    assert golden.main([write(tmp_path, {"metrics": [case]})]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == "metrics 0/1"
+    path = "metrics[0].integrity.reference_diversity.diversity_hhi"
+    assert out[1] == f"  {path}: expected {hhi + 2e-15!r}, got {hhi!r}"
+
+
+def test_mismatches_name_their_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refs: dict[str, Any] = {**REFS, "out": {"1": "https://b.com", "2": "https://c.com"}}
+    back: dict[str, Any] = {**BACKTRACK, "out": [["L1.S1", "B", [], ["3"], []], ["L2.S1", "A", [], [], []]]}
+    assert golden.main([write(tmp_path, {"first": [REFS, refs], "second": [back]})]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "first (refs) 1/2",
+        '  first[1].1: expected "https://b.com", got "https://a.com"',
+        '  first[1].2: expected "https://c.com", got nothing',
+        "second (backtrack) 0/1",
+        '  second[0][0][1]: expected "B", got "D"',
+        '  second[0][0][3][0]: expected "3", got nothing',
+        '  second[0][1]: expected ["L2.S1", "A", [], [], []], got nothing',
+    ]
+
+
+def test_long_lists_of_mismatches_are_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = {"in": "", "out": {"1": "x"}}
+    assert golden.main([write(tmp_path, [wrong] * 25)]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert len(out) == 1 + golden.MAX_PRINTED + 1
+    assert out[-1] == "  and 5 more"
+
+
+def test_bare_list_takes_the_files_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert golden.main([write(tmp_path, [BACKTRACK])]) == 0
+    assert capsys.readouterr().out == "vectors (backtrack) 1/1\n"
+
+
+def test_unknown_shape_beside_a_covered_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert golden.main([write(tmp_path, {"about": "text", "new": [{"x": 1}], "refs": [REFS]})]) == 0
+    assert capsys.readouterr().out.splitlines() == ["new: 1 cases, unknown shape", "refs 1/1"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "not JSON"),
+        ('"text"', "no list of cases"),
+        ('{"a": [1, 2]}', "no list of cases"),
+        ('{"a": []}', "no list of cases"),
+        ('{"b": [{"in": [["L1.S1", "B"]], "out": []}]}', "b[0]: not a case of backtrack"),
+        ('{"b": [{"in": [["?", "B", [], [], []]], "out": []}]}', "not a sentence label: '?'"),
+        ('{"m": [{"in": {"claims": [{}], "references": {}}, "out": {}}]}', "m[0]: not a case of metrics"),
+    ],
+)
+def test_bad_files_are_one_line(
+    content: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text(content, encoding="utf-8")
+    assert golden.main([str(path)]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert message in err
+
+
+def test_bytes_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bad.json"
+    path.write_bytes(b"\xff\xfe\x00")
+    assert golden.main([str(path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_missing_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert golden.main([str(tmp_path / "none.json")]) == 2
+    assert capsys.readouterr().err == f"error: {tmp_path / 'none.json'}: No such file or directory\n"
