@@ -20,6 +20,7 @@ from serving.engine import JsonSchema
 from serving.engines.openvino_worker import Request, Worker
 from serving.engines.openvino_worker import Sequence as Decoded
 from serving.errors import EngineUnreachable, PromptTooLong, UnsupportedRequest
+from serving.grammar import compact_json_grammar
 from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling, Usage
 
 BEAMS = 64
@@ -124,10 +125,12 @@ class OpenVinoEngine:
                 "top_p": sampling.top_p,
                 "rng_seed": sampling.seed,
             }
+        grammar = None if schema is None else compact_json_grammar(schema)
         request = Request(
             prompt=prompt,
             settings=settings,
-            json_schema=None if schema is None else json.dumps(schema, ensure_ascii=False),
+            grammar=grammar,
+            json_schema=None if schema is None or grammar else json.dumps(schema, ensure_ascii=False),
             started=None
             if started is None
             else functools.partial(_in_loop, asyncio.get_running_loop(), started),

@@ -1,0 +1,155 @@
+"""JSON schema to a grammar of compact JSON, for engines whose own schema mode leaves white space to the model.
+
+Invariant: every text of the grammar is JSON that the schema admits, on one line and without white space between
+tokens; a schema that cannot be covered exactly gives None, never a looser grammar. The grammar may be narrower than
+the schema: all properties are written, in the order of the schema, and no others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+_ENUMERABLE = 1000
+"""Widest integer range that is spelt out as alternatives."""
+
+_STRING_CHAR = r'[^"\\\x00-\x1f] | "\\" ["\\/bfnrt]'
+_PRIMITIVES = {
+    "null": '"null"',
+    "boolean": '"true" | "false"',
+    "integer": '"0" | "-"? [1-9] [0-9]{0,15}',
+    "number": '"-"? ("0" | [1-9] [0-9]{0,15}) ("." [0-9]{1,9})?',
+}
+_COVERED = {
+    "object": {"properties", "required", "additionalProperties"},
+    "array": {"items", "minItems", "maxItems"},
+    "string": {"minLength", "maxLength"},
+    "integer": {"minimum", "maximum"},
+}
+_REMARKS = {"title", "description", "default", "examples", "$defs", "definitions", "$schema", "$id", "$comment"}
+
+
+class _NotCovered(Exception):
+    """The schema says something that this grammar cannot."""
+
+
+def compact_json_grammar(schema: Mapping[str, Any]) -> str | None:
+    """EBNF (xgrammar's dialect) of compact JSON under `schema`; None where it cannot be covered exactly."""
+    rules = _Rules(schema)
+    try:
+        root = rules.of(schema)
+    except _NotCovered:
+        return None
+    lines = [f"root ::= {root}", *(f"{name} ::= {body}" for name, body in rules.bodies.items())]
+    return "\n".join(lines) + "\n"
+
+
+class _Rules:
+    """Collects rules; each distinct body is written once."""
+
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._root = root
+        self._references: dict[str, str] = {}
+        self.bodies: dict[str, str] = {}
+
+    def of(self, schema: object) -> str:
+        """A name or literal that stands for `schema`."""
+        if not isinstance(schema, Mapping):
+            raise _NotCovered
+        node = cast("Mapping[str, Any]", schema)
+        said = node.keys() - _REMARKS
+        if "$ref" in said:
+            return self._reference(node["$ref"], said)
+        if "const" in said or "enum" in said:
+            if not said <= {"const", "enum", "type"}:
+                raise _NotCovered
+            return self._alternatives([_literal(value) for value in node.get("enum", [node.get("const")])])
+        for combiner in ("anyOf", "oneOf"):
+            if combiner in said:
+                if said != {combiner}:
+                    raise _NotCovered
+                return self._alternatives([self.of(option) for option in node[combiner]])
+        kind = node.get("type")
+        if isinstance(kind, list):
+            kinds = cast("list[str]", kind)
+            return self._alternatives([self.of({**node, "type": one}) for one in kinds])
+        if not isinstance(kind, str) or not said - {"type"} <= _COVERED.get(kind, set()):
+            raise _NotCovered
+        return self._typed(kind, node)
+
+    def _typed(self, kind: str, node: Mapping[str, Any]) -> str:
+        match kind:
+            case "object":
+                return self._object(node)
+            case "array":
+                return self._array(node)
+            case "string":
+                char = self._rule("char", _STRING_CHAR)
+                return self._rule("string", f'"\\"" {char}{_times(node, "Length")} "\\""')
+            case "integer" if "minimum" in node or "maximum" in node:
+                low, high = node.get("minimum"), node.get("maximum")
+                if not isinstance(low, int) or not isinstance(high, int) or not 0 <= high - low < _ENUMERABLE:
+                    raise _NotCovered
+                return self._alternatives([_literal(value) for value in range(low, high + 1)])
+            case _ if kind in _PRIMITIVES:
+                return self._rule(kind, _PRIMITIVES[kind])
+            case _:
+                raise _NotCovered
+
+    def _object(self, node: Mapping[str, Any]) -> str:
+        properties = cast("Mapping[str, Any]", node.get("properties", {}))
+        if not properties or not set(node.get("required", [])) <= properties.keys():
+            raise _NotCovered
+        members = [
+            f"{_text((',' if position else '{') + json.dumps(name, ensure_ascii=False) + ':')} {self.of(value)}"
+            for position, (name, value) in enumerate(properties.items())
+        ]
+        return self._rule("object", " ".join([*members, '"}"']))
+
+    def _array(self, node: Mapping[str, Any]) -> str:
+        item = self.of(node.get("items"))
+        low, high = node.get("minItems", 0), node.get("maxItems")
+        if high == 0:
+            return '"[]"'
+        more = f'("," {item}){{{max(low - 1, 0)},{"" if high is None else high - 1}}}'
+        filled = f'"[" {item} {more} "]"'
+        return self._rule("array", filled if low else f'"[]" | {filled}')
+
+    def _reference(self, reference: object, said: set[str]) -> str:
+        if said != {"$ref"} or not isinstance(reference, str) or not reference.startswith("#/"):
+            raise _NotCovered
+        if reference not in self._references:
+            target: Any = self._root
+            for step in reference[2:].split("/"):
+                target = target.get(step) if isinstance(target, Mapping) else None
+            name = self._references[reference] = f"ref{len(self._references)}"
+            self.bodies[name] = ""  # holds its place in the order, and ends recursion
+            self.bodies[name] = self.of(target)
+        return self._references[reference]
+
+    def _alternatives(self, options: list[str]) -> str:
+        if not options:
+            raise _NotCovered
+        return options[0] if len(options) == 1 else self._rule("choice", " | ".join(options))
+
+    def _rule(self, stem: str, body: str) -> str:
+        for name, known in self.bodies.items():
+            if known == body:
+                return name
+        name = f"{stem}{len(self.bodies)}"
+        self.bodies[name] = body
+        return name
+
+
+def _literal(value: object) -> str:
+    return _text(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def _text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _times(node: Mapping[str, Any], what: str) -> str:
+    low, high = node.get(f"min{what}", 0), node.get(f"max{what}")
+    return f"{{{low},{'' if high is None else high}}}"
