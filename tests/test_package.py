@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import subprocess
 import sys
@@ -10,8 +11,10 @@ import zipfile
 from email.message import Message
 from email.parser import BytesParser
 from pathlib import Path
+from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
 
 import local_judge
 
@@ -77,3 +80,65 @@ def test_base_install_brings_no_inference_engine(metadata: Message) -> None:
     names = {re.split(r"[^A-Za-z0-9._-]", line)[0] for line in base}
     assert names, "no dependencies in the metadata"
     assert names.isdisjoint({"torch", "transformers", "vllm", "openvino", "openvino-genai", "faiss-cpu"})
+
+
+def installed_closure(requirements: list[str]) -> dict[str, importlib.metadata.Distribution]:
+    """What `requirements` bring into this environment, transitively, by name; absent ones are left out."""
+    found: dict[str, importlib.metadata.Distribution] = {}
+    seen: set[tuple[str, str]] = set()
+    pending = [
+        (Requirement(line), extra) for line in requirements for extra in ("", *Requirement(line).extras)
+    ]
+    while pending:
+        requirement, extra = pending.pop()
+        if (requirement.name, extra) in seen:
+            continue
+        seen.add((requirement.name, extra))
+        try:
+            distribution = importlib.metadata.distribution(requirement.name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        found[requirement.name] = distribution
+        for line in distribution.requires or []:
+            below = Requirement(line)
+            if below.marker is None or below.marker.evaluate({"extra": extra}):
+                pending += [(below, inner) for inner in ("", *below.extras)]
+    return found
+
+
+def strong_copyleft(licence: str) -> bool:
+    """Whether every alternative of a licence expression is the GPL or the AGPL (the LGPL is neither)."""
+    gpl = re.compile(r"(?<!L)GPL|GNU (Affero )?General Public")
+    return all(gpl.search(alternative) for alternative in re.split(r"\bOR\b", licence))
+
+
+@pytest.mark.parametrize(
+    ("licence", "strong"),
+    [
+        ("GPL-3.0-only", True),
+        ("AGPLv3", True),
+        ("License :: OSI Approved :: GNU General Public License v2 (GPLv2)", True),
+        ("MPL-1.1 OR GPL-2.0-only OR LGPL-2.1-or-later", False),
+        ("LGPL-3.0-or-later", False),
+        ("License :: OSI Approved :: GNU Lesser General Public License v3 (LGPLv3)", False),
+        ("Apache-2.0", False),
+    ],
+)
+def test_strong_copyleft(licence: str, strong: bool) -> None:
+    assert strong_copyleft(licence) is strong
+
+
+def test_no_dependency_at_run_time_is_under_a_strong_copyleft_licence() -> None:
+    extras = PROJECT["optional-dependencies"]
+    found = installed_closure([*PROJECT["dependencies"], *extras["embedded"]])
+    assert {"httpx", "pydantic", "trafilatura", "anyio", "lxml"} <= set(found)
+    for name, distribution in sorted(found.items()):
+        fields: dict[str, Any] = dict(distribution.metadata.json)
+        # The old `License` field often holds the whole text; its first line is the licence's name.
+        written: str = fields.get("license_expression") or fields.get("license", "").partition("\n")[0]
+        classifiers: list[str] = [
+            line for line in fields.get("classifier", []) if line.startswith("License ::")
+        ]
+        assert written or classifiers, f"{name} names no licence"
+        assert not strong_copyleft(written), f"{name}: {written}"
+        assert not classifiers or not all(map(strong_copyleft, classifiers)), f"{name}: {classifiers}"

@@ -1,4 +1,4 @@
-"""scripts/environment.py: an environment is complete or made again; its name holds what decides its contents."""
+"""scripts/environment.py: an environment is complete or made again; its name says what decides it."""
 
 from __future__ import annotations
 
@@ -107,13 +107,14 @@ def test_a_wrong_kind_is_one_line_and_exit_status_2() -> None:
     assert tried.stderr == "usage: environment.py dev|embedded|vllm\n"
 
 
-def test_no_python_that_is_new_enough_is_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("chosen", "named"), [({}, "python3"), ({"PYTHON": "/no/python"}, "/no/python")])
+def test_no_python_that_is_new_enough_is_one_line(tmp_path: Path, chosen: dict[str, str], named: str) -> None:
     for name in ("bash", "dirname"):
         (tmp_path / name).symlink_to(str(shutil.which(name)))
     command = [str(tmp_path / "bash"), str(ROOT / "scripts" / "_env"), "dev"]
-    environment = {"PATH": str(tmp_path)}
+    environment = {"PATH": str(tmp_path), **chosen}
     tried = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert tried.returncode == 1
-    assert (
-        tried.stderr == "error: Python 3.11 or newer is needed and none was found; set PYTHON to its path\n"
+    assert tried.stderr == (
+        f"error: Python 3.11 or newer is needed; found none as {named}; set PYTHON to its path\n"
     )
