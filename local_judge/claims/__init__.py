@@ -1,0 +1,1 @@
+"""Claims, their sources and verdicts: one claim set, read by every protocol."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from sentencex import segment
+from sentencex import get_sentence_boundaries
 
 from indexes.model import Chunk
 from indexes.snapshot import Snapshot
@@ -86,16 +86,14 @@ def best_sentence(chunk: Chunk, claim: str) -> Quote:
     wanted = set(tokenise(claim))
     best = Quote(text=chunk.text, start=chunk.start, end=chunk.end)
     most = 0
-    place = 0
-    for sentence in segment("en", chunk.text):
-        start = chunk.text.index(sentence, place)
-        place = start + len(sentence)
+    for found in get_sentence_boundaries("en", chunk.text):
+        sentence = chunk.text[found["start_index"] : found["end_index"]]
         shared = len(wanted & set(tokenise(sentence)))
         if shared > most:
             most = shared
             text = sentence.strip()
-            begin = chunk.start + start + sentence.index(text)
-            best = Quote(text=text, start=begin, end=begin + len(text))
+            start = chunk.start + found["start_index"] + sentence.index(text)
+            best = Quote(text=text, start=start, end=start + len(text))
     return best
 
 

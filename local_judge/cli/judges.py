@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 from rich.table import Table
+from serving.presets import JudgePreset, list_presets
 
 from local_judge.cli.options import AsJson
 from local_judge.reporting.tables import stdout
-from serving.presets import JudgePreset, list_presets, load_preset
-from serving.weights import fetch as fetch_weights, weights_state
 
 app = typer.Typer(help="List judge presets and fetch their weights.", invoke_without_command=True)
 

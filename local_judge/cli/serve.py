@@ -6,7 +6,6 @@ import shlex
 from typing import Annotated
 
 import typer
-
 from serving.launch import command, launch
 from serving.presets import load_preset
 

@@ -12,7 +12,8 @@ from local_judge.claims.model import ClaimSet
 from local_judge.cli.options import AsJson
 from local_judge.errors import RunError
 from local_judge.reporting.tables import claim_summary, run_summary, score_table, stdout, trees, verdict_table
-from local_judge.runs.execute import load_records, load_scores, rescore as compute
+from local_judge.runs.execute import load_records, load_scores
+from local_judge.runs.execute import rescore as compute
 from local_judge.runs.manifest import protocols_of
 from local_judge.runs.store import RunStore
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from serving.presets import JudgePreset, load_preset
 
 from indexes.snapshot import Snapshot
 from local_judge.cli.options import (
@@ -26,7 +27,6 @@ from local_judge.reporting.tables import stdout, verified_table
 from local_judge.runs.config import RunConfig, load_config
 from local_judge.runs.session import open_judge
 from local_judge.runs.verify import ClaimRow, VerifiedRow, load_claim_rows, verify_rows
-from serving.presets import JudgePreset, load_preset
 
 
 def verify(

@@ -44,7 +44,7 @@ class Outcome(Frozen):
 
 def sample_folder() -> Path:
     """Where the sample's report and pages are."""
-    return Path(str(files(__package__)))
+    return Path(str(files("local_judge.demo")))
 
 
 def load_planted() -> list[Planted]:

@@ -6,6 +6,7 @@ nothing is guessed: what could not be resolved carries a named state.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -123,11 +124,15 @@ class Document(Frozen):
                 return citation
         raise KeyError(citation_id)
 
-    def labelled(self) -> str:
+    def labelled(self, shown: Collection[int] | None = None) -> str:
         """The report as judges read it: headings as written, each other line `Lx.Sy: sentence`, blocks apart.
 
         Reference sections and preambles are left out. One text for every protocol, so that all their prompts
         share it as a prefix.
+
+        Args:
+            shown: indexes of the blocks whose sentences are shown, for a report that does not fit whole; headings
+                always are. None shows all.
         """
         by_block: dict[int, list[Sentence]] = {}
         for sentence in self.sentences:
@@ -138,6 +143,6 @@ class Document(Frozen):
                 continue
             if block.kind == "heading":
                 parts.append("#" * max(block.level, 1) + " " + block.text.strip())
-            elif block.index in by_block:
+            elif block.index in by_block and (shown is None or block.index in shown):
                 parts.append("\n".join(f"{s.label}: {s.text}" for s in by_block[block.index]))
         return "\n\n".join(parts)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from serving.presets import JudgePreset
+
 from indexes.snapshot import Snapshot
 from local_judge.judge.judge import Judge
 from local_judge.runs.config import RunConfig
@@ -20,7 +22,6 @@ from local_judge.runs.inputs import RawReport
 from local_judge.runs.manifest import build_manifest, claim_directory
 from local_judge.runs.session import open_judge
 from local_judge.runs.store import RunStore
-from serving.presets import JudgePreset
 from serving.types import Frozen
 
 

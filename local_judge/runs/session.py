@@ -10,12 +10,13 @@ import contextlib
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
+from serving.connect import connect
+from serving.presets import JudgePreset
+
 from local_judge.judge.judge import Judge, JudgeSettings
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.planning import PlanningEngine
 from local_judge.runs import offline
-from serving.connect import connect
-from serving.presets import JudgePreset
 
 
 @contextlib.asynccontextmanager

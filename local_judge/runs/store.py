@@ -24,7 +24,6 @@ from pydantic import BaseModel, ValidationError
 
 from local_judge.errors import RunError
 
-
 T = TypeVar("T", bound=BaseModel)
 
 

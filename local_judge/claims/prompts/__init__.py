@@ -9,4 +9,4 @@ from importlib.resources import files
 @cache
 def template(name: str) -> str:
     """The text of `<name>.md`, without its final newline."""
-    return files(__package__).joinpath(f"{name}.md").read_text(encoding="utf-8").rstrip("\n")
+    return files(__name__).joinpath(f"{name}.md").read_text(encoding="utf-8").rstrip("\n")
