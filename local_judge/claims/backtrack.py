@@ -62,10 +62,10 @@ def trace(
 ) -> Recovery:
     """`recover`, with what was wrong with the judge's statements.
 
-    `paper` (section 3 and appendix F.2, Eq. 1): a claim j of class B or C receives R_j, the union over its
-    evidence positions i < j of the citations written on sentence i or, if it has none, of R over the claims
-    of class B and C at i. With `sections`, a position in a section that does not fit the class is named and
-    still followed: the class may be wrong where the place is right.
+    `paper` (Eq. 1 and appendix F.2): a claim j of class B or C receives R_j, the union over its evidence
+    positions i < j of the citations written on sentence i or, if it has none, of R over the claims of class B
+    and C at i. With `sections`, a position in a section that does not fit the class is named and still
+    followed: the class may be wrong where the place is right.
 
     `upstream`: see `upstream_rows`. It has no violations: a position that names no claim finds nothing.
     """

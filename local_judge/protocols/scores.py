@@ -73,8 +73,11 @@ def mean_of(parts: Sequence[Score]) -> Score:
 
     Formula: sum of the defined values / number of them. A part without value counts in `n_failed` if failures
     are the cause, else in `n_undefined`. The bounds are the means of the parts' bounds: a part that failed
-    altogether is in them, one that is undefined is not.
+    altogether is in them, one that is undefined is not. A single part is its own
+    mean, counts and all.
     """
+    if len(parts) == 1:
+        return parts[0]
     values = [part.value for part in parts if part.value is not None]
     missing = [part for part in parts if part.value is None]
     n_failed = sum(part.n_failed > 0 for part in missing)

@@ -47,6 +47,9 @@ def score(rows: Rows) -> tuple[ScoreNode, ...]:
             dimensions[path[0]] if len(path) == 1 else subdimensions[path[0]][path[1]]
             for dimensions, subdimensions in means
         ]
+        if len(parts) == 1:
+            only = parts[0]
+            return score_of(values, Count(only.numerator, only.denominator, only.n_expected), only.n_failed)
         total = sum(part.value for part in parts if part.value is not None)
         return score_of(values, Count(total, len(parts), len(parts)), 0)
 
@@ -67,7 +70,7 @@ def _runs(rows: Rows) -> tuple[Rows, Rows, Rows]:
 class Count(NamedTuple):
     """What a metric is made of."""
 
-    numerator: float
+    numerator: float | None
     denominator: float | None
     n_expected: int
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -69,14 +69,16 @@ def sample_rows(printed: Json) -> Rows:
 def same(expected: Json, got: Json, path: str = "") -> int:
     """Compare leaf by leaf, lists of URLs and the order of keys apart; the number of leaves."""
     if isinstance(expected, dict):
-        assert expected.keys() == got.keys(), path
-        return sum(same(expected[key], got[key], f"{path}.{key}") for key in expected)
+        left = cast("dict[str, Json]", expected)
+        assert left.keys() == got.keys(), path
+        return sum(same(value, got[key], f"{path}.{key}") for key, value in left.items())
     if isinstance(expected, list):
+        items = cast("list[Json]", expected)
         if path.endswith("_references"):
-            assert sorted(expected) == sorted(got), path
+            assert sorted(items) == sorted(got), path
             return 1
-        assert len(expected) == len(got), path
-        return sum(same(a, b, f"{path}[{i}]") for i, (a, b) in enumerate(zip(expected, got, strict=True)))
+        assert len(items) == len(got), path
+        return sum(same(a, b, f"{path}[{i}]") for i, (a, b) in enumerate(zip(items, got, strict=True)))
     assert (expected, type(expected)) == (got, type(got)), path
     return 1
 

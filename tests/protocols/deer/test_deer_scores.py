@@ -167,6 +167,21 @@ def test_failed_claim_leaves_the_denominator_and_opens_bounds() -> None:
     assert reproducibility.note == "the code charges failures to the report"
 
 
+def test_what_failures_leave_open_in_the_code() -> None:
+    rows = Rows(
+        claims=(
+            claim("1", "A", pair("u1", "supported"), pair("u2", "supported")),
+            claim("2", "A", pair("u1", "judge_failed", None)),
+        )
+    )
+    # 1 and 1 are even; with a second support for u1 they would be less so: the resolutions are no bounds
+    diversity = metrics(score(rows, "upstream"))["reference_diversity"]
+    assert (diversity.value, diversity.low, diversity.high, diversity.n_failed) == (10, 0, 10, 1)
+    # both resolutions have every page read: 1 - 1/2 as charged, 1 - 0/2 otherwise
+    part = score(rows, "upstream").find("information_integrity", "reference_quality", "reproducibility").score
+    assert (part.value, part.low, part.high) == (5, 5, 10)
+
+
 def test_a_claim_supported_elsewhere_does_not_fail() -> None:
     rows = Rows(claims=(claim("1", "A", pair("u1", "supported"), pair("u2", "judge_failed", None)),))
     assert metrics(score(rows))["claim_factuality"].n_failed == 0
