@@ -18,11 +18,11 @@ from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.meter import Meter
 from local_judge.judge.planning import PlannedCall
-from local_judge.judge.requests import Reply, Request, now, sha256
+from local_judge.judge.requests import Identified, Reply, Request, now, sha256
 from local_judge.judge.scheduler import Scheduler, Turn
 from serving.engine import Engine
 from serving.errors import EngineError
-from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling
+from serving.types import Choice, EngineLimits, Generation, Message, Sampling
 
 T = TypeVar("T")
 
@@ -78,13 +78,13 @@ class Caller:
         self._ledger = ledger
         self._min_reply_tokens = min_reply_tokens
         self._calls = SingleFlight[Reply | Failure]()
-        self._setup = SingleFlight[tuple[EngineIdentity, EngineLimits]]()
-        self._ready: tuple[EngineIdentity, EngineLimits] | None = None
+        self._setup = SingleFlight[tuple[Identified, EngineLimits]]()
+        self._ready: tuple[Identified, EngineLimits] | None = None
         self._scheduler: Scheduler | None = None
         self._counting = SingleFlight[int]()
         self._shared_tokens: dict[str, int] = {}
 
-    async def judge(self) -> EngineIdentity | Failure:
+    async def judge(self) -> Identified | Failure:
         """The engine's identity, asked for once."""
         if self._ready is None:
             try:
@@ -106,8 +106,9 @@ class Caller:
         self.meter.replayed += self._calls.running(request.key)
         return await self._calls.run(request.key, self._make(request))
 
-    async def _ask_engine(self) -> tuple[EngineIdentity, EngineLimits]:
-        identity, limits = await self._engine.identity(), await self._engine.limits()
+    async def _ask_engine(self) -> tuple[Identified, EngineLimits]:
+        identity = Identified.of(await self._engine.identity())
+        limits = await self._engine.limits()
         self._scheduler = Scheduler(limits.concurrency, limits.kv_tokens)
         return identity, limits
 
@@ -155,7 +156,9 @@ class Caller:
         if sampling is None:
             return await self._engine.choose(request.messages, request.options)
         schema = None if request.schema is None else _schema(request.schema)
-        return await self._engine.generate(request.messages, sampling, schema, turn.started)
+        # An engine may have to stream to say when it started: asked only of a call that others wait for.
+        started = turn.started if turn.leads and request.prompt.shared else None
+        return await self._engine.generate(request.messages, sampling, schema, started)
 
     def _count(self, answer: Generation | Choice) -> None:
         self.meter.made += 1

@@ -219,9 +219,10 @@ class Judge:
             changes["temperature"] = max(base.temperature, self.settings.reask_temperature)
             self.meter.reasked += 1
         sampling = base.model_copy(update=changes)
-        return await self._caller.call(
-            Request(judge, prompt, "generate", sampling, schema, (), draw, attempt)
+        request = Request(
+            judge, prompt, "generate", sampling=sampling, schema=schema, draw=draw, attempt=attempt
         )
+        return await self._caller.call(request)
 
     def _noted(self, read: Read[T]) -> Read[T]:
         self.meter.repaired += read.repaired

@@ -235,7 +235,7 @@ class Ledger:
 def _insert_request(connection: sqlite3.Connection, request: Request) -> None:
     connection.execute(
         "INSERT OR IGNORE INTO judges VALUES (?,?)",
-        (request.judge_digest, canonical(request.judge.model_dump(mode="json"))),
+        (request.judge.digest, request.judge.json),
     )
     system, shared, own = request.pieces()
     parts = request_parts(request)

@@ -54,7 +54,7 @@ def request_parts(request: Request) -> dict[str, Any]:
     """The parts of a request as the columns of `requests` hold them: texts by digest."""
     system, shared, own = request.pieces()
     return {
-        "judge": request.judge_digest,
+        "judge": request.judge.digest,
         "system": _digest(system),
         "shared": _digest(shared),
         "own": sha256(own.encode()).digest(),
@@ -88,7 +88,7 @@ def nearest(connection: sqlite3.Connection, request: Request) -> Explanation:
         if asked == stored[part]:
             continue
         if part == "judge":
-            changes += _fields(part, json.loads(row[1]), request.judge.model_dump(mode="json"))
+            changes += _fields(part, json.loads(row[1]), json.loads(request.judge.json))
         elif part == "sampling":
             changes += _fields(part, json.loads(stored[part]) or {}, json.loads(asked) or {})
         elif part in _TEXTS:

@@ -74,9 +74,10 @@ def read_items(reply: Reply, adapter: TypeAdapter[T], n: int) -> Read[T]:
     parsed = _parse(reply)
     if isinstance(parsed, Unread):
         return Read([parsed] * n)
-    if not isinstance(parsed.value, dict):
+    value = parsed.value
+    if not isinstance(value, dict):
         return Read([Unread("invalid_reply", "the reply is not a JSON object")] * n)
-    found = cast("dict[str, Any]", parsed.value)
+    found = cast("dict[str, Any]", value)
     cut = reply.finish_reason == "length"
     items: list[T | Unread] = []
     for number in range(1, n + 1):
@@ -108,7 +109,9 @@ def _parse(reply: Reply) -> _Parsed | Unread:
     if not text:
         return Unread("truncated" if cut else "invalid_reply", "the reply is empty")
     try:
-        return _marked(_decoder().decode(text), repaired=False)
+        seen = _Seen()
+        value = seen.decoder.decode(text)
+        return _marked(value, repaired=False, look=seen.doubled)
     except (ValueError, RecursionError):
         pass
     if len(text) > REPAIR_LIMIT:
@@ -125,10 +128,11 @@ def _embedded(text: str) -> _Parsed | None:
     if first is None:
         return None
     try:
-        value, _ = _decoder().raw_decode(text, first.start())
+        seen = _Seen()
+        value, _ = seen.decoder.raw_decode(text, first.start())
     except (ValueError, RecursionError):
         return None
-    return _marked(value, repaired=True)
+    return _marked(value, repaired=True, look=seen.doubled)
 
 
 def _repaired(text: str, cut: bool) -> _Parsed | None:
@@ -150,22 +154,28 @@ def _repaired(text: str, cut: bool) -> _Parsed | None:
     return _Parsed(cast("Any", value), True, frozenset(doubtful))
 
 
-def _decoder() -> json.JSONDecoder:
-    return json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_no_constant)
+class _Seen:
+    """A strict decoder, and whether it has met a key given twice."""
+
+    def __init__(self) -> None:
+        self.doubled = False
+        self.decoder = json.JSONDecoder(object_pairs_hook=self._pairs, parse_constant=_no_constant)
+
+    def _pairs(self, found: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(found)
+        if len(value) == len(found):
+            return value
+        self.doubled = True
+        names = [name for name, _ in found]
+        doubled = _Doubled(value)
+        doubled.names = frozenset(name for name in names if names.count(name) > 1)
+        return doubled
 
 
-def _pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(found)
-    if len(value) == len(found):
-        return value
-    names = [name for name, _ in found]
-    doubled = _Doubled(value)
-    doubled.names = frozenset(name for name in names if names.count(name) > 1)
-    return doubled
-
-
-def _marked(value: Any, *, repaired: bool) -> _Parsed:
+def _marked(value: Any, *, repaired: bool, look: bool) -> _Parsed:
     """`value` with the keys of its outermost object that are doubled, or have a doubled key below."""
+    if not look:
+        return _Parsed(value, repaired)
     if not isinstance(value, dict):
         return _Parsed(value, repaired, _doubled_below(value))
     found = cast("dict[str, Any]", value)

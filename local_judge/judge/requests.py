@@ -11,10 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
 
 from local_judge.judge.layout import Prompt
 from serving.types import Choice, EngineIdentity, FinishReason, Frozen, Generation, Message, Sampling, Usage
@@ -22,9 +21,12 @@ from serving.types import Choice, EngineIdentity, FinishReason, Frozen, Generati
 Kind = Literal["generate", "choose"]
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
 def canonical(value: Any) -> str:
     """JSON with sorted keys, no spaces and no NaN: one text for one value."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _CANONICAL.encode(value)
 
 
 def sha256(text: str) -> str:
@@ -37,73 +39,130 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def identity_digest(identity: EngineIdentity) -> str:
-    """SHA-256 of the canonical JSON of a judge identity."""
-    return sha256(canonical(identity.model_dump(mode="json")))
+def messages_digest(messages: Sequence[Message], shared: str = "") -> str:
+    """SHA-256 over content, role and length in bytes of each message: no two message lists share it.
 
-
-def messages_digest(messages: Sequence[Message]) -> str:
-    """SHA-256 over role, length in bytes and content of each message: no two message lists share it."""
-    digest = hashlib.sha256()
-    for message in messages:
-        content = message.content.encode()
-        digest.update(f"{message.role} {len(content)}\n".encode())
-        digest.update(content)
+    The last message is taken as `shared` and what follows it, which changes nothing but that the digest of all up to
+    there is computed once for all calls that share it.
+    """
+    *before, last = messages
+    digest = _digest_to(tuple((message.role, message.content) for message in before), shared).copy()
+    content = last.content.encode()
+    digest.update(content[len(shared.encode()) :])
+    digest.update(_end(last.role, content))
     return digest.hexdigest()
 
 
-@dataclass(frozen=True)
+def _end(role: str, content: bytes) -> bytes:
+    return f"\n{role} {len(content)}\n".encode()
+
+
+@lru_cache(maxsize=128)
+def _digest_to(before: tuple[tuple[str, str], ...], shared: str) -> hashlib._Hash:
+    digest = hashlib.sha256()
+    for role, text in before:
+        content = text.encode()
+        digest.update(content + _end(role, content))
+    digest.update(shared.encode())
+    return digest
+
+
+class Identified(NamedTuple):
+    """A judge identity with its name in the ledger."""
+
+    identity: EngineIdentity
+    json: str
+    """Canonical JSON of the identity."""
+    digest: str
+    """SHA-256 of `json`."""
+
+    @classmethod
+    def of(cls, identity: EngineIdentity) -> Identified:
+        """The identity with its JSON and digest."""
+        text = canonical(identity.model_dump(mode="json"))
+        return cls(identity, text, sha256(text))
+
+
 class Request:
-    """One call of an engine, asked or to be asked."""
+    """One call of an engine, asked or to be asked; not to be changed once made.
 
-    judge: EngineIdentity
-    prompt: Prompt
-    kind: Kind
-    sampling: Sampling | None = None
-    """As asked for; an engine may be sent a smaller `max_tokens`, so that prompt and reply fit. None for
-    `choose`."""
-    schema: str | None = None
-    """JSON text of the schema, in the key order in which it is sent."""
-    options: tuple[str, ...] = ()
-    draw: int = 0
-    attempt: int = 0
-    """0 for the first time that a question is put, counting up when it is put again."""
+    Args:
+        judge: whose reply it is.
+        prompt: what is asked.
+        kind: which method of the engine is called.
+        sampling: as asked for; an engine may be sent a smaller `max_tokens`, so that prompt and reply fit. None
+            for `choose`.
+        schema: JSON text of the schema, in the key order in which it is sent.
+        options: the menu of `choose`.
+        draw: number of the draw.
+        attempt: 0 for the first time that a question is put, counting up when it is put again.
+    """
 
-    @cached_property
-    def messages(self) -> tuple[Message, ...]:
-        """The chat messages as they are sent."""
-        return self.prompt.messages()
+    __slots__ = (
+        "attempt",
+        "draw",
+        "judge",
+        "key",
+        "kind",
+        "messages",
+        "options",
+        "prompt",
+        "sampling",
+        "sampling_json",
+        "schema",
+    )
 
-    @cached_property
-    def judge_digest(self) -> str:
-        """Digest of the judge identity."""
-        return identity_digest(self.judge)
-
-    @cached_property
-    def sampling_json(self) -> str:
+    def __init__(
+        self,
+        judge: Identified,
+        prompt: Prompt,
+        kind: Kind,
+        *,
+        sampling: Sampling | None = None,
+        schema: str | None = None,
+        options: tuple[str, ...] = (),
+        draw: int = 0,
+        attempt: int = 0,
+    ) -> None:
+        self.judge = judge
+        self.prompt = prompt
+        self.kind: Kind = kind
+        self.sampling = sampling
+        self.sampling_json = _sampling_json(sampling)
         """Canonical JSON of the sampling parameters."""
-        return canonical(None if self.sampling is None else self.sampling.model_dump(mode="json"))
-
-    @cached_property
-    def key(self) -> str:
-        """Ledger key: SHA-256 of the canonical JSON of the parts, long ones by their digest."""
+        self.schema = schema
+        self.options = options
+        self.draw = draw
+        self.attempt = attempt
+        self.messages = prompt.messages()
+        """The chat messages as they are sent."""
         parts = {
-            "attempt": self.attempt,
-            "draw": self.draw,
-            "judge": self.judge_digest,
-            "kind": self.kind,
-            "messages": messages_digest(self.messages),
-            "options": self.options,
+            "attempt": attempt,
+            "draw": draw,
+            "judge": judge.digest,
+            "kind": kind,
+            "messages": messages_digest(self.messages, prompt.shared),
+            "options": options,
             "sampling": self.sampling_json,
-            "schema": self.schema,
+            "schema": None if schema is None else _schema_digest(schema),
         }
-        return sha256(canonical(parts))
+        self.key = sha256(canonical(parts))
+        """Ledger key: SHA-256 of the canonical JSON of the parts, long ones by their digest."""
 
     def pieces(self) -> tuple[str, str, str]:
         """System text, shared part and own part: together exactly what is sent."""
         system, user = self.messages[0].content, self.messages[1].content
         shared = self.prompt.shared
         return system, shared, user[len(shared) :]
+
+
+def _sampling_json(sampling: Sampling | None) -> str:
+    return canonical(None if sampling is None else sampling.model_dump(mode="json"))
+
+
+@lru_cache(maxsize=256)
+def _schema_digest(schema: str) -> str:
+    return sha256(schema)
 
 
 class Reply(Frozen):

@@ -23,7 +23,8 @@ from dataclasses import dataclass, field
 @dataclass(eq=False)
 class _Waiting:
     order: int
-    turn: asyncio.Future[None]
+    turn: asyncio.Future[bool]
+    """Its result is whether the call leads."""
 
 
 @dataclass(eq=False)
@@ -43,9 +44,11 @@ class _Group:
 class Turn:
     """One admitted call. Its engine calls `started` when the prompt has been processed; from any thread."""
 
-    def __init__(self, scheduler: Scheduler, group: _Group) -> None:
+    def __init__(self, scheduler: Scheduler, group: _Group, leads: bool) -> None:
         self._scheduler = scheduler
         self._group = group
+        self.leads = leads
+        """Whether calls with the same prefix wait for this one's `started`."""
 
     def started(self) -> None:
         """The prompt has been processed: calls with the same prefix may follow."""
@@ -84,7 +87,7 @@ class Scheduler:
         self._offer(group)
         self._admit()
         try:
-            await call.turn
+            leads = await call.turn
         except asyncio.CancelledError:
             if call.turn.cancelled():
                 with contextlib.suppress(ValueError):
@@ -94,7 +97,7 @@ class Scheduler:
                 self._leave(group)
             raise
         try:
-            yield Turn(self, group)
+            yield Turn(self, group, leads)
             group.warm = True
         finally:
             self._leave(group)
@@ -131,7 +134,7 @@ class Scheduler:
             self._held[key] = group
             group.running += 1
             self._running += 1
-            group.waiting.popleft().turn.set_result(None)
+            group.waiting.popleft().turn.set_result(not group.warm)
             self._offer(group)
 
     def _make_room(self, group: _Group) -> bool:
