@@ -32,7 +32,7 @@ logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
 
 _EMPHASIS = ("b", "strong", "i", "em", "u", "tt", "kbd", "samp", "var", "del", "s", "strike", "mark")
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*>")
-_MARKDOWN_TITLE = re.compile(r"^# +(.+?)(?: +#+)?[ \t]*$", re.MULTILINE)
+_MARKDOWN_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _WHOLE_PAGE = re.compile(r"<(?:html|body)\b", re.IGNORECASE)
 _MAX_TITLE = 300
 
@@ -85,7 +85,7 @@ def extract(data: bytes, name: str) -> Extracted:
         return _html(text)
     title = ""
     if kind == "markdown" and (found := _MARKDOWN_TITLE.search(text)):
-        title = found.group(1)
+        title = found.group(1).strip().rstrip("#")
     return _finish(media_type, title, text, "the file holds white space only")
 
 
@@ -103,7 +103,8 @@ def _html(markup: str) -> Extracted:
         reason = f"the HTML has {len(markup):,} characters, more than {MAX_MARKUP:,}"
         return Extracted(status="unsupported_type", reason=reason, media_type=media_type)
     # lxml refuses text that declares an encoding, and would believe the declaration over the text.
-    markup = _XML_DECLARATION.sub("", markup, count=1)
+    if declaration := _XML_DECLARATION.match(markup):
+        markup = markup[declaration.end() :]
     if not _WHOLE_PAGE.search(markup):
         markup = f"<html><body>{markup}</body></html>"  # the library takes a lone fragment for something else
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from indexes.extract import extract
@@ -101,6 +103,14 @@ def test_plain_kinds_are_kept_as_they_are() -> None:
     markdown = extract(b"intro\n\n# The title #\n\n**bold** stays", "a.md")
     assert (markdown.title, markdown.text) == ("The title", "intro\n\n# The title #\n\n**bold** stays")
     assert extract(b'{"sold": 39218}', "a.json").text == '{"sold": 39218}'
+
+
+def test_long_runs_cost_no_more_than_their_length() -> None:
+    started = time.perf_counter()
+    blanks = b" " * 1_000_000
+    assert extract(b"# " + blanks + b"x", "a.md").title == "x"
+    assert extract(b"<html><body><p>some words that stay</p>" + b"\n" * 1_000_000, "a.html").status == "ok"
+    assert time.perf_counter() - started < 10
 
 
 def test_pdf_with_text() -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from indexes.extract import extract
 from indexes.importing import import_pages
+from indexes.limits import gunzip
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
 
@@ -31,12 +33,22 @@ def overlap(found: Shingles, wanted: Shingles) -> tuple[float, float]:
     return shared / max(1, sum(found.values())), shared / max(1, sum(wanted.values()))
 
 
-def test_extraction_against_hand_made_text(tmp_path: Path) -> None:
-    """Every sixth page. Over all 120: precision 0.934, recall 0.976, F1 0.954."""
-    lines = (PAGES / "pages.jsonl").read_text(encoding="utf-8").splitlines()[::6]
-    (tmp_path / "pages.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    import_pages(PAGES, tmp_path / "snap", pages=tmp_path / "pages.jsonl")
-    snapshot = Snapshot.open(tmp_path / "snap")
+@pytest.fixture(scope="module")
+def lines() -> list[str]:
+    """Every fourth page."""
+    return (PAGES / "pages.jsonl").read_text(encoding="utf-8").splitlines()[::4]
+
+
+@pytest.fixture(scope="module")
+def snapshot(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    folder = tmp_path_factory.mktemp("real")
+    (folder / "pages.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    import_pages(PAGES, folder / "snap", pages=folder / "pages.jsonl")
+    return Snapshot.open(folder / "snap")
+
+
+def test_extraction_against_hand_made_text(snapshot: Snapshot, lines: list[str]) -> None:
+    """F1 0.946 over these; over all 120: precision 0.934, recall 0.976, F1 0.954."""
     scores: list[tuple[float, float]] = []
     for line in map(json.loads, lines):
         page = snapshot.page(line["url"])
@@ -48,14 +60,10 @@ def test_extraction_against_hand_made_text(tmp_path: Path) -> None:
     f1 = 2 * precision * recall / (precision + recall)
     print(f"precision {precision:.3f}, recall {recall:.3f}, F1 {f1:.3f}")
     assert f1 > 0.94
-    assert verify(tmp_path / "snap").ok
+    assert verify(snapshot.path).ok
 
 
-def test_a_sentence_of_a_page_finds_its_own_chunk(tmp_path: Path) -> None:
-    lines = (PAGES / "pages.jsonl").read_text(encoding="utf-8").splitlines()[:12]
-    (tmp_path / "pages.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    import_pages(PAGES, tmp_path / "snap", pages=tmp_path / "pages.jsonl")
-    snapshot = Snapshot.open(tmp_path / "snap")
+def test_a_sentence_of_a_page_finds_its_own_chunk(snapshot: Snapshot) -> None:
     asked = hits = 0
     for page in snapshot.pages():
         chunks = snapshot.chunks(page)
@@ -63,5 +71,16 @@ def test_a_sentence_of_a_page_finds_its_own_chunk(tmp_path: Path) -> None:
         for chunk, [best, *_] in zip(chunks, snapshot.passages(page, queries, 1), strict=True):
             asked += 1
             hits += best.chunk == chunk
-    assert asked > 30
-    assert hits / asked > 0.95
+    print(f"{hits} of {asked}")
+    assert asked > 100
+    assert hits / asked > 0.97
+
+
+def test_text_does_not_depend_on_what_was_read_before(lines: list[str]) -> None:
+    lines = (PAGES / "pages.jsonl").read_text(encoding="utf-8").splitlines()[5:60:6]
+    pages = {
+        name: gunzip((PAGES / name).read_bytes()) for name in (json.loads(line)["file"] for line in lines)
+    }
+    first = {name: extract(data, name) for name, data in pages.items()}
+    for name in reversed(pages):
+        assert extract(pages[name], name) == first[name]

@@ -5,7 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -306,6 +310,17 @@ def test_an_interrupted_import_leaves_nothing(folder: Path, tmp_path: Path) -> N
 
     with pytest.raises(KeyboardInterrupt):
         import_pages(folder, tmp_path / "snap", progress=interrupt)
+    assert [path.name for path in tmp_path.iterdir()] == ["pages"]
+
+
+def test_a_lost_worker_is_named(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Lost(ProcessPoolExecutor):
+        def map(self, *args: object, **kwargs: object) -> Iterator[NoReturn]:
+            raise BrokenProcessPool
+
+    monkeypatch.setattr(indexes.importing, "ProcessPoolExecutor", Lost)
+    with pytest.raises(ImportRefused, match="import with one worker"):
+        import_pages(folder, tmp_path / "snap", workers=2)
     assert [path.name for path in tmp_path.iterdir()] == ["pages"]
 
 
