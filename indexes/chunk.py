@@ -12,18 +12,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
-from sentencex import get_sentence_boundaries
+import sentencex  # pyright: ignore[reportMissingTypeStubs]
 
 from indexes.model import Chunk
 
 TARGET = 1_000
-"""Characters that a chunk does not pass unless one sentence alone does."""
+"""Characters that a chunk does not pass unless one sentence, alone or under its heading, does."""
 MAX_SENTENCE = 1_500
 _HEADING_BREAK = TARGET // 2
 """A heading opens a new chunk once the current one is this long."""
 CHUNKING: dict[str, str | int] = {"target": TARGET, "max_sentence": MAX_SENTENCE, "overlap": 0, "version": 1}
 
+_segmenter: Any = sentencex
 _LINE = re.compile(r"[^\n]+")
 _PIECE = 20_000
 """Longest stretch given to the sentence segmenter at once."""
@@ -36,7 +38,7 @@ def chunk_spans(text: str) -> list[Span]:
     spans: list[Span] = []
     current: list[Span] = []
     for unit in _units(text):
-        if current and _closes(text, current, unit):
+        while current and _closes(text, current, unit):
             # A heading belongs to what follows it.
             carried = [current.pop()] if len(current) > 1 and _is_heading(text, current[-1]) else []
             spans.append((current[0][0], current[-1][1]))
@@ -58,7 +60,8 @@ def make_chunks(text: str, text_digest: str, spans: list[Span] | tuple[Span, ...
 
 def _closes(text: str, current: list[Span], unit: Span) -> bool:
     start = current[0][0]
-    if unit[1] - start > TARGET:
+    alone = len(current) == 1 and _is_heading(text, current[0])
+    if unit[1] - start > (MAX_SENTENCE if alone else TARGET):
         return True
     return _is_heading(text, unit) and current[-1][1] - start >= _HEADING_BREAK
 
@@ -79,12 +82,12 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
     if end - start <= TARGET // 5:
         yield start, end
         return
-    for found in get_sentence_boundaries("en", text[start:end]):
+    for found in _segmenter.get_sentence_boundaries("en", text[start:end]):
         yield start + found["start_index"], start + found["end_index"]
 
 
 def _split(text: str, start: int, end: int, limit: int) -> Iterator[Span]:
-    """Cut `[start, end)` into pieces of at most `limit` characters, at white space where there is some, and trim."""
+    """Trim `[start, end)` and cut it into pieces of up to `limit` characters, at white space if possible."""
     while True:
         while start < end and text[start].isspace():
             start += 1

@@ -112,9 +112,10 @@ def _kind_of_text(text: str, name: str) -> Kind:
 
 
 def decode(data: bytes) -> str:
-    """Bytes to text: byte-order mark, then UTF-8, then the declared charset, then a guess, whichever fits first.
+    """Bytes to text: byte-order mark, UTF-8, the declared charset, or a guess, whichever fits first.
 
-    A declared charset that the bytes contradict is passed over. Where nothing fits, what is not UTF-8 becomes U+FFFD.
+    A declared charset that the bytes contradict is passed over. Where nothing fits, U+FFFD stands for what is
+    not UTF-8.
     """
     for mark, encoding in _BOMS:
         if data.startswith(mark):

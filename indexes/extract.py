@@ -12,23 +12,28 @@ because `**` inside a sentence breaks verbatim quotations; tables in, comments, 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import trafilatura
-from lxml import etree
 
 from indexes.decode import MEDIA_TYPES, clean, sniff
-from indexes.limits import MAX_GZIP_RATIO, MAX_PAGE_BYTES, MAX_PDF_PAGES, PDF_SECONDS
+from indexes.limits import MAX_GZIP_RATIO, MAX_MARKUP, MAX_PAGE_BYTES, MAX_PDF_PAGES, PDF_SECONDS
 from indexes.model import Frozen, SourceStatus
+
+# What it says of a page is in the page's reason; on standard error it would only break a progress bar.
+logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
 
 _EMPHASIS = ("b", "strong", "i", "em", "u", "tt", "kbd", "samp", "var", "del", "s", "strike", "mark")
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*>")
-_MARKDOWN_TITLE = re.compile(r"^# +(.+?)(?: +#+)?[ \t]*$", re.MULTILINE)
+_MARKDOWN_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
+_WHOLE_PAGE = re.compile(r"<(?:html|body)\b", re.IGNORECASE)
 _MAX_TITLE = 300
 
 EXTRACTION: dict[str, str | int | bool] = {
@@ -40,6 +45,7 @@ EXTRACTION: dict[str, str | int | bool] = {
     "include_tables": True,
     "strip_emphasis": True,
     "max_page_bytes": MAX_PAGE_BYTES,
+    "max_markup": MAX_MARKUP,
     "max_gzip_ratio": MAX_GZIP_RATIO,
     "max_pdf_pages": MAX_PDF_PAGES,
 }
@@ -79,7 +85,7 @@ def extract(data: bytes, name: str) -> Extracted:
         return _html(text)
     title = ""
     if kind == "markdown" and (found := _MARKDOWN_TITLE.search(text)):
-        title = found.group(1)
+        title = found.group(1).strip().rstrip("#")
     return _finish(media_type, title, text, "the file holds white space only")
 
 
@@ -93,14 +99,22 @@ def _finish(media_type: str, title: str, text: str, why_empty: str) -> Extracted
 
 def _html(markup: str) -> Extracted:
     media_type = MEDIA_TYPES["html"]
+    if len(markup) > MAX_MARKUP:
+        reason = f"the HTML has {len(markup):,} characters, more than {MAX_MARKUP:,}"
+        return Extracted(status="unsupported_type", reason=reason, media_type=media_type)
     # lxml refuses text that declares an encoding, and would believe the declaration over the text.
-    markup = _XML_DECLARATION.sub("", markup, count=1)
+    if declaration := _XML_DECLARATION.match(markup):
+        markup = markup[declaration.end() :]
+    if not _WHOLE_PAGE.search(markup):
+        markup = f"<html><body>{markup}</body></html>"  # the library takes a lone fragment for something else
     try:
-        tree = trafilatura.load_html(markup)
+        tree: Any = trafilatura.load_html(markup)
         if tree is None:
             return Extracted(status="empty", reason="no HTML elements in the file", media_type=media_type)
-        title = tree.findtext(".//title") or ""
-        etree.strip_tags(tree, *_EMPHASIS)
+        title: str = tree.findtext(".//title") or ""
+        for element in list(tree.iter(*_EMPHASIS)):
+            if element.getparent() is not None:
+                element.drop_tag()
         text = trafilatura.extract(
             tree,
             output_format="markdown",

@@ -17,11 +17,12 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
 
 from indexes.chunk import CHUNKING, chunk_spans
-from indexes.errors import ImportRefused, NotASnapshot, SnapshotExists
+from indexes.errors import ImportRefused, NotASnapshot, SnapshotExists, SnapshotMissing
 from indexes.extract import EXTRACTION, Extracted, extract, extractor_versions
 from indexes.limits import MAX_PAGE_BYTES, GzipRefused, gunzip, is_gzip
 from indexes.manifest import (
@@ -40,6 +41,7 @@ from indexes.model import Frozen
 from indexes.pagelist import PageEntry, read_page_list
 from indexes.raw import pack, raw_path, write_raw
 from indexes.records import PageRecord, render_records
+from indexes.verify import verify
 
 Progress = Callable[[int, int], None]
 """Called with the number of pages done and their total."""
@@ -96,6 +98,10 @@ def import_pages(
                 f"{out} holds snapshot {existing.digest[:12]} and these pages make {manifest.digest[:12]}; "
                 f"choose another directory or remove it"
             )
+        elif not verify(out).ok:
+            raise SnapshotExists(
+                f"{out} holds this snapshot, but damaged; run `snapshot verify` or remove it"
+            )
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return manifest
@@ -106,7 +112,7 @@ def _existing(out: Path) -> Manifest | None:
         return None
     try:
         return load_manifest(out)
-    except NotASnapshot:
+    except (NotASnapshot, SnapshotMissing):
         if out.is_dir() and not any(out.iterdir()):
             return None
     raise SnapshotExists(f"{out} exists and is not a snapshot; choose another directory")
@@ -119,8 +125,14 @@ def _reads(entries: list[PageEntry], folder: Path, workers: int) -> Iterator[_Re
         return
     # Spawned, not forked: a child starts from nothing, whatever threads and state the parent has.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        yield from pool.map(read, entries, chunksize=4)
+    try:
+        with ProcessPoolExecutor(workers, mp_context=context) as pool:
+            yield from pool.map(read, entries, chunksize=4)
+    except BrokenProcessPool:
+        raise ImportRefused(
+            f"a process that read pages of {folder} ended (out of memory, or a script without a main guard); "
+            f"import with one worker"
+        ) from None
 
 
 def _read(root: Path, entry: PageEntry) -> _Read:
@@ -185,9 +197,10 @@ def _same(first: _Read, second: _Read) -> bool:
     """Whether two lines of one URL are one page. Raises ImportRefused if they are not."""
     if (first.raw_digest, first.extracted.status) == (second.raw_digest, second.extracted.status):
         return True
+    lines = sorted((first.entry.line, second.entry.line))
     raise ImportRefused(
-        f"lines {min(first.entry.line, second.entry.line)} and {max(first.entry.line, second.entry.line)} of the "
-        f"page list give different pages for {first.entry.url}; keep one of them"
+        f"lines {lines[0]} and {lines[1]} of the page list give different pages for {first.entry.url}; "
+        f"keep one of them"
     )
 
 
@@ -241,13 +254,9 @@ def _aliases(kept: list[_Read]) -> dict[str, tuple[str, ...]]:
 
 def _manifest(part: Path, records: list[PageRecord], files: tuple[FileEntry, ...]) -> Manifest:
     settings = Settings(extractor=extractor_versions(), extraction=EXTRACTION, chunking=CHUNKING)
-    statuses = Counter(record.status for record in records)
-    manifest = Manifest(
-        settings=settings,
-        n_pages=len(records),
-        statuses={status: statuses[status] for status in sorted(statuses)},
-        files=files,
-        digest=snapshot_digest(settings, files),
-    )
+    counts = Counter(record.status for record in records)
+    statuses: dict[str, int] = {status: counts[status] for status in sorted(counts)}
+    digest = snapshot_digest(settings, statuses, files)
+    manifest = Manifest(settings=settings, statuses=statuses, files=files, digest=digest)
     (part / MANIFEST).write_bytes(render_manifest(manifest))
     return manifest

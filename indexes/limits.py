@@ -10,6 +10,8 @@ import zlib
 
 MAX_PAGE_BYTES = 50_000_000
 """Bytes of one page, as stored in the folder and after decompression."""
+MAX_MARKUP = 20_000_000
+"""Characters of one HTML page; a tree of more does not fit an ordinary machine."""
 MAX_GZIP_RATIO = 200
 """Decompressed over compressed bytes. Markup packs 3 to 30 times; gzip's own ceiling is about 1,030."""
 RATIO_FLOOR = 1_000_000
@@ -18,7 +20,7 @@ MAX_PDF_PAGES = 5_000
 PDF_MEMORY = 4 << 30
 """Address space of the process that reads a PDF, bytes."""
 PDF_SECONDS = 120
-"""A guard against a PDF that never ends, far above what any real one takes, so that no ordinary result depends on it."""
+"""A guard against a PDF that never ends, far above what real ones take: no ordinary result depends on it."""
 
 _STEP = 1 << 16
 
@@ -36,7 +38,7 @@ def gunzip(data: bytes, *, limit: int = MAX_PAGE_BYTES, ratio: int = MAX_GZIP_RA
     """Decompress all members of a gzip stream, giving up as soon as a bound is passed.
 
     Raises:
-        GzipRefused: the result would pass `limit` bytes, or `ratio` times the input; the stream is damaged or cut.
+        GzipRefused: the result would pass `limit` bytes or `ratio` times the input; the stream is damaged.
     """
     ceiling = min(limit, max(RATIO_FLOOR, ratio * len(data)))
     parts: list[bytes] = []

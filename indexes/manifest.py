@@ -62,16 +62,20 @@ class Manifest(Frozen):
     format: str = FORMAT
     format_version: int = FORMAT_VERSION
     settings: Settings
-    n_pages: int
     statuses: dict[str, int]
     """Pages by status."""
     files: tuple[FileEntry, ...]
     """In order of path; the manifest itself is not among them."""
     digest: str
 
+    @property
+    def n_pages(self) -> int:
+        """How many pages it has, of any status."""
+        return sum(self.statuses.values())
+
     def expected_digest(self) -> str:
         """What `digest` must be, given the rest."""
-        return snapshot_digest(self.settings, self.files)
+        return snapshot_digest(self.settings, self.statuses, self.files)
 
 
 def sha256(data: bytes) -> str:
@@ -84,14 +88,15 @@ def canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
-def snapshot_digest(settings: Settings, files: tuple[FileEntry, ...]) -> str:
-    """SHA-256 over the canonical JSON of format, settings and the list of `[path, content_sha256]`."""
+def snapshot_digest(settings: Settings, statuses: dict[str, int], files: tuple[FileEntry, ...]) -> str:
+    """SHA-256 over the canonical JSON of format, settings, statuses and every `[path, content_sha256]`."""
     return sha256(
         canonical(
             {
                 "format": FORMAT,
                 "format_version": FORMAT_VERSION,
                 "settings": settings.model_dump(),
+                "statuses": statuses,
                 "files": [[entry.path, entry.content_sha256] for entry in files],
             }
         ).encode()

@@ -1,7 +1,7 @@
 """What a snapshot holds.
 
-Invariant: every passage points into the text of its page by offsets, every page's text and raw bytes have a SHA-256,
-and one digest over the manifest stands for them all.
+Invariant: every passage points into the text of its page by offsets, every page's text and raw bytes have a
+SHA-256, and one digest over the manifest stands for them all.
 """
 
 from __future__ import annotations

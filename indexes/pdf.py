@@ -1,5 +1,6 @@
-"""`python -m indexes.pdf`: a PDF on standard input, `{"title", "text"}` or `{"error"}` as JSON on standard
-output.
+"""`python -m indexes.pdf`: a PDF on standard input, its title and text on standard output.
+
+The answer is JSON: `{"title", "text"}` or `{"error"}`.
 
 Invariant: runs alone in a process that its parent may end, and never raises for what a PDF holds. Pages are
 joined by a blank line; the lines of a page are kept, hyphens that a line break left inside a word are closed.
@@ -11,8 +12,9 @@ import json
 import re
 import resource
 import sys
+from typing import Any
 
-import pypdfium2 as pdfium
+import pypdfium2 as pdfium  # pyright: ignore[reportMissingTypeStubs]
 
 from indexes.limits import MAX_PDF_PAGES, PDF_MEMORY
 
@@ -23,12 +25,12 @@ _LINE_HYPHEN = re.compile("[\ufffe\x02]\\s*")
 def read_pdf(data: bytes) -> dict[str, str]:
     """Title and text of a PDF, or the reason why there is none."""
     try:
-        document = pdfium.PdfDocument(data)
+        document: Any = pdfium.PdfDocument(data)
         if len(document) > MAX_PDF_PAGES:
             return {"error": f"the PDF has {len(document):,} pages, more than {MAX_PDF_PAGES:,}"}
         pages: list[str] = []
         for index in range(len(document)):
-            text = document[index].get_textpage().get_text_bounded()
+            text: str = document[index].get_textpage().get_text_bounded()
             pages.append(_LINE_HYPHEN.sub("", text.replace("\r\n", "\n")).strip())
         return {"title": document.get_metadata_value("Title"), "text": "\n\n".join(filter(None, pages))}
     except pdfium.PdfiumError as error:

@@ -13,7 +13,7 @@ no word is shared.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from rank_bm25 import BM25Plus  # pyright: ignore[reportMissingTypeStubs]
 
@@ -36,20 +36,20 @@ class Bm25Ranker:
 
     k1 = 1.5
     b = 0.75
-    delta = 1.0
+    delta = 1
 
     def scores(self, texts: Sequence[str], queries: Sequence[str]) -> list[list[float]]:
         """One list a query with one score a text; 0 where they share no word."""
         corpus = [tokenise(text) for text in texts]
         if not any(corpus):
             return [[0.0] * len(texts) for _ in queries]
-        index = BM25Plus(corpus, k1=self.k1, b=self.b, delta=self.delta)  # pyright: ignore[reportArgumentType]
+        index: Any = BM25Plus(corpus, k1=self.k1, b=self.b, delta=self.delta)
         idf: dict[str, float] = index.idf
         scored: list[list[float]] = []
         for query in queries:
             words = [word for word in dict.fromkeys(tokenise(query)) if word in idf]
             shift = sum(self.delta * idf[word] for word in words)
-            raw: list[float] = index.get_scores(words).tolist()  # pyright: ignore[reportUnknownMemberType]
+            raw: list[float] = index.get_scores(words).tolist()
             present = [not set(words).isdisjoint(tokens) for tokens in corpus]
             scored.append(
                 [score - shift if found else 0.0 for score, found in zip(raw, present, strict=True)]
@@ -60,7 +60,7 @@ class Bm25Ranker:
 def best_passages(
     ranker: Ranker, chunks: Sequence[Chunk], queries: Sequence[str], k: int
 ) -> list[list[Passage]]:
-    """The `k` best chunks for each query, best first, ties in the order of `chunks`. Raises ValueError for k < 1."""
+    """The `k` best chunks for each query, best first, ties in the order of `chunks`. ValueError if k < 1."""
     if k < 1:
         raise ValueError(f"k is {k}; at least one passage must be asked for")
     if not chunks:

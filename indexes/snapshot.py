@@ -112,7 +112,7 @@ class Snapshot:
         return read_raw(self.path, page.raw_digest) if page.raw_digest else b""
 
     def chunks(self, page: Page) -> tuple[Chunk, ...]:
-        """The chunks of one of this snapshot's pages, in order. Raises KeyError for a page of another snapshot."""
+        """The chunks of one of this snapshot's pages, in order. KeyError for a page of another one."""
         if not page.text:
             return ()
         return make_chunks(page.text, page.text_digest, self._spans[page.text_digest])

@@ -1,0 +1,73 @@
+"""Kinds and characters of hostile and ordinary files."""
+
+from __future__ import annotations
+
+import codecs
+
+import pytest
+
+from indexes.decode import clean, decode, sniff
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "kind", "media_type"),
+    [
+        (b"<!DOCTYPE html><html><body>x</body></html>", "a.txt", "html", "text/html"),
+        (b"<!-- saved --> <HTML><body>x", "noext", "html", "text/html"),
+        (b'<?xml version="1.0"?><html xmlns="x"><body>x</body></html>', "a", "html", "text/html"),
+        (b"%PDF-1.4\n%\xe2\xe3", "page.html", "pdf", "application/pdf"),
+        (b"junk before\n%PDF-1.7", "a", "pdf", "application/pdf"),
+        (b"# Title\n\nText with <b>html</b>.", "a.md", "markdown", "text/markdown"),
+        (b"plain words < more", "a.txt", "text", "text/plain"),
+        (b'{"a": [1, 2]}', "a", "json", "application/json"),
+        (b"[1] a footnote, not JSON", "a", "text", "text/plain"),
+        (b"\x89PNG\r\n\x1a\n....", "a.html", "unsupported", "image/png"),
+        (b"PK\x03\x04....", "report.docx", "unsupported", "application/zip"),
+        (b"<?xml version='1.0'?><rss><item/></rss>", "feed", "unsupported", "application/xml"),
+        (bytes(range(1, 9)) * 50, "a.txt", "unsupported", "application/octet-stream"),
+    ],
+)
+def test_kind_is_told_from_bytes(data: bytes, name: str, kind: str, media_type: str) -> None:
+    assert sniff(data, name)[:2] == (kind, media_type)
+
+
+def test_gz_suffix_is_looked_through() -> None:
+    assert sniff(b"## h", "notes.md.gz")[0] == "markdown"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        codecs.BOM_UTF8 + "Größe 中文".encode(),
+        codecs.BOM_UTF16_LE + "Größe 中文".encode("utf-16-le"),
+        codecs.BOM_UTF32_LE + "Größe 中文".encode("utf-32-le"),
+        "Größe 中文".encode(),
+    ],
+)
+def test_unicode_forms_give_the_same_text(data: bytes) -> None:
+    assert decode(data) == "Größe 中文"
+
+
+def test_declared_charset_is_used_when_it_fits() -> None:
+    page = '<meta charset="gb2312"><p>深度研究报告的评估</p>'
+    assert decode(page.encode("gb18030")) == page
+
+
+def test_wrongly_declared_charset_is_passed_over() -> None:
+    # Bytes in windows-1252 under a declaration of UTF-8: 0xfc alone is no UTF-8.
+    page = '<meta charset="utf-8"><p>Die Größe der Prüfung über viele Jahre, für alle Schüler.</p>'
+    assert "Größe" in decode(page.encode("windows-1252"))
+    # UTF-8 under a declaration of latin-1.
+    page = '<meta charset="iso-8859-1"><p>Größe</p>'
+    assert decode(page.encode()) == page
+    assert decode(b'<meta charset="no-such-code">' + "Größe".encode("latin-1") * 20).count("Gr") == 20
+
+
+def test_any_bytes_decode_to_writable_text() -> None:
+    text = decode(bytes(range(256)) * 3)
+    assert text.encode("utf-8")
+    assert "\0" not in text
+
+
+def test_clean() -> None:
+    assert clean("a\r\nb\rc\0d\ud800") == "a\nb\ncd?"

@@ -1,0 +1,145 @@
+"""From bytes to text or a reason."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from indexes.extract import extract
+from indexes.limits import MAX_MARKUP
+from indexes.pdf import read_pdf
+
+_ARTICLE = """<!doctype html><html><head><title> Sales
+ by year </title></head><body><nav><a href="/">Home</a></nav><article><h1>Sales</h1>
+<p>The firm sold <b>39,218</b> cars in <i>2019</i>, and the <a href="/x">report</a>
+says so in its first part.</p>
+<h2>Table</h2><table><tr><th>Year</th><th>Cars</th></tr><tr><td>2019</td><td>39,218</td></tr></table>
+<ul><li>first point of the list</li><li>second point of it</li></ul></article></body></html>"""
+
+
+def make_pdf(*pages: str) -> bytes:
+    """A PDF by hand: one line of Helvetica a page, with a valid cross-reference table."""
+    kids = " ".join(f"{4 + 2 * i} 0 R" for i in range(len(pages)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for index, line in enumerate(pages):
+        stream = f"BT /F1 12 Tf 72 720 Td ({line}) Tj ET"
+        objects.append(
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * index} 0 R "
+            f"/Resources << /Font << /F1 3 0 R >> >> >>"
+        )
+        objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
+    objects.append("<< /Title (A made PDF) >>")
+    data, places = "%PDF-1.4\n", list[int]()
+    for number, body in enumerate(objects, start=1):
+        places.append(len(data))
+        data += f"{number} 0 obj\n{body}\nendobj\n"
+    xref = len(data)
+    data += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n"
+    data += "".join(f"{place:010} 00000 n \n" for place in places)
+    data += f"trailer << /Size {len(objects) + 1} /Root 1 0 R /Info {len(objects)} 0 R >>\n"
+    return (data + f"startxref\n{xref}\n%%EOF\n").encode("ascii")
+
+
+def test_article_keeps_headings_tables_and_lists_but_no_emphasis() -> None:
+    found = extract(_ARTICLE.encode(), "a.html")
+    assert (found.status, found.title, found.media_type) == ("ok", "Sales by year", "text/html")
+    assert "The firm sold 39,218 cars in 2019, and the report says so in its first part." in found.text
+    lines = [line.rstrip() for line in found.text.splitlines()]
+    assert {"# Sales", "## Table", "| Year | Cars |", "| 2019 | 39,218 |", "- second point of it"} <= set(
+        lines
+    )
+    assert "Home" not in found.text
+
+
+def test_declared_encoding_of_xhtml_does_not_matter() -> None:
+    page = _ARTICLE.replace("<!doctype html>", '<?xml version="1.0" encoding="iso-8859-1"?>').replace(
+        "cars", "Größe"
+    )
+    assert "Größe" in extract(page.encode(), "a.html").text
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "status", "reason"),
+    [
+        (b"", "a.html", "empty", "the file is empty"),
+        (b" \n\t", "a.md", "empty", "the file is empty"),
+        (b"\xef\xbb\xbf\n", "a.txt", "empty", "the file holds white space only"),
+        (
+            b"<html><body><script>run()</script></body></html>",
+            "a.html",
+            "empty",
+            "no main text was found in the HTML",
+        ),
+        (b"GIF89a....", "a.gif", "unsupported_type", "image/gif is not read"),
+        (b"%PDF-1.4\nnothing of a PDF follows", "a.pdf", "unsupported_type", "the PDF is damaged"),
+    ],
+)
+def test_reasons(data: bytes, name: str, status: str, reason: str) -> None:
+    found = extract(data, name)
+    assert (found.status, found.text) == (status, "")
+    assert found.reason.startswith(reason)
+
+
+def test_deeply_nested_markup_ends() -> None:
+    found = extract(b"<html><body>" + b"<div>" * 50_000 + b"deep", "a.html")
+    assert found.status in ("empty", "ok")
+
+
+def test_too_much_markup_is_refused() -> None:
+    found = extract(b"<html>" + b" " * MAX_MARKUP, "a.html")
+    assert (found.status, found.reason) == (
+        "unsupported_type",
+        "the HTML has 20,000,006 characters, more than 20,000,000",
+    )
+
+
+def test_plain_kinds_are_kept_as_they_are() -> None:
+    assert extract(b"a\r\nb  c\n", "a.txt").text == "a\nb  c"
+    markdown = extract(b"intro\n\n# The title #\n\n**bold** stays", "a.md")
+    assert (markdown.title, markdown.text) == ("The title", "intro\n\n# The title #\n\n**bold** stays")
+    assert extract(b'{"sold": 39218}', "a.json").text == '{"sold": 39218}'
+
+
+def test_long_runs_cost_no_more_than_their_length() -> None:
+    started = time.perf_counter()
+    blanks = b" " * 1_000_000
+    assert extract(b"# " + blanks + b"x", "a.md").title == "x"
+    assert extract(b"<html><body><p>some words that stay</p>" + b"\n" * 1_000_000, "a.html").status == "ok"
+    assert time.perf_counter() - started < 10
+
+
+def test_pdf_with_text() -> None:
+    found = extract(make_pdf("It sold 39,218 cars.", "Second page."), "a.bin")
+    assert (found.status, found.media_type, found.title) == ("ok", "application/pdf", "A made PDF")
+    assert found.text == "It sold 39,218 cars.\n\nSecond page."
+
+
+def test_pdf_without_text_layer() -> None:
+    assert extract(make_pdf(""), "scan.pdf").reason == "the PDF has no text layer (a scan?)"
+
+
+def test_truncated_pdf_is_read_or_named() -> None:
+    whole = make_pdf("It sold 39,218 cars.")
+    # Without the cross-reference table PDFium rebuilds it; without the page there is nothing to rebuild.
+    assert (
+        read_pdf(whole[: whole.index(b"xref")] + b"trailer << /Root 1 0 R >>")["text"]
+        == "It sold 39,218 cars."
+    )
+    assert read_pdf(whole[:60])["error"].startswith("the PDF is damaged")
+
+
+def test_hanging_pdf_reader_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("indexes.extract.PDF_SECONDS", 0.001)
+    found = extract(make_pdf("text"), "a.pdf")
+    assert (found.status, found.reason) == ("unsupported_type", "the PDF gave no text within 0.001 s")
+
+
+def test_a_page_does_not_change_the_next() -> None:
+    first = extract(_ARTICLE.encode(), "a.html")
+    for _ in range(4):
+        assert extract(_ARTICLE.encode(), "a.html") == first
