@@ -9,7 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_NAME = r"(?:(?:van|von|de|der|den|di|du|la|le|al|el|bin|ibn)[ -]){0,2}[A-ZÀ-ÖØ-ÞĀ-Ž][\w'’‑-]{1,30}"
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NAME = r"(?<![\w-])(?:(?:van|von|de|der|den|di|du|la|le|al|el|bin|ibn)[ -]){0,2}[A-ZÀ-ÖØ-ÞĀ-Ž][\w'’‑-]{1,30}"
 _MORE = rf"(?:,? et al\.?|(?:, {_NAME}){{0,4}},? (?:and|&|und|et|y) {_NAME})"
 _YEAR = r"(?:1[5-9]|20)\d\d[a-z]?"
 _SEE = r"(?:(?:see(?: also)?|e\.g\.|cf\.|also|in),? )?"
@@ -26,8 +31,12 @@ _NARRATIVE = re.compile(
 _ONLY_YEARS = re.compile(rf"\s?({_YEAR}(?:[,;] ?{_YEAR}){{0,4}})\s?")
 _CLOSE = re.compile(r"[^()（）\n]{4,300}[)）]")
 _YEARS = re.compile(_YEAR)
-_CALENDAR = frozenset(
-    ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December", "Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sep", "Sept", "Oct", "Nov", "Dec", "Spring", "Summer", "Autumn", "Fall", "Winter", "Since", "Until", "Through", "Early", "Late", "Mid", "Q1", "Q2", "Q3", "Q4", "H1", "H2", "Section", "Figure", "Table", "Chapter", "Year", "Version", "Released", "Published", "Updated", "Accessed", "As", "Of", "In"]
+_CALENDAR = _words(
+    """
+    January February March April May June July August September October November December Jan Feb Mar Apr
+    Jun Jul Aug Sep Sept Oct Nov Dec Spring Summer Autumn Fall Winter Since Until Through Early Late Mid Q1
+    Q2 Q3 Q4 H1 H2 Section Figure Table Chapter Year Version Released Published Updated Accessed As Of In
+    """
 )
 
 

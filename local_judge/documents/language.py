@@ -86,4 +86,4 @@ def _latin(sample: str) -> str:
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     code, best = ranked[0]
     second = ranked[1][1] if len(ranked) > 1 else 0
-    return code if best >= max(3, 0.08 * len(words)) and best > 1.15 * second else "und"
+    return code if best >= max(3, 0.03 * len(words)) and best > 1.2 * second else "und"

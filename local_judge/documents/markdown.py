@@ -26,8 +26,11 @@ from local_judge.documents.model import BlockKind, Span
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 _SPACE = re.compile(r"\s+")
-_LEADING = re.compile(r"[ \t]*")
 _PROSE_END = re.compile(r"[.!?。！？:：\]）)]\s*$")
+_EMPTY_LINE = re.compile(r"\r?\n[ \t]*\r?\n")
+_FENCE = re.compile(r"(`{3,}|~{3,})")
+_CITED_FENCE = re.compile(r"^([ \t>]*(?:`{3,}|~{3,}))[ \t]+((?:\[\d[^\[\]\n]*\][ \t]*)+)$", re.MULTILINE)
+_MOST_UNCLOSED = 3
 _LETTER = re.compile(r"[^\W\d_]")
 _LONGEST_UNDERLINED_HEADING = 120
 _DEEPEST = 60
@@ -82,7 +85,29 @@ def squeezed(text: str) -> str:
 
 def parse_blocks(text: str, start: int = 0, end: int | None = None) -> list[RawBlock]:
     """The blocks of `text[start:end]`, in reading order, with offsets into `text`."""
-    return _Walk(text, start, len(text) if end is None else end).blocks()
+    stop = len(text) if end is None else end
+    blocks = _Walk(text, start, stop).blocks()
+    for _ in range(_MOST_UNCLOSED):
+        if not blocks or not _is_unclosed(blocks[-1]):
+            break
+        # A fence that is never closed would make code of all that follows: it is closed at its first empty line.
+        code = blocks.pop()
+        body = _EMPTY_LINE.search(code.piece.flat)
+        kept = len(code.piece.flat) if body is None else body.start()
+        blocks.append(RawBlock("code", code.piece.cut(0, kept)))
+        if body is None:
+            break
+        blocks.extend(_Walk(text, code.piece.source(body.end()), stop).blocks())
+    return blocks
+
+
+def _is_unclosed(block: RawBlock) -> bool:
+    if block.kind != "code":
+        return False
+    first, _, rest = block.piece.flat.partition("\n")
+    fence = _FENCE.match(first)
+    last = rest.rpartition("\n")[2].strip(" \t>")
+    return fence is not None and not (last and set(last) == {fence[1][0]} and len(last) >= len(fence[1]))
 
 
 def _parser() -> MarkdownIt:
@@ -101,7 +126,9 @@ class _Walk:
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text = text
         part = text[start:end]
-        self._tokens = _PARSER.parse(part)
+        # "``` [21]" cites the code above it; to the library it would open another block or be one more line of code.
+        self._tails = {match.start(2) + start: match.end(2) + start for match in _CITED_FENCE.finditer(part)}
+        self._tokens = _PARSER.parse(_CITED_FENCE.sub(r"\1", part))
         self._lines: list[tuple[int, int]] = []
         position = 0
         for match in _NEWLINE.finditer(part):
@@ -151,7 +178,7 @@ class _Walk:
             case "list_item_open":
                 self._marker = token.info
             case "fence":
-                yield self._code(token)
+                yield from self._code(token)
             case "inline":
                 yield from self._inline(token, self._tokens[index - 1])
             case _:
@@ -202,15 +229,17 @@ class _Walk:
         flat = "\n".join(parts).rstrip()
         return Piece(flat, tuple(starts), tuple(origins)) if flat else None
 
-    def _code(self, token: Token) -> RawBlock:
+    def _code(self, token: Token) -> Iterator[RawBlock]:
         assert token.map is not None
         first, last = token.map
-        start = self._lines[first][0]
-        line = self._text[start : self._lines[first][1]]
-        start += _LEADING.match(line).end()  # type: ignore[union-attr]
-        end = self._lines[min(last, len(self._lines)) - 1][1]
-        flat = self._text[start:end].rstrip()
-        return RawBlock("code", Piece(flat, (0,), (start,)))
+        start, line_end = self._lines[first]
+        start += len(self._text[start:line_end]) - len(self._text[start:line_end].lstrip())
+        line_start, end = self._lines[min(last, len(self._lines)) - 1]
+        tail = next((at for at in self._tails if line_start < at < end), end)
+        flat = self._text[start:tail].rstrip()
+        yield RawBlock("code", Piece(flat, (0,), (start,)))
+        if tail < end:
+            yield RawBlock("paragraph", Piece(self._text[tail:end].rstrip(), (0,), (tail,)))
 
     def _row(self, index: int) -> tuple[int, RawBlock]:
         """A table's row as one piece: its source line without the outer white space."""

@@ -94,7 +94,7 @@ def find_chatter(blocks: Sequence[RawBlock], cited: Sequence[bool]) -> frozenset
     if not chatter:
         return frozenset()
     found = set(chatter)
-    restart = _restart(blocks, chatter[-1], zone)
+    restart = _restart(blocks, chatter[-1])
     if restart is not None:
         found.update(range(restart))
     else:
@@ -111,10 +111,10 @@ def _is_chatter(block: RawBlock) -> bool:
     return _CHATTER_HAN.search(flat) is not None and _FIRST_PERSON_HAN.search(flat) is not None
 
 
-def _restart(blocks: Sequence[RawBlock], last: int, zone: int) -> int | None:
+def _restart(blocks: Sequence[RawBlock], last: int) -> int | None:
     """The heading after the last remark that says an earlier heading again, or opens a level above all before it."""
     after = next((index for index in range(last + 1, len(blocks)) if blocks[index].kind == "heading"), None)
-    if after is None or any(blocks[index].kind != "heading" for index in range(last + 1, min(after, zone))):
+    if after is None or any(blocks[index].kind != "heading" for index in range(last + 1, after)):
         return None
     before = [blocks[index] for index in range(last) if blocks[index].kind == "heading"]
     again = blocks[after]

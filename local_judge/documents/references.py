@@ -29,7 +29,11 @@ _KEY = re.compile(
 )
 _NOTE = re.compile(r"\[\^(?P<label>[^\[\]\s]{1,40})\]:")
 _ADDRESS = re.compile(r"https?://|\bwww\.|doi ?:|doi\.org|arxiv ?:", re.IGNORECASE)
-_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d[a-z]?(?!\d)")
+_DATED = re.compile(
+    r"[(（](?:(?:19|20)\d\d|n\.d\.)[^()（）]{0,30}[)）]|[,，.。《》\s](?:19|20)\d\d[a-z]?(?:年|[.,;:，。；]|$)"
+)
+_CITING = re.compile(r"\S.*\[\d{1,4}\]\s*[.。]?$", re.DOTALL)
+_LONGEST_ENTRY = 600
 _PLACEHOLDER = re.compile(r"[\[(（【*_][^\n]{0,200}[\])）】*_]")
 _HARD = re.compile(r" {2,}$|\\$")
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
@@ -311,12 +315,30 @@ def _list_end(
 
 def _is_entry(units: Sequence[_Unit], clarity: Clarity) -> bool:
     """Whether a block looks like entries of a list of references."""
-    hits = 0
-    for unit in units:
-        dated = len(unit.piece.flat) < 600 and _YEAR.search(unit.piece.flat) is not None
-        if unit.has_address or unit.note or unit.form == "bracket" or (clarity == "clear" and (unit.form != "" or dated)) or (unit.form != "" and dated):
-            hits += 1
+    hits = sum(_is_clear(unit) if clarity == "clear" else _is_sure(unit) for unit in units)
     return bool(units) and 2 * hits >= len(units)
+
+
+def _is_clear(unit: _Unit) -> bool:
+    """Whether a stretch may be an entry where a title has said that entries follow."""
+    if unit.has_address or unit.note or unit.form == "bracket":
+        return True
+    if _CITING.match(unit.piece.flat):  # it cites another list: a statement of the report
+        return False
+    return unit.form != "" or _is_dated(unit)
+
+
+def _is_sure(unit: _Unit) -> bool:
+    """Whether a stretch is an entry whatever the title: it has a key and no citation of another, or an address."""
+    if unit.note or unit.form == "bracket":
+        return True
+    if unit.form == "row" or _CITING.match(unit.piece.flat):
+        return False
+    return unit.has_address or (unit.form != "" and _is_dated(unit))
+
+
+def _is_dated(unit: _Unit) -> bool:
+    return len(unit.piece.flat) <= _LONGEST_ENTRY and _DATED.search(unit.piece.flat) is not None
 
 
 def _untitled(
@@ -350,8 +372,11 @@ def _entries(blocks: Sequence[Sequence[_Unit]], section: int) -> list[Entry]:
             if entries and _carries_on(unit, entries[-1], level, keyed):
                 entries[-1].pieces.append(unit.piece)
                 continue
-            dated = _YEAR.search(unit.piece.flat) is not None
-            if unit.key is None and not unit.has_address and (keyed or (unit.form == "" and not dated)):
+            if (
+                unit.key is None
+                and not unit.has_address
+                and (keyed or (unit.form == "" and not _is_dated(unit)))
+            ):
                 continue
             if unit.form == "bullet" and not unit.has_address and unit.piece.flat.endswith((":", "：")):
                 continue

@@ -24,10 +24,12 @@ _STYLES: dict[str, CitationStyle] = {
     "url": "bare_url",
     "author_year": "author_year",
 }
-_CAPITALISED = re.compile(r"[^\W\d_a-z][\w'’‑-]+|[\u4e00-\u9fff]{2,4}")
+_AUTHOR = re.compile(
+    r"(?:[\[(（]?\^?\d{1,4}[\])）.、:]{0,2}\s*|[-*•]\s+)?[*_]{0,2}"
+    r"(?:(?:van|von|de|der|den|di|du|la|le|el|bin|ibn)[ -]){0,2}"
+    r"(?P<name>[^\W\d_a-z\u4e00-\u9fff][\w'’‑-]+|[\u4e00-\u9fff]{2,3}(?=[,，.、等 ]))"
+)
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d[a-z]?(?!\d)")
-_AUTHORS = 160
-"""Characters of an entry in which its authors stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,8 @@ class Lookup:
                 )
             if reference.url is not None:
                 self._by_url.setdefault(reference.url, reference)
-            for year in _YEAR.findall(reference.text)[:8]:
-                for name in _CAPITALISED.findall(reference.text[:_AUTHORS]):
-                    self._by_author.setdefault((name.lower(), year), reference)
+            for name, year in _author_and_years(reference.text):
+                self._by_author.setdefault((name, year), reference)
 
     def numbered(self, key: str, position: int, *, note: bool) -> Reference | None:
         """The entry that bears a number or label.
@@ -82,7 +83,7 @@ class Lookup:
 
 def resolve(found: Sequence[Found], lookup: Lookup) -> list[tuple[Citation, int]]:
     """The citations among the marks, in reading order, each with its place in `found`."""
-    keep_unresolved = _cites_by_author(found, lookup)
+    by_author = _cites_by_author(found, lookup)
     citations: list[tuple[Citation, int]] = []
 
     def add(
@@ -123,7 +124,8 @@ def resolve(found: Sequence[Found], lookup: Lookup) -> list[tuple[Citation, int]
         for key in mark.keys:
             if mark.kind == "author_year":
                 entry = lookup.author_year(key)
-                if entry is None and not (keep_unresolved and (mark.certain or keep_unresolved == "all")):
+                certain = mark.certain and (entry is not None or by_author == "certain")
+                if not certain and by_author != "all":
                     continue
             else:
                 entry = lookup.numbered(key, item.span.start, note=mark.kind == "footnote")
@@ -137,12 +139,21 @@ def resolve(found: Sequence[Found], lookup: Lookup) -> list[tuple[Citation, int]
 
 
 def _cites_by_author(found: Sequence[Found], lookup: Lookup) -> str:
-    """Whether unresolved names with years are citations here: `all`, only the `certain` ones, or none (empty).
+    """Which names with years are citations here: `all`, the `certain` ones, or only certain ones that resolve (empty).
 
-    In a report that cites by number, `Hoffmann et al. (2022)` is a phrase of the sentence, not a second citation.
+    In a report that cites by number or link, `Hoffmann et al. (2022)` is a phrase of the sentence, and `(Berlin, 2019)`
+    is neither.
     """
+    if any(item.mark.kind in _STYLES and item.mark.kind != "author_year" for item in found):
+        return ""
     names = [item.mark for item in found if item.mark.kind == "author_year"]
-    if any(lookup.author_year(key) is not None for mark in names for key in mark.keys):
-        return "all"
-    others = any(item.mark.kind in _STYLES and item.mark.kind != "author_year" for item in found)
-    return "" if others else "certain"
+    some = any(lookup.author_year(key) is not None for mark in names for key in mark.keys)
+    return "all" if some else "certain"
+
+
+def _author_and_years(text: str) -> list[tuple[str, str]]:
+    """The first author of an entry, in lower case, with each year that the entry gives."""
+    opening = _AUTHOR.match(text)
+    if opening is None:
+        return []
+    return [(opening["name"].lower(), year) for year in dict.fromkeys(_YEAR.findall(text)[:8])]

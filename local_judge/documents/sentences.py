@@ -19,25 +19,42 @@ import sentencex
 
 from local_judge.documents.inline import Mark
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _HARD_MARKS = frozenset({"number", "label", "footnote", "lenticular", "superscript"})
 _SOFT_MARKS = frozenset({"link", "url", "author_year"})
 _TERMINATORS = ".!?。！？…؟।"
 _CLOSERS = "\"'”’)）]」』】*_"
 _HARD_BREAK = re.compile(r"(?: {2,}|\\)\n|<br\s?/?>\n?", re.IGNORECASE)
+_LONGEST_LIKELY = 500
+_UNQUOTED = str.maketrans(dict.fromkeys('"“”„«»‘’()[]{}（）「」『』《》〈〉【】', " "))
 _EMPHASIS = re.compile(r"\*{1,3}|__|~~")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 _LATIN = re.compile(r"[A-Za-zÀ-ÿ]{2,}")
 _CONTENT = re.compile(r"\w")
 
-_ABBREVIATIONS = frozenset(
-    ["dr", "mr", "mrs", "ms", "mx", "prof", "rev", "hon", "gen", "col", "maj", "capt", "lt", "sgt", "gov", "sen", "rep", "pres", "sr", "jr", "st", "mt", "ft", "vs", "cf", "ca", "approx", "al", "eq", "eqs", "fig", "figs", "tab", "sec", "sect", "ch", "chap", "vol", "vols", "ed", "eds", "pp", "para", "art", "app", "ref", "refs", "no", "nos", "nr", "dept", "univ", "est", "e.g", "i.e", "viz", "resp", "incl", "excl", "max", "min", "avg", "u.s", "u.k", "u.n", "e.u", "d.c"]
+_ABBREVIATIONS = _words(
+    """
+    dr mr mrs ms mx prof rev hon gen col maj capt lt sgt gov sen rep pres sr jr st mt ft vs cf ca approx al
+    eq eqs fig figs tab sec sect ch chap vol vols ed eds pp para art app ref refs no nos nr dept univ est
+    e.g i.e viz resp incl excl max min avg u.s u.k u.n e.u d.c
+    """
 )
 """Words after which a full stop ends no sentence, in lower case. `no`, `fig`, `art` and the like: see `_NUMBERED`."""
-_NUMBERED = frozenset(
-    ["no", "nos", "nr", "fig", "figs", "tab", "sec", "sect", "ch", "chap", "vol", "vols", "art", "app", "para", "eq", "eqs", "ref", "refs", "pp", "p"]
+_NUMBERED = _words(
+    """
+    no nos nr fig figs tab sec sect ch chap vol vols art app para eq eqs ref refs pp p
+    """
 )
 """Of these, the ones that are ordinary words or end sentences too: they join only what starts with a digit."""
-_STATES = frozenset(["u.s", "u.k", "u.n", "e.u", "d.c"])
+_STATES = _words(
+    """
+    u.s u.k u.n e.u d.c
+    """
+)
 """These end sentences as well: they join only what continues in a way that a new sentence rarely does."""
 _AFTER_STATE = re.compile(
     r"(?:[a-z0-9$€£%]|(?:Government|Congress|Senate|House|President|Supreme|Department|Treasury|Federal|Fed|Census|"
@@ -119,7 +136,7 @@ def _cuts(flat: str, start: int, stand_in: _StandIn, marks: Sequence[Mark], lang
         return
     opening = {mark.end: mark.start for mark in marks if mark.kind == "tag" and flat[mark.start + 1] != "/"}
     position, floor = 0, start
-    parts: list[str] = sentencex.segment(_segmenter_language(text, language), text)
+    parts = _segments(_segmenter_language(text, language), text)
     for before, after in zip(parts, parts[1:], strict=False):
         position += len(before)
         if not after.strip() or not before.strip() or _continues(before, after):
@@ -129,6 +146,25 @@ def _cuts(flat: str, start: int, stand_in: _StandIn, marks: Sequence[Mark], lang
         if cut > floor:
             yield cut
             floor = cut
+
+
+def _segments(code: str, text: str) -> list[str]:
+    """The segmenter's parts, which make up the text.
+
+    It never ends a sentence inside brackets or quotation marks. One that is never closed would hide the rest of the
+    block, so a part of unlikely length is divided once more without them.
+    """
+    parts: list[str] = []
+    for part in sentencex.segment(code, text):
+        parts.extend([part] if len(part) <= _LONGEST_LIKELY else _again(code, part))
+    return parts
+
+
+def _again(code: str, part: str) -> Iterator[str]:
+    position = 0
+    for piece in sentencex.segment(code, part.translate(_UNQUOTED)):
+        yield part[position : position + len(piece)]
+        position += len(piece)
 
 
 def _with_opening_marks(flat: str, floor: int, cut: int, opening: dict[int, int]) -> int:
