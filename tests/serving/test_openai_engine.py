@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import AsyncIterator
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -212,6 +213,7 @@ async def test_choose_sends_one_token_unconstrained(stub: Stub, engine: Engine) 
         "chat_template_kwargs": {"enable_thinking": False},
         "logprobs": True,
         "top_logprobs": 20,
+        "logprob_token_ids": [crc32(text) % 100_000 for text in (b"Yes", b" Yes", b"No", b" No")],
     }
     tokenized = [request.json["prompt"] for request in stub.received if request.path == "/tokenize"]
     assert tokenized == ["Yes", " Yes", "No", " No"]
