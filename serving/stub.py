@@ -238,8 +238,8 @@ class _Connection(asyncio.Protocol):
 
 def http_answer(status: int, body: bytes, content_type: str = "application/json", extra: str = "") -> bytes:
     """One HTTP/1.1 answer."""
-    head = f"HTTP/1.1 {status} Stub\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n{extra}\r\n"
-    return head.encode("latin-1") + body
+    fixed = f"HTTP/1.1 {status} Stub\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n"
+    return f"{fixed}{extra}\r\n".encode("latin-1") + body
 
 
 def usage(plan: StubPlan, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -176,8 +176,8 @@ class OpenAIEngine:
 
         An option's probability is the sum over the tokens that read as the option when white space around
         them is taken off ("Yes" and " Yes"; upper and lower case are different answers). vLLM is asked for
-        those very tokens (`logprob_token_ids`). Other servers, and a vLLM that does not know the field, return
-        their `top_logprobs` most likely tokens; an option that is not among them gets the log-probability of
+        those very tokens (`logprob_token_ids`). Other servers, and a vLLM without that field, return their
+        `top_logprobs` most likely tokens; an option that is not among them gets the log-probability of
         the least likely one returned, which bounds it from above, and is named in `Choice.bounded`.
 
         Raises:

@@ -182,7 +182,7 @@ class ScriptedEngine:
         needed = await self.count_tokens(call.messages)
         if needed > self._limits.context_tokens:
             raise PromptTooLong(
-                f"scripted engine: the prompt has {needed} tokens and the context {self._limits.context_tokens}"
+                f"scripted: the prompt has {needed} tokens and the context {self._limits.context_tokens}"
             )
         reply = self._reply(call)
         self.in_flight += 1

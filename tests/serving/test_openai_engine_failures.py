@@ -25,7 +25,10 @@ from serving.types import Message, Sampling
 
 PROMPT = [Message(role="user", content="Is it so?")]
 
-VLLM_TOO_LONG = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens. Please reduce the length."
+VLLM_TOO_LONG = (
+    "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens. "
+    "Please reduce the length."
+)
 
 
 class Naps:
@@ -299,5 +302,8 @@ async def test_cancelling_a_call_leaves_the_engine_whole() -> None:
 
 
 async def until(true: Callable[[], bool]) -> None:
-    while not true():
+    for _ in range(5000):
+        if true():
+            return
         await asyncio.sleep(0.001)
+    raise AssertionError("it never came true")

@@ -23,7 +23,7 @@ async def test_replies_in_order_and_records_exactly_what_was_asked() -> None:
     begun: list[str] = []
     first = await engine.generate(PROMPT, sampling)
     second = await engine.generate(PROMPT, Sampling(), schema, started=lambda: begun.append("now"))
-    # 19 characters of prompt = ceil(19 / 4) = 5 tokens; "first" = 2 tokens; no whole block of 16 tokens to cache
+    # 19 characters of prompt = ceil(19 / 4) = 5 tokens; "first" = 2 tokens; no whole block of 16 to cache
     usage = Usage(prompt_tokens=5, completion_tokens=2, cached_tokens=0)
     assert first == Generation(text="first", usage=usage)
     assert json.loads(second.text) == {"verdict": "是"}
