@@ -59,10 +59,14 @@ class HttpClient:
             headers["Authorization"] = f"Bearer {api_key}"
         self._timeout = timeout
         self._session = aiohttp.ClientSession(
-            # The caller bounds the requests in flight: a bound here would count the wait against the time
-            # limit. connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout(total=timeout,
-            # sock_connect=CONNECT_SECONDS), headers=headers, skip_auto_headers=["User-Agent"],
-            # cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False, trust_env=False,
+            # The caller bounds the requests in flight; a bound here would count waiting as answering.
+            connector=aiohttp.TCPConnector(limit=0),
+            timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_SECONDS),
+            headers=headers,
+            skip_auto_headers=["User-Agent"],
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            trust_env=False,
         )
 
     async def aclose(self) -> None:

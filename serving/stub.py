@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
+from zlib import crc32
 
 FAULT_WORDS = ("hang", "drop", "cut", "truncated", "empty", "text", "wrong", "huge")
 """Besides any HTTP status: never answer; close without answering; close in the middle of the body; half of
@@ -61,7 +62,7 @@ class StubPlan:
     vllm: bool = True
     """Whether it has what vLLM adds: /version, /tokenize, /metrics, `max_model_len`."""
     top_logprobs: tuple[tuple[str, float], ...] = (("Yes", -0.25), ("No", -1.75))
-    """The first token's alternatives, most likely first."""
+    """The first token's alternatives, most likely first; none: it takes no `logprobs`."""
     faults: tuple[Fault, ...] = ()
     """Taken one by one by the first chat completions; after the last, answers are in order."""
     last_fault_stays: bool = False
@@ -237,8 +238,8 @@ class _Connection(asyncio.Protocol):
 
 def http_answer(status: int, body: bytes, content_type: str = "application/json", extra: str = "") -> bytes:
     """One HTTP/1.1 answer."""
-    head = f"HTTP/1.1 {status} Stub\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n{extra}\r\n"
-    return head.encode("latin-1") + body
+    fixed = f"HTTP/1.1 {status} Stub\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n"
+    return f"{fixed}{extra}\r\n".encode("latin-1") + body
 
 
 def usage(plan: StubPlan, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -257,7 +258,7 @@ def json_body(plan: StubPlan, asked: Mapping[str, Any]) -> bytes:
     if plan.reasoning is not None:
         message["reasoning"] = plan.reasoning
     choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": "stop"}
-    if asked.get("logprobs"):
+    if asked.get("logprobs") and plan.top_logprobs:
         top = [{"token": token, "logprob": value} for token, value in plan.top_logprobs]
         message["content"] = plan.top_logprobs[0][0]
         choice |= {"finish_reason": "length", "logprobs": {"content": [{**top[0], "top_logprobs": top}]}}
@@ -302,8 +303,8 @@ def side_answer(plan: StubPlan, request: Received) -> tuple[int, str, bytes]:
     elif plan.vllm and request.path == "/tokenize":
         asked = request.json
         text = asked.get("prompt") or "".join(message["content"] for message in asked["messages"])
-        count = -(-len(text) // 4)
-        answer = {"count": count, "max_model_len": plan.context_tokens, "tokens": list(range(count))}
+        tokens = [crc32(text[start : start + 4].encode()) % 100_000 for start in range(0, len(text), 4)]
+        answer = {"count": len(tokens), "max_model_len": plan.context_tokens, "tokens": tokens}
     elif plan.vllm and request.path == "/metrics":
         line = 'vllm:cache_config_info{block_size="16",engine="0",num_gpu_blocks="1000"} 1.0\n'
         return 200, "text/plain", line.encode()

@@ -71,7 +71,7 @@ class Choice(Frozen):
 
     logprobs: dict[str, float]
     bounded: tuple[str, ...] = ()
-    """Options that the engine did not report; their value is an upper bound: the least likely token reported."""
+    """Options that the engine did not report: their value bounds them from above."""
     usage: Usage = Usage()
 
     @property

@@ -43,5 +43,5 @@ def check_options(options: Sequence[str]) -> None:
         for other in (*options[:place], *options[place + 1 :]):
             if other.startswith(option):
                 raise UnsupportedRequest(
-                    f"options {option!r} and {other!r} may begin with the same token; rename one, for example to A"
+                    f"options {option!r} and {other!r} may begin with the same token; rename one"
                 )

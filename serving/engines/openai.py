@@ -21,7 +21,7 @@ from serving.engine import JsonSchema
 from serving.engines.choosing import check_options, read_choice
 from serving.engines.server import ServerFacts, agree, ask_server, root_of
 from serving.engines.streaming import Heard, Once
-from serving.engines.wire import ChatReply, TokenCount, chat_messages, parse
+from serving.engines.wire import ChatReply, TokenList, chat_messages, parse
 from serving.errors import (
     BadEndpoint,
     EngineError,
@@ -111,7 +111,7 @@ class OpenAIEngine:
         self._slots = asyncio.Semaphore(concurrency)
         self._client: HttpClient | None = None
         self._asking: asyncio.Task[ServerFacts] | None = None
-        self._single_tokens: dict[str, bool] = {}
+        self._tokens_of: dict[str, list[int]] = {}
 
     async def identity(self) -> EngineIdentity:
         """Model and version as the server says them, the weights as the constructor was told."""
@@ -151,7 +151,7 @@ class OpenAIEngine:
             return text + TEMPLATE_TOKENS + TEMPLATE_TOKENS_PER_MESSAGE * len(messages)
         template = {"add_generation_prompt": True, "chat_template_kwargs": {"enable_thinking": False}}
         body = {"model": facts.model, "messages": chat_messages(messages), **template}
-        return await self._tokenize(_prefix(messages), body)
+        return (await self._tokenize(_prefix(messages), body)).count
 
     async def generate(
         self,
@@ -174,24 +174,24 @@ class OpenAIEngine:
     async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
         """The unconstrained model's log-probability of each option as the next token.
 
-        An option's probability is the sum over the returned tokens that read as the option when white space
-        around them is taken off ("Yes" and " Yes"; upper and lower case are different answers). The server
-        returns the `top_logprobs` most likely tokens only. An option that is not among them gets the
-        log-probability of the least likely one returned, which bounds it from above, and is named in
-        `Choice.bounded`.
+        An option's probability is the sum over the tokens that read as the option when white space around
+        them is taken off ("Yes" and " Yes"; upper and lower case are different answers). vLLM is asked for
+        those very tokens (`logprob_token_ids`). Other servers, and a vLLM without that field, return their
+        `top_logprobs` most likely tokens; an option that is not among them gets the log-probability of
+        the least likely one returned, which bounds it from above, and is named in `Choice.bounded`.
 
         Raises:
             UnsupportedRequest: options that are empty, doubled or begin with one another; an option of more
-            than one
-                token (asked of the tokenizer where the server has one); a server without log-probabilities.
+                than one token (asked of the tokenizer where the server has one); a server without
+                log-probabilities.
         """
         check_options(options)
         facts = await self._facts()
-        if facts.vllm:
-            for option in options:
-                await self._single_token(facts, option)
         body = self._chat_body(facts, messages, Sampling(max_tokens=1))
         body |= {"logprobs": True, "top_logprobs": self._top_logprobs}
+        if facts.vllm:
+            tokens = [token for option in options for token in await self._option_tokens(facts, option)]
+            body["logprob_token_ids"] = tokens
         reply, url = await self._chat(messages, body)
         logprobs = reply.choices[0].logprobs
         if logprobs is None or not logprobs.content or not logprobs.content[0].top_logprobs:
@@ -287,27 +287,29 @@ class OpenAIEngine:
 
         return await self._retry.run(self._replicas, _prefix(messages), send)
 
-    async def _tokenize(self, prefix: str, body: Mapping[str, Any]) -> int:
+    async def _tokenize(self, prefix: str, body: Mapping[str, Any]) -> TokenList:
         content = _encoded(body)
 
-        async def send(base_url: str) -> int:
+        async def send(base_url: str) -> TokenList:
             answer = await self._post(f"{root_of(base_url)}/tokenize", content)
-            return parse(TokenCount, answer.url, answer.body).count
+            return parse(TokenList, answer.url, answer.body)
 
         return await self._retry.run(self._replicas, prefix, send)
 
-    async def _single_token(self, facts: ServerFacts, option: str) -> None:
-        """Refuse an option that the tokenizer splits, with and without a space before it."""
-        if option not in self._single_tokens:
+    async def _option_tokens(self, facts: ServerFacts, option: str) -> list[int]:
+        """The single tokens that read as the option, with and without a space before it; asked once."""
+        if option not in self._tokens_of:
             shared = {"model": facts.model, "add_special_tokens": False}
-            counts = [
-                await self._tokenize(option, {**shared, "prompt": text}) for text in (option, f" {option}")
+            variants = [
+                (await self._tokenize(option, {**shared, "prompt": text})).tokens
+                for text in (option, f" {option}")
             ]
-            self._single_tokens[option] = 1 in counts
-        if not self._single_tokens[option]:
+            self._tokens_of[option] = [tokens[0] for tokens in variants if len(tokens) == 1]
+        if not self._tokens_of[option]:
             raise UnsupportedRequest(
                 f"option {option!r} is more than one token of {facts.model}; use options such as A, B, C"
             )
+        return self._tokens_of[option]
 
 
 def normal_base_url(url: str) -> str:

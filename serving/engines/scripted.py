@@ -155,7 +155,7 @@ class ScriptedEngine:
         return Generation(text=text, usage=usage)
 
     async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
-        """The script's next reply: a `Choice`, a mapping of option to probability, or an option that is certain."""
+        """The script's next reply: a `Choice`, probabilities by option, or an option that is certain."""
         call = Call(tuple(messages), options=tuple(options))
         reply, prompt_tokens, cached = await self._next(call)
         if isinstance(reply, Choice):
@@ -175,14 +175,14 @@ class ScriptedEngine:
         self.closed = True
 
     async def _next(self, call: Call) -> tuple[str | Mapping[str, Any] | Generation | Choice, int, int]:
-        """Record, wait, and take the next reply, with the prompt's tokens and how many of them were cached."""
+        """Record, wait, and take the next reply, with the prompt's tokens and the cached ones."""
         if self.closed:
             raise ServingError("the scripted engine was asked after it had been closed")
         self.calls.append(call)
         needed = await self.count_tokens(call.messages)
         if needed > self._limits.context_tokens:
             raise PromptTooLong(
-                f"scripted engine: the prompt has {needed} tokens and the context {self._limits.context_tokens}"
+                f"scripted: the prompt has {needed} tokens and the context {self._limits.context_tokens}"
             )
         reply = self._reply(call)
         self.in_flight += 1

@@ -139,10 +139,11 @@ class VersionReply(Wire):
     version: str
 
 
-class TokenCount(Wire):
+class TokenList(Wire):
     """POST /tokenize of vLLM."""
 
     count: int
+    tokens: list[int]
 
 
 class TokenizerInfo(Wire):

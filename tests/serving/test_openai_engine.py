@@ -1,0 +1,328 @@
+"""What the engine sends, byte for byte, and what it reads out of good answers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import AsyncIterator
+from typing import Any
+from zlib import crc32
+
+import pytest
+
+from serving.engine import Engine
+from serving.engines.openai import OpenAIEngine, normal_base_url
+from serving.errors import BadEndpoint, RequestRefused, UnsupportedRequest
+from serving.stub import Stub, StubPlan
+from serving.types import EngineLimits, Generation, Message, Sampling, Usage
+
+PROMPT = [Message(role="system", content="You judge."), Message(role="user", content="Is it so? 对吗?")]
+SENT_MESSAGES = [{"role": "system", "content": "You judge."}, {"role": "user", "content": "Is it so? 对吗?"}]
+SCHEMA = {"title": "verdict", "type": "object", "properties": {"ok": {"type": "boolean"}}}
+# the stub: 4 characters a token plus 1, half of the prompt cached; prompt 10 + 13 characters, reply 12
+USAGE = Usage(prompt_tokens=6, completion_tokens=4, cached_tokens=3)
+
+
+@pytest.fixture
+async def stub() -> AsyncIterator[Stub]:
+    async with Stub() as running:
+        yield running
+
+
+@pytest.fixture
+async def engine(stub: Stub) -> AsyncIterator[OpenAIEngine]:
+    made = OpenAIEngine([stub.url], api_key="k-123")
+    yield made
+    await made.aclose()
+
+
+async def test_generate_sends_exactly_this(stub: Stub, engine: Engine) -> None:
+    sampling = Sampling(temperature=0.3, top_p=0.9, seed=5, max_tokens=64)
+    reply = await engine.generate(PROMPT, sampling, SCHEMA)
+    assert reply == Generation(text='{"ok": true}', usage=USAGE)
+    (request,) = stub.chats
+    assert request.json == {
+        "model": "stub",
+        "messages": SENT_MESSAGES,
+        "temperature": 0.3,
+        "top_p": 0.9,
+        "seed": 5,
+        "max_tokens": 64,
+        "chat_template_kwargs": {"enable_thinking": False},
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "verdict", "schema": SCHEMA, "strict": True},
+        },
+    }
+    assert (request.method, request.path) == ("POST", "/v1/chat/completions")
+    assert request.headers["authorization"] == "Bearer k-123"
+    assert request.headers["content-type"] == "application/json"
+    assert request.headers["accept-encoding"] == "identity"
+
+
+async def test_the_same_question_is_the_same_bytes(stub: Stub, engine: Engine) -> None:
+    for _ in range(2):
+        await engine.generate(PROMPT, Sampling(), SCHEMA)
+    first, second = stub.chats
+    assert first.body == second.body
+    assert "对吗".encode() in first.body
+
+
+async def test_thinking_gets_its_own_budget_on_top(stub: Stub, engine: Engine) -> None:
+    await engine.generate(PROMPT, Sampling(max_tokens=100, thinking=True, thinking_tokens=900))
+    await engine.generate(PROMPT, Sampling(max_tokens=100, thinking=False, thinking_tokens=900))
+    thinking, plain = [request.json for request in stub.chats]
+    assert thinking["max_tokens"] == 1000
+    assert thinking["thinking_token_budget"] == 900
+    assert thinking["chat_template_kwargs"] == {"enable_thinking": True}
+    assert plain["max_tokens"] == 100
+    assert "thinking_token_budget" not in plain
+
+
+async def test_a_server_that_is_not_vllm_gets_plain_fields_only() -> None:
+    async with Stub(StubPlan(vllm=False)) as stub:
+        engine = OpenAIEngine([stub.url], context_tokens=8192, extra_body={"top_k": 1}, structured="none")
+        await engine.generate(PROMPT, Sampling(thinking=True, thinking_tokens=10), SCHEMA)
+        identity = await engine.identity()
+        limits = await engine.limits()
+        tokens = await engine.count_tokens(PROMPT)
+        await engine.aclose()
+    assert set(stub.chats[0].json) == {
+        "model",
+        "messages",
+        "temperature",
+        "top_p",
+        "seed",
+        "max_tokens",
+        "top_k",
+    }
+    assert (identity.engine, identity.engine_version) == ("openai", None)
+    assert identity.options == {"structured": "none", "extra_body": {"top_k": 1}}
+    assert limits == EngineLimits(context_tokens=8192, concurrency=64)
+    # 10 + 17 bytes ("对吗" is six bytes), 256 for the template, 16 for each of two messages
+    assert tokens == 10 + 17 + 256 + 32
+    assert "/version" not in [request.path for request in stub.received]
+
+
+async def test_identity_limits_and_tokens_come_from_vllm(stub: Stub) -> None:
+    engine = OpenAIEngine(
+        [stub.url], "stub", revision="abc", weights_digest="d1", quantisation="fp8", options={"dtype": "bf16"}
+    )
+    identity = await engine.identity()
+    assert identity.model_dump() == {
+        "model": "stub",
+        "revision": "abc",
+        "weights_digest": "d1",
+        "quantisation": "fp8",
+        "tokenizer_digest": None,
+        "chat_template_digest": None,
+        "engine": "vllm",
+        "engine_version": "0.0-stub",
+        "options": {"dtype": "bf16", "structured": "json_schema"},
+    }
+    # 1000 blocks of 16 tokens
+    assert await engine.limits() == EngineLimits(context_tokens=32_768, kv_tokens=16_000, concurrency=64)
+    assert await engine.count_tokens(PROMPT) == 6  # the stub: ceil(23 / 4)
+    assert stub.received[-1].path == "/tokenize"
+    assert stub.received[-1].json == {
+        "model": "stub",
+        "messages": SENT_MESSAGES,
+        "add_generation_prompt": True,
+        "chat_template_kwargs": {"enable_thinking": False},
+    }
+    assert [request.path for request in stub.received].count("/v1/models") == 1
+    await engine.aclose()
+
+
+async def test_limits_may_be_given(stub: Stub) -> None:
+    engine = OpenAIEngine([stub.url], context_tokens=4096, kv_tokens=9000, concurrency=3)
+    assert await engine.limits() == EngineLimits(context_tokens=4096, kv_tokens=9000, concurrency=3)
+    await engine.aclose()
+
+
+async def test_a_context_that_nobody_names_is_asked_for() -> None:
+    async with Stub(StubPlan(vllm=False)) as stub:
+        engine = OpenAIEngine([stub.url])
+        with pytest.raises(UnsupportedRequest, match="set context_tokens"):
+            await engine.limits()
+        await engine.aclose()
+
+
+async def test_a_model_that_is_not_served_names_those_that_are(stub: Stub) -> None:
+    engine = OpenAIEngine([stub.url], "qwen")
+    with pytest.raises(RequestRefused, match=r"/v1/models does not serve 'qwen'; it serves stub"):
+        await engine.generate(PROMPT, Sampling())
+    await engine.aclose()
+
+
+async def test_streaming_tells_when_the_prompt_is_done(stub: Stub, engine: Engine) -> None:
+    begun: list[str] = []
+    reply = await engine.generate(PROMPT, Sampling(), started=lambda: begun.append("begun"))
+    assert reply == Generation(text='{"ok": true}', usage=USAGE)
+    assert begun == ["begun"]
+    body = stub.chats[0].json
+    assert body["stream"] is True
+    assert body["stream_options"] == {"include_usage": True}
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_reasoning_that_the_server_parted_stays_apart(streamed: bool) -> None:
+    async with Stub(StubPlan(reasoning="Let me see.")) as stub:
+        engine = OpenAIEngine([stub.url])
+        started = (lambda: None) if streamed else None
+        reply = await engine.generate(PROMPT, Sampling(thinking=True), started=started)
+        await engine.aclose()
+    assert (reply.reasoning, reply.text) == ("Let me see.", '{"ok": true}')
+
+
+@pytest.mark.parametrize(
+    ("content", "thinking", "reasoning", "text"),
+    [
+        ("<think>\nwhy\n</think>\n\n{}", True, "why", "{}"),
+        ("<think>\n\n</think>\n\n{}", False, "", "{}"),
+        ("<think>never ends", True, "never ends", ""),
+        ("why\n</think>\n{}", True, "why", "{}"),  # the template opened the tag in the prompt
+        ("the page says </think>", False, None, "the page says </think>"),
+        ("a <think>b</think>", False, None, "a <think>b</think>"),
+        ("", False, None, ""),
+    ],
+)
+async def test_reasoning_left_in_the_text_is_taken_out(
+    content: str, thinking: bool, reasoning: str | None, text: str
+) -> None:
+    async with Stub(StubPlan(content=content)) as stub:
+        engine = OpenAIEngine([stub.url])
+        reply = await engine.generate(PROMPT, Sampling(thinking=thinking))
+        await engine.aclose()
+    assert (reply.reasoning, reply.text) == (reasoning, text)
+
+
+async def test_choose_sends_one_token_unconstrained(stub: Stub, engine: Engine) -> None:
+    choice = await engine.choose(PROMPT, ["Yes", "No"])
+    assert choice.logprobs == {"Yes": pytest.approx(-0.25), "No": pytest.approx(-1.75)}
+    assert choice.bounded == ()
+    assert choice.usage.cached_tokens == 3
+    assert stub.chats[0].json == {
+        "model": "stub",
+        "messages": SENT_MESSAGES,
+        "temperature": 0.0,
+        "top_p": 1.0,
+        "seed": 0,
+        "max_tokens": 1,
+        "chat_template_kwargs": {"enable_thinking": False},
+        "logprobs": True,
+        "top_logprobs": 20,
+        "logprob_token_ids": [crc32(text) % 100_000 for text in (b"Yes", b" Yes", b"No", b" No")],
+    }
+    tokenized = [request.json["prompt"] for request in stub.received if request.path == "/tokenize"]
+    assert tokenized == ["Yes", " Yes", "No", " No"]
+    await engine.choose(PROMPT, ["Yes", "No"])
+    assert [request.path for request in stub.received].count("/tokenize") == 4  # asked once for each option
+
+
+async def test_choose_sums_the_variants_and_bounds_what_is_missing() -> None:
+    top = (
+        ("Yes", math.log(0.5)),
+        (" Yes", math.log(0.25)),
+        ("yes", math.log(0.2)),
+        ("Maybe", math.log(0.01)),
+    )
+    async with Stub(StubPlan(top_logprobs=top)) as stub:
+        engine = OpenAIEngine([stub.url])
+        choice = await engine.choose(PROMPT, ["Yes", "No"])
+        await engine.aclose()
+    # 0.5 + 0.25; "yes" is another answer; "No" was not returned: at most as likely as the last that was
+    assert choice.logprobs == {"Yes": pytest.approx(math.log(0.75)), "No": pytest.approx(math.log(0.01))}
+    assert choice.bounded == ("No",)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["Yes"], "at least two"),
+        (["Yes", ""], "''"),
+        (["Yes", "No "], "'No '"),
+        (["1", "10"], "'1' and '10'"),
+        (["A", "A"], "'A' and 'A'"),
+        (["Yes", "not_found"], r"'not_found' is more than one token of stub"),
+    ],
+)
+async def test_menus_that_one_token_cannot_answer_are_refused(
+    stub: Stub, engine: Engine, options: list[str], said: str
+) -> None:
+    with pytest.raises(UnsupportedRequest, match=said):
+        await engine.choose(PROMPT, options)
+    assert stub.chats == []
+
+
+async def test_a_server_without_log_probabilities_is_named() -> None:
+    async with Stub(StubPlan(top_logprobs=(), vllm=False)) as stub:
+        engine = OpenAIEngine([stub.url])
+        with pytest.raises(UnsupportedRequest, match="returns no log-probabilities"):
+            await engine.choose(PROMPT, ["Yes", "No"])
+        await engine.aclose()
+
+
+async def test_concurrency_is_bounded_and_the_server_asked_for_its_facts_once() -> None:
+    async with Stub(StubPlan(delay=0.001)) as stub:
+        engine = OpenAIEngine([stub.url], concurrency=3)
+        await asyncio.gather(*(engine.generate(PROMPT, Sampling()) for _ in range(12)))
+        await engine.aclose()
+    assert stub.peak == 3
+    assert len(stub.chats) == 12
+    assert [request.path for request in stub.received].count("/v1/models") == 1
+
+
+async def test_close_is_idempotent(engine: OpenAIEngine) -> None:
+    await engine.generate(PROMPT, Sampling())
+    await engine.aclose()
+    await engine.aclose()
+
+
+@pytest.mark.parametrize(
+    ("given", "normal"),
+    [
+        ("http://localhost:8000", "http://localhost:8000/v1"),
+        ("http://localhost:8000/v1/", "http://localhost:8000/v1"),
+        ("https://host/openai/v1", "https://host/openai/v1"),
+        ("http://[::1]:8000", "http://[::1]:8000/v1"),
+    ],
+)
+def test_base_urls_are_brought_to_one_form(given: str, normal: str) -> None:
+    assert normal_base_url(given) == normal
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "localhost:8000", "ftp://host/v1", "http://", "http://h:x/v1", "http://h/v1?key=1", "http://[::1"],
+)
+def test_what_is_no_base_url_is_refused(url: str) -> None:
+    with pytest.raises(BadEndpoint, match="is not a base URL"):
+        OpenAIEngine([url])
+
+
+def test_a_password_in_the_url_is_refused_without_being_shown() -> None:
+    with pytest.raises(BadEndpoint) as caught:
+        OpenAIEngine(["http://me:s3cret@host/v1"])
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", [{"timeout": 0}, {"concurrency": 0}, {"max_attempts": 0}])
+def test_numbers_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(BadEndpoint, match=next(iter(wrong))):
+        OpenAIEngine(["http://localhost:8000"], **wrong)
+
+
+async def test_a_schema_that_is_no_json_is_refused(engine: Engine) -> None:
+    with pytest.raises(RequestRefused, match="cannot be written as JSON"):
+        await engine.generate(PROMPT, Sampling(), {"enum": [float("nan")]})
+
+
+async def test_proxies_of_the_environment_are_not_used(
+    stub: Stub, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")  # nothing listens there
+    assert json.loads((await engine.generate(PROMPT, Sampling())).text) == {"ok": True}
+    assert stub.chats[0].path == "/v1/chat/completions"  # a proxy would have been sent the whole URL

@@ -1,0 +1,309 @@
+"""Every way in which a server can misbehave ends as the right error, in one line, after the right number of sendings."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from serving.engines.openai import OpenAIEngine
+from serving.errors import (
+    EngineError,
+    EngineFault,
+    EngineOverloaded,
+    EngineTimeout,
+    EngineUnreachable,
+    MalformedReply,
+    PromptTooLong,
+    RequestRefused,
+)
+from serving.stub import Fault, Stub, StubPlan
+from serving.types import Message, Sampling
+
+PROMPT = [Message(role="user", content="Is it so?")]
+
+VLLM_TOO_LONG = (
+    "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens. "
+    "Please reduce the length."
+)
+
+
+class Naps:
+    """Takes the place of sleeping, and remembers."""
+
+    def __init__(self) -> None:
+        self.taken: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.taken.append(seconds)
+
+
+def engine_for(
+    *stubs: Stub, naps: Naps | None = None, attempts: int = 3, timeout: float = 5.0
+) -> OpenAIEngine:
+    urls = [stub.url for stub in stubs]
+    sleep = naps or Naps()
+    return OpenAIEngine(urls, max_attempts=attempts, timeout=timeout, rng=Random(1), sleep=sleep)
+
+
+def closed_port() -> str:
+    """A base URL where nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{probe.getsockname()[1]}/v1"
+
+
+ALWAYS = [
+    (Fault("500", message="boom"), EngineFault, 3, r"HTTP 500 \(boom\); look at the server's log"),
+    (Fault("502"), EngineFault, 3, "HTTP 502"),
+    (Fault("503"), EngineOverloaded, 3, "HTTP 503.*lower the concurrency"),
+    (Fault("429"), EngineOverloaded, 3, "HTTP 429"),
+    (Fault("408"), EngineTimeout, 3, "HTTP 408"),
+    (Fault("drop"), EngineUnreachable, 3, "closed the connection"),
+    (Fault("cut"), EngineUnreachable, 3, "closed the connection before its answer was complete"),
+    (Fault("truncated"), MalformedReply, 3, "no ChatReply"),
+    (Fault("empty"), MalformedReply, 3, "an empty body"),
+    (Fault("text"), MalformedReply, 3, "no ChatReply"),
+    (Fault("wrong"), MalformedReply, 3, r"choices: Field required"),
+    (Fault("400", message="bad\nschema\x1b[31m"), RequestRefused, 1, r"HTTP 400 \(bad schema \[31m\)"),
+    (Fault("401"), RequestRefused, 1, "give the API key"),
+    (Fault("404"), RequestRefused, 1, "check the base URL"),
+    (Fault("400", message=VLLM_TOO_LONG), PromptTooLong, 1, "maximum context length is 4096"),
+    (
+        Fault("422", message="inputs tokens + max_new_tokens must be <= 4096"),
+        PromptTooLong,
+        1,
+        "shorten the prompt",
+    ),
+    (Fault("413"), PromptTooLong, 1, "HTTP 413"),
+]
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "sent", "said"), ALWAYS, ids=lambda value: getattr(value, "kind", None)
+)
+async def test_a_server_that_always_fails(
+    fault: Fault, kind: type[EngineError], sent: int, said: str
+) -> None:
+    async with Stub(StubPlan(faults=(fault,), last_fault_stays=True)) as stub:
+        engine = engine_for(stub)
+        with pytest.raises(kind, match=said) as caught:
+            await engine.generate(PROMPT, Sampling())
+        await engine.aclose()
+    message = str(caught.value)
+    assert type(caught.value) is kind
+    assert message.startswith(f"{stub.url}/chat/completions ")
+    assert "\n" not in message
+    assert message.endswith("(attempt 3)") == (sent == 3)
+    assert len(stub.chats) == sent
+
+
+STREAMED = [
+    (Fault("500"), EngineFault),
+    (Fault("cut"), EngineUnreachable),
+    (Fault("truncated"), (EngineUnreachable, MalformedReply)),
+    (Fault("empty"), MalformedReply),
+    (Fault("text"), MalformedReply),
+    (Fault("wrong"), MalformedReply),
+]
+
+
+@pytest.mark.parametrize(("fault", "kind"), STREAMED, ids=lambda value: getattr(value, "kind", None))
+async def test_a_stream_that_breaks(fault: Fault, kind: type[EngineError]) -> None:
+    begun: list[str] = []
+    async with Stub(StubPlan(faults=(fault, fault, fault))) as stub:
+        engine = engine_for(stub)
+        with pytest.raises(kind):
+            await engine.generate(PROMPT, Sampling(), started=lambda: begun.append("begun"))
+        assert len(stub.chats) == 3
+        reply = await engine.generate(PROMPT, Sampling(), started=lambda: begun.append("again"))
+        await engine.aclose()
+    assert reply.text == '{"ok": true}'
+    assert begun.count("again") == 1
+    assert begun.count("begun") <= 1  # told once, however often it was sent
+
+
+@pytest.mark.parametrize("kind", ["500", "503", "429", "drop", "cut", "truncated", "empty", "text", "wrong"])
+async def test_what_passes_is_tried_again(kind: str) -> None:
+    naps = Naps()
+    async with Stub(StubPlan(faults=(Fault(kind), Fault(kind)))) as stub:
+        engine = engine_for(stub, naps=naps)
+        reply = await engine.generate(PROMPT, Sampling())
+        await engine.aclose()
+    assert reply.text == '{"ok": true}'
+    assert len(stub.chats) == 3
+    assert len({request.body for request in stub.chats}) == 1
+    rng = Random(1)  # full jitter: U(0, 0.5), then U(0, 1)
+    assert naps.taken == [rng.uniform(0, 0.5), rng.uniform(0, 1.0)]
+
+
+async def test_retry_after_is_waited_for() -> None:
+    naps = Naps()
+    async with Stub(StubPlan(faults=(Fault("429", retry_after="7"),))) as stub:
+        engine = engine_for(stub, naps=naps)
+        await engine.generate(PROMPT, Sampling())
+        await engine.aclose()
+    assert naps.taken == [7.0 + Random(1).uniform(0, 0.5)]
+
+
+@pytest.mark.parametrize("value", ["86400", "Fri, 31 Dec 2100 23:59:59 GMT"])
+async def test_a_retry_after_of_a_day_ends_the_call(value: str) -> None:
+    naps = Naps()
+    async with Stub(StubPlan(faults=(Fault("429", retry_after=value),))) as stub:
+        engine = engine_for(stub, naps=naps)
+        with pytest.raises(EngineOverloaded):
+            await engine.generate(PROMPT, Sampling())
+        await engine.aclose()
+    assert (naps.taken, len(stub.chats)) == ([], 1)
+
+
+async def test_a_server_that_hangs_runs_into_the_time_limit() -> None:
+    async with Stub(StubPlan(faults=(Fault("hang"),), last_fault_stays=True)) as stub:
+        engine = engine_for(stub, attempts=2, timeout=0.1)
+        with pytest.raises(
+            EngineTimeout, match=r"did not answer within 0\.1 s; raise the time limit.*attempt 2"
+        ):
+            await engine.generate(PROMPT, Sampling())
+        await engine.aclose()
+    assert len(stub.chats) == 2
+
+
+async def test_a_body_without_end_is_not_read_to_its_end() -> None:
+    async with Stub(StubPlan(faults=(Fault("huge"),), last_fault_stays=True)) as stub:
+        engine = engine_for(stub, attempts=1)
+        with pytest.raises(MalformedReply, match="more than 32 MiB"):
+            await engine.generate(PROMPT, Sampling())
+        await engine.aclose()
+
+
+async def test_a_server_that_is_down() -> None:
+    naps = Naps()
+    url = closed_port()
+    engine = OpenAIEngine([url], max_attempts=3, sleep=naps)
+    with pytest.raises(
+        EngineUnreachable, match=rf"^{url}/models cannot be reached .*check that the server runs"
+    ):
+        await engine.generate(PROMPT, Sampling())
+    await engine.aclose()
+    assert len(naps.taken) == 2
+
+
+async def test_many_callers_of_a_server_that_is_down_share_one_look() -> None:
+    naps = Naps()
+    engine = OpenAIEngine([closed_port()], max_attempts=3, sleep=naps)
+    calls = [engine.generate(PROMPT, Sampling()) for _ in range(20)]
+    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    await engine.aclose()
+    assert {type(outcome) for outcome in outcomes} == {EngineUnreachable}
+    assert len(naps.taken) == 2
+
+
+async def test_a_server_that_comes_up_later_is_found() -> None:
+    stub = Stub()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    engine = OpenAIEngine([f"http://127.0.0.1:{port}/v1"], max_attempts=1)
+    with pytest.raises(EngineUnreachable):
+        await engine.generate(PROMPT, Sampling())
+    await stub.start(port=port)
+    assert (await engine.generate(PROMPT, Sampling())).text == '{"ok": true}'
+    await engine.aclose()
+    await stub.stop()
+
+
+async def test_something_that_speaks_no_http() -> None:
+    async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 mail.example ESMTP\r\n")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(greet, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    engine = OpenAIEngine([f"http://127.0.0.1:{port}/v1"], "m", max_attempts=1)
+    with pytest.raises((MalformedReply, EngineUnreachable), match=f"http://127.0.0.1:{port}/v1"):
+        await engine.generate(PROMPT, Sampling())
+    await engine.aclose()
+    server.close()
+    await server.wait_closed()
+
+
+def prompts(number: int) -> list[list[Message]]:
+    return [[Message(role="user", content=f"Report {n}. " + "text " * 1000)] for n in range(number)]
+
+
+async def test_a_prefix_stays_on_one_replica() -> None:
+    async with Stub() as left, Stub() as right:
+        engine = engine_for(left, right)
+        for question in ("first batch", "second batch", "third batch"):
+            for report in prompts(12):
+                await engine.generate([*report, Message(role="user", content=question)], Sampling())
+        await engine.aclose()
+    homes = [{request.json["messages"][0]["content"] for request in stub.chats} for stub in (left, right)]
+    assert homes[0] | homes[1] == {report[0].content for report in prompts(12)}
+    assert homes[0] & homes[1] == set()
+    assert len(left.chats) + len(right.chats) == 36
+
+
+async def test_a_replica_that_goes_down_is_passed_over_without_waiting() -> None:
+    naps = Naps()
+    async with Stub() as left:
+        async with Stub() as right:
+            engine = engine_for(left, right, naps=naps)
+            await engine.identity()
+        for report in prompts(12):
+            assert (await engine.generate(report, Sampling())).text == '{"ok": true}'
+        await engine.aclose()
+    assert len(left.chats) == 12
+    assert naps.taken == []
+
+
+async def test_a_replica_that_fails_hands_over_after_a_wait() -> None:
+    naps = Naps()
+    broken = StubPlan(faults=(Fault("500"),), last_fault_stays=True)
+    async with Stub(broken) as left, Stub() as right:
+        engine = engine_for(left, right, naps=naps)
+        for report in prompts(12):
+            assert (await engine.generate(report, Sampling())).text == '{"ok": true}'
+        await engine.aclose()
+    assert len(right.chats) == 12
+    assert 0 < len(left.chats) == len(naps.taken) < 12
+
+
+async def test_servers_of_different_models_are_no_replicas() -> None:
+    async with Stub(StubPlan(context_tokens=100)) as left, Stub(StubPlan(model="other")) as right:
+        engine = engine_for(left, right)
+        with pytest.raises(RequestRefused, match=r"are not replicas: model is 'stub' and 'other'"):
+            await engine.identity()
+        await engine.aclose()
+
+
+async def test_replicas_lend_the_smallest_context_and_all_their_caches() -> None:
+    async with Stub(StubPlan(context_tokens=100)) as left, Stub(StubPlan(context_tokens=200)) as right:
+        engine = engine_for(left, right)
+        limits = await engine.limits()
+        await engine.aclose()
+    assert (limits.context_tokens, limits.kv_tokens) == (100, 32_000)
+
+
+async def test_cancelling_a_call_leaves_the_engine_whole() -> None:
+    async with Stub(StubPlan(faults=(Fault("hang"),))) as stub:
+        engine = engine_for(stub)
+        call = asyncio.create_task(engine.generate(PROMPT, Sampling()))
+        await until(lambda: len(stub.chats) == 1)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        assert (await engine.generate(PROMPT, Sampling())).text == '{"ok": true}'
+        await engine.aclose()
+
+
+async def until(true: Callable[[], bool]) -> None:
+    for _ in range(5000):
+        if true():
+            return
+        await asyncio.sleep(0.001)
+    raise AssertionError("it never came true")
