@@ -27,7 +27,17 @@ _COVERED = {
     "string": {"minLength", "maxLength"},
     "integer": {"minimum", "maximum"},
 }
-_REMARKS = {"title", "description", "default", "examples", "$defs", "definitions", "$schema", "$id", "$comment"}
+_REMARKS = {
+    "title",
+    "description",
+    "default",
+    "examples",
+    "$defs",
+    "definitions",
+    "$schema",
+    "$id",
+    "$comment",
+}
 
 
 class _NotCovered(Exception):
@@ -122,7 +132,7 @@ class _Rules:
         if reference not in self._references:
             target: Any = self._root
             for step in reference[2:].split("/"):
-                target = target.get(step) if isinstance(target, Mapping) else None
+                target = cast("Mapping[str, Any]", target).get(step) if isinstance(target, Mapping) else None
             name = self._references[reference] = f"ref{len(self._references)}"
             self.bodies[name] = ""  # holds its place in the order, and ends recursion
             self.bodies[name] = self.of(target)
