@@ -1,8 +1,8 @@
-"""JSON schema to a grammar of compact JSON, for engines whose own schema mode leaves white space to the model.
+"""JSON schema to a grammar of compact JSON, for engines that leave white space to the model.
 
-Invariant: every text of the grammar is JSON that the schema admits, on one line and without white space between
-tokens; a schema that cannot be covered exactly gives None, never a looser grammar. The grammar may be narrower than
-the schema: all properties are written, in the order of the schema, and no others.
+Invariant: every text of the grammar is JSON that the schema admits, on one line and without white space
+between tokens; a schema that cannot be covered exactly gives None, never a looser grammar. The grammar may be
+narrower than the schema: all properties are written, in the order of the schema, and no others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,17 @@ _COVERED = {
     "string": {"minLength", "maxLength"},
     "integer": {"minimum", "maximum"},
 }
-_REMARKS = {"title", "description", "default", "examples", "$defs", "definitions", "$schema", "$id", "$comment"}
+_REMARKS = {
+    "title",
+    "description",
+    "default",
+    "examples",
+    "$defs",
+    "definitions",
+    "$schema",
+    "$id",
+    "$comment",
+}
 
 
 class _NotCovered(Exception):
@@ -102,7 +112,9 @@ class _Rules:
         if not properties or not set(node.get("required", [])) <= properties.keys():
             raise _NotCovered
         members = [
-            f"{_text((',' if position else '{') + json.dumps(name, ensure_ascii=False) + ':')} {self.of(value)}"
+            _text(("," if position else "{") + json.dumps(name, ensure_ascii=False) + ":")
+            + " "
+            + self.of(value)
             for position, (name, value) in enumerate(properties.items())
         ]
         return self._rule("object", " ".join([*members, '"}"']))
@@ -122,7 +134,7 @@ class _Rules:
         if reference not in self._references:
             target: Any = self._root
             for step in reference[2:].split("/"):
-                target = target.get(step) if isinstance(target, Mapping) else None
+                target = cast("Mapping[str, Any]", target).get(step) if isinstance(target, Mapping) else None
             name = self._references[reference] = f"ref{len(self._references)}"
             self.bodies[name] = ""  # holds its place in the order, and ends recursion
             self.bodies[name] = self.of(target)

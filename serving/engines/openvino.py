@@ -1,7 +1,7 @@
 """An engine in this process, on a machine without a GPU: OpenVINO GenAI reading a GGUF file itself.
 
-Invariants: it opens no socket; every log-probability it returns is the unconstrained model's; requests that wait
-together are decoded together, and prompts that begin alike share their KV cache in steps of 32 tokens.
+Invariants: it opens no socket; every log-probability it returns is the unconstrained model's; requests that
+wait together are decoded together, and prompts that begin alike share their KV cache in steps of 32 tokens.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from serving.errors import EngineUnreachable, PromptTooLong, UnsupportedRequest
 from serving.grammar import compact_json_grammar
 from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling, Usage
 
-BEAMS = 64
-"""How many of the likeliest first tokens one forward pass reports; rarer options are asked for by name."""
+MAX_SEQUENCES = 256
+"""Sequences decoded in one step; beams of a one-token answer count as such for a moment."""
 
 STEADY: Mapping[str, Any] = {"KV_CACHE_PRECISION": "f16"}
-"""By default the CPU plugin keeps the KV cache in 8 bits, and log-probabilities then move by up to 0.1 with what was
-already cached; in 16 bits they do not (within 0.001) and nothing is slower."""
+"""By default the CPU plugin keeps the KV cache in 8 bits, and log-probabilities then move by up to 0.1 with
+what was already cached; in 16 bits they do not (within 0.001) and nothing is slower."""
 
 
 class OpenVinoEngine:
@@ -73,7 +73,7 @@ class OpenVinoEngine:
             context_tokens=min(context_tokens, kv_tokens), kv_tokens=kv_tokens, concurrency=concurrency
         )
         self._worker = Worker(
-            weights, kv_tokens=kv_tokens, max_num_seqs=max(concurrency, BEAMS), properties=self._properties
+            weights, kv_tokens=kv_tokens, max_num_seqs=MAX_SEQUENCES, properties=self._properties
         )
         self._identity: EngineIdentity | None = None
 
@@ -146,18 +146,20 @@ class OpenVinoEngine:
     async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
         """Log-probabilities of `options`, from one forward pass; see `serving.engine.Engine.choose`.
 
-        The pass reports the `BEAMS` likeliest tokens. An option that is not among them costs one token more, forced
-        by a grammar (which masks what is chosen, not what is reported) on a prompt that is then in the cache.
+        The pass reports the likeliest tokens, a few more than there are options (each costs time). An option
+        that is not among them costs one token more, forced by a grammar (which masks what is chosen, not
+        what is reported) on a prompt that is then in the cache.
         """
         wanted = await self._first_tokens(options)
         prompt = await self._encode(messages)
         self._check_fit(len(prompt), 1)
+        beams = len(options) + 4
         top = Request(
             prompt=prompt,
             settings={
                 "max_new_tokens": 1,
-                "num_beams": BEAMS,
-                "num_return_sequences": BEAMS,
+                "num_beams": beams,
+                "num_return_sequences": beams,
                 "do_sample": False,
             },
         )
@@ -209,7 +211,8 @@ class OpenVinoEngine:
         room = self._limits.context_tokens
         if prompt_tokens + reply_tokens > room:
             raise PromptTooLong(
-                f"prompt of {prompt_tokens} tokens and reply of up to {reply_tokens} exceed {self._model}'s {room}"
+                f"prompt of {prompt_tokens} tokens and reply of up to {reply_tokens} exceed {self._model}'s "
+                f"{room}"
             )
 
     async def _run(self, request: Request) -> list[Decoded]:

@@ -1,7 +1,7 @@
 """One thread that owns an OpenVINO pipeline and runs every waiting request in one continuous batch.
 
-Invariant: the pipeline is built, used and released in this thread only; each request ends in exactly one result or
-one `EngineError`; and no code of the telemetry package that ships beside OpenVINO is ever loaded.
+Invariant: the pipeline is built, used and released in this thread only; each request ends in exactly one
+result or one `EngineError`; and no code of the telemetry package that ships beside OpenVINO is ever loaded.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ class _Running:
 def load_openvino() -> tuple[Any, Any]:
     """The modules `openvino_genai` and `openvino`, imported with telemetry blocked.
 
-    `import openvino` reports itself through the package `openvino_telemetry` if that can be imported, and uses a
-    stub of its own if not; blocking the import is therefore the switch that cannot be forgotten.
+    `import openvino` reports itself through the package `openvino_telemetry` if that can be imported, and
+    uses a stub of its own if not; blocking the import is therefore the switch that cannot be forgotten.
 
     Raises:
         MissingExtra: not installed.
     """
     if "openvino" not in sys.modules:
-        sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]  # the documented way to block an import
+        sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
     try:
         return importlib.import_module("openvino_genai"), importlib.import_module("openvino")
     except ImportError as error:
@@ -193,8 +193,8 @@ class Worker:
             _fail(
                 running.request,
                 PromptTooLong(
-                    f"prompt of {len(running.request.prompt)} tokens and its reply do not fit the KV cache of "
-                    f"{self._kv_tokens} tokens"
+                    f"prompt of {len(running.request.prompt)} tokens and its reply do not fit the KV cache "
+                    f"of {self._kv_tokens} tokens"
                 ),
             )
             return

@@ -1,0 +1,87 @@
+"""From a preset to an engine that can be asked.
+
+Invariant: the identity that an engine reports holds what the preset pins; nothing is downloaded on the way.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+from serving.engine import Engine
+from serving.errors import PresetError
+from serving.presets import Preset, VllmSettings
+from serving.weights import require_weights
+
+
+def connect(
+    preset: Preset,
+    *,
+    base_urls: Sequence[str] | None = None,
+    api_key: str | None = None,
+    timeout: float = 600.0,
+) -> Engine:
+    """The engine that `preset` describes.
+
+    Args:
+        preset: which judge.
+        base_urls: servers to ask (`http://host:port/v1`); needed by presets with `engine: vllm`, and lets a
+        model
+            that the preset would run in process be asked over HTTP instead.
+        api_key: for those servers.
+        timeout: seconds for one call over HTTP.
+
+    Raises:
+        PresetError: a preset for vLLM without servers.
+        WeightsMissing: an in-process preset whose weights are not here.
+        MissingExtra: a library that the engine needs is not installed; holds the pip line.
+    """
+    if base_urls or preset.engine == "vllm":
+        return _over_http(preset, base_urls or (), api_key, timeout)
+    weights = require_weights(preset)
+    common: dict[str, Any] = {
+        "weights_digest": preset.weights.sha256,
+        "revision": preset.weights.revision,
+        "quantisation": preset.quantisation,
+        "context_tokens": preset.context_tokens,
+        "concurrency": preset.concurrency,
+    }
+    if preset.engine == "openvino":
+        from serving.engines.openvino import OpenVinoEngine
+
+        embedded = preset.embedded
+        return OpenVinoEngine(
+            preset.model,
+            weights,
+            kv_tokens=embedded.kv_tokens if embedded else preset.context_tokens,
+            properties=embedded.properties if embedded else None,
+            **common,
+        )
+    from serving.engines.transformers import TransformersEngine
+
+    return TransformersEngine(preset.model, weights, **common)
+
+
+def _over_http(preset: Preset, base_urls: Sequence[str], api_key: str | None, timeout: float) -> Engine:
+    if not base_urls:
+        raise PresetError(
+            f"{preset.name} is asked over HTTP: start it with `local-judge serve {preset.name}` and give its "
+            "URL, e.g. http://127.0.0.1:8000/v1"
+        )
+    settings = preset.vllm or VllmSettings()
+    openai = importlib.import_module("serving.engines.openai")
+    engine: Engine = openai.OpenAIEngine(
+        tuple(base_urls),
+        preset.model,
+        api_key=api_key,
+        timeout=timeout,
+        concurrency=preset.concurrency,
+        top_logprobs=settings.max_logprobs,
+        context_tokens=preset.context_tokens,
+        revision=preset.weights.revision,
+        weights_digest=preset.weights.sha256,
+        quantisation=preset.quantisation,
+        options={"dtype": settings.dtype, "kv_cache_dtype": settings.kv_cache_dtype},
+    )
+    return engine

@@ -1,0 +1,229 @@
+"""One transformers model, asked from one thread: batches that share a prefix, with its KV cache kept.
+
+Invariant: the rows of a batch do not influence each other (left padding is masked, each row has its own
+grammar and random generator), and every log-probability is the unconstrained model's.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from serving.errors import EngineFault, MissingExtra
+
+CHUNK = 512
+"""Prompt tokens of one forward pass: bounds memory."""
+
+
+@dataclass
+class Row:
+    """One request."""
+
+    prompt: list[int]
+    max_tokens: int
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int = 0
+    schema: str | None = None
+    """JSON schema that the reply has to follow."""
+    wanted: Sequence[int] | None = None
+    """Tokens whose log-probabilities are asked for instead of a reply."""
+    started: Callable[[], None] | None = None
+    future: Future[Reply] = field(default_factory=lambda: Future[Reply]())
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a row got."""
+
+    tokens: list[int]
+    finished: bool
+    cached: int
+    """Prompt tokens that were taken from a kept cache."""
+    logprobs: list[float]
+
+
+class Model:
+    """Loads a GGUF file or a checkpoint folder in float32. Not thread-safe: one thread calls it."""
+
+    def __init__(self, weights: Path) -> None:
+        self.torch, transformers = _library("torch"), _library("transformers")
+        where: dict[str, Any] = {}
+        source = str(weights)
+        options: dict[str, Any] = {"dtype": self.torch.float32, "local_files_only": True}
+        if weights.is_file():
+            source, where = str(weights.parent), {"gguf_file": weights.name}
+            _library("gguf")
+            options["quantization_config"] = transformers.GgufConfig(dequantize=True)
+        self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
+            source, local_files_only=True, **where
+        )
+        self._model: Any = transformers.AutoModelForCausalLM.from_pretrained(
+            source, **options, **where
+        ).eval()
+        self._new_cache: Any = transformers.DynamicCache
+        self._grammars = _Grammars(self.torch, self.tokenizer, int(self._model.config.vocab_size))
+        self._kept_tokens: list[int] = []
+        self._kept: Any = self._new_cache()
+        eos: Any = self._model.generation_config.eos_token_id
+        ends = cast("list[int]", eos) if isinstance(eos, list) else [eos]
+        self._ends = {int(token) for token in [*ends, self.tokenizer.eos_token_id] if token is not None}
+
+    def run(self, rows: Sequence[Row]) -> list[Reply]:
+        """Answer all rows in one batch."""
+        with self.torch.inference_mode():
+            shared = min(_common([row.prompt for row in rows]), min(len(row.prompt) for row in rows) - 1)
+            cached = self._keep(rows[0].prompt[:shared])
+            cache = copy.deepcopy(self._kept)
+            if len(rows) > 1:
+                cache.batch_repeat_interleave(len(rows))
+            logits, mask = self._prefill(rows, shared, cache)
+            for row in rows:
+                if row.started is not None:
+                    row.started()
+            logprobs = self.torch.log_softmax(logits.double(), dim=-1)
+            if all(row.wanted is not None for row in rows):
+                tokens: list[list[int]] = [[] for _ in rows]
+                finished = [True for _ in rows]
+            else:
+                tokens, finished = self._decode(rows, logits, mask, cache)
+        return [
+            Reply(tokens[i], finished[i], cached, [float(logprobs[i, token]) for token in row.wanted or ()])
+            for i, row in enumerate(rows)
+        ]
+
+    def _keep(self, prefix: list[int]) -> int:
+        """Make the kept cache that of `prefix`; how many of its tokens it held already."""
+        held = _common([self._kept_tokens, prefix])
+        if held == 0:
+            self._kept = self._new_cache()
+        elif held < len(self._kept_tokens):
+            self._kept.crop(held - len(self._kept_tokens))  # negative: how many to drop
+        for start in range(held, len(prefix), CHUNK):
+            ids = self.torch.tensor([prefix[start : start + CHUNK]])
+            self._model(input_ids=ids, past_key_values=self._kept, use_cache=True, logits_to_keep=1)
+        self._kept_tokens = prefix
+        return held
+
+    def _prefill(self, rows: Sequence[Row], shared: int, cache: Any) -> tuple[Any, Any]:
+        """Logits after each prompt, and the attention mask so far: shared prefix, padding, own part."""
+        torch = self.torch
+        own = [row.prompt[shared:] for row in rows]
+        width = max(len(part) for part in own)
+        pad = min(self._ends)
+        ids = torch.tensor([[pad] * (width - len(part)) + part for part in own])
+        mask = torch.tensor([[1] * shared + [0] * (width - len(part)) + [1] * len(part) for part in own])
+        positions = (mask.cumsum(-1) - 1).clamp(min=0)
+        logits: Any = None
+        for start in range(0, width, CHUNK):
+            end = min(start + CHUNK, width)
+            output = self._model(
+                input_ids=ids[:, start:end],
+                attention_mask=mask[:, : shared + end],
+                position_ids=positions[:, shared + start : shared + end],
+                past_key_values=cache,
+                use_cache=True,
+                logits_to_keep=1,
+            )
+            logits = output.logits[:, -1]
+        return logits, mask
+
+    def _decode(
+        self, rows: Sequence[Row], logits: Any, mask: Any, cache: Any
+    ) -> tuple[list[list[int]], list[bool]]:
+        torch = self.torch
+        tokens: list[list[int]] = [[] for _ in rows]
+        finished = [False for _ in rows]
+        live = [True for _ in rows]
+        matchers = [self._grammars.matcher(row.schema) for row in rows]
+        generators = [torch.Generator().manual_seed(row.seed) for row in rows]
+        while True:
+            chosen: list[int] = []
+            for i, row in enumerate(rows):
+                if not live[i]:
+                    chosen.append(min(self._ends))
+                    continue
+                self._grammars.mask(matchers[i], logits[i])
+                token = _pick(torch, logits[i], row, generators[i])
+                chosen.append(token)
+                if token in self._ends:
+                    finished[i], live[i] = True, False
+                    continue
+                tokens[i].append(token)
+                if matchers[i] is not None:
+                    matchers[i].accept_token(token)
+                live[i] = len(tokens[i]) < row.max_tokens and not row.future.cancelled()
+            if not any(live):
+                return tokens, finished
+            mask = torch.cat([mask, torch.ones((len(rows), 1), dtype=mask.dtype)], dim=-1)
+            logits = self._model(
+                input_ids=torch.tensor([[token] for token in chosen]),
+                attention_mask=mask,
+                position_ids=mask.sum(-1, keepdim=True) - 1,
+                past_key_values=cache,
+                use_cache=True,
+            ).logits[:, -1]
+
+
+class _Grammars:
+    """Grammar masks by xgrammar; schemas are compiled once."""
+
+    def __init__(self, torch: Any, tokenizer: Any, vocabulary: int) -> None:
+        self._torch, self._tokenizer, self._vocabulary = torch, tokenizer, vocabulary
+        self._compiler: Any = None
+        self._compiled: dict[str, Any] = {}
+
+    def matcher(self, schema: str | None) -> Any:
+        if schema is None:
+            return None
+        xgrammar = _library("xgrammar")
+        if self._compiler is None:
+            info = xgrammar.TokenizerInfo.from_huggingface(self._tokenizer, vocab_size=self._vocabulary)
+            self._compiler = xgrammar.GrammarCompiler(info)
+        if schema not in self._compiled:
+            try:
+                self._compiled[schema] = self._compiler.compile_json_schema(schema, any_whitespace=False)
+            except RuntimeError as error:
+                raise EngineFault(f"xgrammar cannot compile the schema: {str(error)[:200]}") from error
+        return xgrammar.GrammarMatcher(self._compiled[schema])
+
+    def mask(self, matcher: Any, logits: Any) -> None:
+        if matcher is None:
+            return
+        xgrammar = _library("xgrammar")
+        bitmask = xgrammar.allocate_token_bitmask(1, self._vocabulary)
+        matcher.fill_next_token_bitmask(bitmask)
+        xgrammar.apply_token_bitmask_inplace(logits.unsqueeze(0), bitmask)
+
+
+def _pick(torch: Any, logits: Any, row: Row, generator: Any) -> int:
+    if row.temperature == 0:
+        return int(logits.argmax())
+    ranked, order = torch.softmax(logits.double() / row.temperature, dim=-1).sort(
+        descending=True, stable=True
+    )
+    ranked[ranked.cumsum(-1) - ranked >= row.top_p] = 0.0  # keeps the token that crosses top_p
+    return int(order[torch.multinomial(ranked, 1, generator=generator)])
+
+
+def _common(sequences: Sequence[Sequence[int]]) -> int:
+    """Length of the longest common prefix."""
+    ordered = sorted(list(sequence) for sequence in sequences)
+    first, last = ordered[0], ordered[-1]
+    return next(
+        (i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last))
+    )
+
+
+def _library(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingExtra(
+            f"the transformers engine needs {name}: pip install 'local-judge[transformers]'"
+        ) from error

@@ -1,0 +1,341 @@
+"""Starting vLLM from a preset, waiting until it answers, and ending it.
+
+Invariant: whoever leaves `launch`, in whatever way, leaves no process of the server behind; and a server
+that does not come up ends in one line that says why, where its log is, and what to do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import httpx
+from platformdirs import user_log_path
+
+from serving.errors import LaunchFailed, PresetError
+from serving.presets import Preset
+from serving.types import Frozen
+from serving.weights import checkpoint, weights_path
+
+Progress = Callable[[float, str], None]
+"""Called about once a second with the seconds waited and the server's last log line."""
+
+QUIET: Mapping[str, str] = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_DO_NOT_TRACK": "1",
+    "DO_NOT_TRACK": "1",
+}
+"""No look-ups and no telemetry, whatever the user's environment says."""
+
+_GRACE = 10.0
+_CAUSES: Sequence[tuple[str, str]] = (
+    (r"No module named '?vllm'?\b", "vLLM is not installed in {python}: pip install 'local-judge[gpu]'"),
+    (
+        r"error: (unrecognized arguments: .*|argument .*)",
+        "this vLLM does not know a flag of the preset ({0}); change vllm.args or the version of vLLM",
+    ),
+    (r"[Aa]ddress already in use", "port {port} is taken; choose another with --port"),
+    (
+        r"Failed to infer device type|No CUDA GPUs are available|Found no NVIDIA driver|no CUDA-capable",
+        "there is no GPU that vLLM can use; a preset for CPUs is qwen2.5-coder-1.5b",
+    ),
+    (
+        r"out of memory|OutOfMemoryError|No available memory for the cache blocks|Free memory on device"
+        r"|larger than the (?:available|maximum).*KV cache|Not enough memory",
+        "out of memory; lower context_tokens or max_num_seqs, or raise tensor_parallel, in the preset",
+    ),
+    (
+        r"LocalEntryNotFoundError|OfflineModeIsEnabled|does not appear to have a file named"
+        r"|Cannot find any model weights",
+        "the weights in {model} are missing or incomplete; fetch them: local-judge judges fetch {name}",
+    ),
+)
+
+
+class RunningServer(Frozen):
+    """A server that answers."""
+
+    base_url: str
+    """Of the OpenAI-compatible API: `http://HOST:PORT/v1`."""
+    model: str
+    """Name that the server knows the model by."""
+    pid: int
+    log: Path
+    seconds: float
+    """From start to healthy."""
+
+
+def command(
+    preset: Preset, *, model: Path, host: str = "127.0.0.1", port: int = 8000, python: str = sys.executable
+) -> list[str]:
+    """The command line that serves `preset` from the checkpoint folder `model`.
+
+    The module is started and not the command `vllm`, which CPU builds do not have.
+
+    Raises:
+        PresetError: the preset is not one for vLLM.
+    """
+    settings = preset.vllm
+    if settings is None:
+        raise PresetError(f"{preset.name} runs in process ({preset.engine}); there is nothing to serve")
+    words = [python, "-m", "vllm.entrypoints.openai.api_server", "--model", str(model)]
+    words += ["--served-model-name", preset.model, "--host", host, "--port", str(port)]
+    words += ["--max-model-len", str(preset.context_tokens), "--dtype", settings.dtype]
+    words += ["--tensor-parallel-size", str(settings.tensor_parallel)]
+    words += ["--kv-cache-dtype", settings.kv_cache_dtype, "--max-num-seqs", str(settings.max_num_seqs)]
+    if settings.gpu_memory_utilization is not None:
+        words += ["--gpu-memory-utilization", str(settings.gpu_memory_utilization)]
+    words.append("--enable-prefix-caching" if settings.prefix_caching else "--no-enable-prefix-caching")
+    # The client sends every sampling parameter; the defaults of the model's folder must not fill gaps.
+    words += ["--max-logprobs", str(settings.max_logprobs), "--generation-config", "vllm", "--seed", "0"]
+    words += ["--enable-prompt-tokens-details", "--uvicorn-log-level", "warning"]
+    if settings.compact_json:
+        compact = {"backend": "xgrammar", "disable_any_whitespace": True}
+        words += ["--structured-outputs-config", json.dumps(compact)]
+    if preset.reasoning is not None:
+        words += ["--reasoning-parser", preset.reasoning.parser]
+    return [*words, *settings.args]
+
+
+def command_line(preset: Preset, *, host: str = "127.0.0.1", port: int = 8000) -> str:
+    """What `launch` would run, environment included, as one line for a shell; needs no weights."""
+    path = weights_path(preset)
+    model = path.with_name(f"{path.stem}-float32") if preset.weights.file is not None else path
+    words = [f"{name}={value}" for name, value in _settings(preset).items()]
+    words += command(preset, model=model, host=host, port=port)
+    return shlex.join(words)
+
+
+@contextmanager
+def launch(
+    preset: Preset,
+    *,
+    port: int | None = None,
+    host: str = "127.0.0.1",
+    log: Path | None = None,
+    timeout: float = 1800.0,
+    progress: Progress | None = None,
+) -> Generator[RunningServer]:
+    """Serve `preset` with vLLM while the block runs.
+
+    Args:
+        preset: one with `engine: vllm`.
+        port: to listen on; None takes a free one.
+        host: to listen on; only this machine can reach the default.
+        log: where the server's output goes; None takes a file in the user's log folder.
+        timeout: seconds until it has to answer.
+        progress: told how the start goes.
+
+    Raises:
+        PresetError: the preset is not one for vLLM.
+        WeightsMissing: its weights are not here.
+        LaunchFailed: it did not come up; the message says why.
+    """
+    chosen = port if port is not None else free_port(host)
+    check_port(host, chosen)
+    command(
+        preset, model=weights_path(preset)
+    )  # a preset for another engine fails before a conversion starts
+    model = checkpoint(preset)
+    words = command(preset, model=model, host=host, port=chosen)
+    where = log or user_log_path("local_judge", ensure_exists=True) / f"{preset.name}.log"
+    facts = {"name": preset.name, "model": str(model), "port": str(chosen), "python": sys.executable}
+    with running(
+        words,
+        {**os.environ, **_settings(preset)},
+        health=f"http://{host}:{chosen}/health",
+        log=where,
+        timeout=timeout,
+        progress=progress,
+        facts=facts,
+    ) as (process, seconds):
+        yield RunningServer(
+            base_url=f"http://{host}:{chosen}/v1",
+            model=preset.model,
+            pid=process.pid,
+            log=where,
+            seconds=seconds,
+        )
+
+
+@contextmanager
+def running(
+    words: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    health: str,
+    log: Path,
+    timeout: float,
+    progress: Progress | None = None,
+    facts: Mapping[str, str],
+) -> Generator[tuple[subprocess.Popen[bytes], float]]:
+    """A server process in a group of its own, from healthy until the block ends.
+
+    Args:
+        words: its command line.
+        env: its whole environment.
+        health: URL that answers 200 when it is ready.
+        log: file for its output; an older one is overwritten.
+        timeout: seconds until it has to answer.
+        progress: told how the start goes.
+        facts: `name`, `model`, `port` and `python`, for messages.
+
+    Yields:
+        The process and the seconds that it took.
+
+    Raises:
+        LaunchFailed: it ended, or did not answer in time.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with _stopping_on_sigterm():
+        with log.open("wb") as out:
+            try:
+                process = subprocess.Popen(
+                    words,
+                    env=dict(env),
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise LaunchFailed(f"{facts['name']}: cannot run {words[0]}: {error.strerror}") from error
+        try:
+            seconds = _wait_until_healthy(process, health, log, timeout, progress, facts)
+            yield process, seconds
+        finally:
+            _end_group(process)
+
+
+def free_port(host: str) -> int:
+    """A port of `host` that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+def check_port(host: str, port: int) -> None:
+    """Raise LaunchFailed if `port` cannot be listened on."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise LaunchFailed(
+                f"port {port} on {host} cannot be used ({error.strerror}); choose another with --port"
+            ) from error
+
+
+def explain(log: str, code: int | None, facts: Mapping[str, str]) -> str:
+    """Why a server did not come up, in one line, from its log.
+
+    Args:
+        log: what it wrote.
+        code: its exit status; None if it is still running.
+        facts: see `running`.
+    """
+    for pattern, message in _CAUSES:
+        found = re.search(pattern, log)
+        if found:
+            detail = (found[1] if found.groups() else found[0]).strip()
+            return message.format(detail, **facts)
+    errors = re.findall(r"^.*?\b(\w*(?:Error|Exception): .+)$", log, re.MULTILINE)
+    last = (errors or log.strip().splitlines() or ["it wrote nothing"])[-1].strip()[:300]
+    if code is None:
+        return f"no answer in time; its last words: {last}"
+    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+    return f"it {how}: {last}"
+
+
+def _settings(preset: Preset) -> dict[str, str]:
+    return {**QUIET, **(preset.vllm.env if preset.vllm is not None else {})}
+
+
+def _wait_until_healthy(
+    process: subprocess.Popen[bytes],
+    health: str,
+    log: Path,
+    timeout: float,
+    progress: Progress | None,
+    facts: Mapping[str, str],
+) -> float:
+    began = time.monotonic()
+    with httpx.Client(timeout=2.0, trust_env=False) as client:
+        while True:
+            waited = time.monotonic() - began
+            code = process.poll()
+            if code is not None or waited > timeout:
+                text = log.read_text(encoding="utf-8", errors="replace")
+                raise LaunchFailed(
+                    f"{facts['name']} did not start: {explain(text, code, facts)} (log: {log})"
+                )
+            try:
+                if client.get(health).status_code == 200:
+                    return time.monotonic() - began
+            except httpx.TransportError:
+                pass  # not listening yet
+            if progress is not None:
+                progress(waited, _last_line(log))
+            time.sleep(min(1.0, 0.05 + waited / 10))
+
+
+def _last_line(log: Path) -> str:
+    with log.open("rb") as stream:
+        stream.seek(max(0, log.stat().st_size - 4096))
+        lines = stream.read().decode("utf-8", errors="replace").splitlines()
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """End the server and all that it started: politely, then not."""
+    for sign, patience in ((signal.SIGTERM, _GRACE), (signal.SIGKILL, _GRACE)):
+        try:
+            os.killpg(process.pid, sign)
+        except ProcessLookupError:
+            break  # nobody of the group is left
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline and _group_lives(process):
+            time.sleep(0.05)
+    process.wait()
+
+
+def _group_lives(process: subprocess.Popen[bytes]) -> bool:
+    process.poll()  # reaps the leader, which would count as alive otherwise
+    try:
+        os.killpg(process.pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@contextmanager
+def _stopping_on_sigterm() -> Generator[None]:
+    """Turn SIGTERM into SystemExit, so that `finally` runs; SIGINT already raises KeyboardInterrupt."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may install handlers; its own leave the block in their way
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        del frame
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
