@@ -80,8 +80,12 @@ def key(kind: str) -> str:
 
 @contextmanager
 def locked(path: Path) -> Generator[None]:
-    """Hold an exclusive lock on `path`; the system releases it even if this process is killed."""
+    """Hold an exclusive lock on `path`; the system releases it even if this process is killed.
+
+    Commands started meanwhile hold it too: a pip that outlives this process is waited for.
+    """
     with path.open("w") as handle:
+        os.set_inheritable(handle.fileno(), True)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -101,14 +105,14 @@ def run(command: list[str]) -> None:
     Raises:
         subprocess.CalledProcessError: it failed.
     """
-    subprocess.run(command, cwd=ROOT, check=True, stdout=sys.stderr)
+    subprocess.run(command, cwd=ROOT, check=True, stdout=sys.stderr, close_fds=False)
 
 
 def create(folder: Path) -> Path:
     """An empty virtual environment with pip; the path of its Python."""
     python = folder / "bin" / "python"
     made = subprocess.run(
-        [sys.executable, "-m", "venv", str(folder)], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "venv", str(folder)], capture_output=True, close_fds=False, check=False
     )
     if made.returncode != 0:
         # Some distributions ship pip but keep ensurepip in a package of its own.
