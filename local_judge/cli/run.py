@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from serving.presets import load_preset
 
 from indexes.snapshot import Snapshot
 from local_judge.cli.options import (
@@ -31,6 +30,7 @@ from local_judge.runs.execute import CaseRecord, load_scores
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.job import Job, carry_out, plan
 from local_judge.runs.store import RunStore
+from serving.presets import load_preset
 
 
 def run(

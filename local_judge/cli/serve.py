@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
+import signal
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
-from serving.launch import command, launch
+from rich.console import Console
+
+from local_judge.reporting.tables import safe
+from serving.launch import command_line, launch
 from serving.presets import load_preset
 
 
@@ -14,13 +19,26 @@ def serve(
     judge: Annotated[str, typer.Argument(help="A judge preset or a preset file.")],
     port: Annotated[int, typer.Option(help="Port to listen on.")] = 8000,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    log: Annotated[Path | None, typer.Option("--log", help="Keep the server's output in this file.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the command line and stop.")] = False,
 ) -> None:
-    """Start vLLM with a preset's settings and wait until it is healthy; stop it with Ctrl-C."""
+    """Start vLLM with a preset's settings and wait until it is healthy; Ctrl-C stops it."""
     preset = load_preset(judge)
     if dry_run:
-        print(shlex.join(command(preset, port=port, host=host)))
+        print(command_line(preset, port=port, host=host))
         return
-    with launch(preset, port=port, host=host) as server:
-        typer.echo(f"{preset.name} is ready at {server.base_url}; Ctrl-C stops it", err=True)
-        server.wait()
+    console = Console(stderr=True)
+    try:
+        with console.status(f"starting {preset.name}") as status:
+
+            def tell(seconds: float, line: str) -> None:
+                status.update(f"starting {preset.name}, {seconds:.0f} s: {safe(line, 80)}")
+
+            with launch(preset, port=port, host=host, log=log, progress=tell) as server:
+                status.stop()
+                sys.stderr.write(
+                    f"{preset.name} answers at {server.base_url}; Ctrl-C stops it. Log: {server.log}\n"
+                )
+                signal.pause()
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped\n")

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from serving.presets import JudgePreset, load_preset
 
 from indexes.snapshot import Snapshot
 from local_judge.cli.options import (
@@ -27,6 +26,7 @@ from local_judge.reporting.tables import stdout, verified_table
 from local_judge.runs.config import RunConfig, load_config
 from local_judge.runs.session import open_judge
 from local_judge.runs.verify import ClaimRow, VerifiedRow, load_claim_rows, verify_rows
+from serving.presets import Preset, load_preset
 
 
 def verify(
@@ -68,7 +68,7 @@ def verify(
 async def _verify(
     rows: Sequence[ClaimRow],
     snapshot: Snapshot,
-    preset: JudgePreset,
+    preset: Preset,
     config: RunConfig,
     base_urls: Sequence[str],
     ledger: Path,

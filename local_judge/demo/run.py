@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from serving.presets import load_preset
-
 from indexes.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
@@ -23,6 +21,7 @@ from local_judge.runs.execute import CaseRecord, ScoreRecord, load_records, load
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.job import Job, Watch, carry_out
 from local_judge.runs.store import RunStore
+from serving.presets import load_preset
 
 JUDGE = "qwen2.5-coder-1.5b"
 """A judge that a laptop can run."""

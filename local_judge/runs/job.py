@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from serving.presets import JudgePreset
-
 from indexes.snapshot import Snapshot
 from local_judge.judge.judge import Judge
+from local_judge.judge.planning import PlanningEngine
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import CaseRecord, execute
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.manifest import build_manifest, claim_directory
 from local_judge.runs.session import open_judge
 from local_judge.runs.store import RunStore
+from serving.presets import Preset
 from serving.types import Frozen
 
 
@@ -31,7 +31,7 @@ class Job:
 
     reports: Sequence[RawReport]
     snapshot: Snapshot
-    preset: JudgePreset
+    preset: Preset
     config: RunConfig
     store: RunStore
     ledger: Path
@@ -109,7 +109,7 @@ async def plan(job: Job) -> Plan:
         return Plan(
             reports=len(job.reports),
             calls=judge.meter.planned,
-            prompt_tokens=judge.meter.prompt_tokens,
+            prompt_tokens=judge.engine.prompt_tokens if isinstance(judge.engine, PlanningEngine) else 0,
             replayed=judge.meter.replayed,
             sentences_unread=sum(record.n_sentences_failed for record in records),
         )

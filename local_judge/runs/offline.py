@@ -10,7 +10,8 @@ import contextlib
 import ipaddress
 import socket
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from typing import cast
 from urllib.parse import urlsplit
 
 
@@ -26,7 +27,7 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
     if _allowed is None or event not in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
         return
     address = arguments[0] if event == "socket.getaddrinfo" else arguments[1]
-    host = address[0] if isinstance(address, tuple) and address else address
+    host: object = cast("tuple[object, ...]", address)[0] if isinstance(address, tuple) and address else address
     if isinstance(host, bytes):
         host = host.decode("ascii", "replace")
     if isinstance(host, str) and host not in _allowed and not host.startswith("/"):
@@ -36,7 +37,7 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
 
 
 @contextlib.contextmanager
-def only(base_urls: Sequence[str]) -> Iterator[None]:
+def only(base_urls: Sequence[str]) -> Generator[None]:
     """Let connections through to the hosts of `base_urls` only. Not re-entrant across threads with other hosts."""
     global _allowed, _installed
     hosts = {urlsplit(url).hostname or "" for url in base_urls}

@@ -7,41 +7,43 @@ reading only and never lets a question through to the engine.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+import os
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
-
-from serving.connect import connect
-from serving.presets import JudgePreset
 
 from local_judge.judge.judge import Judge, JudgeSettings
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.planning import PlanningEngine
 from local_judge.runs import offline
+from serving.connect import connect
+from serving.presets import Preset
+
+API_KEY = "LOCAL_JUDGE_API_KEY"
+"""Environment variable with the servers' key, where they ask for one."""
 
 
 @contextlib.asynccontextmanager
 async def open_judge(
-    preset: JudgePreset,
+    preset: Preset,
     *,
     base_urls: Sequence[str],
     ledger: Path,
     reasks: int,
     only_engine: bool = True,
     planning: bool = False,
-) -> AsyncIterator[Judge]:
+) -> AsyncGenerator[Judge]:
     """A judge on `preset` with its ledger.
 
     Args:
         preset: which model, and how it is asked.
-        base_urls: servers that run it; empty for the preset's own.
+        base_urls: servers that run it; empty for a model in this process.
         ledger: SQLite file, made if absent.
         reasks: how often an unanswered item is asked for again.
         only_engine: refuse connections to anything but the engine.
         planning: answer from the ledger only, and count what would have been asked.
     """
-    urls = list(base_urls) or preset.base_urls
-    with offline.only(urls) if only_engine else contextlib.nullcontext():
-        engine = connect(preset, base_urls=urls or None)
+    with offline.only(base_urls) if only_engine else contextlib.nullcontext():
+        engine = connect(preset, base_urls=base_urls, api_key=os.environ.get(API_KEY))
         try:
             await engine.identity()
             with Ledger.open(ledger, read_only=planning) as replies:

@@ -51,8 +51,7 @@ def claim_set(claims: tuple[Claim, ...], sources: tuple[Source, ...], *verdicts:
         claims=claims,
         sources=sources,
         verdicts=verdicts,
-        extraction_failures=(ExtractionFailure(sentences=("L8.S1", "L8.S2"), failure=FAILURE),),
-        dropped_sentences=("L9.S1",),
+        extraction_failures=(ExtractionFailure(sentences=("L8.S1", "L8.S2", "L9.S1"), failure=FAILURE),),
     )
 
 
