@@ -135,7 +135,7 @@ async def test_a_sentence_that_stays_unanswered_is_a_failure_and_the_others_are_
 async def test_a_report_that_does_not_fit_is_shown_in_parts_under_all_its_headings(make_judge: MakeJudge) -> None:
     paragraphs = "\n\n".join(f"## Part {n}\n\n" + "The lake rose by one metre. " * 12 for n in range(8))
     document = parse_report(paragraphs)
-    judge, engine = make_judge(one_claim_each, context_tokens=2_600)
+    judge, engine = make_judge(one_claim_each, context_tokens=1_900)
     extraction = await extract_claims(document, judge, ClaimsConfig(form="terse", batch_sentences=12))
     assert extraction.failures == ()
     assert len({claim.sentence for claim in extraction.claims}) == len(document.sentences) == 96
