@@ -38,8 +38,10 @@ class DenseRanker:
         os.environ["TRANSFORMERS_OFFLINE"] = "1"
         try:
             library: Any = importlib.import_module("sentence_transformers")
+            messages: Any = importlib.import_module("transformers.utils.logging")
         except ImportError as error:
             raise MissingExtra(f"the dense ranker needs {error.name or error}: {_PIP_LINE}") from None
+        messages.disable_progress_bar()  # its bar for loading weights would break the caller's
         self._encoder: Any = library.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
 
     def scores(self, texts: Sequence[str], queries: Sequence[str]) -> list[list[float]]:
