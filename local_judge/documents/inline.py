@@ -34,7 +34,7 @@ MarkKind = Literal[
 
 _LONGEST_ADDRESS = 4096
 _LONGEST_LABEL = 40
-_DEEPEST_ADDRESS = 32
+_DEEPEST_ADDRESS = 8
 
 _START = re.compile(
     r"`+|\\|!?\[|<|https?://|www\.(?=[a-z0-9])|［|【|[¹²³⁰⁴-⁹]|\(|（|"
@@ -58,6 +58,7 @@ _FULLWIDTH = re.compile(r"［([^［］\n]{1,60})］")
 _LENTICULAR = re.compile(r"【\s?(\d{1,4}(?:\s?[,，、]\s?\d{1,4})*)(?:\s?[†‡:：][^【】\n]{0,200})?】")
 _SUPERSCRIPT = re.compile(r"[⁰¹²³⁴-⁹]{1,4}(?:[\s,，⁻˒]{0,2}[⁰¹²³⁴-⁹]{1,4}){0,20}")
 _DAGGER = re.compile(r"(\d{1,4})\s?[†‡].{0,200}")
+_DESTINATION_END = re.compile(r"[\s()]")
 _TITLE = re.compile(r"[ \t]{1,8}(?:\"[^\"\n]{0,500}\"|'[^'\n]{0,500}')[ \t]{0,8}")
 _TRAILING = ".,;:!?'\"*_~"
 
@@ -182,11 +183,8 @@ class _Scan:
 
     def _image(self, start: int, token: str) -> int:
         close = self._closing.get(start + 1)
-        if close is not None:
-            target = self._destination(close + 1)
-            if target is not None:
-                return self._add("image", start, target[1])
-        return start + 1
+        target = self._destination(close + 1) if close is not None else None
+        return start + 1 if target is None else self._add("image", start, target[1])
 
     def _bracket(self, start: int, token: str) -> int:
         close = self._closing.get(start)
@@ -223,21 +221,20 @@ class _Scan:
             end = flat.find(">", index, limit)
             return (flat[index + 1 : end], end + 2) if end > 0 and flat.startswith(")", end + 1) else None
         begin, depth = index, 0
-        while index < limit:
-            char = flat[index]
-            if char.isspace():
-                title = _TITLE.match(flat, index)
-                after = title.end() if title else index + 1
-                return (flat[begin:index], after + 1) if flat.startswith(")", after) else None
+        for match in _DESTINATION_END.finditer(flat, begin, limit):
+            index, char = match.start(), match.group()
             if char == "(":
                 depth += 1
                 if depth > _DEEPEST_ADDRESS:
                     return None
-            elif char == ")":
-                if depth == 0:
-                    return flat[begin:index], index + 1
+            elif char == ")" and depth:
                 depth -= 1
-            index += 1
+            elif char == ")":
+                return flat[begin:index], index + 1
+            else:
+                title = _TITLE.match(flat, index)
+                after = title.end() if title else index + 1
+                return (flat[begin:index], after + 1) if flat.startswith(")", after) else None
         return None
 
     def _angle(self, start: int, token: str) -> int:

@@ -21,8 +21,8 @@ from local_judge.documents.references import Entry, find_references
 from local_judge.documents.resolve import Found, Lookup, resolve
 from local_judge.documents.sentences import split_sentences
 
-MAX_CHARACTERS = 8_000_000
-"""A report is some 20 thousand characters; beyond this it is not one."""
+MAX_CHARACTERS = 2_000_000
+"""Long reports have 60 thousand; beyond this it is a dump, and the time to read it would grow past seconds."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _WORD = re.compile(r"\w")
 _CITING = frozenset({"number", "label", "footnote", "lenticular", "superscript", "link", "url"})

@@ -7,6 +7,7 @@ several entries bear it, a stated order chooses (`Lookup.numbered`).
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -58,6 +59,9 @@ class Lookup:
                 self._by_url.setdefault(reference.url, reference)
             for name, year in _author_and_years(reference.text):
                 self._by_author.setdefault((name, year), reference)
+        for table in (self._numbered, self._notes):
+            for key, bearers in table.items():
+                table[key] = [bearer for bearer in bearers if bearer.url is not None] or bearers
 
     def numbered(self, key: str, position: int, *, note: bool) -> Reference | None:
         """The entry that bears a number or label.
@@ -67,9 +71,10 @@ class Lookup:
         """
         first, second = (self._notes, self._numbered) if note else (self._numbered, self._notes)
         candidates = first.get(key) or second.get(key) or []
-        candidates = [c for c in candidates if c.url is not None] or candidates
-        after = (c for c in candidates if c.span.start > position)
-        return next(after, candidates[-1] if candidates else None)
+        if not candidates:
+            return None
+        after = bisect_right(candidates, position, key=lambda reference: reference.span.start)
+        return candidates[min(after, len(candidates) - 1)]
 
     def address(self, url: str) -> Reference | None:
         """The first entry with this normalised address."""

@@ -30,11 +30,13 @@ _TERMINATORS = ".!?。！？…؟।"
 _CLOSERS = "\"'”’)）]」』】*_"
 _HARD_BREAK = re.compile(r"(?: {2,}|\\)\n|<br\s?/?>\n?", re.IGNORECASE)
 _LONGEST_LIKELY = 500
+_WINDOW = 4000
 _UNQUOTED = str.maketrans(dict.fromkeys('"“”„«»‘’()[]{}（）「」『』《》〈〉【】', " "))
 _EMPHASIS = re.compile(r"\*{1,3}|__|~~")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 _LATIN = re.compile(r"[A-Za-zÀ-ÿ]{2,}")
 _CONTENT = re.compile(r"\w")
+_WORD_START = re.compile(r"\s*(?=\S)")
 
 _ABBREVIATIONS = _words(
     """
@@ -61,6 +63,9 @@ _AFTER_STATE = re.compile(
     r"Bureau|Army|Navy|Air|Food|FDA|EPA|SEC|GDP|GAAP|Bank|Securities|Dollar|Court|District|Security|Secretary|"
     r"General|Environmental|Geological|Patent|Postal|Customs|Energy|National|Centers|Pharmacopeia)\b)"
 )
+_SMALL = re.compile(r"[a-zß-öø-ÿ](?![A-Z])")
+"""No sentence starts small, but for names such as `iPhone`."""
+_CARRY_ON_HAN = "等的，、；：。"
 _LAST_WORD = re.compile(r"(?:^|[\s(（\[“\"'‘/—–-])([^\W\d_][\w.]{0,11})\.\s*$")
 
 
@@ -115,56 +120,71 @@ def _hard_lines(flat: str, marks: Sequence[Mark]) -> Iterator[tuple[int, int]]:
 def _split(
     flat: str, start: int, end: int, marks: Sequence[Mark], language: str
 ) -> Iterator[tuple[int, int]]:
-    stand_in = _stand_in(flat, start, end, marks)
-    cuts = [start, *_cuts(flat, start, stand_in, marks, language), end]
-    waiting = start
-    for cut in cuts[1:]:
-        if cut < end and not _CONTENT.search(flat, waiting, cut):
+    """The sentences of one stretch; what holds no word, such as a stray marker, joins the sentence after it."""
+    waiting = checked = start
+    worded = False
+    for cut in [*_cuts(flat, start, _stand_in(flat, start, end, marks), marks, language), end]:
+        worded = worded or _CONTENT.search(flat, checked, cut) is not None
+        checked = cut
+        if cut < end and not worded:
             continue
         stretch = flat[waiting:cut]
         left = waiting + len(stretch) - len(stretch.lstrip())
         right = waiting + len(stretch.rstrip())
         if left < right:
             yield left, right
-        waiting = cut
+        waiting, worded = cut, False
 
 
 def _cuts(flat: str, start: int, stand_in: _StandIn, marks: Sequence[Mark], language: str) -> Iterator[int]:
     """Where a new sentence starts, in `flat`."""
     text = stand_in.text
-    if not text.strip():
-        return
     opening = {mark.end: mark.start for mark in marks if mark.kind == "tag" and flat[mark.start + 1] != "/"}
-    position, floor = 0, start
-    parts = _segments(_segmenter_language(text, language), text)
-    for before, after in zip(parts, parts[1:], strict=False):
-        position += len(before)
-        if not after.strip() or not before.strip() or _continues(before, after):
+    floor = start
+    for boundary in _boundaries(_segmenter_language(text, language), text):
+        first = _WORD_START.match(text, boundary)
+        if first is None or _continues(
+            text[max(0, boundary - 24) : boundary], text[first.end() : first.end() + 40]
+        ):
             continue
-        cut = stand_in.origin(position + len(after) - len(after.lstrip()))
-        cut = _with_opening_marks(flat, floor, cut, opening)
+        cut = _with_opening_marks(flat, floor, stand_in.origin(first.end()), opening)
         if cut > floor:
             yield cut
             floor = cut
 
 
-def _segments(code: str, text: str) -> list[str]:
-    """The segmenter's parts, which make up the text.
+def _boundaries(code: str, text: str) -> list[int]:
+    """The offsets at which the segmenter starts a new sentence.
 
     It never ends a sentence inside brackets or quotation marks. One that is never closed would hide the rest of the
     block, so a part of unlikely length is divided once more without them.
     """
-    parts: list[str] = []
-    for part in sentencex.segment(code, text):
-        parts.extend([part] if len(part) <= _LONGEST_LIKELY else _again(code, part))
-    return parts
+    found: list[int] = []
+    before = 0
+    for boundary in [*_windowed(code, text), len(text)]:
+        if boundary - before > _LONGEST_LIKELY:
+            found.extend(
+                before + inner for inner in _windowed(code, text[before:boundary].translate(_UNQUOTED))
+            )
+        if boundary < len(text):
+            found.append(boundary)
+        before = boundary
+    return found
 
 
-def _again(code: str, part: str) -> Iterator[str]:
+def _windowed(code: str, text: str) -> Iterator[int]:
+    """The segmenter's boundaries, asked for window by window: its time grows with the square of the text."""
     position = 0
-    for piece in sentencex.segment(code, part.translate(_UNQUOTED)):
-        yield part[position : position + len(piece)]
-        position += len(piece)
+    while position < len(text):
+        parts: list[str] = sentencex.segment(code, text[position : position + _WINDOW])
+        whole = position + _WINDOW >= len(text)
+        at = position
+        for part in parts[:-1]:
+            at += len(part)
+            yield at
+        # The last sentence of a window may go on in the next one, which starts with it; one that fills a window is cut
+        # off from what follows only where the next window says so.
+        position = len(text) if whole else at if at > position else position + _WINDOW
 
 
 def _with_opening_marks(flat: str, floor: int, cut: int, opening: dict[int, int]) -> int:
@@ -195,15 +215,19 @@ def _segmenter_language(text: str, language: str) -> str:
     return language if language != "und" else "en"
 
 
-def _continues(before: str, after: str) -> bool:
-    """Whether a boundary that the segmenter found stands after an abbreviation."""
+def _continues(before: str, following: str) -> bool:
+    """Whether a boundary that the segmenter found stands within a sentence."""
+    end = before.rstrip()[-1:]
+    if (end == "." or end.isalnum()) and _SMALL.match(following):
+        return True
+    if end in _CLOSERS and following[0] in _CARRY_ON_HAN:
+        return True
     match = _LAST_WORD.search(before[-24:])
     if match is None:
         return False
     word = match.group(1).lower()
     if word not in _ABBREVIATIONS:
         return False
-    following = after.lstrip()
     if word in _NUMBERED:
         return following[:1].isdigit() or (following[:1] in "(S" and following[1:2].isdigit())
     if word in _STATES:
