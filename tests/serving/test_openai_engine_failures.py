@@ -1,4 +1,4 @@
-"""Every way in which a server can misbehave ends as the right error, in one line, after the right number of sendings."""
+"""Every way in which a server can misbehave ends as the right error, after the right number of sendings."""
 
 from __future__ import annotations
 
