@@ -54,8 +54,8 @@ class StubPlan:
     """Seconds that one answer takes."""
     slots: int = 64
     """Answers under way at one time; further requests wait in order."""
-    content: str = '{"ok": true}'
-    """The text of every reply."""
+    content: str | Callable[[Mapping[str, Any]], str] = '{"ok": true}'
+    """The text of every reply, or a function from the request's JSON to it."""
     reasoning: str | None = None
     model: str = "stub"
     context_tokens: int = 32_768
@@ -67,6 +67,10 @@ class StubPlan:
     """Taken one by one by the first chat completions; after the last, answers are in order."""
     last_fault_stays: bool = False
     """Whether the last fault repeats for ever."""
+
+    def text(self, asked: Mapping[str, Any]) -> str:
+        """The text of the reply to one request."""
+        return self.content if isinstance(self.content, str) else self.content(asked)
 
 
 @dataclass(frozen=True)
@@ -245,7 +249,7 @@ def http_answer(status: int, body: bytes, content_type: str = "application/json"
 def usage(plan: StubPlan, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Plausible counts: four characters a token, half of the prompt cached."""
     prompt = sum(len(message["content"]) for message in asked["messages"]) // 4 + 1
-    counts: dict[str, Any] = {"prompt_tokens": prompt, "completion_tokens": len(plan.content) // 4 + 1}
+    counts: dict[str, Any] = {"prompt_tokens": prompt, "completion_tokens": len(plan.text(asked)) // 4 + 1}
     counts["total_tokens"] = prompt + counts["completion_tokens"]
     if plan.vllm:
         counts["prompt_tokens_details"] = {"cached_tokens": prompt // 2}
@@ -254,7 +258,7 @@ def usage(plan: StubPlan, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 def json_body(plan: StubPlan, asked: Mapping[str, Any]) -> bytes:
     """A chat completion in one piece."""
-    message: dict[str, Any] = {"role": "assistant", "content": plan.content}
+    message: dict[str, Any] = {"role": "assistant", "content": plan.text(asked)}
     if plan.reasoning is not None:
         message["reasoning"] = plan.reasoning
     choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": "stop"}
@@ -274,11 +278,12 @@ def json_body(plan: StubPlan, asked: Mapping[str, Any]) -> bytes:
 
 def sse_body(plan: StubPlan, asked: Mapping[str, Any]) -> bytes:
     """A chat completion as server-sent events: role, reasoning, the text in two pieces, end, usage."""
-    half = len(plan.content) // 2
+    text = plan.text(asked)
+    half = len(text) // 2
     deltas: list[dict[str, str]] = [{"role": "assistant", "content": ""}]
     if plan.reasoning is not None:
         deltas.append({"reasoning": plan.reasoning})
-    deltas += [{"content": plan.content[:half]}, {"content": plan.content[half:]}]
+    deltas += [{"content": text[:half]}, {"content": text[half:]}]
     choices: list[list[dict[str, Any]]] = [
         [{"index": 0, "delta": delta, "finish_reason": None}] for delta in deltas
     ]
@@ -339,7 +344,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=0, help="0: any free port, printed on stdout")
     parser.add_argument("--delay-ms", type=float, default=0.0)
     parser.add_argument("--slots", type=int, default=64, help="answers under way at one time")
-    parser.add_argument("--content", default=StubPlan.content, help="the text of every reply")
+    parser.add_argument("--content", default='{"ok": true}', help="the text of every reply")
     parser.add_argument(
         "--fault", action="append", default=[], help="KIND or KIND*TIMES, in order; may be repeated"
     )

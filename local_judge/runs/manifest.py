@@ -70,7 +70,9 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
         RunError: the directory holds a run of something else.
     """
     if not (store.root / "manifest.json").exists():
-        if store.root.exists() and any(entry.name[:1] != "." for entry in store.root.iterdir()):
+        # The ledger is opened before the judge is known, and stays when a run could not begin.
+        ours = (".", store.ledger.name)
+        if store.root.exists() and any(not entry.name.startswith(ours) for entry in store.root.iterdir()):
             raise RunError(f"{store.root}: not empty and not a run; choose another --out")
         store.write_json("manifest.json", manifest)
         return
