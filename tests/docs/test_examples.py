@@ -67,7 +67,7 @@ def blocks(text: str, name: str) -> list[Block]:
         place = f"{name}:{token.map[0] + 1}"
         info, _, file = token.info.partition(" file=")
         language, _, rest = info.strip().partition(" ")
-        match = re.fullmatch(r"(run|norun: \S.*|[a-z]+)?(?: exit=(\d+))?", rest)
+        match = re.fullmatch(r"(run|norun: \S.*|(?!norun)[a-z]+)?(?: exit=(\d+))?", rest)
         if match is None or (language, (match[1] or "").partition(":")[0]) not in CHECKS:
             raise ValueError(f"{place}: `{token.info}` is neither run nor has a reason")
         mode = (match[1] or "").partition(":")[0]
@@ -144,7 +144,9 @@ def check_python(block: Block, console: Console) -> None:
 
 
 def check_figure(block: Block, console: Console) -> None:
-    assert "$ " not in block.text and "local-judge " not in block.text, f"{block.place}: a command in a figure"
+    assert "$ " not in block.text and "local-judge " not in block.text, (
+        f"{block.place}: a command in a figure"
+    )
 
 
 def reader(read: Callable[[Path], object], suffix: str) -> Callable[[Block, Console], None]:
@@ -206,6 +208,7 @@ def test_every_example_runs_or_says_why_not(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LOCAL_JUDGE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
     console = Console(tmp_path, monkeypatch, capsys)
     for block in found:
         if block.file is not None:
@@ -264,8 +267,25 @@ def test_tables_of_fields_have_exactly_the_fields_of_their_models() -> None:
             written = [field for cell in cells for field in re.findall(r"`(\w+)`", cell)]
             assert sorted(written) == sorted(model.model_fields), f"{path.name}: {name}"
             seen.add(name)
-    assert {"ClaimsConfig", "RunConfig", "Preset", "Weights", "Sampling", "VllmSettings", "CaseRecord"} <= seen
-    assert {"Claim", "Verdict", "Source", "ClaimSet", "Score", "VerifiedRow", "PageLine", "PageRecord"} <= seen
+    assert {
+        "ClaimsConfig",
+        "RunConfig",
+        "Preset",
+        "Weights",
+        "Sampling",
+        "VllmSettings",
+        "CaseRecord",
+    } <= seen
+    assert {
+        "Claim",
+        "Verdict",
+        "Source",
+        "ClaimSet",
+        "Score",
+        "VerifiedRow",
+        "PageLine",
+        "PageRecord",
+    } <= seen
 
 
 def test_the_architecture_names_what_there_is() -> None:
