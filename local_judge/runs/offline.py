@@ -27,7 +27,7 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
     if _allowed is None or event not in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
         return
     address = arguments[0] if event == "socket.getaddrinfo" else arguments[1]
-    host: object = cast("tuple[object, ...]", address)[0] if isinstance(address, tuple) and address else address
+    host: object = cast("tuple[object, ...]", address)[0] if isinstance(address, tuple) else address
     if isinstance(host, bytes):
         host = host.decode("ascii", "replace")
     if isinstance(host, str) and host not in _allowed and not host.startswith("/"):

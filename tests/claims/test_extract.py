@@ -74,7 +74,7 @@ def test_a_report_cannot_close_its_fence() -> None:
 
 
 async def test_claims_keep_the_place_and_the_citations_of_their_sentence(make_judge: MakeJudge) -> None:
-    replies = {
+    replies: dict[str, Any] = {
         "1": {"claims": [{"claim": "The mill opened in 1974.", "type": "F", "support": []}]},
         "2": {"claims": [{"claim": "The mill ground rye.", "type": "B", "support": ["L3.S1"]}]},
         "3": {"claims": []},
@@ -155,7 +155,10 @@ async def test_a_report_that_does_not_fit_can_be_refused(make_judge: MakeJudge) 
 
 
 async def test_a_dead_engine_is_a_failure_for_every_sentence(make_judge: MakeJudge) -> None:
-    judge, _ = make_judge(lambda call: EngineUnreachable("no server at http://127.0.0.1:1"))
+    def refuse(call: Call) -> EngineUnreachable:
+        return EngineUnreachable("no server at http://127.0.0.1:1")
+
+    judge, _ = make_judge(refuse)
     extraction = await extract_claims(DOCUMENT, judge, TERSE)
     assert extraction.claims == ()
     assert {failure.failure.kind for failure in extraction.failures} == {"unreachable"}
