@@ -33,8 +33,8 @@ class Prompt(Frozen):
     """A question, laid out for prefix reuse.
 
     `shared` is what other prompts have too (a report or a page, fenced); `own` is instructions and batch.
-    The user message is `shared`, an empty line, `own`. `prefix_key` names the shared part: prompts with equal keys are
-    scheduled together.
+    The user message is `shared`, an empty line, `own`. `prefix_key` names the shared part: prompts with equal
+    keys are scheduled together.
     """
 
     shared: str

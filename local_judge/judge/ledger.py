@@ -94,9 +94,9 @@ class Ledger:
 
     def close(self) -> None:
         """Write what is still queued and release the file. Idempotent."""
-        if self._writer is not None:
-            self._writer.close()
         self._reader.close()
+        if self._writer is not None:  # last, so that it folds the write-ahead log into the file
+            self._writer.close()
 
     @property
     def read_only(self) -> bool:

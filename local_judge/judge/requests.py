@@ -13,10 +13,13 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from local_judge.judge.layout import Prompt
 from serving.types import Choice, EngineIdentity, FinishReason, Frozen, Generation, Message, Sampling, Usage
+
+if TYPE_CHECKING:
+    from _hashlib import HASH
 
 Kind = Literal["generate", "choose"]
 
@@ -42,8 +45,8 @@ def now() -> str:
 def messages_digest(messages: Sequence[Message], shared: str = "") -> str:
     """SHA-256 over content, role and length in bytes of each message: no two message lists share it.
 
-    The last message is taken as `shared` and what follows it, which changes nothing but that the digest of all up to
-    there is computed once for all calls that share it.
+    The last message is taken as `shared` and what follows it, which changes nothing but that the digest of all
+    up to there is computed once for all calls that share it.
     """
     *before, last = messages
     digest = _digest_to(tuple((message.role, message.content) for message in before), shared).copy()
@@ -58,7 +61,7 @@ def _end(role: str, content: bytes) -> bytes:
 
 
 @lru_cache(maxsize=128)
-def _digest_to(before: tuple[tuple[str, str], ...], shared: str) -> hashlib._Hash:
+def _digest_to(before: tuple[tuple[str, str], ...], shared: str) -> HASH:
     digest = hashlib.sha256()
     for role, text in before:
         content = text.encode()
@@ -90,8 +93,8 @@ class Request:
         judge: whose reply it is.
         prompt: what is asked.
         kind: which method of the engine is called.
-        sampling: as asked for; an engine may be sent a smaller `max_tokens`, so that prompt and reply fit. None
-            for `choose`.
+        sampling: as asked for; an engine may be sent a smaller `max_tokens`, so that prompt and reply fit.
+            None for `choose`.
         schema: JSON text of the schema, in the key order in which it is sent.
         options: the menu of `choose`.
         draw: number of the draw.
