@@ -45,8 +45,8 @@ def now() -> str:
 def messages_digest(messages: Sequence[Message], shared: str = "") -> str:
     """SHA-256 over content, role and length in bytes of each message: no two message lists share it.
 
-    The last message is taken as `shared` and what follows it, which changes nothing but that the digest of all
-    up to there is computed once for all calls that share it.
+    The last message is taken as `shared` and what follows it, which changes nothing but that the digest of
+    all up to there is computed once for all calls that share it.
     """
     *before, last = messages
     digest = _digest_to(tuple((message.role, message.content) for message in before), shared).copy()
