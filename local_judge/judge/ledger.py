@@ -237,11 +237,11 @@ def _insert_request(connection: sqlite3.Connection, request: Request) -> None:
         "INSERT OR IGNORE INTO judges VALUES (?,?)",
         (request.judge.digest, request.judge.json),
     )
-    system, shared, own = request.pieces()
+    prompt = request.prompt
     parts = request_parts(request)
-    _insert_text(connection, parts["system"], system)
-    _insert_text(connection, parts["shared"], shared)
-    _insert_text(connection, parts["own"], own)
+    _insert_text(connection, parts["system"], prompt.system)
+    _insert_text(connection, parts["shared"], prompt.shared)
+    _insert_text(connection, parts["own"], prompt.rest)
     if request.schema is not None:
         _insert_text(connection, parts["schema"], request.schema)
     names = ("judge", "system", "shared", "own", "schema", "sampling", "kind", "options")

@@ -103,6 +103,10 @@ class Verdict(BaseModel):
 YES = '{"label": "yes"}'
 
 
+def say_yes(_: Call) -> Reply:
+    return YES
+
+
 def prompt(own: str = "Is it so?", shared: str = "The report.", prefix: str = "r") -> Prompt:
     return Prompt(shared=shared, own=own, prefix_key=prefix)
 
@@ -252,7 +256,7 @@ async def test_engine_errors_are_failures_of_their_kind_and_asked_anew_next_time
         assert "it broke" in failure.detail
         assert ledger.stats().failures == 1
         assert len(engine.calls) == judge.meter.failed == 1
-        engine.script = lambda _: YES
+        engine.script = say_yes
         assert isinstance(await judge.ask(prompt(), Verdict), Answer)
 
 
