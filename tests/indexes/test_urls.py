@@ -42,7 +42,11 @@ def test_trivially_different_forms_are_one(written: str, normalised: str) -> Non
 
 @pytest.mark.parametrize(
     "written",
-    ["https://doi.org/10.1000/AbC%2fx", "http://dx.doi.org/10.1000/abc%2FX", "https://www.doi.org/10.1000/ABC%2Fx/"],
+    [
+        "https://doi.org/10.1000/AbC%2fx",
+        "http://dx.doi.org/10.1000/abc%2FX",
+        "https://www.doi.org/10.1000/ABC%2Fx/",
+    ],
 )
 def test_doi_addresses_are_one(written: str) -> None:
     assert normalise_url(written) == "https://doi.org/10.1000/abc%2Fx"
@@ -97,7 +101,15 @@ def test_normalising_twice_changes_nothing() -> None:
     draw = random.Random(20)
     alphabet = ["a", "B", "/", "/", ".", "..", "%2F", "%2e", "%zz", "%", "?", "&", "=", "#", "#!", ":~:", "é", "中", " ",
                 "+", "(", ")", ";", "utm_x=1", "//", "\\", "\u202e", "doi.org/10.1/A"]  # fmt: skip
-    hosts = ["example.com", "WWW.Example.com", "www.www.example.com", "arxiv.org", "doi.org", "bücher.example", "a_b.example"]
+    hosts = [
+        "example.com",
+        "WWW.Example.com",
+        "www.www.example.com",
+        "arxiv.org",
+        "doi.org",
+        "bücher.example",
+        "a_b.example",
+    ]
     for _ in range(5000):
         url = f"http://{draw.choice(hosts)}/" + "".join(draw.choices(alphabet, k=draw.randrange(12)))
         once = normalise_url(url)
@@ -112,7 +124,7 @@ def test_addresses_of_real_reports() -> None:
     rows = [json.loads(line) for line in (REPORTS / "drb/raw.jsonl").read_text(encoding="utf-8").splitlines()]
     written = [url for row in rows for url in re.findall(r"(?m)^\[\d+\]\s*(https?://\S+)", row["article"])]
     normalised = [normalise_url(url) for url in written]
-    assert len(written) == len(set(written)) + len(written) - len(set(written))
+    assert len(written) > 900
     assert all(normalise_url(url) == url for url in normalised)
     # Within a report no two entries fall together: its sources were distinct before and stay so.
     for row in rows:
