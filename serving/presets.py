@@ -95,7 +95,7 @@ class VllmSettings(Frozen):
 class EmbeddedSettings(Frozen):
     """What an engine in this process is started with."""
 
-    kv_tokens: int = Field(default=40_960, ge=1024)
+    kv_tokens: int = Field(default=32_768, ge=1024)
     """Tokens that the KV cache holds over all requests; bounds memory."""
     properties: dict[str, Any] = Field(default_factory=dict[str, Any])
     """OpenVINO device properties."""
