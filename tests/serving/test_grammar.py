@@ -68,7 +68,8 @@ def test_an_optional_property_is_always_written() -> None:
         "required": ["a"],
     }
     assert compact_json_grammar(schema) == (
-        'root ::= object1\nboolean0 ::= "true" | "false"\nobject1 ::= "{\\"a\\":" boolean0 ",\\"b\\":" "1" "}"\n'
+        'root ::= object1\nboolean0 ::= "true" | "false"\n'
+        'object1 ::= "{\\"a\\":" boolean0 ",\\"b\\":" "1" "}"\n'
     )
 
 

@@ -109,7 +109,7 @@ def test_a_taken_port_is_named() -> None:
             "out of memory; lower context_tokens or max_num_seqs, or raise tensor_parallel, in the preset",
         ),
         (
-            "ValueError: 9 GiB KV cache is needed, which is larger than the available KV cache memory (3 GiB)",
+            "ValueError: 9 GiB KV cache is needed, larger than the available KV cache memory (3 GiB)",
             "out of memory; lower context_tokens or max_num_seqs, or raise tensor_parallel, in the preset",
         ),
         (

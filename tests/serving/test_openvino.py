@@ -1,4 +1,4 @@
-"""The in-process engine: its telemetry is off, its file is checked, and (with weights) it answers as promised."""
+"""The in-process engine: telemetry is off, files are checked and, with weights, it answers as promised."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def watch(tmp_path: Path, load: str) -> str:
         "import socket\n"
         "class Telemetry:\n"
         "    def __init__(self, *args, **kwargs): pass\n"
-        "    def __getattr__(self, name):\n"
-        "        return lambda *args, **kwargs: socket.getaddrinfo('127.0.0.1', 9)\n",
+        "    def send_event(self, *args, **kwargs): socket.getaddrinfo('127.0.0.1', 9)\n"
+        "    start_session = end_session = force_shutdown = send_event\n",
         encoding="utf-8",
     )
     (package / "backend" / "__init__.py").write_text("", encoding="utf-8")
@@ -70,8 +70,8 @@ def test_telemetry_is_never_loaded_and_no_socket_is_touched(tmp_path: Path) -> N
     assert (
         watch(tmp_path, "import openvino.tools.ovc") == "['socket.getaddrinfo'] True"
     )  # what happens unasked
-    load = "from serving.engines.openvino_worker import load_openvino\nload_openvino()\nimport openvino.tools.ovc"
-    assert watch(tmp_path, load) == "[] False"
+    load = "from serving.engines.openvino_worker import load_openvino\nload_openvino()\n"
+    assert watch(tmp_path, f"{load}import openvino.tools.ovc") == "[] False"
 
 
 def test_a_missing_file_is_told_at_once(tmp_path: Path) -> None:
@@ -149,5 +149,5 @@ async def test_with_weights_it_keeps_every_promise(engine: Engine) -> None:
 
     with pytest.raises(UnsupportedRequest, match="do not differ in their first token at 'Yes,'"):
         await engine.choose(true, ["Yes", "Yes,"])
-    with pytest.raises(PromptTooLong, match="exceed Qwen/Qwen2.5-Coder-1.5B-Instruct's 32768"):
+    with pytest.raises(PromptTooLong, match=r"exceed Qwen/Qwen2\.5-Coder-1\.5B-Instruct's 32768"):
         await engine.generate(true, Sampling(max_tokens=40_000))

@@ -1,4 +1,4 @@
-"""What the project relies on in a real vLLM: health, schemas, the prefix cache's counters, log-probabilities."""
+"""What is relied on in a real vLLM: health, schemas, the prefix cache's counters, log-probabilities."""
 
 from __future__ import annotations
 
