@@ -84,7 +84,7 @@ class VllmSettings(Frozen):
     """How many of the likeliest tokens `choose` may ask for."""
     prefix_caching: bool = True
     compact_json: bool = True
-    """Structured replies without white space between tokens."""
+    """Structured replies without white space that the model may choose."""
     checkpoint: bool = False
     """Serve a float32 checkpoint made once from a GGUF file."""
     args: tuple[str, ...] = ()

@@ -37,7 +37,7 @@ print(sorted(set(events)), "openvino_telemetry.reporter" in sys.modules)
 def watch(tmp_path: Path, load: str) -> str:
     """What a fresh interpreter does with the network while it loads OpenVINO, in its own words.
 
-    The telemetry package is replaced by one of the same shape that looks a host up for every event it is given.
+    The telemetry package is replaced by one of the same shape that looks a host up for every event.
     """
     package = tmp_path / "openvino_telemetry"
     (package / "backend").mkdir(parents=True, exist_ok=True)

@@ -54,7 +54,7 @@ def test_it_is_healthy_and_serves_the_model_under_its_name(server: RunningServer
     assert server.log.read_text(encoding="utf-8", errors="replace")
 
 
-def test_replies_follow_the_schema_without_white_space(server: RunningServer) -> None:
+def test_replies_follow_the_schema_without_free_white_space(server: RunningServer) -> None:
     reply = ask(
         server,
         PAGE + "Claim: Apollo 11 landed in 1971. Give a verdict and a quote as JSON.",
@@ -66,7 +66,8 @@ def test_replies_follow_the_schema_without_white_space(server: RunningServer) ->
     text = reply["choices"][0]["message"]["content"]
     value = json.loads(text)
     jsonschema.validate(value, SCHEMA)
-    assert text == json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    # vLLM fixes the separators to a comma or colon and one space, and leaves nothing else to the model
+    assert text == json.dumps(value, ensure_ascii=False)
 
 
 def test_a_second_prompt_with_the_same_opening_comes_from_the_cache(server: RunningServer) -> None:
