@@ -7,11 +7,11 @@ wait together are decoded together, and prompts that begin alike share their KV 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 from serving.engine import JsonSchema
 from serving.engines.openvino_worker import Request, Worker
 from serving.engines.openvino_worker import Sequence as Decoded
-from serving.errors import EngineUnreachable, PromptTooLong, UnsupportedRequest
+from serving.errors import PromptTooLong, UnsupportedRequest
 from serving.grammar import compact_json_grammar
 from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling, Usage
 
@@ -167,12 +167,9 @@ class OpenVinoEngine:
         )
         likeliest = {beam.tokens[0]: beam.score for beam in await self._run(top)}
         rare = [option for option in options if wanted[option] not in likeliest]
-        forced = Request(prompt=prompt, settings={"max_new_tokens": 1, "logprobs": 1, "do_sample": False})
+        forced = {"max_new_tokens": 1, "logprobs": 1, "do_sample": False}
         replies = await asyncio.gather(
-            *(
-                self._run(replace(forced, grammar=f"root ::= {json.dumps(option)}", future=_future()))
-                for option in rare
-            )
+            *(self._run(Request(prompt, forced, grammar=f"root ::= {json.dumps(option)}")) for option in rare)
         )
         for option, [reply] in zip(rare, replies, strict=True):
             if reply.tokens[0] != wanted[option]:
@@ -228,14 +225,8 @@ def _encode(tokenizer: Any, history: list[dict[str, str]]) -> tuple[int, ...]:
 
 
 def _in_loop(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
-    try:
+    with contextlib.suppress(RuntimeError):  # the loop was closed while the reply was on its way
         loop.call_soon_threadsafe(callback)
-    except RuntimeError as error:  # the loop was closed while the reply was on its way
-        raise EngineUnreachable("the caller's event loop is closed") from error
-
-
-def _future() -> Any:
-    return Request(prompt=(), settings={}).future
 
 
 def _digest(parts: Sequence[bytes]) -> str:

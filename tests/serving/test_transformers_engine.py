@@ -1,4 +1,4 @@
-"""The transformers engine on a tiny random model: batches, kept prefixes and grammars change no figure they should not.
+"""The transformers engine on a tiny random model: batches, kept prefixes and grammars alter nothing else.
 
 Runs where torch, transformers and xgrammar are installed; needs no weights.
 """
