@@ -18,5 +18,5 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningServer]
     if importlib.util.find_spec("vllm") is None:
         pytest.fail("these tests need vLLM in this interpreter: run scripts/test --vllm")
     log: Path = tmp_path_factory.mktemp("vllm") / "server.log"
-    with launch(load_preset("qwen2.5-coder-0.5b-vllm-cpu"), log=log, timeout=900) as running:
+    with launch(load_preset("qwen2.5-coder-0.5b-vllm"), log=log, timeout=900) as running:
         yield running
