@@ -1,7 +1,7 @@
 """One spelling for each web address, so that sources can be grouped and looked up.
 
-Invariant: `normalise_url` is idempotent and joins only forms that name the same resource by convention; whatever
-may select another resource stays. Callers keep the address as written beside it: the normalised one is a key,
+Invariant: `normalise_url` is idempotent and joins only forms that name the same resource by convention;
+whatever may select another resource stays. Callers keep the address as written beside it: the normalised one is a key,
 the original is what to fetch.
 
 What is joined: `http` and `https`; letter case of scheme and host; a leading `www.`; a trailing dot of

@@ -87,8 +87,7 @@ def scan(flat: str, labels: frozenset[str] = frozenset()) -> list[Mark]:
     Args:
         flat: The text of a `Piece`.
         labels: The keys of all reference entries. A bracket, superscript or year is ambiguous by itself
-            (`[sic]`,
-            `m²`, `[2020]`); it is a mark only if an entry bears that key.
+            (`[sic]`, `m²`, `[2020]`); it is a mark only if an entry bears that key.
     """
     return _Scan(flat, labels).run()
 

@@ -1,4 +1,4 @@
-"""Texts made to be slow. Each is of ten to some hundred kilobytes, where a quadratic step would take minutes."""
+"""Texts made to be slow, of ten kilobytes and more, where a quadratic step would take minutes."""
 
 import time
 
