@@ -1,8 +1,8 @@
 """One spelling for each web address, so that sources can be grouped and looked up.
 
 Invariant: `normalise_url` is idempotent and joins only forms that name the same resource by convention;
-whatever may select another resource stays. Callers keep the address as written beside it: the normalised one is a key,
-the original is what to fetch.
+whatever may select another resource stays. Callers keep the address as written beside it: the normalised
+one is a key, the original is what to fetch.
 
 What is joined: `http` and `https`; letter case of scheme and host; a leading `www.`; a trailing dot of
 the host; ports 80 and 443; Unicode and IDNA hosts; dot segments; one trailing slash or several;
