@@ -94,9 +94,10 @@ class Ledger:
 
     def close(self) -> None:
         """Write what is still queued and release the file. Idempotent."""
+        # The writer last: who closes last and may write moves the write-ahead log into the file.
+        self._reader.close()
         if self._writer is not None:
             self._writer.close()
-        self._reader.close()
 
     @property
     def read_only(self) -> bool:
