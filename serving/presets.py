@@ -84,7 +84,7 @@ class VllmSettings(Frozen):
     """How many of the likeliest tokens `choose` may ask for."""
     prefix_caching: bool = True
     compact_json: bool = True
-    """Structured replies without white space between tokens."""
+    """Structured replies without white space that the model may choose."""
     checkpoint: bool = False
     """Serve a float32 checkpoint made once from a GGUF file."""
     args: tuple[str, ...] = ()
@@ -95,7 +95,7 @@ class VllmSettings(Frozen):
 class EmbeddedSettings(Frozen):
     """What an engine in this process is started with."""
 
-    kv_tokens: int = Field(default=40_960, ge=1024)
+    kv_tokens: int = Field(default=32_768, ge=1024)
     """Tokens that the KV cache holds over all requests; bounds memory."""
     properties: dict[str, Any] = Field(default_factory=dict[str, Any])
     """OpenVINO device properties."""

@@ -23,7 +23,7 @@ _LATIN = re.compile(
     r"(?:[,:] ?(?:pp?\. ?)?\d{1,4}(?:[-–]\d{1,4})?)?\s?"
 )
 _HAN = re.compile(
-    rf"\s?(?P<name>[\u4e00-\u9fff]{{2,3}})(?P<more>等人?|[和与][\u4e00-\u9fff]{{2,3}})?[,，] ?(?P<years>{_YEAR})年?\s?"
+    rf"\s?(?P<name>[\u4e00-\u9fff]{{2,3}}?)(?P<more>等人?|[和与][\u4e00-\u9fff]{{2,3}})?[,，] ?(?P<years>{_YEAR})年?\s?"
 )
 _NARRATIVE = re.compile(
     rf"(?P<name>{_NAME})(?P<more>{_MORE}|(?:'s|’s))?\s?$|(?P<han>[\u4e00-\u9fff]{{2,3}})等人?\s?$"

@@ -284,9 +284,9 @@ def _section_end(
         ):
             stop += 1
         kept = _list_end(blocks, units, start, stop, clarity)
-        if kept == start:
+        if kept == start < stop:
             break
-        end = kept
+        end = kept if kept > start else end
         if kept < stop or stop >= len(blocks) or blocks[stop].kind != "heading":
             break
         if not level or blocks[stop].level <= level or _title_at(blocks[stop]) is not None:

@@ -49,20 +49,22 @@ def test_the_prompt_as_sent() -> None:
     assert user.content.startswith(
         "Report:\n```\n# Mills\n\n## Past\n\nL3.S1: The mill opened in 1974 [1].\nL3.S2: It ground rye.\n\n"
         "## Present\n\nL5.S1: Since then it has stood still.\nL5.S2: Twelve people visit it each day.\n```\n\n"
-        "Task: list the claims that 2 sentences of the report above make.\n"
+        "Task: list the claims that some sentences of the report above make, those listed at the end.\n"
     )
     assert user.content.endswith(
-        "\n\nSentences:\n```\n1. L3.S1: The mill opened in 1974 [1].\n2. L3.S2: It ground rye.\n```"
+        "\n\nSentences:\n```\n1. L3.S1: The mill opened in 1974 [1].\n2. L3.S2: It ground rye.\n```\n\n"
+        "List the claims of these 2 sentences."
     )
 
 
-def test_all_batches_of_a_report_share_everything_up_to_the_number_of_sentences() -> None:
+def test_all_batches_of_a_report_share_everything_up_to_their_sentences() -> None:
     first, second = (
         extraction_prompt(DOCUMENT, None, batch, "full").messages()[1].content
         for batch in (DOCUMENT.sentences[:1], DOCUMENT.sentences[1:])
     )
-    shared = first.split("Task: list the claims that ")[0]
+    shared = first.partition("\nSentences:\n")[0]
     assert second.startswith(shared)
+    assert "Answer with one JSON object" in shared
     assert "L5.S2: Twelve people" in shared
 
 
@@ -76,7 +78,7 @@ def test_a_report_cannot_close_its_fence() -> None:
 
 
 async def test_claims_keep_the_place_and_the_citations_of_their_sentence(make_judge: MakeJudge) -> None:
-    replies = {
+    replies: dict[str, Any] = {
         "1": {"claims": [{"claim": "The mill opened in 1974.", "type": "F", "support": []}]},
         "2": {"claims": [{"claim": "The mill ground rye.", "type": "B", "support": ["L3.S1"]}]},
         "3": {"claims": []},
@@ -167,7 +169,10 @@ async def test_a_report_that_does_not_fit_can_be_refused(make_judge: MakeJudge) 
 
 
 async def test_a_dead_engine_is_a_failure_for_every_sentence(make_judge: MakeJudge) -> None:
-    judge, _ = make_judge(lambda call: EngineUnreachable("no server at http://127.0.0.1:1"))
+    def refuse(call: Call) -> EngineUnreachable:
+        return EngineUnreachable("no server at http://127.0.0.1:1")
+
+    judge, _ = make_judge(refuse)
     extraction = await extract_claims(DOCUMENT, judge, TERSE)
     assert extraction.claims == ()
     assert {failure.failure.kind for failure in extraction.failures} == {"unreachable"}
