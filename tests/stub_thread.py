@@ -44,7 +44,7 @@ class StubThread:
 
 
 def answer(asked: Mapping[str, Any]) -> str:
-    """A credulous judge: every sentence is one claim, every claim is supported by the page's first line."""
+    """A credulous judge: every sentence is one claim, every claim is supported by the page's longest line."""
     reply = json.loads(fill(asked))
     text: str = asked["messages"][-1]["content"]
     targets = text.rpartition("Sentences:\n")[2]
@@ -54,8 +54,8 @@ def answer(asked: Mapping[str, Any]) -> str:
             assert line is not None, targets
             item["claims"][0]["claim"] = line[1][:300]
         else:
-            page = text.partition("```\n")[2]
-            item["quote"] = next(line for line in page.splitlines() if len(line) > 12)[:200]
+            page = text.partition("```\n")[2].partition("\n```")[0]
+            item["quote"] = max(page.splitlines(), key=len)[:200]
     return json.dumps(reply)
 
 
