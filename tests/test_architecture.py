@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("local_judge.__main__",),
     ("local_judge.cli",),
-    ("local_judge.reporting",),
     ("local_judge.demo", "local_judge.golden"),
+    ("local_judge.reporting",),
     ("local_judge.runs",),
     ("local_judge.protocols", "local_judge.tasks", "local_judge.stats"),
     ("local_judge.claims", "local_judge.agents"),
