@@ -83,16 +83,14 @@ _UNITS = _pairs(
     seconds:minutes dollars:euros euros:dollars acres:hectares hectares:acres"""
 )
 _UNIT = re.compile(r"(?<=\d[ \u00a0])(?:" + "|".join(_UNITS) + r")\b(?! \()")
-_DIRECTIONS = _pairs(
+_OPPOSITES = _pairs(
     """increased:decreased increase:decrease rose:fell rise:fall more:less higher:lower before:after
     largest:smallest larger:smaller first:last oldest:youngest older:younger above:below won:lost north:south
     northern:southern east:west eastern:western highest:lowest early:late earlier:later longest:shortest
     greater:smaller northeast:southwest northwest:southeast northeastern:southwestern
     northwestern:southeastern best:worst"""
 )
-_DIRECTIONS |= {
-    opposite: word for word, opposite in reversed(_DIRECTIONS.items()) if opposite not in _DIRECTIONS
-}
+_DIRECTIONS = {opposite: word for word, opposite in reversed(_OPPOSITES.items())} | _OPPOSITES
 _DIRECTION = re.compile(r"\b(?:" + "|".join(sorted(_DIRECTIONS, key=len, reverse=True)) + r")\b")
 _LEANING = re.compile(
     r"(?:It|Its|This|That|These|Those|There|Their|His|Her|But|And|Or|So|However|Also|Such|Both|Here|Then|Another|Other|"
