@@ -146,7 +146,7 @@ async def test_with_weights_it_keeps_every_promise(engine: Engine) -> None:
         jsonschema.validate(json.loads(reply.text), schema)
         assert reply.text == json.dumps(json.loads(reply.text), separators=(",", ":"))
     assert told == ["started", "started"]
-    assert (await engine.generate(true, Sampling(max_tokens=3))).finish_reason == "length"
+    assert (await engine.generate(true, Sampling(max_tokens=1))).finish_reason == "length"
 
     with pytest.raises(UnsupportedRequest, match="do not differ in their first token at 'Yes,'"):
         await engine.choose(true, ["Yes", "Yes,"])
