@@ -116,6 +116,8 @@ class Preset(Frozen):
     """Prompt and reply together."""
     concurrency: int = Field(default=64, ge=1)
     """Requests worth having in flight."""
+    timeout_seconds: float = Field(default=600.0, gt=0)
+    """How long one answer over HTTP may take, from sending to the last byte."""
     sampling: Sampling = Sampling()
     reasoning: Reasoning | None = None
     vllm: VllmSettings | None = None
@@ -185,7 +187,7 @@ def load_preset(name_or_path: str | Path) -> Preset:
 def _read(path: Path) -> Preset:
     try:
         loaded: object = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise PresetError(f"{path}: not readable as YAML: {' '.join(str(error).split())}") from error
     if not isinstance(loaded, dict):
         raise PresetError(f"{path}: a preset is a mapping of keys to values")

@@ -4,6 +4,7 @@ Invariant: what it does depends on its `StubPlan` and on the order of the reques
 machine so little (one hand-written asyncio protocol, no framework) that a benchmark measures the client.
 
     python -m serving.stub --port 8009 --delay-ms 50 --slots 64
+    python -m serving.stub --port 8009 --model NAME --fill
     python -m serving.stub --port 8009 --fault 500*2 --fault hang
 """
 
@@ -15,10 +16,12 @@ import json
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 from zlib import crc32
+
+from serving.stub_fill import fill
 
 FAULT_WORDS = ("hang", "drop", "cut", "truncated", "empty", "text", "wrong", "huge")
 """Besides any HTTP status: never answer; close without answering; close in the middle of the body; half of
@@ -56,6 +59,8 @@ class StubPlan:
     """Answers under way at one time; further requests wait in order."""
     content: str = '{"ok": true}'
     """The text of every reply."""
+    answer: Callable[[Mapping[str, Any]], str] | None = None
+    """Makes the text of a reply from the request instead; see `serving.stub_fill.fill`."""
     reasoning: str | None = None
     model: str = "stub"
     context_tokens: int = 32_768
@@ -203,7 +208,10 @@ class _Connection(asyncio.Protocol):
         """Answer one chat completion, well or ill."""
         asked: dict[str, Any] = json.loads(request.body)
         streamed = bool(asked.get("stream"))
-        body = sse_body(self.stub.plan, asked) if streamed else json_body(self.stub.plan, asked)
+        plan = self.stub.plan
+        if plan.answer is not None and not asked.get("logprobs"):
+            plan = replace(plan, content=plan.answer(asked))
+        body = sse_body(plan, asked) if streamed else json_body(plan, asked)
         content_type = "text/event-stream" if streamed else "application/json"
         if fault is None:
             self.send(http_answer(200, body, content_type))
@@ -339,7 +347,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=0, help="0: any free port, printed on stdout")
     parser.add_argument("--delay-ms", type=float, default=0.0)
     parser.add_argument("--slots", type=int, default=64, help="answers under way at one time")
+    parser.add_argument("--model", default=StubPlan.model, help="the model that it claims to serve")
     parser.add_argument("--content", default=StubPlan.content, help="the text of every reply")
+    parser.add_argument(
+        "--fill", action="store_true", help="reply with the least JSON of the schema asked for"
+    )
     parser.add_argument(
         "--fault", action="append", default=[], help="KIND or KIND*TIMES, in order; may be repeated"
     )
@@ -353,6 +365,8 @@ def main(arguments: list[str] | None = None) -> int:
         delay=given.delay_ms / 1000,
         slots=given.slots,
         content=given.content,
+        answer=fill if given.fill else None,
+        model=given.model,
         faults=faults,
         last_fault_stays=given.last_fault_stays,
     )

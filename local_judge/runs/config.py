@@ -37,7 +37,7 @@ def load_config(path: Path | None, overrides: dict[str, Any]) -> RunConfig:
     if path is not None:
         try:
             loaded: object = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
             raise ConfigError(f"{path}: {' '.join(str(error).split())}") from None
         if loaded is not None and not isinstance(loaded, dict):
             raise ConfigError(f"{path}: expected a mapping of settings")
@@ -64,10 +64,12 @@ def validated(model: type[T], data: object, place: str) -> T:
 def _laid_over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     merged = dict(below)
     for key, value in above.items():
-        if isinstance(value, dict) and isinstance(merged.get(key, {}), dict):
-            merged[key] = _laid_over(
-                cast("dict[str, Any]", merged.get(key, {})), cast("dict[str, Any]", value)
-            )
+        if isinstance(value, dict):
+            # A section that a file leaves empty is None in YAML. One that is no section is refused as it stands.
+            section = {} if merged.get(key) is None else merged[key]
+            if isinstance(section, dict):
+                section = _laid_over(cast("dict[str, Any]", section), cast("dict[str, Any]", value))
+            merged[key] = section
         elif value is not None:
             merged[key] = value
     return merged

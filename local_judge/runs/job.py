@@ -88,6 +88,7 @@ async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[Ca
         EngineError: the engine cannot be reached at all.
         RunError: the directory holds another run.
     """
+    job.store.is_new()  # a directory of something else is refused before a ledger is put into it
     async with job.judge() as judge:
         manifest = await build_manifest(job.config, judge, job.reports, job.snapshot.digest, arguments)
         claim_directory(job.store, manifest)

@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import local_judge
 from local_judge.errors import RunError
@@ -69,12 +69,11 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
     Raises:
         RunError: the directory holds a run of something else.
     """
-    if not (store.root / "manifest.json").exists():
-        if store.root.exists() and any(entry.name[:1] != "." for entry in store.root.iterdir()):
-            raise RunError(f"{store.root}: not empty and not a run; choose another --out")
+    store.sweep()
+    if store.is_new():
         store.write_json("manifest.json", manifest)
         return
-    there: dict[str, Any] = store.read_json("manifest.json")
+    there = read_manifest(store)
     for key in ("config", "sampling", "judge", "snapshot", "protocols", "prompts", "reports"):
         if there.get(key) != manifest[key]:
             raise RunError(
@@ -123,7 +122,18 @@ def _revision() -> str | None:
     return commit.stdout.strip() or None
 
 
+def read_manifest(store: RunStore) -> dict[str, Any]:
+    """The manifest of a run directory.
+
+    Raises:
+        RunError: there is none, or it is not that of a run.
+    """
+    manifest: object = store.read_json("manifest.json")
+    if not isinstance(manifest, dict) or "config" not in manifest or "reports" not in manifest:
+        raise RunError(f"{store.root}: its manifest.json is not that of a run; choose another directory")
+    return cast("dict[str, Any]", manifest)
+
+
 def protocols_of(store: RunStore) -> tuple[str, ...]:
     """The protocols that a run's manifest names, in its config's order."""
-    manifest: dict[str, Any] = store.read_json("manifest.json")
-    return tuple(manifest["config"]["protocols"])
+    return tuple(read_manifest(store)["config"]["protocols"])

@@ -37,7 +37,9 @@ TERSE = ClaimsConfig(form="terse")
 def one_claim_each(call: Call) -> dict[str, Any]:
     """A claim of type F for every sentence that is asked for."""
     numbers = re.findall(r"^(\d+)\. L\d+\.S\d+: ", call.messages[1].content, re.MULTILINE)
-    return {number: {"claims": [{"claim": f"Claim {number}.", "type": "F", "support": []}]} for number in numbers}
+    return {
+        number: {"claims": [{"claim": f"Claim {number}.", "type": "F", "support": []}]} for number in numbers
+    }
 
 
 def test_the_prompt_as_sent() -> None:
@@ -82,7 +84,11 @@ async def test_claims_keep_the_place_and_the_citations_of_their_sentence(make_ju
         "3": {"claims": []},
         "4": {
             "claims": [
-                {"claim": "Twelve people visit the mill each day.", "type": "B", "support": ["L3.S1", "L9.S9"]},
+                {
+                    "claim": "Twelve people visit the mill each day.",
+                    "type": "B",
+                    "support": ["L3.S1", "L9.S9"],
+                },
                 {"claim": "Twelve people visit  the mill each day.", "type": "F", "support": []},
             ]
         },
@@ -115,12 +121,16 @@ async def test_claims_keep_the_place_and_the_citations_of_their_sentence(make_ju
         ("L5.S1", "E", ["L3.S1"], "E"),
     ],
 )
-def test_types_are_settled_by_the_rules(label: str, judged: ClaimType, support: list[str], settled: ClaimType) -> None:
+def test_types_are_settled_by_the_rules(
+    label: str, judged: ClaimType, support: list[str], settled: ClaimType
+) -> None:
     sentence = next(sentence for sentence in DOCUMENT.sentences if sentence.label == label)
     assert settle_type(DOCUMENT, sentence, judged, support) == settled
 
 
-async def test_a_sentence_that_stays_unanswered_is_a_failure_and_the_others_are_kept(make_judge: MakeJudge) -> None:
+async def test_a_sentence_that_stays_unanswered_is_a_failure_and_the_others_are_kept(
+    make_judge: MakeJudge,
+) -> None:
     def all_but_the_second(call: Call) -> dict[str, Any]:
         reply = one_claim_each(call)
         asked = call.messages[1].content.rpartition("Sentences:")[2]
@@ -134,7 +144,9 @@ async def test_a_sentence_that_stays_unanswered_is_a_failure_and_the_others_are_
     assert failure.failure.kind == "incomplete"
 
 
-async def test_a_report_that_does_not_fit_is_shown_in_parts_under_all_its_headings(make_judge: MakeJudge) -> None:
+async def test_a_report_that_does_not_fit_is_shown_in_parts_under_all_its_headings(
+    make_judge: MakeJudge,
+) -> None:
     paragraphs = "\n\n".join(f"## Part {n}\n\n" + "The lake rose by one metre. " * 12 for n in range(8))
     document = parse_report(paragraphs)
     judge, engine = make_judge(one_claim_each, context_tokens=1_900)
