@@ -38,7 +38,8 @@ pytestmark = pytest.mark.vllm
 
 ROOT = Path(__file__).resolve().parents[2]
 PRESET = "qwen2.5-coder-0.5b-vllm"
-SECONDS = 400
+SECONDS = 500
+"""After which a command hangs."""
 
 REPORT = """\
 # The Varn tunnel
@@ -48,8 +49,8 @@ was bored through limestone [1].
 
 ## Traffic
 
-In 2019 the tunnel carried 14,300 vehicles a day [2]. The toll for a car is 3 crowns [2]. Lorries pay four times as \
-much as cars do [2].
+In 2019 the tunnel carried 14,300 vehicles a day [2]. The toll for a car is 3 crowns, and lorries pay four \
+times as much [2].
 
 ## Outlook
 
@@ -277,8 +278,8 @@ def test_the_manifest_names_the_judge(finished: Finished) -> None:
 def test_followers_find_the_report_in_the_prefix_cache(finished: Finished) -> None:
     rows = replies(finished.out / "ledger.sqlite").values()
     cached = [row[2] for row in rows if row[0] == "generate" and row[1].startswith("report:")]
-    # 7 sentences, 2 in a batch: 4 calls about one report, of which only the one that led computed it.
-    assert len(cached) == 4
+    # 6 sentences, 2 in a batch: 3 calls about one report, of which only the one that led computed it.
+    assert len(cached) == 3
     assert all(tokens > 0 for tokens in sorted(cached)[1:]), cached
 
 
