@@ -144,9 +144,9 @@ def test_what_is_no_report_is_refused_in_one_line(given: str | bytes, message: s
     ("text", "language", "notes"),
     [
         ("The end of the road is in the city.", "en", ("no_citations", "no_references")),
-        ("## References\n\n[1] T: https://a.example", "und", ("no_citations", "references_only", "no_sentences", "unknown_language")),
-        ("Zxqv wyrk plonth. Grebble snarv ooth. Brillig zorp quux.", "und", ("no_citations", "no_references", "unknown_language")),
-        ("X [1].\n\n## References\n\n[1] a: https://a.example\n[1] b: https://b.example", "und", ("duplicate_keys", "unknown_language")),
+        ("## References\n\n[1] T: https://a.example", "und", ("no_citations", "references_only", "no_sentences", "unknown_language")),  # noqa: E501
+        ("Zxqv wyrk plonth. Grebble snarv ooth. Brillig zorp quux.", "und", ("no_citations", "no_references", "unknown_language")),  # noqa: E501
+        ("X [1].\n\n## References\n\n[1] a: https://a.example\n[1] b: https://b.example", "und", ("duplicate_keys", "unknown_language")),  # noqa: E501
         ("---\n\n***", "und", ("no_citations", "no_references", "no_sentences", "unknown_language")),
     ],
 )  # fmt: skip
@@ -172,12 +172,12 @@ def test_duplicate_numbers_resolve_to_the_first_and_both_are_kept() -> None:
         ("長江は中国で最も長い川であり、世界で三番目に長い川である。", "ja"),
         ("장강은 중국에서 가장 긴 강으로 길이는 약 6300킬로미터이다.", "ko"),
         (
-            "Der Rhein ist ein Fluss in Europa und die längste Wasserstraße, die von den Alpen zur Nordsee führt.",
+            "Der Rhein ist ein Fluss in Europa und die längste Wasserstraße, die von den Alpen zur Nordsee führt.",  # noqa: E501
             "de",
         ),
         ("Le Rhin est un fleuve qui prend sa source dans les Alpes et se jette dans la mer du Nord.", "fr"),
         (
-            "El Rin es un río que nace en los Alpes y que desemboca en el mar del Norte por los Países Bajos.",
+            "El Rin es un río que nace en los Alpes y que desemboca en el mar del Norte por los Países Bajos.",  # noqa: E501
             "es",
         ),
         ("Рейн — одна из самых крупных рек Западной Европы, которые впадают в Северное море.", "ru"),

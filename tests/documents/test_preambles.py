@@ -22,7 +22,7 @@ def test_remarks_on_the_search_are_preamble(chatter: str) -> None:
 
 
 def test_a_report_that_starts_twice() -> None:
-    text = "# Rivers of Europe\n\nA short start.\n\nLet me search for more:\n\n## Rivers of Europe\n\nThe Rhine is long. [1]\n"
+    text = "# Rivers of Europe\n\nA short start.\n\nLet me search for more:\n\n## Rivers of Europe\n\nThe Rhine is long. [1]\n"  # noqa: E501
     assert roles(parse_report(text)) == ["preamble", "preamble", "preamble", "body", "body"]
 
 
@@ -38,7 +38,7 @@ def test_nothing_after_the_first_citation_is_chatter() -> None:
 
 def test_an_export_of_a_conversation() -> None:
     text = (
-        "Conversation with Gemini What of rivers? Here's a research plan. (1) Find rivers.\n Gemini can make mistakes, so "
+        "Conversation with Gemini What of rivers? Here's a research plan. (1) Find rivers.\n Gemini can make mistakes, so "  # noqa: E501
         "double-check it  Rivers Contents Export Create Rivers of Europe The Rhine is long. [1] It is."
     )
     document = parse_report(text)
@@ -61,7 +61,7 @@ def test_a_fence_around_the_whole_report() -> None:
 
 def test_refusals_and_plans_are_noted() -> None:
     text = (
-        "# Rivers: status and next steps\n\nNo sources were supplied. It is not possible to produce the requested review.\n\n"
+        "# Rivers: status and next steps\n\nNo sources were supplied. It is not possible to produce the requested review.\n\n"  # noqa: E501
         "## Research plan\n\n- Collect sources.\n"
     )
     assert parse_report(text).notes[-2:] == ("refusal", "plan")

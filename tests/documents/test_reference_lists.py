@@ -10,9 +10,9 @@ ENTRIES = "[1] First: https://a.example/1\n[2] Second: https://a.example/2\n"
 @pytest.mark.parametrize(
     "title",
     [
-        "## References", "# SOURCES", "###### Bibliography", "## Works Cited", "**References:**", "Sources:", "References",
-        "## 7. References", "## VII. References", "### Sources (selected)", "## 📚 References", "## References and Sources",
-        "## 参考文献", "参考文献：", "**参考资料**", "## 八、参考文献", "## 来源", "## 资料来源：", "引用：", "## Literaturverzeichnis",
+        "## References", "# SOURCES", "###### Bibliography", "## Works Cited", "**References:**", "Sources:", "References",  # noqa: E501
+        "## 7. References", "## VII. References", "### Sources (selected)", "## 📚 References", "## References and Sources",  # noqa: E501
+        "## 参考文献", "参考文献：", "**参考资料**", "## 八、参考文献", "## 来源", "## 资料来源：", "引用：", "## Literaturverzeichnis",  # noqa: E501
         "## Références", "## Список литературы", "## 참고문헌",
     ],
 )  # fmt: skip
@@ -29,7 +29,7 @@ def test_titles(title: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "References to earlier work", "Sources of energy", "Data Collection Plan (Primary Sources Only)", "Reference Architecture",
+        "References to earlier work", "Sources of energy", "Data Collection Plan (Primary Sources Only)", "Reference Architecture",  # noqa: E501
         "Cross-references", "Quick-reference mapping", "参考价值", "收入来源", "Sources " * 20,
     ],
 )  # fmt: skip
@@ -92,7 +92,7 @@ def test_entries(entry: str, key: str | None, url: str | None) -> None:
 
 def test_a_table_of_sources() -> None:
     document = parse_report(
-        "A claim [2].\n\n## References\n\n| No. | Source |\n|--|--|\n| 1 | A https://a.example |\n| 2 | B https://b.example |\n"
+        "A claim [2].\n\n## References\n\n| No. | Source |\n|--|--|\n| 1 | A https://a.example |\n| 2 | B https://b.example |\n"  # noqa: E501
     )
     assert [(r.key, r.state) for r in document.references] == [("1", "uncited"), ("2", "cited")]
 
@@ -112,7 +112,7 @@ def test_out_of_order_and_with_gaps() -> None:
 
 
 def test_each_chapter_has_its_own_list() -> None:
-    text = "# One\n\nA [1].\n\n## References\n\n[1] a: https://a.example\n\n# Two\n\nB [1].\n\n## References\n\n[1] b: https://b.example\n"
+    text = "# One\n\nA [1].\n\n## References\n\n[1] a: https://a.example\n\n# Two\n\nB [1].\n\n## References\n\n[1] b: https://b.example\n"  # noqa: E501
     document = parse_report(text)
     assert [c.url for c in document.citations] == ["https://a.example", "https://b.example"]
     assert [r.section for r in document.references] == [0, 1]

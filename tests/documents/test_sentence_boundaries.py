@@ -35,7 +35,7 @@ def test_what_does_not_end_a_sentence(text: str) -> None:
         ("Foo is. [12] shows that bar is.", ["Foo is.", "[12] shows that bar is."]),
         ("One. ([Reuters](https://a.example)) Two.", ["One. ([Reuters](https://a.example))", "Two."]),
         ("One. [A](https://a.example) [B](https://b.example)", ["One. [A](https://a.example) [B](https://b.example)"]),
-        ("One. [Acme](https://a.example) said so. Two.", ["One.", "[Acme](https://a.example) said so.", "Two."]),
+        ("One. [Acme](https://a.example) said so. Two.", ["One.", "[Acme](https://a.example) said so.", "Two."]),  # noqa: E501
         ("One. https://a.example/x", ["One. https://a.example/x"]),
         ("**One.** Two. *Three.*", ["**One.**", "Two.", "*Three.*"]),
         ("One. **Two** is. Three.", ["One.", "**Two** is.", "Three."]),
@@ -44,7 +44,7 @@ def test_what_does_not_end_a_sentence(text: str) -> None:
         ("One line  \nThe next line", ["One line", "The next line"]),
         ("One line<br>The next line", ["One line", "The next line"]),
         ("One sentence over\ntwo lines. Two.", ["One sentence over two lines.", "Two."]),
-        ("中国有14亿人口。[1] 增长5.2%。他说：“好。”然后走了！", ["中国有14亿人口。[1]", "增长5.2%。", "他说：“好。”", "然后走了！"]),
+        ("中国有14亿人口。[1] 增长5.2%。他说：“好。”然后走了！", ["中国有14亿人口。[1]", "增长5.2%。", "他说：“好。”", "然后走了！"]),  # noqa: E501
         ("一句。**二句。**三句。**四**句。", ["一句。", "**二句。**", "三句。", "**四**句。"]),
         ("见 Smith et al. (2020) 的研究。下一句。", ["见 Smith et al. (2020) 的研究。", "下一句。"]),
     ],

@@ -66,8 +66,11 @@ def test_replies_follow_the_schema_without_free_white_space(server: RunningServe
     text = reply["choices"][0]["message"]["content"]
     value = json.loads(text)
     jsonschema.validate(value, SCHEMA)
-    # vLLM fixes the separators to a comma or colon and one space, and leaves nothing else to the model
-    assert text == json.dumps(value, ensure_ascii=False)
+    # whether a separator is followed by one space depends on the version of xgrammar, never on the model
+    spaced, compact = (
+        json.dumps(value, ensure_ascii=False, separators=s) for s in ((", ", ": "), (",", ":"))
+    )
+    assert text in (spaced, compact)
 
 
 def test_a_second_prompt_with_the_same_opening_comes_from_the_cache(server: RunningServer) -> None:
