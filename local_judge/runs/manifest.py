@@ -69,16 +69,25 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
     Raises:
         RunError: the directory holds a run of something else.
     """
+    there = existing_manifest(store)
     store.sweep()
-    if store.is_new():
+    if there is None:
         store.write_json("manifest.json", manifest)
         return
-    there = read_manifest(store)
     for key in ("config", "sampling", "judge", "snapshot", "protocols", "prompts", "reports"):
         if there.get(key) != manifest[key]:
             raise RunError(
                 f"{store.root}: holds a run with another {key}; choose another --out, or delete it"
             )
+
+
+def existing_manifest(store: RunStore) -> dict[str, Any] | None:
+    """The manifest of the run that has been here; None if none has.
+
+    Raises:
+        RunError: the directory holds something else.
+    """
+    return None if store.is_new() else read_manifest(store)
 
 
 def prompts_digest() -> str:

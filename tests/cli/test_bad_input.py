@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import pytest
 
+from indexes.snapshot import Snapshot
+from local_judge.judge.judge import Judge
+from local_judge.runs.config import RunConfig
+from local_judge.runs.execute import CaseRecord
+from local_judge.runs.inputs import load_reports
+from local_judge.runs.job import Job, carry_out
+from local_judge.runs.store import RunStore
+from serving.presets import load_preset
 from serving.stub import Fault, StubPlan
 
 from ..stub_thread import StubThread, answer, write_preset
@@ -45,7 +54,9 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize(("name", "content"), UNREADABLE)
-def test_an_unreadable_report_is_one_line_of_parse(command: Command, tmp_path: Path, name: str, content: bytes) -> None:
+def test_an_unreadable_report_is_one_line_of_parse(
+    command: Command, tmp_path: Path, name: str, content: bytes
+) -> None:
     path = tmp_path / f"{name}.md"
     path.write_bytes(content)
     ended = command("parse", path)
@@ -85,7 +96,9 @@ def test_poor_reports_are_evaluated(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("unit", ["word ", "[1] ", "`", "a[b](c) ", "<p>"])
-def test_five_megabytes_in_one_line_are_parsed_or_refused(command: Command, tmp_path: Path, unit: str) -> None:
+def test_five_megabytes_in_one_line_are_parsed_or_refused(
+    command: Command, tmp_path: Path, unit: str
+) -> None:
     path = tmp_path / "long.md"
     path.write_text(unit * (5_000_000 // len(unit)), encoding="utf-8")
     ended = command("parse", path, "--json")
@@ -124,7 +137,9 @@ def altered(snapshot: Path, out: Path) -> Path:
 def test_snapshots_that_are_none(run: Run, report: Path, snapshot: Path, tmp_path: Path) -> None:
     missing = run(report, snapshot=tmp_path / "nowhere")
     assert missing.code == 1
-    assert missing.line() == f"local-judge: no snapshot at {tmp_path}/nowhere; make one with `snapshot import`"
+    assert (
+        missing.line() == f"local-judge: no snapshot at {tmp_path}/nowhere; make one with `snapshot import`"
+    )
     empty = tmp_path / "empty"
     empty.mkdir()
     assert "is not a snapshot" in run(report, snapshot=empty).line()
@@ -136,7 +151,9 @@ def test_snapshots_that_are_none(run: Run, report: Path, snapshot: Path, tmp_pat
     assert not (tmp_path / "run").exists()
 
 
-def test_an_altered_page_ends_the_run_in_one_line(run: Run, report: Path, snapshot: Path, tmp_path: Path) -> None:
+def test_an_altered_page_ends_the_run_in_one_line(
+    run: Run, report: Path, snapshot: Path, tmp_path: Path
+) -> None:
     wrong = altered(snapshot, tmp_path / "wrong")
     data = (wrong / "texts.utf8").read_bytes()
     (wrong / "texts.utf8").write_bytes(data.replace(b"e", b"E"))
@@ -192,7 +209,9 @@ def test_what_is_not_there_or_not_for_this(run: Run, report: Path, snapshot: Pat
 
 def test_a_preset_without_its_server_or_its_weights(command: Command, report: Path, snapshot: Path) -> None:
     for judge, said in (("qwen3-8b", "start it with `local-judge serve qwen3-8b`"),):
-        ended = command("run", report, "--snapshot", snapshot, "--judge", judge, "--out", report.parent / "run")
+        ended = command(
+            "run", report, "--snapshot", snapshot, "--judge", judge, "--out", report.parent / "run"
+        )
         assert ended.code == 1
         assert said in ended.line()
 
@@ -218,10 +237,21 @@ def test_directories_that_are_no_runs(command: Command, snapshot: Path, tmp_path
         ("", "no claims in it"),
     ],
 )
-def test_claim_files(command: Command, preset: Path, snapshot: Path, tmp_path: Path, line: str, said: str) -> None:
+def test_claim_files(
+    command: Command, preset: Path, snapshot: Path, tmp_path: Path, line: str, said: str
+) -> None:
     claims = tmp_path / "claims.jsonl"
     claims.write_text(line)
-    given = ["--snapshot", snapshot, "--judge", preset, "--ledger", tmp_path / "l.sqlite", "--base-url", "http://127.0.0.1:1"]
+    given = [
+        "--snapshot",
+        snapshot,
+        "--judge",
+        preset,
+        "--ledger",
+        tmp_path / "l.sqlite",
+        "--base-url",
+        "http://127.0.0.1:1",
+    ]
     ended = command("verify", claims, *given)
     assert ended.code == 1
     assert said in ended.line()
@@ -241,60 +271,106 @@ FAULTS = {
     "text": "malformed",
     "wrong": "malformed",
 }
-ATTEMPTS = 5
+ATTEMPTS = dict.fromkeys(FAULTS, 5) | {"hang": 2}
+"""How often one call is sent; a time limit that was run into costs most, and is tried least."""
 
 
-class Met(dict[str, tuple[Ended, StubThread, list[str | Path]]]):
-    """For each fault: how the run ended, its server, and its arguments."""
+class Met(NamedTuple):
+    """What became of a run against servers that fail."""
+
+    folder: Path
+    records: dict[str, CaseRecord]
+    servers: dict[str, StubThread]
+    down: Ended
+
+
+class Silent(AbstractContextManager[Any]):
+    """Shows no progress."""
+
+    def __init__(self, judge: Judge, n_reports: int) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def report_done(self) -> None: ...
 
 
 @pytest.fixture(scope="module")
 def met(tmp_path_factory: pytest.TempPathFactory, snapshot: Path) -> Iterator[Met]:
-    """One run for each fault, side by side: they wait most of the time. Each server misbehaves for one call."""
+    """One run for each fault and one without a server, side by side: they spend their time waiting to try again.
+
+    Each server misbehaves for as long as one call is tried, and then answers.
+    """
     folder = tmp_path_factory.mktemp("faults")
     (folder / "mill.md").write_text(REPORT, encoding="utf-8")
-    preset = write_preset(folder, timeout=0.5)
-    with ExitStack() as servers:
-        running: dict[str, tuple[Any, StubThread, list[str | Path]]] = {}
-        for kind in FAULTS:
-            plan = StubPlan(answer=answer, faults=(Fault(kind),) * ATTEMPTS)
-            server = servers.enter_context(StubThread(plan))
-            given: list[str | Path] = ["run", "mill.md", "--snapshot", snapshot, "--judge", preset]
-            given += ["--base-url", server.url, "--out", kind, "--json"]
-            running[kind] = (start(*given, cwd=folder), server, given)
-        yield Met({kind: (finish(process), server, given) for kind, (process, server, given) in running.items()})
+    preset = write_preset(folder, timeout=1.0)
+
+    async def one(kind: str, server: StubThread) -> CaseRecord:
+        store = RunStore(folder / kind)
+        # The guard is one for the whole process, and these runs overlap.
+        job = Job(
+            load_reports([folder / "mill.md"]),
+            Snapshot.open(snapshot),
+            load_preset(preset),
+            RunConfig(),
+            store,
+            store.ledger,
+            (server.url,),
+            offline=False,
+        )
+        [record] = await carry_out(job, [], Silent)
+        return record
+
+    async def all_of_them(servers: dict[str, StubThread]) -> list[CaseRecord]:
+        return await asyncio.gather(*(one(kind, server) for kind, server in servers.items()))
+
+    with ExitStack() as stack:
+        servers = {
+            kind: stack.enter_context(
+                StubThread(StubPlan(answer=answer, faults=(Fault(kind),) * ATTEMPTS[kind]))
+            )
+            for kind in FAULTS
+        }
+        given = ["run", "mill.md", "--snapshot", snapshot, "--judge", preset, "--out", "down"]
+        process = start(*given, "--base-url", "http://127.0.0.1:9", cwd=folder)
+        found = asyncio.run(all_of_them(servers))
+        yield Met(folder, dict(zip(FAULTS, found, strict=True)), servers, finish(process))
 
 
 @pytest.mark.parametrize(("kind", "failure"), FAULTS.items())
 def test_a_server_that_fails_is_a_failure_of_its_kind(met: Met, kind: str, failure: str) -> None:
-    ended, server, given = met[kind]
-    assert ended.code == 3
-    assert ended.line().startswith("Missing: 2 of the judge's answers, 0 of 1 reports.")
-    [record] = records(ended)
-    assert (record["status"], record["n_sentences_failed"]) == ("done", 2)
-    assert len(server.chats) == ATTEMPTS
-    folder = Path(str(given[given.index("--judge") + 1])).parent
-    claims = json.loads((folder / kind / "claims" / f"{record['key']}.json").read_text())
+    record, url = met.records[kind], met.servers[kind].url
+    assert (record.status, record.n_sentences_failed, record.n_verdicts_failed) == ("done", 2, 0)
+    assert len(met.servers[kind].chats) == ATTEMPTS[kind]
+    claims = json.loads((met.folder / kind / "claims" / f"{record.key}.json").read_text())
     found = [entry["failure"] for entry in claims["extraction_failures"]]
     assert {entry["kind"] for entry in found} == {failure}
-    assert all(server.url in entry["detail"] for entry in found)
+    assert all(url in entry["detail"] for entry in found)
+
+
+def test_a_server_that_is_down_is_one_line(met: Met) -> None:
+    assert met.down.code == 1
+    assert met.down.line().startswith("local-judge: http://127.0.0.1:9/v1/models cannot be reached")
+    assert not (met.folder / "down/manifest.json").exists()
 
 
 @pytest.mark.parametrize("kind", ["500", "empty"])
 def test_the_same_command_asks_again_for_what_failed(
-    met: Met, kind: str, command: Command, monkeypatch: pytest.MonkeyPatch
+    met: Met, kind: str, command: Command, snapshot: Path
 ) -> None:
-    _, server, given = met[kind]
-    folder = Path(str(given[given.index("--judge") + 1])).parent
-    monkeypatch.chdir(folder)
-    ended = command(*given)
+    server, folder = met.servers[kind], met.folder
+    given = ["--snapshot", snapshot, "--judge", folder / "stub.yaml", "--base-url", server.url]
+    ended = command("run", folder / "mill.md", *given, "--out", folder / kind, "--json")
     assert (ended.code, ended.err) == (0, "")
     assert [record["n_sentences_failed"] for record in records(ended)] == [0]
-    assert len(server.chats) == ATTEMPTS + 5
+    assert len(server.chats) == ATTEMPTS[kind] + 5
 
 
 @pytest.mark.parametrize(
-    ("content", "kind"), [("I would rather not.", "invalid_reply"), ("", "invalid_reply"), ('{"9": 1}', "incomplete")]
+    ("content", "kind"),
+    [("I would rather not.", "invalid_reply"), ("", "invalid_reply"), ('{"9": 1}', "incomplete")],
 )
 def test_a_model_that_answers_nonsense_is_a_typed_failure(
     run: Run, report: Path, tmp_path: Path, content: str, kind: str
@@ -304,17 +380,12 @@ def test_a_model_that_answers_nonsense_is_a_typed_failure(
         # Both sentences together twice, then each alone.
         assert len(server.chats) == 4
     assert ended.code == 3
+    assert ended.line().startswith(
+        "Missing: 2 of the judge's answers, 0 of 1 reports. The same command asks again"
+    )
     [claims] = (tmp_path / "run/claims").glob("*.json")
     failures = json.loads(claims.read_text())["extraction_failures"]
     assert {failure["failure"]["kind"] for failure in failures} == {kind}
-
-
-def test_a_server_that_is_down_is_one_line(snapshot: Path, report: Path, preset: Path, tmp_path: Path) -> None:
-    given = ["run", report, "--snapshot", snapshot, "--judge", preset, "--base-url", "http://127.0.0.1:9/v1"]
-    ended = finish(start(*given, "--out", "run", cwd=tmp_path))
-    assert ended.code == 1
-    assert ended.line().startswith("local-judge: http://127.0.0.1:9/v1/models cannot be reached")
-    assert not (tmp_path / "run/manifest.json").exists()
 
 
 def test_a_server_of_another_model_is_one_line(run: Run, report: Path) -> None:

@@ -30,7 +30,8 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["run", "show", "rescore", "verify", "parse", "serve", "demo", "snapshot", "judges", "snapshot import"]
+    "name",
+    ["run", "show", "rescore", "verify", "parse", "serve", "demo", "snapshot", "judges", "snapshot import"],
 )
 def test_each_command_has_help(command: Command, name: str) -> None:
     for flag in ("--help", "-h"):
@@ -54,7 +55,11 @@ def test_wrong_usage_is_2(command: Command) -> None:
 def test_parse_prints_tables(command: Command, report: Path) -> None:
     ended = command("parse", report)
     assert ended.code == 0
-    for text in ("L2.S1", "The retrofit connected 1,240 dwellings", "https://council.example/minutes/2021-03-18"):
+    for text in (
+        "L2.S1",
+        "The retrofit connected 1,240 dwellings",
+        "https://council.example/minutes/2021-03-18",
+    ):
         assert text in ended.out
 
 
@@ -124,7 +129,9 @@ def test_a_judge_in_process_cannot_be_served(command: Command) -> None:
     assert "nothing to serve" in ended.line()
 
 
-def run_arguments(report: Path, snapshot: Path, preset: Path, server: StubThread, out: Path) -> list[str | Path]:
+def run_arguments(
+    report: Path, snapshot: Path, preset: Path, server: StubThread, out: Path
+) -> list[str | Path]:
     return ["run", report, "--snapshot", snapshot, "--judge", preset, "--base-url", server.url, "--out", out]
 
 
@@ -192,7 +199,10 @@ def test_a_run_directory_is_of_one_run(
     assert command(*run).code == 0
     other = command(*run, "--method", "scored")
     assert other.code == 1
-    assert other.line() == f"local-judge: {out}: holds a run with another config; choose another --out, or delete it"
+    assert (
+        other.line()
+        == f"local-judge: {out}: holds a run with another config; choose another --out, or delete it"
+    )
     report.write_text(REPORT + "\nOne more sentence.\n", encoding="utf-8")
     assert "another reports" in command(*run).line()
 
@@ -223,9 +233,7 @@ def test_the_ledger_can_be_shared_between_runs(
     assert len(server.chats) == 5
 
 
-def test_verify(
-    command: Command, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
-) -> None:
+def test_verify(command: Command, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path) -> None:
     claims, out = tmp_path / "claims.jsonl", tmp_path / "verdicts.jsonl"
     claims.write_text(
         '{"id": "a", "claim": "1,240 dwellings were connected.", "url": "https://heat.example/fernholt/renewal"}\n'
@@ -246,9 +254,7 @@ def test_verify(
     assert "supported" in table and "not_in_snapshot" in table
 
 
-def test_demo_with_a_server(
-    command: Command, preset: Path, server: StubThread, tmp_path: Path
-) -> None:
+def test_demo_with_a_server(command: Command, preset: Path, server: StubThread, tmp_path: Path) -> None:
     out = tmp_path / "demo"
     given = ["demo", "--out", out, "--judge", preset, "--base-url", server.url]
     ended = command(*given)

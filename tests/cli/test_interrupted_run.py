@@ -43,7 +43,10 @@ def stored(ledger: Path) -> set[Question]:
     with Ledger.open(ledger, read_only=True) as opened:
         traces = [opened.reply(key) for key in keys]
     return {
-        (tuple(message.content for message in trace.messages), trace.sampling.seed if trace.sampling else None)
+        (
+            tuple(message.content for message in trace.messages),
+            trace.sampling.seed if trace.sampling else None,
+        )
         for trace in traces
         if trace is not None
     }
@@ -121,7 +124,6 @@ def test_a_run_killed_at_any_instant_goes_on_to_the_same_files(tmp_path: Path, s
         assert {"manifest.json", "cases.jsonl", "scores/deer.jsonl"} < set(files(whole / "run"))
 
 
-
 def test_control_c_says_how_to_go_on_and_the_same_command_does(tmp_path: Path, snapshot: Path) -> None:
     with StubThread(StubPlan(answer=answer, delay=0.05, slots=2)) as server:
         given = arguments(tmp_path, snapshot, server.url)
@@ -130,7 +132,10 @@ def test_control_c_says_how_to_go_on_and_the_same_command_does(tmp_path: Path, s
         process.send_signal(signal.SIGINT)
         ended = finish(process)
         assert ended.code == 130
-        assert ended.line() == "Stopped. Every finished reply is kept in run/ledger.sqlite; the same command goes on."
+        assert (
+            ended.line()
+            == "Stopped. Every finished reply is kept in run/ledger.sqlite; the same command goes on."
+        )
         answered = stored(tmp_path / "run/ledger.sqlite")
         assert answered
         seen = len(server.chats)
