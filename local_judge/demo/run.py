@@ -25,7 +25,8 @@ from serving.presets import load_preset
 
 JUDGE = "qwen2.5-coder-1.5b"
 """A judge that a laptop can run."""
-CONFIG = RunConfig(claims=ClaimsConfig(form="terse", method="scored"))
+CONFIG = RunConfig(claims=ClaimsConfig(form="terse", method="scored", batch_sentences=7))
+"""Small batches: on a CPU, four replies decoded together are nearly three times as fast as one after the other."""
 
 
 class DemoResult(NamedTuple):

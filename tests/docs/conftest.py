@@ -44,7 +44,7 @@ def answer(asked: Mapping[str, Any]) -> str:
 @pytest.fixture(scope="session")
 def stand_in() -> Iterator[str]:
     """Base URL of a server that runs in a thread of its own for the whole session."""
-    plan = StubPlan(content=answer, model="Qwen/Qwen3-14B")
+    plan = StubPlan(answer=answer, model="Qwen/Qwen3-14B")
     ready: Future[str] = Future()
     stop: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
 
