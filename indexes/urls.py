@@ -1,17 +1,17 @@
 """One spelling for each web address, so that sources can be grouped and looked up.
 
-Invariant: `normalise_url` is idempotent and joins only forms that name the same resource by convention; whatever may
-select another resource stays. Callers keep the address as written beside it: the normalised one is a key, the
-original is what to fetch.
+Invariant: `normalise_url` is idempotent and joins only forms that name the same resource by convention;
+whatever may select another resource stays. Callers keep the address as written beside it: the normalised
+one is a key, the original is what to fetch.
 
-What is joined: `http` and `https`; letter case of scheme and host; a leading `www.`; a trailing dot of the host; ports
-80 and 443; Unicode and IDNA hosts; dot segments; one trailing slash or several; percent-encodings of the same bytes;
-fragments (they name a place within a page), except routes of single-page sites (`#!…`, `#/…`); tracking parameters;
-`dx.doi.org` and `doi.org`, with DOIs in lower case as they are case-insensitive; an arXiv paper's `abs`, `pdf` and
-`html` addresses and its DOI.
+What is joined: `http` and `https`; letter case of scheme and host; a leading `www.`; a trailing dot of
+the host; ports 80 and 443; Unicode and IDNA hosts; dot segments; one trailing slash or several;
+percent-encodings of the same bytes; fragments (they name a place within a page), except routes of
+single-page sites (`#!…`, `#/…`); tracking parameters; `dx.doi.org` and `doi.org`, with DOIs in lower
+case as they are case-insensitive; an arXiv paper's `abs`, `pdf` and `html` addresses and its DOI.
 
-What is kept apart: path case, parameter order and values, `+` and `%20` in queries, `index.html`, mobile hosts, and
-versions of an arXiv paper (`v2` is another text).
+What is kept apart: path case, parameter order and values, `+` and `%20` in queries, `index.html`,
+mobile hosts, and versions of an arXiv paper (`v2` is another text).
 """
 
 from __future__ import annotations
@@ -94,12 +94,8 @@ def normalise_url(url: str) -> str:
     netloc = host if port in (None, 80, 443) else f"{host}:{port}"
     query = _query(parts.query)
     route = _route(parts.fragment)
-    # A trailing slash stays significant in front of a route or a query only as far as servers go: it is joined too.
-    return (
-        f"https://{netloc}{path.rstrip('/')}"
-        + (f"?{query}" if query else "")
-        + (f"#{route}" if route else "")
-    )
+    tail = (f"?{query}" if query else "") + (f"#{route}" if route else "")
+    return f"https://{netloc}{path.rstrip('/')}{tail}"
 
 
 def identifier_url(text: str) -> str | None:

@@ -20,17 +20,14 @@ def connect(
     *,
     base_urls: Sequence[str] | None = None,
     api_key: str | None = None,
-    timeout: float = 600.0,
 ) -> Engine:
     """The engine that `preset` describes.
 
     Args:
         preset: which judge.
         base_urls: servers to ask (`http://host:port/v1`); needed by presets with `engine: vllm`, and lets a
-        model
-            that the preset would run in process be asked over HTTP instead.
+            model that the preset would run in process be asked over HTTP instead.
         api_key: for those servers.
-        timeout: seconds for one call over HTTP.
 
     Raises:
         PresetError: a preset for vLLM without servers.
@@ -38,7 +35,7 @@ def connect(
         MissingExtra: a library that the engine needs is not installed; holds the pip line.
     """
     if base_urls or preset.engine == "vllm":
-        return _over_http(preset, base_urls or (), api_key, timeout)
+        return _over_http(preset, base_urls or (), api_key)
     weights = require_weights(preset)
     common: dict[str, Any] = {
         "weights_digest": preset.weights.sha256,
@@ -63,7 +60,7 @@ def connect(
     return TransformersEngine(preset.model, weights, **common)
 
 
-def _over_http(preset: Preset, base_urls: Sequence[str], api_key: str | None, timeout: float) -> Engine:
+def _over_http(preset: Preset, base_urls: Sequence[str], api_key: str | None) -> Engine:
     if not base_urls:
         raise PresetError(
             f"{preset.name} is asked over HTTP: start it with `local-judge serve {preset.name}` and give its "
@@ -75,7 +72,7 @@ def _over_http(preset: Preset, base_urls: Sequence[str], api_key: str | None, ti
         tuple(base_urls),
         preset.model,
         api_key=api_key,
-        timeout=timeout,
+        timeout=preset.timeout_seconds,
         concurrency=preset.concurrency,
         top_logprobs=settings.max_logprobs,
         context_tokens=preset.context_tokens,

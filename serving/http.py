@@ -35,6 +35,9 @@ MAX_BODY = 32 << 20
 
 CONNECT_SECONDS = 10.0
 
+GET_SECONDS = 60.0
+"""Bound of a GET, which asks for facts and no model's work; the time limit where that is shorter."""
+
 _TOO_LONG = re.compile(
     r"context[ _](?:length|window|size)|maximum context|max_model_len|max_total_tokens|too many tokens"
     r"|prompt is too long|input is too long|(?:inputs?|prompt) tokens? .{0,40}(?:exceed|must be <=)",
@@ -57,11 +60,11 @@ class HttpClient:
         headers = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
         if api_key:
             headers["Authorization"] = f"Bearer {api_key}"
-        self._timeout = timeout
+        self._post_seconds = timeout
+        self._get_seconds = min(timeout, GET_SECONDS)
         self._session = aiohttp.ClientSession(
             # The caller bounds the requests in flight; a bound here would count waiting as answering.
             connector=aiohttp.TCPConnector(limit=0),
-            timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_SECONDS),
             headers=headers,
             skip_auto_headers=["User-Agent"],
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -93,8 +96,11 @@ class HttpClient:
     async def _exchange(
         self, method: str, url: str, body: bytes | None
     ) -> AsyncGenerator[aiohttp.ClientResponse]:
+        seconds = self._get_seconds if body is None else self._post_seconds
+        limit = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS)
         try:
-            async with self._session.request(method, url, data=body, allow_redirects=False) as response:
+            request = self._session.request(method, url, data=body, allow_redirects=False, timeout=limit)
+            async with request as response:
                 if response.status != 200:
                     raise refusal(url, response.status, response.headers, await _read(url, response))
                 yield response
@@ -104,7 +110,7 @@ class HttpClient:
             ) from error
         except TimeoutError as error:
             raise EngineTimeout(
-                f"{url} did not answer within {self._timeout:g} s; raise the time limit or send less at once"
+                f"{url} did not answer within {seconds:g} s; raise the time limit or send less at once"
             ) from error
         except aiohttp.ClientConnectorError as error:
             raise EngineUnreachable(

@@ -6,6 +6,7 @@ that does not come up ends in one line that says why, where its log is, and what
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
@@ -16,12 +17,12 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-import httpx
 from platformdirs import user_log_path
 
 from serving.errors import LaunchFailed, PresetError
@@ -275,23 +276,22 @@ def _wait_until_healthy(
     facts: Mapping[str, str],
 ) -> float:
     began = time.monotonic()
-    with httpx.Client(timeout=2.0, trust_env=False) as client:
-        while True:
-            waited = time.monotonic() - began
-            code = process.poll()
-            if code is not None or waited > timeout:
-                text = log.read_text(encoding="utf-8", errors="replace")
-                raise LaunchFailed(
-                    f"{facts['name']} did not start: {explain(text, code, facts)} (log: {log})"
-                )
-            try:
-                if client.get(health).status_code == 200:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    while True:
+        waited = time.monotonic() - began
+        code = process.poll()
+        if code is not None or waited > timeout:
+            text = log.read_text(encoding="utf-8", errors="replace")
+            raise LaunchFailed(f"{facts['name']} did not start: {explain(text, code, facts)} (log: {log})")
+        try:
+            with opener.open(health, timeout=2.0) as answer:
+                if answer.status == 200:
                     return time.monotonic() - began
-            except httpx.TransportError:
-                pass  # not listening yet
-            if progress is not None:
-                progress(waited, _last_line(log))
-            time.sleep(min(1.0, 0.05 + waited / 10))
+        except (OSError, http.client.HTTPException):
+            pass  # not listening yet, or not ready
+        if progress is not None:
+            progress(waited, _last_line(log))
+        time.sleep(min(1.0, 0.05 + waited / 10))
 
 
 def _last_line(log: Path) -> str:

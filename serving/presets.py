@@ -84,7 +84,7 @@ class VllmSettings(Frozen):
     """How many of the likeliest tokens `choose` may ask for."""
     prefix_caching: bool = True
     compact_json: bool = True
-    """Structured replies without white space between tokens."""
+    """Structured replies without white space that the model may choose."""
     checkpoint: bool = False
     """Serve a float32 checkpoint made once from a GGUF file."""
     args: tuple[str, ...] = ()
@@ -95,7 +95,7 @@ class VllmSettings(Frozen):
 class EmbeddedSettings(Frozen):
     """What an engine in this process is started with."""
 
-    kv_tokens: int = Field(default=40_960, ge=1024)
+    kv_tokens: int = Field(default=32_768, ge=1024)
     """Tokens that the KV cache holds over all requests; bounds memory."""
     properties: dict[str, Any] = Field(default_factory=dict[str, Any])
     """OpenVINO device properties."""
@@ -116,7 +116,12 @@ class Preset(Frozen):
     """Prompt and reply together."""
     concurrency: int = Field(default=64, ge=1)
     """Requests worth having in flight."""
+    timeout_seconds: float = Field(default=600.0, gt=0)
+    """How long one answer over HTTP may take, from sending to the last byte."""
     sampling: Sampling = Sampling()
+    threshold: float = Field(default=0.5, gt=0, lt=1)
+    """P(yes) from which a yes-or-no question counts as answered yes. Small judges lean to one side: where it is not
+    0.5 the file says on what it was fitted."""
     reasoning: Reasoning | None = None
     vllm: VllmSettings | None = None
     embedded: EmbeddedSettings | None = None
@@ -185,7 +190,7 @@ def load_preset(name_or_path: str | Path) -> Preset:
 def _read(path: Path) -> Preset:
     try:
         loaded: object = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise PresetError(f"{path}: not readable as YAML: {' '.join(str(error).split())}") from error
     if not isinstance(loaded, dict):
         raise PresetError(f"{path}: a preset is a mapping of keys to values")

@@ -16,12 +16,15 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TypeVar
 
-from serving.errors import EngineError, EngineOverloaded, EngineUnreachable
+from serving.errors import EngineError, EngineOverloaded, EngineTimeout, EngineUnreachable
 
 T = TypeVar("T")
 
 LONGEST_RETRY_AFTER = 300.0
 """Seconds. A server that asks for more is not waited for."""
+
+TIMEOUT_ATTEMPTS = 2
+"""So often a request may run into the time limit: a server that hangs should not be waited for all day."""
 
 DOWN_SECONDS = 30.0
 """For so long a replica that could not be reached is asked last."""
@@ -77,12 +80,15 @@ class Retry:
             EngineError: the last one met, with the number of attempts in its message when there were several.
         """
         order = replicas.order(prefix)
+        timeouts = 0
         for attempt in range(1, self.attempts + 1):
             try:
                 return await _first_reachable(replicas, order, send)
             except EngineError as error:
                 wait = self.delay(attempt, error)
-                if not error.retryable or attempt == self.attempts or wait is None:
+                timeouts += isinstance(error, EngineTimeout)
+                final = not error.retryable or attempt == self.attempts or timeouts == TIMEOUT_ATTEMPTS
+                if final or wait is None:
                     if attempt == 1:
                         raise
                     raise type(error)(

@@ -4,6 +4,7 @@ Invariant: what it does depends on its `StubPlan` and on the order of the reques
 machine so little (one hand-written asyncio protocol, no framework) that a benchmark measures the client.
 
     python -m serving.stub --port 8009 --delay-ms 50 --slots 64
+    python -m serving.stub --port 8009 --model NAME --fill
     python -m serving.stub --port 8009 --fault 500*2 --fault hang
 """
 
@@ -15,10 +16,12 @@ import json
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 from zlib import crc32
+
+from serving.stub_fill import fill
 
 FAULT_WORDS = ("hang", "drop", "cut", "truncated", "empty", "text", "wrong", "huge")
 """Besides any HTTP status: never answer; close without answering; close in the middle of the body; half of
@@ -54,8 +57,10 @@ class StubPlan:
     """Seconds that one answer takes."""
     slots: int = 64
     """Answers under way at one time; further requests wait in order."""
-    content: str | Callable[[Mapping[str, Any]], str] = '{"ok": true}'
-    """The text of every reply, or a function from the request's JSON to it."""
+    content: str = '{"ok": true}'
+    """The text of every reply."""
+    answer: Callable[[Mapping[str, Any]], str] | None = None
+    """Makes the text of a reply from the request instead; see `serving.stub_fill.fill`."""
     reasoning: str | None = None
     model: str = "stub"
     context_tokens: int = 32_768
@@ -67,10 +72,6 @@ class StubPlan:
     """Taken one by one by the first chat completions; after the last, answers are in order."""
     last_fault_stays: bool = False
     """Whether the last fault repeats for ever."""
-
-    def text(self, asked: Mapping[str, Any]) -> str:
-        """The text of the reply to one request."""
-        return self.content if isinstance(self.content, str) else self.content(asked)
 
 
 @dataclass(frozen=True)
@@ -207,7 +208,10 @@ class _Connection(asyncio.Protocol):
         """Answer one chat completion, well or ill."""
         asked: dict[str, Any] = json.loads(request.body)
         streamed = bool(asked.get("stream"))
-        body = sse_body(self.stub.plan, asked) if streamed else json_body(self.stub.plan, asked)
+        plan = self.stub.plan
+        if plan.answer is not None and not asked.get("logprobs"):
+            plan = replace(plan, content=plan.answer(asked))
+        body = sse_body(plan, asked) if streamed else json_body(plan, asked)
         content_type = "text/event-stream" if streamed else "application/json"
         if fault is None:
             self.send(http_answer(200, body, content_type))
@@ -249,7 +253,7 @@ def http_answer(status: int, body: bytes, content_type: str = "application/json"
 def usage(plan: StubPlan, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Plausible counts: four characters a token, half of the prompt cached."""
     prompt = sum(len(message["content"]) for message in asked["messages"]) // 4 + 1
-    counts: dict[str, Any] = {"prompt_tokens": prompt, "completion_tokens": len(plan.text(asked)) // 4 + 1}
+    counts: dict[str, Any] = {"prompt_tokens": prompt, "completion_tokens": len(plan.content) // 4 + 1}
     counts["total_tokens"] = prompt + counts["completion_tokens"]
     if plan.vllm:
         counts["prompt_tokens_details"] = {"cached_tokens": prompt // 2}
@@ -258,7 +262,7 @@ def usage(plan: StubPlan, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 def json_body(plan: StubPlan, asked: Mapping[str, Any]) -> bytes:
     """A chat completion in one piece."""
-    message: dict[str, Any] = {"role": "assistant", "content": plan.text(asked)}
+    message: dict[str, Any] = {"role": "assistant", "content": plan.content}
     if plan.reasoning is not None:
         message["reasoning"] = plan.reasoning
     choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": "stop"}
@@ -278,12 +282,11 @@ def json_body(plan: StubPlan, asked: Mapping[str, Any]) -> bytes:
 
 def sse_body(plan: StubPlan, asked: Mapping[str, Any]) -> bytes:
     """A chat completion as server-sent events: role, reasoning, the text in two pieces, end, usage."""
-    text = plan.text(asked)
-    half = len(text) // 2
+    half = len(plan.content) // 2
     deltas: list[dict[str, str]] = [{"role": "assistant", "content": ""}]
     if plan.reasoning is not None:
         deltas.append({"reasoning": plan.reasoning})
-    deltas += [{"content": text[:half]}, {"content": text[half:]}]
+    deltas += [{"content": plan.content[:half]}, {"content": plan.content[half:]}]
     choices: list[list[dict[str, Any]]] = [
         [{"index": 0, "delta": delta, "finish_reason": None}] for delta in deltas
     ]
@@ -344,7 +347,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=0, help="0: any free port, printed on stdout")
     parser.add_argument("--delay-ms", type=float, default=0.0)
     parser.add_argument("--slots", type=int, default=64, help="answers under way at one time")
-    parser.add_argument("--content", default='{"ok": true}', help="the text of every reply")
+    parser.add_argument("--model", default=StubPlan.model, help="the model that it claims to serve")
+    parser.add_argument("--content", default=StubPlan.content, help="the text of every reply")
+    parser.add_argument(
+        "--fill", action="store_true", help="reply with the least JSON of the schema asked for"
+    )
     parser.add_argument(
         "--fault", action="append", default=[], help="KIND or KIND*TIMES, in order; may be repeated"
     )
@@ -358,6 +365,8 @@ def main(arguments: list[str] | None = None) -> int:
         delay=given.delay_ms / 1000,
         slots=given.slots,
         content=given.content,
+        answer=fill if given.fill else None,
+        model=given.model,
         faults=faults,
         last_fault_stays=given.last_fault_stays,
     )

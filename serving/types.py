@@ -7,6 +7,7 @@ protocol is.
 
 from __future__ import annotations
 
+from math import exp
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -77,14 +78,10 @@ class Choice(Frozen):
     @property
     def mass(self) -> float:
         """Probability that the model gives to the menu as a whole, in [0, 1]."""
-        from math import exp
-
         return min(1.0, sum(exp(value) for value in self.logprobs.values()))
 
     def probabilities(self) -> dict[str, float]:
         """Softmax over the options: p(a) = exp(l_a) / sum_b exp(l_b), computed against the largest."""
-        from math import exp
-
         top = max(self.logprobs.values())
         weights = {option: exp(value - top) for option, value in self.logprobs.items()}
         total = sum(weights.values())

@@ -18,11 +18,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("local_judge.__main__",),
     ("local_judge.cli",),
     ("local_judge.demo", "local_judge.golden"),
-    ("local_judge.runs", "local_judge.reporting"),
+    ("local_judge.reporting",),
+    ("local_judge.runs",),
     ("local_judge.protocols", "local_judge.tasks", "local_judge.stats"),
     ("local_judge.claims", "local_judge.agents"),
     ("local_judge.judge", "local_judge.documents"),
-    ("serving", "indexes"),
+    ("serving", "indexes", "local_judge.errors"),
     ("local_judge",),  # the bare package: its version, and nothing that it would have to import
 )
 

@@ -42,25 +42,16 @@ def sections_by_sentence(document: Document) -> dict[str, tuple[int, ...]]:
     return {sentence.label: document.blocks[sentence.block].section for sentence in document.sentences}
 
 
-def recover(
-    claims: Sequence[Claim],
-    citations_of_sentence: Mapping[str, Sequence[str]],
-    rule: Rule = "paper",
-) -> tuple[Claim, ...]:
-    """The claims with `recovered` and `recovered_from` set; by the `upstream` rule also `type`.
-
-    `citations_of_sentence` has a key for every sentence of the report, with or without citations.
-    """
-    return trace(claims, citations_of_sentence, rule).claims
-
-
 def trace(
     claims: Sequence[Claim],
     citations_of_sentence: Mapping[str, Sequence[str]],
     rule: Rule = "paper",
     sections: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Recovery:
-    """`recover`, with what was wrong with the judge's statements.
+    """The claims with `recovered` and `recovered_from` set, and what was wrong with the judge's statements.
+
+    By the `upstream` rule also `type`. `citations_of_sentence` has a key for every sentence of the report, with or
+    without citations.
 
     `paper` (Eq. 1 and appendix F.2): a claim j of class B or C receives R_j, the union over its evidence
     positions i < j of the citations written on sentence i or, if it has none, of R over the claims of class B

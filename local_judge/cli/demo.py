@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from local_judge.cli.options import AsJson, BaseUrls
+from local_judge.demo.planted import planted_lines
 from local_judge.demo.run import JUDGE, demo_job, run_demo
-from local_judge.reporting.planted import planted_lines
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.tables import claim_summary, score_table, stdout, trees, verdict_table
 

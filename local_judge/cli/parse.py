@@ -12,6 +12,7 @@ from rich.table import Table
 from local_judge.cli.options import AsJson
 from local_judge.documents import describe, parse_report
 from local_judge.documents.model import Document
+from local_judge.errors import InputError
 from local_judge.reporting.tables import safe, stdout
 from local_judge.runs.inputs import load_reports
 
@@ -21,8 +22,10 @@ def parse(
     as_json: AsJson = False,
 ) -> None:
     """Show a report's sentences, citations and references, and what could not be resolved."""
-    raw = load_reports([report])[0]
-    document = parse_report(raw.content)
+    reports = load_reports([report])
+    if len(reports) > 1:
+        raise InputError(f"{report}: holds {len(reports)} reports; `parse` shows one")
+    document = parse_report(reports[0].content)
     if as_json:
         print(
             json.dumps(

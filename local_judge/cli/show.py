@@ -36,6 +36,8 @@ def show(
     scores = load_scores(store, protocols_of(store))
     if report is None and len(records) == 1:
         report = records[0].id
+    if claims and report is None:
+        raise RunError(f"{run}: holds {len(records)} reports; say with --report whose claims to show")
     if report is not None:
         records = [record for record in records if record.id == report]
         scores = [score for score in scores if score.case == report]

@@ -25,6 +25,7 @@ from local_judge.cli.options import (
 from local_judge.reporting.tables import stdout, verified_table
 from local_judge.runs.config import RunConfig, load_config
 from local_judge.runs.session import open_judge
+from local_judge.runs.store import RunStore
 from local_judge.runs.verify import ClaimRow, VerifiedRow, load_claim_rows, verify_rows
 from serving.presets import Preset, load_preset
 
@@ -46,9 +47,9 @@ def verify(
 ) -> None:
     """Verify claims against their pages, without a report."""
     rows = load_claim_rows(claims)
-    settings = load_config(config, {"claims": {"method": method, "form": "terse" if terse else None}})
-    frozen = Snapshot.open(snapshot)
     preset = load_preset(judge)
+    settings = load_config(config, {"claims": {"method": method, "form": "terse" if terse else None}}, preset)
+    frozen = Snapshot.open(snapshot)
     try:
         verified = asyncio.run(_verify(rows, frozen, preset, settings, base_url or (), ledger, offline))
     except KeyboardInterrupt:
@@ -56,7 +57,7 @@ def verify(
         raise SystemExit(130) from None
     lines = [json.dumps(row.model_dump(mode="json"), ensure_ascii=False) for row in verified]
     if out is not None:
-        out.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        RunStore(out.parent).write_text(out.name, "".join(line + "\n" for line in lines))
     if as_json:
         print("\n".join(lines))
     else:

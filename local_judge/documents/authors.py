@@ -1,7 +1,7 @@
 """Author-year citations: `(Kim, 2024; Lee et al., 2023a)`, `Kim et al. (2024)`, `（王明等，2023）`.
 
-Invariant: a bracket is read as a whole or not at all, so that `(founded in Berlin, 2019)` is none, and what one name
-and a year alone cannot tell (a place, a product) is marked as uncertain.
+Invariant: a bracket is read as a whole or not at all, so that `(founded in Berlin, 2019)` is none, and
+what one name and a year alone cannot tell (a place, a product) is marked as uncertain.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _LATIN = re.compile(
     r"(?:[,:] ?(?:pp?\. ?)?\d{1,4}(?:[-–]\d{1,4})?)?\s?"
 )
 _HAN = re.compile(
-    rf"\s?(?P<name>[\u4e00-\u9fff]{{2,3}})(?P<more>等人?|[和与][\u4e00-\u9fff]{{2,3}})?[,，] ?(?P<years>{_YEAR})年?\s?"
+    rf"\s?(?P<name>[\u4e00-\u9fff]{{2,3}}?)(?P<more>等人?"
+    rf"|[和与][\u4e00-\u9fff]{{2,3}})?[,，] ?(?P<years>{_YEAR})年?\s?"
 )
 _NARRATIVE = re.compile(
     rf"(?P<name>{_NAME})(?P<more>{_MORE}|(?:'s|’s))?\s?$|(?P<han>[\u4e00-\u9fff]{{2,3}})等人?\s?$"

@@ -15,10 +15,10 @@ from local_judge.documents.model import Document
 def describe(document: Document) -> dict[str, JsonValue]:
     """Counts and lists of unresolved things, ready for JSON.
 
-    Keys: `id`, `language`, `characters`, `notes`; `blocks`, `roles`, `citations` (by style) and `citation_states` as
-    mappings of counts; `sentences`, `cited_sentences`, `references`, `distinct_urls`; `dangling` (keys in order of
-    first use), `without_url` and `uncited` (reference ids), `duplicate_keys` and `missing_numbers` (numbers that the
-    lists skip, by section).
+    Keys: `id`, `language`, `characters`, `notes`; `blocks`, `roles`, `citations` (by style) and
+    `citation_states` as mappings of counts; `sentences`, `cited_sentences`, `references`,
+    `distinct_urls`; `dangling` (keys in order of first use), `without_url` and `uncited` (reference
+    ids), `duplicate_keys` and `missing_numbers` (numbers that the lists skip, by section).
     """
     references = document.references
     keys = Counter((r.section, r.key) for r in references if r.key is not None)
@@ -41,7 +41,7 @@ def describe(document: Document) -> dict[str, JsonValue]:
         "dangling": list(dict.fromkeys(c.key for c in document.citations if c.state == "dangling")),
         "without_url": [r.id for r in references if r.url is None],
         "uncited": [r.id for r in references if r.state == "uncited"],
-        "duplicate_keys": [key for (_, key), count in keys.items() if count > 1 and key is not None],
+        "duplicate_keys": [key for (_, key), count in keys.items() if count > 1],
         "missing_numbers": _missing_numbers(document),
     }
 

@@ -1,10 +1,11 @@
 """Inline marks of a block: links, addresses, code, and everything that may be a citation.
 
-Invariant: marks do not overlap, come in reading order, and `flat[mark.start:mark.end]` is the mark as written; the time
-taken grows linearly with the text, whatever the text.
+Invariant: marks do not overlap, come in reading order, and `flat[mark.start:mark.end]` is the mark as
+written; the time taken grows linearly with the text, whatever the text.
 
-The scan jumps from one interesting character to the next. Brackets are paired once beforehand, in one pass, and every
-look-ahead has a bound, so that a hundred thousand opening brackets cost no more than as many letters.
+The scan jumps from one interesting character to the next. Brackets are paired once beforehand, in one
+pass, and every look-ahead has a bound, so that a hundred thousand opening brackets cost no more than as
+many letters.
 """
 
 from __future__ import annotations
@@ -85,8 +86,8 @@ def scan(flat: str, labels: frozenset[str] = frozenset()) -> list[Mark]:
 
     Args:
         flat: The text of a `Piece`.
-        labels: The keys of all reference entries. A bracket, superscript or year is ambiguous by itself (`[sic]`,
-            `m²`, `[2020]`); it is a mark only if an entry bears that key.
+        labels: The keys of all reference entries. A bracket, superscript or year is ambiguous by itself
+            (`[sic]`, `m²`, `[2020]`); it is a mark only if an entry bears that key.
     """
     return _Scan(flat, labels).run()
 
@@ -105,7 +106,7 @@ def pairs(flat: str, opening: str = "[", closing: str = "]") -> dict[int, int]:
 
 
 def trimmed_address(address: str) -> str:
-    """An address without the punctuation that belongs to the sentence, and without closing brackets it did not open."""
+    """An address without the sentence's punctuation and without closing brackets that it did not open."""
     end = len(address)
     surplus = {")": address.count(")") - address.count("("), "]": address.count("]") - address.count("[")}
     while end > 0:
@@ -289,8 +290,8 @@ class _Scan:
     def _may_be_note(self, start: int, keys: tuple[str, ...]) -> bool:
         """Whether raised digits here are a note's number rather than an exponent or a unit's power.
 
-        After the end of a sentence they can be nothing else. After a word they are if entries bear all the numbers and
-        the word is no unit or symbol, that is, has four letters or more.
+        After the end of a sentence they can be nothing else. After a word they are if entries bear all
+        the numbers and the word is no unit or symbol, that is, has four letters or more.
         """
         before = self._flat[max(0, start - 4) : start]
         if before[-1:] and before[-1] in ".,;:!?。，；：！？、”\"'’)）]":

@@ -1,9 +1,10 @@
 """The main language of a text.
 
-Invariant: `und` unless script or function words decide clearly; no model, no random choice, the same answer always.
+Invariant: `und` unless script or function words decide clearly; no model, no random choice, the same
+answer always.
 
-Scripts that one major language owns decide alone. Latin text is told by counting function words, which the languages
-listed share so little that a report's first page separates them.
+Scripts that one major language owns decide alone. Latin text is told by counting function words, which
+the languages listed share so little that a report's first page separates them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _FUNCTION_WORDS = {
     "sv": "och att det som en på är av för med den till inte om ett har de var från kan",
     "tr": "ve bir bu için ile olarak da de daha olan gibi çok sonra kadar ancak ise değil en her veya",
     "vi": "và của là có được trong các cho không với một những này đã người để khi từ về như",
-    "id": "yang dan di dengan untuk pada dari ini dalam tidak adalah itu akan oleh atau juga sebagai ke telah dapat",
+    "id": "yang dan di dengan untuk pada dari ini dalam tidak adalah itu oleh atau juga sebagai telah dapat",
 }
 _WORDS = {
     word: [code for code, words in _FUNCTION_WORDS.items() if word in words.split()]

@@ -1,15 +1,17 @@
 """Markdown to a flat list of blocks that know where they stand in the source.
 
-Invariant: for a piece of block text, `piece.flat[i]` stands at `text[piece.source(i)]`; no character of the report that
-carries meaning is dropped, and nothing that is not in the report appears.
+Invariant: for a piece of block text, `piece.flat[i]` stands at `text[piece.source(i)]`; no character of
+the report that carries meaning is dropped, and nothing that is not in the report appears.
 
-markdown-it-py finds the block structure. It reports lines, not characters, so that each content line is found again
-as the tail of its source line: containers (`>`, list markers, indentation) only ever take away from the front. Inline
-markup is left to `inline`, since the library's inline tokens carry no positions at all.
+markdown-it-py finds the block structure. It reports lines, not characters, so that each content line is
+found again as the tail of its source line: containers (`>`, list markers, indentation) only ever take
+away from the front. Inline markup is left to `inline`, since the library's inline tokens carry no
+positions at all.
 
-Four CommonMark rules are set aside because reports are not written with them in mind: indented code (it is a list's
-continuation), link reference definitions (they are entries of a reference list and would vanish), underlined
-headings of prose (the writer meant a rule below a paragraph), and raw HTML blocks that swallow the Markdown below.
+Four CommonMark rules are set aside because reports are not written with them in mind: indented code (it
+is a list's continuation), link reference definitions (they are entries of a reference list and would
+vanish), underlined headings of prose (the writer meant a rule below a paragraph), and raw HTML blocks
+that swallow the Markdown below.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ _MOST_UNCLOSED = 3
 _LETTER = re.compile(r"[^\W\d_]")
 _LONGEST_UNDERLINED_HEADING = 120
 _DEEPEST = 60
-"""Levels of nested lists and quotes; the library leaves out what lies deeper, which then becomes a paragraph here."""
+"""Levels of nested lists and quotes; the library leaves out what lies deeper, which then becomes a
+paragraph here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,8 @@ def parse_blocks(text: str, start: int = 0, end: int | None = None) -> list[RawB
     for _ in range(_MOST_UNCLOSED):
         if not blocks or not _is_unclosed(blocks[-1]):
             break
-        # A fence that is never closed would make code of all that follows: it is closed at its first empty line.
+        # A fence that is never closed would make code of all that follows: it is closed at its first
+        # empty line.
         code = blocks.pop()
         body = _EMPTY_LINE.search(code.piece.flat)
         kept = len(code.piece.flat) if body is None else body.start()
@@ -126,7 +130,8 @@ class _Walk:
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text = text
         part = text[start:end]
-        # "``` [21]" cites the code above it; to the library it would open another block or be one more line of code.
+        # "``` [21]" cites the code above it; to the library it would open another block or be one more
+        # line of code.
         self._tails = {match.start(2) + start: match.end(2) + start for match in _CITED_FENCE.finditer(part)}
         self._tokens = _PARSER.parse(_CITED_FENCE.sub(r"\1", part))
         self._lines: list[tuple[int, int]] = []

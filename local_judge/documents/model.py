@@ -1,7 +1,7 @@
 """A parsed report.
 
-Invariant: every object points back into `Document.text` by character offsets, `text[span.start:span.end]`, and
-nothing is guessed: what could not be resolved carries a named state.
+Invariant: every object points back into `Document.text` by character offsets,
+`text[span.start:span.end]`, and nothing is guessed: what could not be resolved carries a named state.
 """
 
 from __future__ import annotations
@@ -31,10 +31,12 @@ BlockRole = Literal["body", "preamble", "references"]
 """`preamble` is chat wrapper or agent chatter before the report; `references` is a reference section."""
 
 CitationStyle = Literal["number", "footnote", "link", "bare_url", "lenticular", "superscript", "author_year"]
-"""`[1]`, `[1, 3]`, `[2-5]` | `[^1]` | `[text](url)` | `https://…` | `【12†L3】` | `¹` or `<sup>1</sup>` | `(Kim, 2024)`."""
+"""`[1]`, `[1, 3]`, `[2-5]` | `[^1]` | `[text](url)` | `https://…` | `【12†L3】` | `¹` or `<sup>1</sup>`
+| `(Kim, 2024)`."""
 
 CitationState = Literal["resolved", "dangling", "no_url"]
-"""`dangling`: its key names no reference entry. `no_url`: the entry exists but gives no URL, DOI or arXiv id."""
+"""`dangling`: its key names no reference entry. `no_url`: the entry exists but gives no URL, DOI or
+arXiv id."""
 
 ReferenceState = Literal["cited", "uncited"]
 
@@ -46,7 +48,8 @@ class Citation(Frozen):
     """`c1`, `c2`, … in reading order."""
     style: CitationStyle
     key: str
-    """What it names: `3` for `[3]` and for the middle of `[2-4]`, the URL for a link, `Kim 2024` for author-year."""
+    """What it names: `3` for `[3]` and for the middle of `[2-4]`, the URL for a link, `Kim 2024` for
+    author-year."""
     span: Span
     state: CitationState
     reference: str | None = None
@@ -84,7 +87,8 @@ class Sentence(Frozen):
     text: str
     span: Span
     citations: tuple[str, ...] = ()
-    """Ids of the citations on this sentence, in order; a marker that stands right after the full stop belongs here."""
+    """Ids of the citations on this sentence, in order; a marker that stands right after the full stop
+    belongs here."""
 
 
 class Block(Frozen):
@@ -115,7 +119,8 @@ class Document(Frozen):
     citations: tuple[Citation, ...]
     references: tuple[Reference, ...]
     notes: tuple[str, ...] = ()
-    """What a reader should know: `chat_wrapper`, `agent_chatter`, `no_citations`, `no_references`, `refusal`, …"""
+    """What a reader should know: `chat_wrapper`, `agent_chatter`, `no_citations`, `no_references`,
+    `refusal`, …"""
 
     def citation(self, citation_id: str) -> Citation:
         """The citation with this id. Raises KeyError."""

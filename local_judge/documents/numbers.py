@@ -1,7 +1,7 @@
 """Numbers as citation markers write them: lists, ranges, raised digits.
 
-Invariant: what cannot be a citation by its form alone (a year, a zero, an interval of a thousand) is one only if a
-reference entry bears that number.
+Invariant: what cannot be a citation by its form alone (a year, a zero, an interval of a thousand) is
+one only if a reference entry bears that number.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A report's text to a `Document`.
 
-Invariant: the same text gives the same document; every block of the text is in it with a role, whatever the text.
+Invariant: the same text gives the same document; every block of the text is in it with a role, whatever
+the text.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from local_judge.documents.resolve import Found, Lookup, resolve
 from local_judge.documents.sentences import split_sentences
 
 MAX_CHARACTERS = 2_000_000
-"""Long reports have 60 thousand; beyond this it is a dump, and the time to read it would grow past seconds."""
+"""Long reports have 60 thousand; beyond this it is a dump that would take many seconds."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _WORD = re.compile(r"\w")
 _CITING = frozenset({"number", "label", "footnote", "lenticular", "superscript", "link", "url"})
@@ -54,7 +55,7 @@ def parse_report(text: str | bytes) -> Document:
     ]
     cited = [index in listed or any(mark.kind in _CITING for mark in marks[index]) for index in inner]
     chatter = frozenset(index + inner.start for index in find_chatter(found.blocks, cited))
-    roles = [_role(index, inner, listed, chatter) for index in range(len(blocks))]
+    roles: list[BlockRole] = [_role(index, inner, listed, chatter) for index in range(len(blocks))]
     language = detect_language(_prose(blocks, roles) or report)
     references = _references(report, found.entries)
     citations, places = _citations(blocks, roles, marks, Lookup(references, found.entries))
@@ -86,7 +87,8 @@ def _readable(text: str | bytes) -> str:
             text = text.decode("utf-8")
         except UnicodeDecodeError as error:
             raise UnreadableReport(
-                f"the report is not UTF-8: byte 0x{error.object[error.start]:02x} at offset {error.start} ({error.reason})"
+                f"the report is not UTF-8: byte 0x{error.object[error.start]:02x} at offset {error.start} "
+                f"({error.reason})"
             ) from None
     text = text.removeprefix("\ufeff")
     if not text.strip():

@@ -1,7 +1,8 @@
 """What stands before the report, or instead of it.
 
-Invariant: nothing is cut away; what is not the report is named. A paragraph counts as chatter only if it speaks of the
-writer's own searching, carries no citation, and stands before the first cited paragraph.
+Invariant: nothing is cut away; what is not the report is named. A paragraph counts as chatter only if
+it speaks of the writer's own searching, carries no citation, and stands before the first cited
+paragraph.
 """
 
 from __future__ import annotations
@@ -14,16 +15,21 @@ from difflib import SequenceMatcher
 from local_judge.documents.markdown import RawBlock
 
 _SEARCHING = (
-    r"(?:search|look(?:ing)? (?:for|up|into)|gather|research|find|collect|explore|investigat|continue|start|begin|"
-    r"check|verify|examine|dig|retriev|query|fetch|browse|read|learn|conduct|do (?:one|some|a)|get (?:more|some|the)|"
-    r"need (?:more|to)|understand|provide|create|compile|prepare|write|analy[sz]e|synthesi[sz]e|present|review|"
+    r"(?:search|look(?:ing)? (?:for|up|into)|gather|research|find|collect|explore|investigat"
+    r"|continue|start|begin|"
+    r"check|verify|examine|dig|retriev|query|fetch|browse|read|learn|conduct|do (?:one|some|a)"
+    r"|get (?:more|some|the)|"
+    r"need (?:more|to)|understand|provide|create|compile|prepare|write|analy[sz]e|synthesi[sz]e"
+    r"|present|review|"
     r"help you|break this|approach|address)"
 )
 _CHATTER = re.compile(
     rf"\b(?:let me|let's|i'll|i will|i'm going to|i need to|i should|i want to|i would like to|i have|"
     rf"i've|i can see|i see|i'd like to|allow me to)\b[^.!?\n]{{0,80}}?\b{_SEARCHING}"
-    r"|\bneed (?:more|some) (?:specific |additional )?information\b|\bfor (?:my|our) (?:final|next|last) search\b"
-    r"|\bbased on (?:my|the|all)[^.\n]{0,60}(?:search|research|gathered|collected|found)[^.\n]{0,80}\b(?:i|now)\b",
+    r"|\bneed (?:more|some) (?:specific |additional )?information\b|\bfor (?:my|our) (?:final"
+    r"|next|last) search\b"
+    r"|\bbased on (?:my|the|all)[^.\n]{0,60}(?:search|research|gathered|collected"
+    r"|found)[^.\n]{0,80}\b(?:i|now)\b",
     re.IGNORECASE,
 )
 _CHATTER_HAN = re.compile(
@@ -45,14 +51,17 @@ _GEMINI_END = re.compile(
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})(?:markdown|md)[ \t]*\r?\n", re.IGNORECASE)
 _REFUSAL = re.compile(
     r"(?:can ?not|could not|can't|unable to|not possible to|impossible to)\s+(?:\w+ ){0,3}?"
-    r"(?:be )?(?:produc|complet|provid|deliver|generat|fulfil|creat|finali[sz]|verif|access|brows|perform|compil|assist)"
+    r"(?:be )?(?:produc|complet|provid|deliver|generat|fulfil|creat|finali[sz]|verif|access"
+    r"|brows|perform|compil|assist)"
     r"|(?:i'm|i am) (?:sorry|unable)|\bas an ai\b"
     r"|(?:无法|不能)(?:完成|提供|生成|撰写|访问|浏览|执行|核实)|抱歉",
     re.IGNORECASE,
 )
 _PLAN = re.compile(
-    r"\b(?:research|data collection|execution|collection|work|evidence) plan\b|\bnext steps\b|\bproposed (?:approach|outline|"
-    r"method)|\bto be (?:filled|produced|completed|collected)\b|\bonce (?:you|sources|approved)|研究计划|执行计划|下一步",
+    r"\b(?:research|data collection|execution|collection|work|evidence) plan\b|\bnext steps\b"
+    r"|\bproposed (?:approach|outline|"
+    r"method)|\bto be (?:filled|produced|completed|collected)\b|\bonce (?:you|sources|approved)"
+    r"|研究计划|执行计划|下一步",
     re.IGNORECASE,
 )
 _OPENING = 3000
@@ -83,7 +92,7 @@ def unwrap(text: str) -> Wrapper:
 
 
 def find_chatter(blocks: Sequence[RawBlock], cited: Sequence[bool]) -> frozenset[int]:
-    """The blocks before the report proper: an agent's remarks on its search, and what it started over after them.
+    """The blocks before the report proper: an agent's remarks, and what it started over after them.
 
     Args:
         blocks: All blocks in order.
@@ -112,7 +121,7 @@ def _is_chatter(block: RawBlock) -> bool:
 
 
 def _restart(blocks: Sequence[RawBlock], last: int) -> int | None:
-    """The heading after the last remark that says an earlier heading again, or opens a level above all before it."""
+    """The heading after the last remark that repeats an earlier heading or is a title."""
     after = next((index for index in range(last + 1, len(blocks)) if blocks[index].kind == "heading"), None)
     if after is None or any(blocks[index].kind != "heading" for index in range(last + 1, after)):
         return None
@@ -143,7 +152,7 @@ def _empty_headings(blocks: Sequence[RawBlock], chatter: set[int], last: int) ->
 
 
 def stands_instead(body: str, resolved: int) -> tuple[str, ...]:
-    """`refusal` or `plan` for a text that says why there is no report; nothing for one that cites its sources."""
+    """`refusal` or `plan` for a text that says why there is no report; nothing for one that cites."""
     if resolved:
         return ()
     opening = body[:_OPENING]

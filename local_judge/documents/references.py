@@ -1,7 +1,8 @@
 """Lists of references: where they are and what their entries say.
 
-Invariant: a stretch of a report is a list of references because of what it holds, not because of its title alone; each
-entry's text is a range of the report; no entry gets a number or an address that is not written in it.
+Invariant: a stretch of a report is a list of references because of what it holds, not because of its
+title alone; each entry's text is a range of the report; no entry gets a number or an address that is
+not written in it.
 """
 
 from __future__ import annotations
@@ -256,7 +257,7 @@ def _title_at(block: RawBlock) -> Clarity | None:
 
 
 def _placeholder_end(blocks: Sequence[RawBlock], units: Sequence[list[_Unit]], index: int) -> int:
-    """The end of a section that holds nothing, or a line such as `[list follows]`; `index` if it holds more."""
+    """The end of a section of nothing, or of a line such as `[list follows]`; else `index`."""
     end = index + 1
     if (
         end < len(blocks)
@@ -284,9 +285,9 @@ def _section_end(
         ):
             stop += 1
         kept = _list_end(blocks, units, start, stop, clarity)
-        if kept == start:
+        if kept == start < stop:
             break
-        end = kept
+        end = kept if kept > start else end
         if kept < stop or stop >= len(blocks) or blocks[stop].kind != "heading":
             break
         if not level or blocks[stop].level <= level or _title_at(blocks[stop]) is not None:
@@ -329,7 +330,7 @@ def _is_clear(unit: _Unit) -> bool:
 
 
 def _is_sure(unit: _Unit) -> bool:
-    """Whether a stretch is an entry whatever the title: it has a key and no citation of another, or an address."""
+    """Whether a stretch is an entry whatever the title: it has a key or an address and cites no other."""
     if unit.note or unit.form == "bracket":
         return True
     if unit.form == "row" or _CITING.match(unit.piece.flat):

@@ -1,7 +1,7 @@
 """From marks to citations: what each one names, and whether the report says where that is.
 
-Invariant: a citation points to an entry only if the entry bears its key, its address, or its author and year; where
-several entries bear it, a stated order chooses (`Lookup.numbered`).
+Invariant: a citation points to an entry only if the entry bears its key, its address, or its author and
+year; where several entries bear it, a stated order chooses (`Lookup.numbered`).
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Lookup:
     def numbered(self, key: str, position: int, *, note: bool) -> Reference | None:
         """The entry that bears a number or label.
 
-        Of several, one with an address is taken before one without, then the first that stands after the citation
-        (chapters with their own lists), then the last before it.
+        Of several, one with an address is taken before one without, then the first that stands after
+        the citation (chapters with their own lists), then the last before it.
         """
         first, second = (self._notes, self._numbered) if note else (self._numbered, self._notes)
         candidates = first.get(key) or second.get(key) or []
@@ -144,10 +144,10 @@ def resolve(found: Sequence[Found], lookup: Lookup) -> list[tuple[Citation, int]
 
 
 def _cites_by_author(found: Sequence[Found], lookup: Lookup) -> str:
-    """Which names with years are citations here: `all`, the `certain` ones, or only certain ones that resolve (empty).
+    """Which names with years are citations: `all`, the `certain`, or only certain ones that resolve (empty).
 
-    In a report that cites by number or link, `Hoffmann et al. (2022)` is a phrase of the sentence, and `(Berlin, 2019)`
-    is neither.
+    In a report that cites by number or link, `Hoffmann et al. (2022)` is a phrase of the sentence, and
+    `(Berlin, 2019)` is neither.
     """
     if any(item.mark.kind in _STYLES and item.mark.kind != "author_year" for item in found):
         return ""

@@ -1,21 +1,23 @@
 """Sentences of one block.
 
-Invariant: the sentences of a block are in order, do not overlap, and leave out nothing but white space; a citation
-that stands after a full stop belongs to the sentence that it closes.
+Invariant: the sentences of a block are in order, do not overlap, and leave out nothing but white space;
+a citation that stands after a full stop belongs to the sentence that it closes.
 
-`sentencex` finds the boundaries in a stand-in text: citation markers and emphasis are taken out, and links, addresses
-and code become one word each, so that nothing in them can look like the end of a sentence. Each boundary is then
-carried back to the source. Where the library splits after an abbreviation, `_ABBREVIATIONS` joins the two again.
+`sentencex` finds the boundaries in a stand-in text: citation markers and emphasis are taken out, and
+links, addresses and code become one word each, so that nothing in them can look like the end of a
+sentence. Each boundary is then carried back to the source. Where the library splits after an
+abbreviation, `_ABBREVIATIONS` joins the two again.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
-import sentencex
+import sentencex  # pyright: ignore[reportMissingTypeStubs]
 
 from local_judge.documents.inline import Mark
 
@@ -45,13 +47,15 @@ _ABBREVIATIONS = _words(
     e.g i.e viz resp incl excl max min avg u.s u.k u.n e.u d.c
     """
 )
-"""Words after which a full stop ends no sentence, in lower case. `no`, `fig`, `art` and the like: see `_NUMBERED`."""
+"""Words after which a full stop ends no sentence, in lower case. `no`, `fig`, `art` and the like: see
+`_NUMBERED`."""
 _NUMBERED = _words(
     """
     no nos nr fig figs tab sec sect ch chap vol vols art app para eq eqs ref refs pp p
     """
 )
-"""Of these, the ones that are ordinary words or end sentences too: they join only what starts with a digit."""
+"""Of these, the ones that are ordinary words or end sentences too: they join only what starts with a
+digit."""
 _STATES = _words(
     """
     u.s u.k u.n e.u d.c
@@ -117,10 +121,14 @@ def _hard_lines(flat: str, marks: Sequence[Mark]) -> Iterator[tuple[int, int]]:
     yield position, len(flat)
 
 
+# A compiled module without type information; it divides a text into parts that make it up.
+_segment = cast("Callable[[str, str], list[str]]", getattr(sentencex, "segment"))  # noqa: B009
+
+
 def _split(
     flat: str, start: int, end: int, marks: Sequence[Mark], language: str
 ) -> Iterator[tuple[int, int]]:
-    """The sentences of one stretch; what holds no word, such as a stray marker, joins the sentence after it."""
+    """The sentences of one stretch; what holds no word joins the sentence after it."""
     waiting = checked = start
     worded = False
     for cut in [*_cuts(flat, start, _stand_in(flat, start, end, marks), marks, language), end]:
@@ -156,8 +164,8 @@ def _cuts(flat: str, start: int, stand_in: _StandIn, marks: Sequence[Mark], lang
 def _boundaries(code: str, text: str) -> list[int]:
     """The offsets at which the segmenter starts a new sentence.
 
-    It never ends a sentence inside brackets or quotation marks. One that is never closed would hide the rest of the
-    block, so a part of unlikely length is divided once more without them.
+    It never ends a sentence inside brackets or quotation marks. One that is never closed would hide the
+    rest of the block, so a part of unlikely length is divided once more without them.
     """
     found: list[int] = []
     before = 0
@@ -176,14 +184,14 @@ def _windowed(code: str, text: str) -> Iterator[int]:
     """The segmenter's boundaries, asked for window by window: its time grows with the square of the text."""
     position = 0
     while position < len(text):
-        parts: list[str] = sentencex.segment(code, text[position : position + _WINDOW])
+        parts = _segment(code, text[position : position + _WINDOW])
         whole = position + _WINDOW >= len(text)
         at = position
         for part in parts[:-1]:
             at += len(part)
             yield at
-        # The last sentence of a window may go on in the next one, which starts with it; one that fills a window is cut
-        # off from what follows only where the next window says so.
+        # The last sentence of a window may go on in the next one, which starts with it; one that fills
+        # a window is cut off from what follows only where the next window says so.
         position = len(text) if whole else at if at > position else position + _WINDOW
 
 

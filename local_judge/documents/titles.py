@@ -1,8 +1,8 @@
 """Titles under which reports list their sources.
 
-Invariant: a title only makes a section a candidate; whether it is a list of references is decided by what it holds.
-A `clear` title (`References`, `参考文献`) needs less of that than a `vague` one (`Sources`, `来源`), which may also
-head a chapter on sources of energy.
+Invariant: a title only makes a section a candidate; whether it is a list of references is decided by
+what it holds. A `clear` title (`References`, `参考文献`) needs less of that than a `vague` one (`Sources`,
+`来源`), which may also head a chapter on sources of energy.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ def _titles(text: str) -> frozenset[str]:
 _CLEAR = _titles(
     """
     references | reference | reference list | list of references | bibliography | works cited |
-    cited works | literature cited | references cited | cited references | cited sources |
-    sources cited | citations | source list | list of sources | endnotes | footnotes |
-    reference links | source links | source urls | reference urls | 参考文献 | 参考资料 | 参考来源 | 参考书目 | 参考链接 |
-    引用文献 | 引用来源 | 引用资料 | 文献引用 | 参考 | 参考网址 | 參考文獻 | 參考資料 | 參考來源 | 引用文獻 | 資料來源 | 资料来源 |
-    文献来源 | 尾注 | 脚注 | 参考文献列表 | 文献列表 | 引文 | 参考网站 | 引用出处 | 参考文献与资料来源 | referencias |
-    referencias bibliográficas | bibliografía | références | références bibliographiques |
-    bibliographie | quellen | quellenverzeichnis | literaturverzeichnis | quellenangaben |
-    einzelnachweise | riferimenti | riferimenti bibliografici | bibliografia | referências |
-    referências bibliográficas | referenties | bronnen | bronvermelding | bibliografie | źródła |
-    referenser | källor | kaynakça | kaynaklar | tài liệu tham khảo | daftar pustaka |
+    cited works | literature cited | references cited | cited references | cited sources | sources cited |
+    citations | source list | list of sources | endnotes | footnotes | reference links | source links |
+    source urls | reference urls | 参考文献 | 参考资料 | 参考来源 | 参考书目 | 参考链接 | 引用文献 |
+    引用来源 | 引用资料 | 文献引用 | 参考 | 参考网址 | 參考文獻 | 參考資料 | 參考來源 | 引用文獻 |
+    資料來源 | 资料来源 | 文献来源 | 尾注 | 脚注 | 参考文献列表 | 文献列表 | 引文 | 参考网站 | 引用出处 |
+    参考文献与资料来源 | referencias | referencias bibliográficas | bibliografía | références |
+    références bibliographiques | bibliographie | quellen | quellenverzeichnis | literaturverzeichnis |
+    quellenangaben | einzelnachweise | riferimenti | riferimenti bibliografici | bibliografia |
+    referências | referências bibliográficas | referenties | bronnen | bronvermelding | bibliografie |
+    źródła | referenser | källor | kaynakça | kaynaklar | tài liệu tham khảo | daftar pustaka |
     список литературы | список источников | литература | источники | використані джерела |
-    список використаних джерел | 出典 | 参照文献 | 引用元 | 参考サイト | 참고문헌 | 참고 문헌 | 참고 자료 | 참고자료 | 출처 |
-    المراجع | المصادر | संदर्भ
+    список використаних джерел | 出典 | 参照文献 | 引用元 | 参考サイト | 참고문헌 | 참고 문헌 |
+    참고 자료 | 참고자료 | 출처 | المراجع | المصادر | संदर्भ
     """
 )
 _VAGUE = _titles(
     """
-    sources | source | notes | literature | links | works consulted | sources consulted |
-    sources used | source notes | evidence sources | data sources | information sources |
-    further reading | web sources | 数据来源 | 信息来源 | 来源 | 來源 | 引用 | 文献 | 注释 | 注 | 备注 | 链接 | 出处 | 参考阅读 | 延伸阅读 |
-    fuentes | sources et références | fonti | fontes | literatur | note | notas
+    sources | source | notes | literature | links | works consulted | sources consulted | sources used |
+    source notes | evidence sources | data sources | information sources | further reading | web sources |
+    数据来源 | 信息来源 | 来源 | 來源 | 引用 | 文献 | 注释 | 注 | 备注 | 链接 | 出处 | 参考阅读 |
+    延伸阅读 | fuentes | sources et références | fonti | fontes | literatur | note | notas
     """
 )
 _PREFIX = re.compile(

@@ -135,7 +135,7 @@ class Caller:
     async def _send(self, request: Request, sampling: Sampling | None) -> Generation | Choice:
         assert self._scheduler is not None
         prompt = request.prompt
-        tokens = _bytes(prompt.system + prompt.shared) // BYTES_PER_TOKEN
+        tokens = (_bytes(prompt.system) + _bytes(prompt.shared)) // BYTES_PER_TOKEN
         # A prompt that shares nothing waits for nobody.
         prefix_key = prompt.prefix_key if prompt.shared else request.key
         self.meter.waiting += 1
@@ -177,12 +177,12 @@ class Caller:
         sampling, prompt = request.sampling, request.prompt
         thinking = sampling.thinking_tokens if sampling and sampling.thinking else 0
         wanted = 1 if sampling is None else sampling.max_tokens + thinking
-        size = sum(_bytes(message.content) for message in request.messages)
+        size = _bytes(prompt.system) + _bytes(prompt.shared) + _bytes(prompt.rest)
         if size + TEMPLATE_TOKENS + wanted <= context:
             return sampling
-        if prompt.shared and _bytes(prompt.own) + SEAM_TOKENS + wanted < context:
+        if prompt.shared and _bytes(prompt.rest) + SEAM_TOKENS + wanted < context:
             shared = await self._tokens_of_shared(request)
-            if shared + _bytes(prompt.own) + SEAM_TOKENS + wanted <= context:
+            if shared + _bytes(prompt.rest) + SEAM_TOKENS + wanted <= context:
                 return sampling
         tokens = await self._engine.count_tokens(request.messages)
         left = context - tokens
@@ -198,7 +198,7 @@ class Caller:
         return sampling.model_copy(update={"max_tokens": left - thinking})
 
     async def _tokens_of_shared(self, request: Request) -> int:
-        system, shared, _ = request.pieces()
+        system, shared = request.prompt.system, request.prompt.shared
         key = sha256(f"{len(system)} {system}{shared}")
         if key not in self._shared_tokens:
             messages = (request.messages[0], Message(role="user", content=shared))

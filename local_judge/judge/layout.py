@@ -33,8 +33,8 @@ class Prompt(Frozen):
     """A question, laid out for prefix reuse.
 
     `shared` is what other prompts have too (a report or a page, fenced); `own` is instructions and batch.
-    The user message is `shared`, an empty line, `own`. `prefix_key` names the shared part: prompts with equal keys are
-    scheduled together.
+    The user message is `shared`, an empty line, `own`. `prefix_key` names the shared part: prompts with equal
+    keys are scheduled together.
     """
 
     shared: str
@@ -42,11 +42,16 @@ class Prompt(Frozen):
     prefix_key: str
     system: str = SYSTEM
 
+    @property
+    def rest(self) -> str:
+        """The user message after `shared`."""
+        return f"\n\n{self.own}" if self.shared else self.own
+
     def messages(self) -> tuple[Message, ...]:
         """The chat messages as they are sent."""
         return (
             Message(role="system", content=self.system),
-            Message(role="user", content=f"{self.shared}\n\n{self.own}" if self.shared else self.own),
+            Message(role="user", content=self.shared + self.rest),
         )
 
 

@@ -94,9 +94,9 @@ class Ledger:
 
     def close(self) -> None:
         """Write what is still queued and release the file. Idempotent."""
-        if self._writer is not None:
-            self._writer.close()
         self._reader.close()
+        if self._writer is not None:  # last, so that it folds the write-ahead log into the file
+            self._writer.close()
 
     @property
     def read_only(self) -> bool:
@@ -237,11 +237,11 @@ def _insert_request(connection: sqlite3.Connection, request: Request) -> None:
         "INSERT OR IGNORE INTO judges VALUES (?,?)",
         (request.judge.digest, request.judge.json),
     )
-    system, shared, own = request.pieces()
+    prompt = request.prompt
     parts = request_parts(request)
-    _insert_text(connection, parts["system"], system)
-    _insert_text(connection, parts["shared"], shared)
-    _insert_text(connection, parts["own"], own)
+    _insert_text(connection, parts["system"], prompt.system)
+    _insert_text(connection, parts["shared"], prompt.shared)
+    _insert_text(connection, parts["own"], prompt.rest)
     if request.schema is not None:
         _insert_text(connection, parts["schema"], request.schema)
     names = ("judge", "system", "shared", "own", "schema", "sampling", "kind", "options")

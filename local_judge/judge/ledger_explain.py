@@ -52,12 +52,12 @@ def _digest(text: str) -> bytes:
 
 def request_parts(request: Request) -> dict[str, Any]:
     """The parts of a request as the columns of `requests` hold them: texts by digest."""
-    system, shared, own = request.pieces()
+    prompt = request.prompt
     return {
         "judge": request.judge.digest,
-        "system": _digest(system),
-        "shared": _digest(shared),
-        "own": sha256(own.encode()).digest(),
+        "system": _digest(prompt.system),
+        "shared": _digest(prompt.shared),
+        "own": sha256(prompt.rest.encode()).digest(),
         "schema": None if request.schema is None else _digest(request.schema),
         "sampling": request.sampling_json,
         "kind": request.kind,
@@ -81,8 +81,8 @@ def nearest(connection: sqlite3.Connection, request: Request) -> Explanation:
     if row is None:
         return Explanation(hit=False)
     stored = dict(zip(parts, row[2:], strict=True))
-    system, shared, own = request.pieces()
-    texts = {"system": system, "shared": shared, "own": own, "schema": request.schema}
+    prompt = request.prompt
+    texts = {"system": prompt.system, "shared": prompt.shared, "own": prompt.rest, "schema": request.schema}
     changes: list[Change] = []
     for part, asked in parts.items():
         if asked == stored[part]:

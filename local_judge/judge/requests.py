@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from local_judge.judge.layout import Prompt
 from serving.types import Choice, EngineIdentity, FinishReason, Frozen, Generation, Message, Sampling, Usage
+
+if TYPE_CHECKING:
+    from _hashlib import HASH
 
 Kind = Literal["generate", "choose"]
 
@@ -39,32 +41,31 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def messages_digest(messages: Sequence[Message], shared: str = "") -> str:
+def prompt_digest(prompt: Prompt) -> str:
     """SHA-256 over content, role and length in bytes of each message: no two message lists share it.
 
-    The last message is taken as `shared` and what follows it, which changes nothing but that the digest of all up to
-    there is computed once for all calls that share it.
+    Where `shared` ends changes nothing; all up to there is digested once for all calls that share it, and
+    the messages, which may be many and long, are not rendered.
     """
-    *before, last = messages
-    digest = _digest_to(tuple((message.role, message.content) for message in before), shared).copy()
-    content = last.content.encode()
-    digest.update(content[len(shared.encode()) :])
-    digest.update(_end(last.role, content))
+    digest, length = _digest_of_shared(prompt.system, prompt.shared)
+    digest = digest.copy()
+    rest = prompt.rest.encode()
+    digest.update(rest)
+    digest.update(_end("user", length + len(rest)))
     return digest.hexdigest()
 
 
-def _end(role: str, content: bytes) -> bytes:
-    return f"\n{role} {len(content)}\n".encode()
+def _end(role: str, length: int) -> bytes:
+    return f"\n{role} {length}\n".encode()
 
 
 @lru_cache(maxsize=128)
-def _digest_to(before: tuple[tuple[str, str], ...], shared: str) -> hashlib._Hash:
-    digest = hashlib.sha256()
-    for role, text in before:
-        content = text.encode()
-        digest.update(content + _end(role, content))
-    digest.update(shared.encode())
-    return digest
+def _digest_of_shared(system: str, shared: str) -> tuple[HASH, int]:
+    before, start = system.encode(), shared.encode()
+    digest = hashlib.sha256(before)
+    digest.update(_end("system", len(before)))
+    digest.update(start)
+    return digest, len(start)
 
 
 class Identified(NamedTuple):
@@ -90,8 +91,8 @@ class Request:
         judge: whose reply it is.
         prompt: what is asked.
         kind: which method of the engine is called.
-        sampling: as asked for; an engine may be sent a smaller `max_tokens`, so that prompt and reply fit. None
-            for `choose`.
+        sampling: as asked for; an engine may be sent a smaller `max_tokens`, so that prompt and reply fit.
+            None for `choose`.
         schema: JSON text of the schema, in the key order in which it is sent.
         options: the menu of `choose`.
         draw: number of the draw.
@@ -104,7 +105,6 @@ class Request:
         "judge",
         "key",
         "kind",
-        "messages",
         "options",
         "prompt",
         "sampling",
@@ -134,14 +134,12 @@ class Request:
         self.options = options
         self.draw = draw
         self.attempt = attempt
-        self.messages = prompt.messages()
-        """The chat messages as they are sent."""
         parts = {
             "attempt": attempt,
             "draw": draw,
             "judge": judge.digest,
             "kind": kind,
-            "messages": messages_digest(self.messages, prompt.shared),
+            "messages": prompt_digest(prompt),
             "options": options,
             "sampling": self.sampling_json,
             "schema": None if schema is None else _schema_digest(schema),
@@ -149,11 +147,10 @@ class Request:
         self.key = sha256(canonical(parts))
         """Ledger key: SHA-256 of the canonical JSON of the parts, long ones by their digest."""
 
-    def pieces(self) -> tuple[str, str, str]:
-        """System text, shared part and own part: together exactly what is sent."""
-        system, user = self.messages[0].content, self.messages[1].content
-        shared = self.prompt.shared
-        return system, shared, user[len(shared) :]
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The chat messages as they are sent; rendered anew each time, since many requests wait at once."""
+        return self.prompt.messages()
 
 
 def _sampling_json(sampling: Sampling | None) -> str:

@@ -4,8 +4,9 @@ Invariants: of the calls that share a prefix, one (the leader) goes first, and t
 prompt has been processed, so that they find it in the prefix cache; a leader that fails hands over to the
 next in line; at most `concurrency` calls are in flight; the prefixes in flight together take at most
 `kv_tokens`, unless it is one alone. Calls go in the order in which they came, passing over only those that
-wait for their leader, so none waits for ever. Nothing here touches what is asked or answered, so results do
-not depend on the order.
+wait for their leader; calls whose prefix is held may overtake one that does not fit yet, but only those that
+were already there, so none waits for ever. Nothing here touches what is asked or answered: results do not
+depend on it.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ class Scheduler:
         self._order = 0
         self._running = 0
         self._held: dict[str, _Group] = {}
+        self._blocked: tuple[_Group, int] | None = None
+        """The group next in line whose prefix does not fit, and the order of the first call after that."""
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
 
@@ -113,45 +116,70 @@ class Scheduler:
 
     def _offer(self, group: _Group) -> None:
         """Put the group in line if a call of it may go: as leader, or after one that has been processed."""
-        if group.waiting and (group.warm or group.running == 0):
+        if self._may_go(group):
             heapq.heappush(self._ready, (group.waiting[0].order, group.key))
 
     def _admit(self) -> None:
         while self._ready and self._running < self._concurrency:
             order, key = self._ready[0]
             group = self._groups.get(key)
-            current = group is not None and group.waiting and group.waiting[0].order == order
-            if group is None or not current or not (group.warm or group.running == 0):
+            if group is None or not self._may_go(group) or group.waiting[0].order != order:
                 heapq.heappop(self._ready)
-                continue
-            if group.waiting[0].turn.cancelled():  # its task has not woken yet to leave by itself
+            elif group.waiting[0].turn.cancelled():  # its task has not woken yet to leave by itself
                 group.waiting.popleft()
                 self._offer(group)
-                continue
-            if key not in self._held and not self._make_room(group):
-                return  # whoever came later waits too, so that a large prefix gets its turn
-            heapq.heappop(self._ready)
-            self._held[key] = group
-            group.running += 1
-            self._running += 1
-            group.waiting.popleft().turn.set_result(not group.warm)
-            self._offer(group)
+            elif key in self._held or self._make_room(group):
+                self._send(group)
+            else:
+                overtaking = self._overtaking()
+                if overtaking is None:
+                    return
+                self._send(overtaking)
+
+    def _send(self, group: _Group) -> None:
+        """Admit the group's oldest call."""
+        self._held[group.key] = group
+        if self._blocked is not None and self._blocked[0] is group:
+            self._blocked = None
+        group.running += 1
+        self._running += 1
+        call = group.waiting.popleft()
+        if not call.turn.cancelled():
+            call.turn.set_result(not group.warm)
+        self._offer(group)
 
     def _make_room(self, group: _Group) -> bool:
         """Whether the prefix fits beside those held; those that no call uses now are given up for it."""
         if self._kv_tokens is None:
             return True
+        if self._blocked is None or self._blocked[0] is not group:
+            self._blocked = group, self._order
         free = self._kv_tokens - sum(held.tokens for held in self._held.values())
-        idle = [held for held in self._held.values() if held.running == 0]
-        for held in sorted(
-            idle, key=lambda one: one.waiting[0].order if one.waiting else self._order, reverse=True
-        ):
+        for held in list(self._held.values()):
             if free >= group.tokens:
                 break
-            free += held.tokens
-            held.warm = False
-            del self._held[held.key]
+            if held.running == 0 and not self._goes_before_blocked(held):
+                free += held.tokens
+                held.warm = False
+                del self._held[held.key]
         return free >= group.tokens or not self._held
+
+    def _overtaking(self) -> _Group | None:
+        """The held group whose oldest call may go before that of the blocked group, which does not fit.
+
+        Only calls that were there when the group was found not to fit: they use what lies in the cache, they
+        are finite, and no later one joins them, so the blocked group gets its turn.
+        """
+        able = [
+            held for held in self._held.values() if self._may_go(held) and self._goes_before_blocked(held)
+        ]
+        return min(able, key=lambda held: held.waiting[0].order, default=None)
+
+    def _may_go(self, group: _Group) -> bool:
+        return bool(group.waiting) and (group.warm or group.running == 0)
+
+    def _goes_before_blocked(self, group: _Group) -> bool:
+        return self._blocked is not None and bool(group.waiting) and group.waiting[0].order < self._blocked[1]
 
     def _leave(self, group: _Group) -> None:
         group.running -= 1

@@ -13,28 +13,43 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
 from local_judge.judge.judge import Judge
 from local_judge.judge.meter import Meter
 
 POLL_SECONDS = 0.5
+"""Between two drawings."""
+
+
+class MeterColumn(ProgressColumn):
+    """The judge's counters, read whenever the line is drawn."""
+
+    def __init__(self, meter: Meter) -> None:
+        super().__init__()
+        self._meter = meter
+
+    def render(self, task: Task) -> Text:
+        """The counters now."""
+        return Text(describe(self._meter, task.elapsed or 0.0))
 
 
 class RunProgress:
-    """Context manager that shows how far a run is, on standard error, if that is a terminal or `plain` lines if not."""
+    """Context manager that shows how far a run is on standard error, if that is a terminal."""
 
     def __init__(self, judge: Judge, n_reports: int) -> None:
-        self._meter = judge.meter
         self._console = Console(stderr=True)
         self._progress = Progress(
             TextColumn("reports"),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[calls]}"),
+            MeterColumn(judge.meter),
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
@@ -43,8 +58,7 @@ class RunProgress:
             get_time=time.monotonic,
             disable=not self._console.is_terminal,
         )
-        self._task = self._progress.add_task("run", total=n_reports, calls="")
-        self._started = time.monotonic()
+        self._task = self._progress.add_task("run", total=n_reports)
 
     def __enter__(self) -> RunProgress:
         """Start to draw."""
@@ -55,16 +69,11 @@ class RunProgress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Draw the last state and stop."""
-        self.poll()
         self._progress.stop()
 
     def report_done(self) -> None:
         """One more report is complete."""
         self._progress.advance(self._task)
-
-    def poll(self) -> None:
-        """Bring the counters up to date."""
-        self._progress.update(self._task, calls=describe(self._meter, time.monotonic() - self._started))
 
 
 def describe(meter: Meter, seconds: float) -> str:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from local_judge.claims.config import ClaimsConfig
 from local_judge.errors import ConfigError
+from serving.presets import Preset
 from serving.types import Frozen
 
 T = TypeVar("T", bound=BaseModel)
@@ -27,8 +28,14 @@ class RunConfig(Frozen):
     """How often an unanswered item is asked for again."""
 
 
-def load_config(path: Path | None, overrides: dict[str, Any]) -> RunConfig:
-    """The config of a YAML file, with `overrides` (nested, None values ignored) laid over it.
+def settled(config: RunConfig, preset: Preset) -> RunConfig:
+    """`config` with what it leaves to the judge preset filled in, as it is recorded in the manifest."""
+    threshold = config.claims.threshold or preset.threshold
+    return config.model_copy(update={"claims": config.claims.model_copy(update={"threshold": threshold})})
+
+
+def load_config(path: Path | None, overrides: dict[str, Any], preset: Preset) -> RunConfig:
+    """The config of a YAML file, with `overrides` (nested, None values ignored) laid over it, settled for `preset`.
 
     Raises:
         ConfigError: the file cannot be read, is not a mapping, or has an unknown key or a value out of range.
@@ -37,12 +44,13 @@ def load_config(path: Path | None, overrides: dict[str, Any]) -> RunConfig:
     if path is not None:
         try:
             loaded: object = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
             raise ConfigError(f"{path}: {' '.join(str(error).split())}") from None
         if loaded is not None and not isinstance(loaded, dict):
             raise ConfigError(f"{path}: expected a mapping of settings")
         data = cast("dict[str, Any]", loaded or {})
-    return validated(RunConfig, _laid_over(data, overrides), str(path) if path else "options")
+    place = str(path) if path else "options"
+    return settled(validated(RunConfig, _laid_over(data, overrides), place), preset)
 
 
 def validated(model: type[T], data: object, place: str) -> T:
@@ -64,10 +72,12 @@ def validated(model: type[T], data: object, place: str) -> T:
 def _laid_over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     merged = dict(below)
     for key, value in above.items():
-        if isinstance(value, dict) and isinstance(merged.get(key, {}), dict):
-            merged[key] = _laid_over(
-                cast("dict[str, Any]", merged.get(key, {})), cast("dict[str, Any]", value)
-            )
+        if isinstance(value, dict):
+            # A section that a file leaves empty is None in YAML. One that is no section is refused as it stands.
+            section = {} if merged.get(key) is None else merged[key]
+            if isinstance(section, dict):
+                section = _laid_over(cast("dict[str, Any]", section), cast("dict[str, Any]", value))
+            merged[key] = section
         elif value is not None:
             merged[key] = value
     return merged

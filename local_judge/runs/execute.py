@@ -12,19 +12,27 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+from indexes.errors import IndexesError
 from indexes.snapshot import Snapshot
 from local_judge.claims.build import build_claim_set
 from local_judge.documents import UnreadableReport, parse_report
+from local_judge.errors import UserError
+from local_judge.judge.errors import JudgeError
 from local_judge.judge.judge import Judge
 from local_judge.protocols.base import Bench, Case, Evaluation, load_protocol
 from local_judge.protocols.scores import Profile, ScoreNode
 from local_judge.runs.config import RunConfig
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.store import RunStore, file_key
+from serving.errors import ServingError
 from serving.types import Frozen
 
 CASES_IN_FLIGHT = 8
 """Reports examined at the same time: enough to keep an engine busy, few enough to finish early ones early."""
+
+
+MENDABLE = (UserError, ServingError, IndexesError, JudgeError)
+"""What concerns every report alike, such as a full disk or an altered snapshot: it ends the run in one line."""
 
 
 class CaseRecord(Frozen):
@@ -108,6 +116,8 @@ async def _evaluate(
             findings = await protocol.examine(case, bench)
             if store is not None:
                 store.write_json(f"findings/{protocol.name}/{key}.json", findings)
+    except MENDABLE:
+        raise
     except Exception as error:  # a defect of ours: this report's failure, not the run's
         place = traceback.extract_tb(error.__traceback__)[-1]
         detail = f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"

@@ -66,9 +66,9 @@ def load_tasks(path: Path) -> dict[str, str]:
     tasks: dict[str, str] = {}
     for place, row in read_jsonl(path):
         task = _first(row, TASK_KEYS)
-        if "id" not in row or task is None:
+        identity = row_id(row, place)
+        if identity is None or task is None:
             raise InputError(f"{place}: a task needs `id` and one of {', '.join(TASK_KEYS)}")
-        identity = str(row["id"])
         if identity in tasks:
             raise InputError(f"{place}: task id {identity!r} stands twice")
         tasks[identity] = task
@@ -93,11 +93,34 @@ def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         place = f"{path}:{number}"
         try:
             row: object = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{place}: not JSON ({error})") from None
         if not isinstance(row, dict):
             raise InputError(f"{place}: expected a JSON object")
         yield place, cast("dict[str, Any]", row)
+
+
+def row_id(row: dict[str, Any], place: str) -> str | None:
+    """The `id` of a row, a text or a whole number; None where it has none.
+
+    Raises:
+        InputError: it is something else, or no text that can be written.
+    """
+    identity = row.get("id")
+    if isinstance(identity, int) and not isinstance(identity, bool):
+        return str(identity)
+    if identity is not None and not (isinstance(identity, str) and is_text(identity)):
+        raise InputError(f"{place}: id {identity!r} is neither a text nor a whole number")
+    return identity
+
+
+def is_text(text: str) -> bool:
+    """Whether `text` can be written: JSON and file names may hold lone surrogates, UTF-8 none."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _load(path: Path) -> Iterator[RawReport]:
@@ -110,9 +133,10 @@ def _load(path: Path) -> Iterator[RawReport]:
     elif path.suffix.lower() == ".jsonl":
         for place, row in read_jsonl(path):
             report = _first(row, TEXT_KEYS)
-            if "id" not in row or report is None:
+            identity = row_id(row, place)
+            if identity is None or report is None:
                 raise InputError(f"{place}: a report needs `id` and one of {', '.join(TEXT_KEYS)}")
-            yield RawReport(str(row["id"]), _encoded(report), _first(row, TASK_KEYS), place)
+            yield RawReport(identity, _encoded(report), _first(row, TASK_KEYS), place)
     elif path.suffix.lower() == ".json":
         yield _deep_research_eval(path)
     else:
@@ -120,6 +144,8 @@ def _load(path: Path) -> Iterator[RawReport]:
 
 
 def _file(path: Path) -> RawReport:
+    if not is_text(path.stem):
+        raise InputError(f"{path!r}: the file's name is the report's id and is not UTF-8; rename it")
     try:
         return RawReport(path.stem, path.read_bytes(), None, str(path))
     except OSError as error:
@@ -130,9 +156,11 @@ def _deep_research_eval(path: Path) -> RawReport:
     """One file of DeepResearchEval's `method_results`: the response of its first entry."""
     try:
         data = json.loads(path.read_bytes())
-        entry = data["entries"][0]
-        return RawReport(str(data["query_id"]), _encoded(entry["response"]), str(entry["query"]), str(path))
-    except (OSError, ValueError, KeyError, IndexError, TypeError):
+        identity, entry = row_id({"id": data["query_id"]}, str(path)), data["entries"][0]
+        if identity is None:
+            raise KeyError("query_id")
+        return RawReport(identity, _encoded(entry["response"]), str(entry["query"]), str(path))
+    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         raise InputError(
             f"{path}: not a report of DeepResearchEval (needs query_id and entries[0].response)"
         ) from None

@@ -18,7 +18,7 @@ from local_judge.judge.planning import PlanningEngine
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import CaseRecord, execute
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.manifest import build_manifest, claim_directory
+from local_judge.runs.manifest import build_manifest, claim_directory, existing_manifest
 from local_judge.runs.session import open_judge
 from local_judge.runs.store import RunStore
 from serving.presets import Preset
@@ -88,6 +88,7 @@ async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[Ca
         EngineError: the engine cannot be reached at all.
         RunError: the directory holds another run.
     """
+    existing_manifest(job.store)  # a directory of something else is refused before a ledger is put into it
     async with job.judge() as judge:
         manifest = await build_manifest(job.config, judge, job.reports, job.snapshot.digest, arguments)
         claim_directory(job.store, manifest)

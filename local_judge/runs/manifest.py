@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import local_judge
 from local_judge.errors import RunError
@@ -69,19 +69,25 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
     Raises:
         RunError: the directory holds a run of something else.
     """
-    if not (store.root / "manifest.json").exists():
-        # The ledger is opened before the judge is known, and stays when a run could not begin.
-        ours = (".", store.ledger.name)
-        if store.root.exists() and any(not entry.name.startswith(ours) for entry in store.root.iterdir()):
-            raise RunError(f"{store.root}: not empty and not a run; choose another --out")
+    there = existing_manifest(store)
+    store.sweep()
+    if there is None:
         store.write_json("manifest.json", manifest)
         return
-    there: dict[str, Any] = store.read_json("manifest.json")
     for key in ("config", "sampling", "judge", "snapshot", "protocols", "prompts", "reports"):
         if there.get(key) != manifest[key]:
             raise RunError(
                 f"{store.root}: holds a run with another {key}; choose another --out, or delete it"
             )
+
+
+def existing_manifest(store: RunStore) -> dict[str, Any] | None:
+    """The manifest of the run that has been here; None if none has.
+
+    Raises:
+        RunError: the directory holds something else.
+    """
+    return None if store.is_new() else read_manifest(store)
 
 
 def prompts_digest() -> str:
@@ -125,7 +131,18 @@ def _revision() -> str | None:
     return commit.stdout.strip() or None
 
 
+def read_manifest(store: RunStore) -> dict[str, Any]:
+    """The manifest of a run directory.
+
+    Raises:
+        RunError: there is none, or it is not that of a run.
+    """
+    manifest: object = store.read_json("manifest.json")
+    if not isinstance(manifest, dict) or "config" not in manifest or "reports" not in manifest:
+        raise RunError(f"{store.root}: its manifest.json is not that of a run; choose another directory")
+    return cast("dict[str, Any]", manifest)
+
+
 def protocols_of(store: RunStore) -> tuple[str, ...]:
     """The protocols that a run's manifest names, in its config's order."""
-    manifest: dict[str, Any] = store.read_json("manifest.json")
-    return tuple(manifest["config"]["protocols"])
+    return tuple(read_manifest(store)["config"]["protocols"])

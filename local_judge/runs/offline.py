@@ -19,29 +19,49 @@ class OfflineViolation(OSError):
     """Something tried to reach a host that the run was not told to use."""
 
 
+_ADDRESSED = ("socket.connect", "socket.sendto", "socket.sendmsg")
+_EVENTS = dict.fromkeys(_ADDRESSED, 1) | {
+    "socket.getaddrinfo": 0,
+    "socket.gethostbyname": 0,
+    "socket.gethostbyaddr": 0,
+    "socket.getnameinfo": 0,
+}
+"""Audit events, and which argument says where they lead."""
+
 _allowed: frozenset[str] | None = None
 _installed = False
 
 
 def _hook(event: str, arguments: tuple[object, ...]) -> None:
-    if _allowed is None or event not in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
+    if _allowed is None or event not in _EVENTS:
         return
-    address = arguments[0] if event == "socket.getaddrinfo" else arguments[1]
-    host: object = cast("tuple[object, ...]", address)[0] if isinstance(address, tuple) and address else address
+    address = arguments[_EVENTS[event]]
+    if event in _ADDRESSED and getattr(arguments[0], "family", None) == socket.AF_UNIX:
+        return
+    host: object = (
+        cast("tuple[object, ...]", address)[0] if isinstance(address, tuple) and address else address
+    )
     if isinstance(host, bytes):
         host = host.decode("ascii", "replace")
-    if isinstance(host, str) and host not in _allowed and not host.startswith("/"):
+    if isinstance(host, str) and host not in _allowed:
         raise OfflineViolation(
             f"offline: a connection to {host!r} was refused; a run reaches only its engine"
         )
+
+
+def _host(url: str) -> str | None:
+    """The host of a URL; None for what is no URL, which the engine refuses with the reason."""
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
 
 
 @contextlib.contextmanager
 def only(base_urls: Sequence[str]) -> Generator[None]:
     """Let connections through to the hosts of `base_urls` only. Not re-entrant across threads with other hosts."""
     global _allowed, _installed
-    hosts = {urlsplit(url).hostname or "" for url in base_urls}
-    addresses = {host for host in hosts if host}
+    addresses = {host for url in base_urls if (host := _host(url))}
     for host in sorted(addresses):
         with contextlib.suppress(ValueError):
             ipaddress.ip_address(host)

@@ -26,6 +26,9 @@ from local_judge.errors import RunError
 
 T = TypeVar("T", bound=BaseModel)
 
+PARTIAL = ".partial"
+"""Ends the name of a file that is being written; before it stands the process that writes."""
+
 
 def file_key(case_id: str) -> str:
     """The name under which a report's files are kept: 16 hex digits of the SHA-256 of its id."""
@@ -60,15 +63,46 @@ class RunStore:
         self.write_text(name, "".join(canonical(row) + "\n" for row in dumped))
 
     def write_text(self, name: str, text: str) -> None:
-        """Write a file so that it is whole or absent."""
+        """Write a file so that it is whole or absent.
+
+        Raises:
+            RunError: it cannot be written.
+        """
         path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
-        with beside.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
+        beside = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # A command line may hold bytes that are no text: inside JSON their escapes are right.
+            with beside.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
+        except OSError as error:
+            raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+    def is_new(self) -> bool:
+        """Whether no run has been here; a ledger alone is none.
+
+        Raises:
+            RunError: the directory holds something else, or cannot be one.
+        """
+        if (self.root / "manifest.json").exists():
+            return False
+        try:
+            names = sorted(entry.name for entry in self.root.iterdir()) if self.root.exists() else []
+        except OSError as error:
+            raise RunError(f"{self.root}: cannot hold a run ({error.strerror or error})") from None
+        if any(not name.startswith((".", self.ledger.name)) for name in names):
+            raise RunError(f"{self.root}: not empty and not a run; choose another --out")
+        return True
+
+    def sweep(self) -> None:
+        """Remove what processes left half written that were killed."""
+        for path in sorted(self.root.rglob(f".*{PARTIAL}")):
+            process = path.name.removesuffix(PARTIAL).rpartition(".")[2]
+            if process.isdecimal() and not _runs(int(process)):
+                path.unlink(missing_ok=True)
 
     def read_text(self, name: str) -> str:
         """The content of a file.
@@ -102,6 +136,16 @@ class RunStore:
         return [
             _validated(model, line, f"{self.root / name}:{number}") for number, line in enumerate(lines, 1)
         ]
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # somebody else's, and alive
+    return True
 
 
 def _validated(model: type[T], text: str, place: str) -> T:

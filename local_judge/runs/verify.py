@@ -21,7 +21,7 @@ from local_judge.documents.model import Span
 from local_judge.errors import InputError
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.runs.inputs import read_jsonl
+from local_judge.runs.inputs import is_text, read_jsonl, row_id
 from serving.types import Frozen
 
 
@@ -62,13 +62,14 @@ def load_claim_rows(path: Path) -> list[ClaimRow]:
     seen: set[str] = set()
     for place, row in read_jsonl(path):
         claim, url = row.get("claim"), row.get("url")
-        if not isinstance(claim, str) or not claim.strip() or not isinstance(url, str):
+        given = isinstance(claim, str) and claim.strip() and isinstance(url, str)
+        if not given or not is_text(claim) or not is_text(url):
             raise InputError(f"{place}: needs `claim` and `url`, both text")
         try:
             normalise_url(url)
         except ValueError as error:
             raise InputError(f"{place}: {error}") from None
-        identity = str(row.get("id", place.rpartition(":")[2]))
+        identity = row_id(row, place) or place.rpartition(":")[2]
         if identity in seen:
             raise InputError(f"{place}: id {identity!r} stands twice")
         seen.add(identity)

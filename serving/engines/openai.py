@@ -24,7 +24,6 @@ from serving.engines.streaming import Heard, Once
 from serving.engines.wire import ChatReply, TokenList, chat_messages, parse
 from serving.errors import (
     BadEndpoint,
-    EngineError,
     EngineUnreachable,
     RequestRefused,
     UnsupportedRequest,
@@ -204,6 +203,7 @@ class OpenAIEngine:
         """Close all connections."""
         if self._asking is not None:
             self._asking.cancel()
+            await asyncio.wait([self._asking])
             self._asking = None
         if self._client is not None:
             await self._client.aclose()
@@ -222,21 +222,21 @@ class OpenAIEngine:
 
     async def _ask_servers(self) -> ServerFacts:
         """All servers that can be reached, which must be alike; at least one must be."""
-        found: list[tuple[str, ServerFacts]] = []
-        last: EngineError | None = None
-        for url in self._urls:
-            try:
-                alone = Replicas([url])
-                found.append((url, await self._retry.run(alone, "", self._ask_one)))
-            except EngineUnreachable as error:
-                self._replicas.unreachable(url)
-                last = error
-        if last is not None and not found:
-            raise last
-        return agree(found)
 
-    async def _ask_one(self, url: str) -> ServerFacts:
-        return await ask_server(self._http(), url, self._model)
+        async def ask_all(_: str) -> ServerFacts:
+            found: list[tuple[str, ServerFacts]] = []
+            last: EngineUnreachable | None = None
+            for url in self._urls:
+                try:
+                    found.append((url, await ask_server(self._http(), url, self._model)))
+                except EngineUnreachable as error:
+                    self._replicas.unreachable(url)
+                    last = error
+            if last is not None and not found:
+                raise last
+            return agree(found)
+
+        return await self._retry.run(Replicas(self._urls[:1]), "", ask_all)
 
     def _chat_body(
         self, facts: ServerFacts, messages: Sequence[Message], sampling: Sampling

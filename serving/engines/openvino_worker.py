@@ -93,6 +93,7 @@ class Worker:
         self._inbox: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._running: dict[int, _Running] = {}
         self._serial = 0
+        self._lock = threading.Lock()
         self._closed = False
         self.ready: Future[Any] = Future()
         """Resolves to the pipeline's tokenizer when the model is loaded."""
@@ -101,17 +102,19 @@ class Worker:
 
     def submit(self, request: Request) -> Future[list[Sequence]]:
         """Queue a request; its future gets one entry per returned sequence, best first."""
-        if self._closed:
-            raise EngineUnreachable(f"the embedded engine on {self._weights.name} is closed")
-        self._inbox.put(request)
+        with self._lock:
+            if self._closed:
+                raise EngineUnreachable(f"the embedded engine on {self._weights.name} is closed")
+            self._inbox.put(request)
         return request.future
 
     def close(self) -> None:
         """Fail what is waiting, stop the thread and release the model. Idempotent."""
-        if not self._closed:
-            self._closed = True
-            self._inbox.put(None)
-            self._thread.join()
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._inbox.put(None)
+        self._thread.join()
 
     def _main(self) -> None:
         try:
@@ -127,7 +130,8 @@ class Worker:
             self.ready.set_result(self._pipeline.get_tokenizer())
         except BaseException as error:
             self.ready.set_exception(_readable(error, self._weights))
-            self._closed = True
+            with self._lock:
+                self._closed = True
             self._fail_all("the model could not be loaded")
             return
         try:

@@ -187,7 +187,9 @@ class _Grammars:
             self._compiler = xgrammar.GrammarCompiler(info)
         if schema not in self._compiled:
             try:
-                self._compiled[schema] = self._compiler.compile_json_schema(schema, any_whitespace=False)
+                self._compiled[schema] = self._compiler.compile_json_schema(
+                    schema, any_whitespace=False, separators=(",", ":")
+                )
             except RuntimeError as error:
                 raise EngineFault(f"xgrammar cannot compile the schema: {str(error)[:200]}") from error
         return xgrammar.GrammarMatcher(self._compiled[schema])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from local_judge.claims.backtrack import (
+    Rule,
     UpstreamRow,
     citations_by_sentence,
-    recover,
     sections_by_sentence,
     trace,
     upstream_rows,
@@ -19,6 +19,12 @@ from local_judge.claims.model import Claim, ClaimType
 from local_judge.documents.model import Block, Document, Sentence, Span
 
 SPAN = Span(start=0, end=1)
+
+
+def recovered(
+    claims: Sequence[Claim], sentences: Mapping[str, Sequence[str]], rule: Rule = "paper"
+) -> tuple[Claim, ...]:
+    return trace(claims, sentences, rule).claims
 
 
 def claim(
@@ -53,7 +59,7 @@ def test_chain_ends_at_the_sentence_that_carries_the_citation() -> None:
         claim("L2.S10", "B", "L2.S2"),
         claim("L10.S1", "C", "L2.S10", "L4.S1"),
     ]
-    found = [(c.recovered, c.recovered_from) for c in recover(claims, SENTENCES)]
+    found = [(c.recovered, c.recovered_from) for c in recovered(claims, SENTENCES)]
     assert found == [
         ((), ()),
         (("c1",), ("L2.S1",)),
@@ -70,25 +76,25 @@ def test_order_of_claims_does_not_matter() -> None:
         claim("L10.S1", "C", "L4.S2"),
     ]
     for shuffled in itertools.permutations(claims):
-        assert {c.id: c.recovered for c in recover(shuffled, SENTENCES)} == dict.fromkeys(
+        assert {c.id: c.recovered for c in recovered(shuffled, SENTENCES)} == dict.fromkeys(
             (c.id for c in claims), ("c1",)
         )
-        assert [c.id for c in recover(shuffled, SENTENCES)] == [c.id for c in shuffled]
+        assert [c.id for c in recovered(shuffled, SENTENCES)] == [c.id for c in shuffled]
 
 
 def test_a_sentence_with_citations_ends_the_chain() -> None:
     """The cited sentence's own evidence is not taken over in addition."""
     claims = [claim("L4.S1", "B", "L2.S1", citations=("c2", "c3")), claim("L4.S2", "B", "L4.S1")]
-    assert recover(claims, SENTENCES)[1].recovered == ("c2", "c3")
+    assert recovered(claims, SENTENCES)[1].recovered == ("c2", "c3")
 
 
 def test_only_b_and_c_recover() -> None:
     claims = [claim("L2.S2", type, "L2.S1") for type in ("A", "D", "E", "F")]
-    assert [c.recovered for c in recover(claims, SENTENCES)] == [()] * 4
+    assert [c.recovered for c in recovered(claims, SENTENCES)] == [()] * 4
 
 
 def test_nothing_is_inherited_without_a_named_position() -> None:
-    assert recover([claim("L2.S2", "B")], SENTENCES)[0].recovered == ()
+    assert recovered([claim("L2.S2", "B")], SENTENCES)[0].recovered == ()
 
 
 def test_statements_that_cannot_hold_are_named() -> None:
@@ -133,13 +139,13 @@ def test_section_that_does_not_fit_the_class_is_named_and_followed() -> None:
 
 def test_recovered_again_is_the_same() -> None:
     claims = [claim("L2.S2", "B", "L2.S1"), claim("L2.S10", "B", "L2.S2")]
-    once = recover(claims, SENTENCES)
-    assert recover(once, SENTENCES) == once
+    once = recovered(claims, SENTENCES)
+    assert recovered(once, SENTENCES) == once
 
 
 def test_bad_label_of_a_claim() -> None:
     with pytest.raises(ValueError, match="not a sentence label: 'x'"):
-        recover([claim("x", "B", "L2.S1")], SENTENCES)
+        recovered([claim("x", "B", "L2.S1")], SENTENCES)
 
 
 def test_maps_of_a_document() -> None:
@@ -199,7 +205,7 @@ def test_upstream_rule_on_claims_keeps_the_judges_class() -> None:
         claim("L10.S1", "B", "L99.S1"),
         claim("L11.S1", "F", citations=("c9",)),
     ]
-    found = recover(claims, {}, rule="upstream")
+    found = recovered(claims, {}, rule="upstream")
     assert [(c.type, c.type_judged, c.recovered, c.recovered_from) for c in found] == [
         ("B", "B", ("c1",), ("L2.S2",)),
         ("A", "A", (), ()),

@@ -37,7 +37,9 @@ TERSE = ClaimsConfig(form="terse")
 def one_claim_each(call: Call) -> dict[str, Any]:
     """A claim of type F for every sentence that is asked for."""
     numbers = re.findall(r"^(\d+)\. L\d+\.S\d+: ", call.messages[1].content, re.MULTILINE)
-    return {number: {"claims": [{"claim": f"Claim {number}.", "type": "F", "support": []}]} for number in numbers}
+    return {
+        number: {"claims": [{"claim": f"Claim {number}.", "type": "F", "support": []}]} for number in numbers
+    }
 
 
 def test_the_prompt_as_sent() -> None:
@@ -47,20 +49,22 @@ def test_the_prompt_as_sent() -> None:
     assert user.content.startswith(
         "Report:\n```\n# Mills\n\n## Past\n\nL3.S1: The mill opened in 1974 [1].\nL3.S2: It ground rye.\n\n"
         "## Present\n\nL5.S1: Since then it has stood still.\nL5.S2: Twelve people visit it each day.\n```\n\n"
-        "Task: list the claims that 2 sentences of the report above make.\n"
+        "Task: list the claims that some sentences of the report above make, those listed at the end.\n"
     )
     assert user.content.endswith(
-        "\n\nSentences:\n```\n1. L3.S1: The mill opened in 1974 [1].\n2. L3.S2: It ground rye.\n```"
+        "\n\nSentences:\n```\n1. L3.S1: The mill opened in 1974 [1].\n2. L3.S2: It ground rye.\n```\n\n"
+        "List the claims of these 2 sentences."
     )
 
 
-def test_all_batches_of_a_report_share_everything_up_to_the_number_of_sentences() -> None:
+def test_all_batches_of_a_report_share_everything_up_to_their_sentences() -> None:
     first, second = (
         extraction_prompt(DOCUMENT, None, batch, "full").messages()[1].content
         for batch in (DOCUMENT.sentences[:1], DOCUMENT.sentences[1:])
     )
-    shared = first.split("Task: list the claims that ")[0]
+    shared = first.partition("\nSentences:\n")[0]
     assert second.startswith(shared)
+    assert "Answer with one JSON object" in shared
     assert "L5.S2: Twelve people" in shared
 
 
@@ -74,13 +78,17 @@ def test_a_report_cannot_close_its_fence() -> None:
 
 
 async def test_claims_keep_the_place_and_the_citations_of_their_sentence(make_judge: MakeJudge) -> None:
-    replies = {
+    replies: dict[str, Any] = {
         "1": {"claims": [{"claim": "The mill opened in 1974.", "type": "F", "support": []}]},
         "2": {"claims": [{"claim": "The mill ground rye.", "type": "B", "support": ["L3.S1"]}]},
         "3": {"claims": []},
         "4": {
             "claims": [
-                {"claim": "Twelve people visit the mill each day.", "type": "B", "support": ["L3.S1", "L9.S9"]},
+                {
+                    "claim": "Twelve people visit the mill each day.",
+                    "type": "B",
+                    "support": ["L3.S1", "L9.S9"],
+                },
                 {"claim": "Twelve people visit  the mill each day.", "type": "F", "support": []},
             ]
         },
@@ -113,12 +121,16 @@ async def test_claims_keep_the_place_and_the_citations_of_their_sentence(make_ju
         ("L5.S1", "E", ["L3.S1"], "E"),
     ],
 )
-def test_types_are_settled_by_the_rules(label: str, judged: ClaimType, support: list[str], settled: ClaimType) -> None:
+def test_types_are_settled_by_the_rules(
+    label: str, judged: ClaimType, support: list[str], settled: ClaimType
+) -> None:
     sentence = next(sentence for sentence in DOCUMENT.sentences if sentence.label == label)
     assert settle_type(DOCUMENT, sentence, judged, support) == settled
 
 
-async def test_a_sentence_that_stays_unanswered_is_a_failure_and_the_others_are_kept(make_judge: MakeJudge) -> None:
+async def test_a_sentence_that_stays_unanswered_is_a_failure_and_the_others_are_kept(
+    make_judge: MakeJudge,
+) -> None:
     def all_but_the_second(call: Call) -> dict[str, Any]:
         reply = one_claim_each(call)
         asked = call.messages[1].content.rpartition("Sentences:")[2]
@@ -132,7 +144,9 @@ async def test_a_sentence_that_stays_unanswered_is_a_failure_and_the_others_are_
     assert failure.failure.kind == "incomplete"
 
 
-async def test_a_report_that_does_not_fit_is_shown_in_parts_under_all_its_headings(make_judge: MakeJudge) -> None:
+async def test_a_report_that_does_not_fit_is_shown_in_parts_under_all_its_headings(
+    make_judge: MakeJudge,
+) -> None:
     paragraphs = "\n\n".join(f"## Part {n}\n\n" + "The lake rose by one metre. " * 12 for n in range(8))
     document = parse_report(paragraphs)
     judge, engine = make_judge(one_claim_each, context_tokens=1_900)
@@ -155,7 +169,10 @@ async def test_a_report_that_does_not_fit_can_be_refused(make_judge: MakeJudge) 
 
 
 async def test_a_dead_engine_is_a_failure_for_every_sentence(make_judge: MakeJudge) -> None:
-    judge, _ = make_judge(lambda call: EngineUnreachable("no server at http://127.0.0.1:1"))
+    def refuse(call: Call) -> EngineUnreachable:
+        return EngineUnreachable("no server at http://127.0.0.1:1")
+
+    judge, _ = make_judge(refuse)
     extraction = await extract_claims(DOCUMENT, judge, TERSE)
     assert extraction.claims == ()
     assert {failure.failure.kind for failure in extraction.failures} == {"unreachable"}

@@ -84,7 +84,7 @@ def test_the_name_changes_with_what_decides_the_contents(script: ModuleType) -> 
     project.write_text(text.replace("line-length = 110", "line-length = 100"), encoding="utf-8")
     assert {kind: script.key(kind) for kind in script.RECIPES} == before
 
-    project.write_text(text.replace('"httpx>=0.28,<0.29"', '"httpx>=0.28.1,<0.29"'), encoding="utf-8")
+    project.write_text(text.replace('"idna>=3.7,<4"', '"idna>=3.8,<4"'), encoding="utf-8")
     assert all(script.key(kind) != before[kind] for kind in script.RECIPES)
 
     project.write_text(text, encoding="utf-8")
@@ -94,10 +94,10 @@ def test_the_name_changes_with_what_decides_the_contents(script: ModuleType) -> 
 
 def test_an_environment_keeps_the_metadata_and_not_the_code(script: ModuleType, tmp_path: Path) -> None:
     site = tmp_path / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
-    for name in (*script.PACKAGES, "local_judge-0.1.0.dist-info", "httpx"):
+    for name in (*script.PACKAGES, "local_judge-0.1.0.dist-info", "aiohttp"):
         (site / name).mkdir(parents=True)
     script.forget_code(tmp_path)
-    assert sorted(path.name for path in site.iterdir()) == ["httpx", "local_judge-0.1.0.dist-info"]
+    assert sorted(path.name for path in site.iterdir()) == ["aiohttp", "local_judge-0.1.0.dist-info"]
 
 
 def test_a_wrong_kind_is_one_line_and_exit_status_2() -> None:

@@ -31,8 +31,8 @@ async def stub() -> AsyncIterator[Stub]:
 
 
 @pytest.fixture
-async def engine(stub: Stub) -> AsyncIterator[OpenAIEngine]:
-    made = OpenAIEngine([stub.url], api_key="k-123")
+async def engine(stub: Stub) -> AsyncIterator[Engine]:
+    made: Engine = OpenAIEngine([stub.url], api_key="k-123")
     yield made
     await made.aclose()
 
@@ -274,7 +274,7 @@ async def test_concurrency_is_bounded_and_the_server_asked_for_its_facts_once() 
     assert [request.path for request in stub.received].count("/v1/models") == 1
 
 
-async def test_close_is_idempotent(engine: OpenAIEngine) -> None:
+async def test_close_is_idempotent(engine: Engine) -> None:
     await engine.generate(PROMPT, Sampling())
     await engine.aclose()
     await engine.aclose()

@@ -61,7 +61,7 @@ ALWAYS = [
     (Fault("502"), EngineFault, 3, "HTTP 502"),
     (Fault("503"), EngineOverloaded, 3, "HTTP 503.*lower the concurrency"),
     (Fault("429"), EngineOverloaded, 3, "HTTP 429"),
-    (Fault("408"), EngineTimeout, 3, "HTTP 408"),
+    (Fault("408"), EngineTimeout, 2, "HTTP 408"),
     (Fault("drop"), EngineUnreachable, 3, "closed the connection"),
     (Fault("cut"), EngineUnreachable, 3, "closed the connection before its answer was complete"),
     (Fault("truncated"), MalformedReply, 3, "no ChatReply"),
@@ -97,7 +97,7 @@ async def test_a_server_that_always_fails(
     assert type(caught.value) is kind
     assert message.startswith(f"{stub.url}/chat/completions ")
     assert "\n" not in message
-    assert message.endswith("(attempt 3)") == (sent == 3)
+    assert message.endswith(f"(attempt {sent})") == (sent > 1)
     assert len(stub.chats) == sent
 
 
@@ -162,7 +162,7 @@ async def test_a_retry_after_of_a_day_ends_the_call(value: str) -> None:
 
 async def test_a_server_that_hangs_runs_into_the_time_limit() -> None:
     async with Stub(StubPlan(faults=(Fault("hang"),), last_fault_stays=True)) as stub:
-        engine = engine_for(stub, attempts=2, timeout=0.1)
+        engine = engine_for(stub, attempts=5, timeout=0.1)
         with pytest.raises(
             EngineTimeout, match=r"did not answer within 0\.1 s; raise the time limit.*attempt 2"
         ):

@@ -1,0 +1,283 @@
+"""Every command through the real entry point, in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from indexes.snapshot import Snapshot
+from local_judge.cli import app
+from local_judge.demo.outcome import sample_folder
+from local_judge.runs.manifest import prompts_digest
+
+from ..stub_thread import StubThread
+from .conftest import REPORT, ROOT, Command, finish, start
+
+SAMPLE = sample_folder() / "report.md"
+
+
+def test_the_module_is_the_command(tmp_path: Path) -> None:
+    ended = finish(start("--help", cwd=tmp_path))
+    assert (ended.code, ended.err) == (0, "")
+    assert all(name in ended.out for name in ("run", "show", "rescore", "verify", "parse", "serve", "demo"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["run", "show", "rescore", "verify", "parse", "serve", "demo", "snapshot", "judges", "snapshot import"],
+)
+def test_each_command_has_help(command: Command, name: str) -> None:
+    for flag in ("--help", "-h"):
+        ended = command(*name.split(), flag)
+        assert ended.code == 0
+        assert "Usage:" in ended.out
+
+
+def test_the_help_names_every_command(command: Command) -> None:
+    names = [entry.name for entry in (*app.registered_commands, *app.registered_groups)]
+    listed = command("--help").out
+    assert len(names) == 9
+    assert all(name and name in listed for name in names)
+
+
+def test_wrong_usage_is_2(command: Command) -> None:
+    for arguments in (["run"], ["explode"], ["show", "x", "--sideways"], ["run", "x", "--limit", "0"]):
+        assert command(*arguments).code == 2
+
+
+def test_parse_prints_tables(command: Command, report: Path) -> None:
+    ended = command("parse", report)
+    assert ended.code == 0
+    for text in (
+        "L2.S1",
+        "The retrofit connected 1,240 dwellings",
+        "https://council.example/minutes/2021-03-18",
+    ):
+        assert text in ended.out
+
+
+def test_parse_prints_json(command: Command, report: Path) -> None:
+    parsed = json.loads(command("parse", report, "--json").out)
+    assert [sentence["label"] for sentence in parsed["sentences"]] == ["L2.S1", "L2.S2"]
+    assert [reference["key"] for reference in parsed["references"]] == ["1", "2"]
+    assert parsed["summary"]
+
+
+def test_parse_of_a_file_of_several_reports_is_refused(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "two.jsonl"
+    path.write_text('{"id": 1, "article": "One."}\n{"id": 2, "article": "Two."}\n')
+    ended = command("parse", path)
+    assert ended.code == 1
+    assert ended.line() == f"local-judge: {path}: holds 2 reports; `parse` shows one"
+
+
+def test_snapshot_commands(command: Command, tmp_path: Path) -> None:
+    out = tmp_path / "snapshot"
+    made = command("snapshot", "import", sample_folder() / "pages", out, "--json")
+    assert made.code == 0
+    info = json.loads(made.out)
+    assert (info["n_pages"], info["statuses"]) == (7, {"dead": 1, "ok": 6})
+    assert json.loads(command("snapshot", "info", out, "--json").out) == info
+    assert info["digest"] in command("snapshot", "info", out).out
+    verified = command("snapshot", "verify", out)
+    assert verified.code == 0
+    assert verified.out.endswith(f"0 wrong; digest {info['digest']}\n")
+
+
+def test_one_altered_byte_of_a_snapshot_is_found_and_named(command: Command, tmp_path: Path) -> None:
+    out = tmp_path / "snapshot"
+    command("snapshot", "import", sample_folder() / "pages", out)
+    texts = out / "texts.utf8"
+    data = bytearray(texts.read_bytes())
+    data[100] ^= 1
+    texts.write_bytes(data)
+    verified = command("snapshot", "verify", out)
+    assert verified.code == 1
+    assert verified.out.startswith("texts.utf8: ")
+    [problem] = json.loads(command("snapshot", "verify", out, "--json").out)["problems"]
+    assert problem["path"] == "texts.utf8"
+
+
+def test_judges_lists_presets(command: Command) -> None:
+    rows: list[dict[str, Any]] = json.loads(command("judges", "--json").out)
+    names = [row["name"] for row in rows]
+    assert names == sorted(names)
+    assert {"qwen3-14b", "qwen3-14b-thinking", "qwen2.5-coder-1.5b"} <= set(names)
+    listed = command("judges").out
+    assert all(name in listed for name in names)
+
+
+def test_serve_dry_run_prints_one_line_for_a_shell(command: Command) -> None:
+    ended = command("serve", "qwen3-8b", "--port", "8123", "--dry-run")
+    assert ended.code == 0
+    words = shlex.split(ended.out)
+    assert "vllm.entrypoints.openai.api_server" in words
+    assert words[words.index("--port") + 1] == "8123"
+    assert "HF_HUB_OFFLINE=1" in words
+
+
+def test_a_judge_in_process_cannot_be_served(command: Command) -> None:
+    ended = command("serve", "qwen2.5-coder-1.5b", "--dry-run")
+    assert ended.code == 1
+    assert "nothing to serve" in ended.line()
+
+
+def run_arguments(
+    report: Path, snapshot: Path, preset: Path, server: StubThread, out: Path
+) -> list[str | Path]:
+    return ["run", report, "--snapshot", snapshot, "--judge", preset, "--base-url", server.url, "--out", out]
+
+
+def test_a_run_from_plan_to_rescore(
+    command: Command, report: Path, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    run = run_arguments(report, snapshot, preset, server, out)
+
+    plan = json.loads(command(*run, "--dry-run", "--json").out)
+    # One batch of two sentences; what they claim, and so which pages are needed, is not known yet.
+    assert (plan["reports"], plan["calls"], plan["replayed"], plan["sentences_unread"]) == (1, 1, 0, 2)
+    assert plan["prompt_tokens"] > 100
+    assert not out.exists()
+    assert server.chats == []
+
+    ended = command(*run, "--json")
+    assert (ended.code, ended.err) == (0, "")
+    found = json.loads(ended.out)
+    assert [case["status"] for case in found["cases"]] == ["done"]
+    assert {score["profile"] for score in found["scores"]} == {"paper", "upstream"}
+    # The batch; and for each of two pages its claim and the question whether it is reliable.
+    assert len(server.chats) == 1 + 2 * 2
+
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["arguments"] == [*map(str, run), "--json"]
+    assert manifest["snapshot"] == Snapshot.open(snapshot).digest
+    assert manifest["prompts"] == prompts_digest()
+    assert manifest["judge"]["engine_version"] == "0.0-stub"
+    assert manifest["config"]["claims"]["method"] == "grouped"
+    assert [entry["id"] for entry in manifest["reports"]] == ["mill"]
+    assert manifest["protocols"] == {"deer": "1"}
+
+    plan = json.loads(command(*run, "--dry-run", "--json").out)
+    assert (plan["calls"], plan["prompt_tokens"], plan["replayed"], plan["sentences_unread"]) == (0, 0, 5, 0)
+    table = command(*run, "--dry-run").out
+    assert "calls to make" in table
+
+    shown = json.loads(command("show", out, "--claims", "--json").out)
+    assert shown["scores"] == found["scores"]
+    verdicts = shown["claims"]["verdicts"]
+    assert [verdict["claim"] for verdict in verdicts] == ["L2.S1.1", "L2.S2.1"]
+    assert all(verdict["quote"] and verdict["label"] == "supported" for verdict in verdicts)
+    tables = command("show", out, "--claims").out
+    assert "2 found in their page, 0 rejected" in tables
+    assert "https://heat.example/fernholt/renewal" in tables
+    assert command("show", out, "--report", "nobody").line().endswith("lists them")
+
+    before = (out / "scores/deer.jsonl").read_bytes()
+    (out / "scores/deer.jsonl").unlink()
+    rescored = command("rescore", out, "--json")
+    assert json.loads(rescored.out) == found["scores"]
+    assert (out / "scores/deer.jsonl").read_bytes() == before
+
+    count = len(server.chats)
+    assert command(*run).code == 0
+    assert len(server.chats) == count
+
+
+def test_a_run_directory_is_of_one_run(
+    command: Command, report: Path, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    run = run_arguments(report, snapshot, preset, server, out)
+    assert command(*run).code == 0
+    other = command(*run, "--method", "scored")
+    assert other.code == 1
+    assert (
+        other.line()
+        == f"local-judge: {out}: holds a run with another config; choose another --out, or delete it"
+    )
+    report.write_text(REPORT + "\nOne more sentence.\n", encoding="utf-8")
+    assert "another reports" in command(*run).line()
+
+
+def test_limit_takes_the_first_reports(
+    command: Command, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
+) -> None:
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    for name in ("b", "a", "c"):
+        (reports / f"{name}.md").write_text(REPORT)
+    run = run_arguments(reports, snapshot, preset, server, tmp_path / "run")
+    found = json.loads(command(*run, "--limit", "2", "--json").out)
+    assert [case["id"] for case in found["cases"]] == ["a", "b"]
+    shown = command("show", tmp_path / "run")
+    assert "mean of 2 of 2 reports" in shown.out
+    assert command("show", tmp_path / "run", "--claims").code == 1
+
+
+def test_the_ledger_can_be_shared_between_runs(
+    command: Command, report: Path, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
+) -> None:
+    ledger = tmp_path / "replies.sqlite"
+    for name in ("one", "two"):
+        run = run_arguments(report, snapshot, preset, server, tmp_path / name)
+        assert command(*run, "--ledger", ledger).code == 0
+        assert not (tmp_path / name / "ledger.sqlite").exists()
+    assert len(server.chats) == 5
+
+
+def test_verify(command: Command, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path) -> None:
+    claims, out = tmp_path / "claims.jsonl", tmp_path / "verdicts.jsonl"
+    claims.write_text(
+        '{"id": "a", "claim": "1,240 dwellings were connected.", "url": "https://heat.example/fernholt/renewal"}\n'
+        '{"claim": "Crowds came.", "url": "https://gazette.example/2022/opening-day"}\n'
+        '{"claim": "Nobody knows.", "url": "https://nowhere.example/"}\n'
+    )
+    given = ["verify", claims, "--snapshot", snapshot, "--judge", preset, "--base-url", server.url]
+    ended = command(*given, "--ledger", tmp_path / "l.sqlite", "--out", out, "--json")
+    assert (ended.code, ended.err) == (0, "")
+    rows = [json.loads(line) for line in ended.out.splitlines()]
+    assert [(row["id"], row["status"], row["label"]) for row in rows] == [
+        ("a", "ok", "supported"),
+        ("2", "dead", None),
+        ("3", "not_in_snapshot", None),
+    ]
+    assert out.read_text() == ended.out
+    table = command(*given, "--ledger", tmp_path / "l.sqlite").out
+    assert "supported" in table and "not_in_snapshot" in table
+
+
+def test_demo_with_a_server(command: Command, preset: Path, server: StubThread, tmp_path: Path) -> None:
+    out = tmp_path / "demo"
+    given = ["demo", "--out", out, "--judge", preset, "--base-url", server.url]
+    ended = command(*given)
+    assert (ended.code, ended.err) == (0, "")
+    assert "planted alterations caught" in ended.out
+    # The stub says Yes with probability 0.82 to whatever is asked: it catches nothing and calls nothing wrong.
+    outcome = json.loads(command(*given, "--json").out)["outcome"]
+    assert outcome["caught"] == 0
+    assert outcome["called_wrong"] == []
+    assert outcome["planted"] == len(outcome["missed"]) + outcome["unjudged"]
+
+
+def test_a_reader_that_stops_reading_is_no_error(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    ended = subprocess.run(
+        [sys.executable, "-m", "local_judge", "judges"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(write)
+    assert "Traceback" not in ended.stderr

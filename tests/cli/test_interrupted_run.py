@@ -1,0 +1,144 @@
+"""A run that is killed, and started again, is the run that was not.
+
+Killed at seeded instants, by the count of requests that the server has seen, so that the instants lie in the middle of
+the work on machines of any speed.
+"""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from local_judge.demo.outcome import sample_folder
+from local_judge.judge.ledger import Ledger
+from serving.stub import Received, StubPlan
+
+from ..stub_thread import StubThread, answer, write_preset
+from .conftest import REPORT, finish, start
+
+Question = tuple[tuple[str, ...], int | None]
+
+
+def asked(request: Received) -> Question:
+    """What a request asks: its messages, and the seed where it generates."""
+    body: dict[str, Any] = request.json
+    texts = tuple(message["content"] for message in body["messages"])
+    return texts, None if body.get("logprobs") else body["seed"]
+
+
+def stored(ledger: Path) -> set[Question]:
+    """The questions whose replies a ledger holds."""
+    if not ledger.exists():
+        return set()
+    with closing(sqlite3.connect(ledger)) as connection:
+        if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            return set()
+        keys = [key for (key,) in connection.execute("SELECT key FROM replies ORDER BY key")]
+    with Ledger.open(ledger, read_only=True) as opened:
+        traces = [opened.reply(key) for key in keys]
+    return {
+        (
+            tuple(message.content for message in trace.messages),
+            trace.sampling.seed if trace.sampling else None,
+        )
+        for trace in traces
+        if trace is not None
+    }
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Everything in a run directory but the ledger."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.startswith("ledger.sqlite")
+    }
+
+
+def arguments(folder: Path, snapshot: Path, url: str) -> list[str]:
+    """A run of three reports with many small calls; `--out` is relative, so that two runs have equal manifests."""
+    reports = folder / "reports"
+    reports.mkdir()
+    sample = (sample_folder() / "report.md").read_text(encoding="utf-8")
+    (reports / "a.md").write_text(sample, encoding="utf-8")
+    (reports / "b.md").write_text(sample.replace("Fernholt", "Tarnholt"), encoding="utf-8")
+    (reports / "c.md").write_text(REPORT, encoding="utf-8")
+    config = folder / "config.yaml"
+    config.write_text("claims: {batch_sentences: 3, claims_per_call: 1}\n", encoding="utf-8")
+    judge = write_preset(folder, concurrency=4)
+    given = ["run", reports, "--snapshot", snapshot, "--judge", judge, "--config", config]
+    return [*map(str, given), "--base-url", url, "--out", "run"]
+
+
+def wait_for(server: StubThread, count: int) -> None:
+    """Until the server has been asked this often."""
+    deadline = time.monotonic() + 30
+    while len(server.chats) < count:
+        assert time.monotonic() < deadline, f"{len(server.chats)} of {count} requests"
+        time.sleep(0.002)
+
+
+def distinct(requests: Sequence[Received]) -> set[Question]:
+    return {asked(request) for request in requests}
+
+
+def test_a_run_killed_at_any_instant_goes_on_to_the_same_files(tmp_path: Path, snapshot: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    whole.mkdir()
+    killed.mkdir()
+    rng = Random(20)
+    with StubThread(StubPlan(answer=answer, delay=0.02, slots=4)) as server:
+        given = arguments(tmp_path, snapshot, server.url)
+        ended = finish(start(*given, cwd=whole))
+        assert (ended.code, ended.err) == (0, "")
+        uninterrupted = server.chats
+        n_calls = len(uninterrupted)
+        assert n_calls == len(distinct(uninterrupted)) > 40
+        seen = n_calls
+        for fraction in (0.05, 0.4, 0.75):
+            process = start(*given, cwd=killed)
+            # At least one request more than so far, so that every start is killed at work.
+            wait_for(server, max(seen + 1, n_calls + int(n_calls * (fraction + rng.uniform(0, 0.15)))))
+            time.sleep(rng.uniform(0, 0.04))
+            process.kill()
+            assert finish(process).code == -signal.SIGKILL
+            answered = stored(killed / "run/ledger.sqlite")
+            this_start, seen = server.chats[seen:], len(server.chats)
+            open_questions = distinct(this_start) - answered
+            # Asked and not stored is only what was under way: the server takes four at a time.
+            assert len(open_questions) <= 4
+        before_last = stored(killed / "run/ledger.sqlite")
+        ended = finish(start(*given, cwd=killed))
+        assert (ended.code, ended.err) == (0, "")
+        last = server.chats[seen:]
+        assert distinct(last).isdisjoint(before_last)
+        assert len(distinct(last)) == len(last) == n_calls - len(before_last)
+        assert distinct(server.chats[n_calls:]) == distinct(uninterrupted)
+        assert files(killed / "run") == files(whole / "run")
+        assert {"manifest.json", "cases.jsonl", "scores/deer.jsonl"} < set(files(whole / "run"))
+
+
+def test_control_c_says_how_to_go_on_and_the_same_command_does(tmp_path: Path, snapshot: Path) -> None:
+    with StubThread(StubPlan(answer=answer, delay=0.05, slots=2)) as server:
+        given = arguments(tmp_path, snapshot, server.url)
+        process = start(*given, cwd=tmp_path)
+        wait_for(server, 6)
+        process.send_signal(signal.SIGINT)
+        ended = finish(process)
+        assert ended.code == 130
+        assert (
+            ended.line()
+            == "Stopped. Every finished reply is kept in run/ledger.sqlite; the same command goes on."
+        )
+        answered = stored(tmp_path / "run/ledger.sqlite")
+        assert answered
+        seen = len(server.chats)
+        assert finish(start(*given, cwd=tmp_path)).code == 0
+        assert distinct(server.chats[seen:]).isdisjoint(answered)
+    assert (tmp_path / "run/cases.jsonl").exists()

@@ -1,0 +1,193 @@
+import pytest
+
+from local_judge.documents import parse_report
+
+LIST = "\n\n## References\n\n" + "\n".join(
+    f"[{n}] Title {n}: https://site{n}.example/page" for n in range(1, 8)
+)
+
+
+def cited(text: str, references: str = LIST) -> list[tuple[str, str, str]]:
+    return [(c.style, c.key, c.state) for c in parse_report(text + references).citations]
+
+
+@pytest.mark.parametrize(
+    ("marker", "keys"),
+    [
+        ("[1]", ["1"]),
+        ("[1][2]", ["1", "2"]),
+        ("[1] [2]", ["1", "2"]),
+        ("[1, 3]", ["1", "3"]),
+        ("[1,3;5]", ["1", "3", "5"]),
+        ("[2-5]", ["2", "3", "4", "5"]),
+        ("[2–4, 7]", ["2", "3", "4", "7"]),
+        ("[1、3]", ["1", "3"]),
+        ("[1，3]", ["1", "3"]),
+        ("［1］", ["1"]),
+        ("［１，２］", ["1", "2"]),
+        (r"\[1\]", ["1"]),
+        ("[^1]", ["1"]),
+    ],
+)
+def test_numbers(marker: str, keys: list[str]) -> None:
+    text = f"A statement of fact{marker}."
+    document = parse_report(text + LIST)
+    assert [(c.key, c.state) for c in document.citations] == [(key, "resolved") for key in keys]
+    assert {text[c.span.start : c.span.end] for c in document.citations} <= {
+        marker,
+        *marker.split(),
+        "[1]",
+        "[2]",
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'It is "[sic] as written".',
+        "It is [difficult] anywhere.",
+        "In `x[1]` nothing is cited.",
+        "```\nx[1]\n```",
+        "As of [2020] and [1999-2003].",
+        "An interval [0, 1] and [0].",
+        "- [x] done\n- [ ] open",
+        "![a chart](https://img.example/1.png)",
+        "An area of 10³ m² and 5 km².",
+        "The year (2020), in (March, 2021).",
+        "See [above](#part) or [a file](notes.md) or [mail](mailto:a@b.example).",
+    ],
+)
+def test_what_is_no_citation(text: str) -> None:
+    assert cited(text) == []
+
+
+def test_a_doubtful_number_is_a_citation_only_if_an_entry_bears_it() -> None:
+    assert cited("Found [2020].", "\n\n## References\n\n[2020] T: https://a.example") == [
+        ("number", "2020", "resolved")
+    ]
+
+
+def test_labels_are_citations_only_if_an_entry_bears_them() -> None:
+    references = "\n\n## References\n\n[S1] T: https://a.example\n[S2] U: https://b.example"
+    assert cited("Found [S1] and [S3].", references) == [("number", "S1", "resolved")]
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("Known ([source](https://a.example/x_(y)_z)).", "https://a.example/x_(y)_z"),
+        ('Known [source](https://a.example/x "its title").', "https://a.example/x"),
+        ("Known [source](<https://a.example/x>).", "https://a.example/x"),
+        ("Known [1](https://a.example/x).", "https://a.example/x"),
+        ("Known [[1]](https://a.example/x).", "https://a.example/x"),
+        ('Known <a href="https://a.example/x">here</a>.', "https://a.example/x"),
+    ],
+)
+def test_links(text: str, url: str) -> None:
+    (citation,) = parse_report(text).citations
+    assert (citation.style, citation.state, citation.url, citation.original_url) == (
+        "link",
+        "resolved",
+        url,
+        url,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "original", "url"),
+    [
+        ("See https://a.example/x.", "https://a.example/x", "https://a.example/x"),
+        ("(see https://a.example/x_(y))", "https://a.example/x_(y)", "https://a.example/x_(y)"),
+        ("See <https://a.example/x>, too", "https://a.example/x", "https://a.example/x"),
+        (
+            "见https://a.example/中文。下一句",
+            "https://a.example/中文",
+            "https://a.example/%E4%B8%AD%E6%96%87",
+        ),
+        ("www.a.example/x; and", "www.a.example/x", "https://a.example/x"),
+        ("doi:10.1000/AB.1.", "doi:10.1000/AB.1", "https://doi.org/10.1000/ab.1"),
+        ("as in arXiv:2001.08361.", "arXiv:2001.08361", "https://arxiv.org/abs/2001.08361"),
+        ("**https://a.example/x**", "https://a.example/x", "https://a.example/x"),
+    ],
+)
+def test_bare_addresses(text: str, original: str, url: str) -> None:
+    (citation,) = parse_report(text).citations
+    assert (citation.style, citation.original_url, citation.url) == ("bare_url", original, url)
+    assert original in text[citation.span.start : citation.span.end]
+
+
+def test_a_link_names_the_entry_with_its_address_in_whatever_form() -> None:
+    document = parse_report("Known [so](http://www.site2.example/page/?utm_source=x)." + LIST)
+    assert document.citations[0].reference == "r2"
+    assert document.references[1].state == "cited"
+
+
+def test_an_address_that_leads_nowhere_is_dangling() -> None:
+    assert cited("See https://a..b/c.", "") == [("bare_url", "https://a..b/c", "dangling")]
+
+
+@pytest.mark.parametrize("marker", ["【1†L3-L8】", "【1】", "[1†source]", "【1:2†a.pdf】"])
+def test_lenticular(marker: str) -> None:
+    assert cited(f"Known{marker}.") == [("lenticular", "1", "resolved")]
+
+
+@pytest.mark.parametrize("text", ["Known.¹", "Known¹ now", "Known<sup>1</sup>", "Known.<sup>[1]</sup>"])
+def test_superscripts(text: str) -> None:
+    assert cited(text) == [("superscript", "1", "resolved")]
+
+
+def test_superscripts_in_groups() -> None:
+    assert [key for _, key, _ in cited("Known.¹,²")] == ["1", "2"]
+
+
+AUTHORS = """
+
+## References
+
+Kim, J. (2024). On things. https://a.example/kim
+
+Lee, A., & Park, B. (2023a). On others.
+
+王明. (2022). 研究. https://b.example/wang
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It holds (Kim, 2024).", [("Kim 2024", "resolved")]),
+        ("It holds (Kim, 2024; Lee et al., 2023a).", [("Kim 2024", "resolved"), ("Lee 2023a", "no_url")]),
+        ("Kim et al. (2024) hold it.", [("Kim 2024", "resolved")]),
+        ("It holds (see Lee & Park, 2023a, p. 4).", [("Lee 2023a", "no_url")]),
+        ("It holds (Kim, 2024) but (Roe, 2020).", [("Kim 2024", "resolved"), ("Roe 2020", "dangling")]),
+        ("如此（王明等，2022）。", [("王明 2022", "resolved")]),
+        ("It was founded (Berlin, 2019).", []),
+        ("It was founded in (March, 2024).", []),
+        ("It was so (in Kim, 2024, it was said).", []),
+    ],
+)
+def test_author_and_year(text: str, expected: list[tuple[str, str]]) -> None:
+    assert [(key, state) for _, key, state in cited(text, AUTHORS)] == expected
+
+
+def test_names_and_years_are_prose_in_a_report_that_cites_by_number() -> None:
+    assert cited("Hoffmann et al. (2022) found it [1].") == [("number", "1", "resolved")]
+
+
+def test_states_name_what_is_missing() -> None:
+    references = "\n\n## References\n\n[1] With: https://a.example\n[2] Without any address"
+    assert cited("A [1]. B [2]. C [9].", references) == [
+        ("number", "1", "resolved"),
+        ("number", "2", "no_url"),
+        ("number", "9", "dangling"),
+    ]
+
+
+def test_footnotes_before_numbers() -> None:
+    text = "A[^1] and B [1].\n\n[^1]: The note, https://note.example\n\n## References\n\n[1] T: https://list.example\n"
+    document = parse_report(text)
+    assert [(c.style, c.url) for c in document.citations] == [
+        ("footnote", "https://note.example"),
+        ("number", "https://list.example"),
+    ]
+    assert [(r.key, r.section) for r in document.references] == [("1", -1), ("1", 0)]

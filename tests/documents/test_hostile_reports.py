@@ -1,0 +1,70 @@
+"""Texts made to be slow, of ten kilobytes and more, where a quadratic step would take minutes."""
+
+import time
+
+import pytest
+
+from local_judge.documents import parse_report
+
+HOSTILE = {
+    "brackets": "[" * 60_000,
+    "parentheses": "(" * 60_000,
+    "asterisks": "*" * 200_000,
+    "list markers": "1. " * 200_000,
+    "quote markers": "> " * 200_000,
+    "quotation marks": '"' * 100_000,
+    "links": "[a](" * 8_000,
+    "images": "![a](" * 5_000,
+    "comments": "<!--" * 15_000,
+    "tags": "<a href=" * 30_000,
+    "addresses": "https://" * 50_000,
+    "closing brackets in an address": "https://a.example/" + ")" * 200_000,
+    "superscripts": "¹" * 200_000,
+    "one long marker": "[" + "1," * 100_000 + "]",
+    "backticks of every length": " ".join("`" * n for n in range(200)),
+    "authors": "Kim, " * 40_000 + "(2024)",
+    "capitals": "Aa " * 60_000 + "(2024) " * 300,
+    "white space": " " * 500_000 + "a",
+    "one Chinese line": "中文句子。" * 10_000,
+    "one line without spaces": "a" * 500_000,
+    "cells": "|a" * 10_000 + "\n" + "|-" * 10_000 + "\n" + "|b" * 10_000,
+    "one number, many entries": "x [1]. " * 1500 + "\n\nReferences\n\n" + "[1] t: https://a.example\n" * 1500,
+    "fences never closed": "```\n\n~~~\n\n" * 2000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_time_is_bounded(name: str) -> None:
+    started = time.process_time()
+    document = parse_report(HOSTILE[name])
+    assert time.process_time() - started < 5
+    assert document.blocks or not any(character.isalpha() for character in HOSTILE[name])
+
+
+def test_text_below_the_deepest_nesting_is_not_lost() -> None:
+    text = "\n".join("  " * depth + f"- item{depth}" for depth in range(100))
+    document = parse_report(text)
+    assert {f"item{depth}" for depth in range(100)} <= {s.text.lstrip("- ") for s in document.sentences}
+
+
+def test_a_fence_that_is_never_closed_ends_at_its_first_empty_line() -> None:
+    document = parse_report("A.\n\n```python\nx = 1\n\n## Next\n\nB is so.\n")
+    assert [(block.kind, block.text) for block in document.blocks] == [
+        ("paragraph", "A."),
+        ("code", "```python\nx = 1"),
+        ("heading", "Next"),
+        ("paragraph", "B is so."),
+    ]
+
+
+def test_a_fence_closed_by_a_citation() -> None:
+    document = parse_report(
+        "```\nx[2] = 1\n``` [1]\n\nB is so.\n\n## References\n\n[1] t: https://a.example\n"
+    )
+    assert [(c.key, c.state) for c in document.citations] == [("1", "resolved")]
+    assert [s.text for s in document.sentences] == ["[1]", "B is so."]
+
+
+def test_a_rule_right_below_a_paragraph_makes_no_heading() -> None:
+    document = parse_report("A claim of note. [1]\n---\nTitle\n=====\n\nB.\n")
+    assert [block.kind for block in document.blocks] == ["paragraph", "heading", "paragraph"]

@@ -1,0 +1,76 @@
+import pytest
+
+from local_judge.documents import parse_report
+
+
+def sentences(text: str) -> list[str]:
+    return [sentence.text for sentence in parse_report(text).sentences]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Smith et al. found that it grew.",
+        "The U.S. economy and the U.S. Federal Reserve, e.g. in No. 5 of it, i.e. there.",
+        "We saw Dr. Who and Prof. Lee vs. Mr. Roe.",
+        "See Fig. 3 and Eq. 2 in Vol. 4.",
+        "It grew 3.5% to 1.25 million, cf. Table 2.",
+        "Read https://a.example/x.y/z?q=1.2 or www.b.example now.",
+        "The page [St. Louis Fed. Data. Now](https://a.example/x) has it.",
+        "Call `a.b. C.d` to run it.",
+        "He said (yes. No.) and left.",
+        "Version 1.2.3 of it runs on Node.js today.",
+        "It costs approx. 5 dollars and J. R. R. Tolkien paid.",
+    ],
+)
+def test_what_does_not_end_a_sentence(text: str) -> None:
+    assert sentences(text) == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One.[1] Two. [2][3] Three [4].", ["One.[1]", "Two. [2][3]", "Three [4]."]),
+        ("One.¹ Two.<sup>2</sup> Three.【3†L1】", ["One.¹", "Two.<sup>2</sup>", "Three.【3†L1】"]),
+        ("Foo is. [12] shows that bar is.", ["Foo is.", "[12] shows that bar is."]),
+        ("One. ([Reuters](https://a.example)) Two.", ["One. ([Reuters](https://a.example))", "Two."]),
+        ("One. [A](https://a.example) [B](https://b.example)", ["One. [A](https://a.example) [B](https://b.example)"]),
+        ("One. [Acme](https://a.example) said so. Two.", ["One.", "[Acme](https://a.example) said so.", "Two."]),  # noqa: E501
+        ("One. https://a.example/x", ["One. https://a.example/x"]),
+        ("**One.** Two. *Three.*", ["**One.**", "Two.", "*Three.*"]),
+        ("One. **Two** is. Three.", ["One.", "**Two** is.", "Three."]),
+        ('He said "Stop." Then he left.', ['He said "Stop."', "Then he left."]),
+        ("Is it? Yes! It is.", ["Is it?", "Yes!", "It is."]),
+        ("One line  \nThe next line", ["One line", "The next line"]),
+        ("One line<br>The next line", ["One line", "The next line"]),
+        ("One sentence over\ntwo lines. Two.", ["One sentence over two lines.", "Two."]),
+        ("中国有14亿人口。[1] 增长5.2%。他说：“好。”然后走了！", ["中国有14亿人口。[1]", "增长5.2%。", "他说：“好。”", "然后走了！"]),  # noqa: E501
+        ("一句。**二句。**三句。**四**句。", ["一句。", "**二句。**", "三句。", "**四**句。"]),
+        ("见 Smith et al. (2020) 的研究。下一句。", ["见 Smith et al. (2020) 的研究。", "下一句。"]),
+    ],
+)  # fmt: skip
+def test_boundaries(text: str, expected: list[str]) -> None:
+    assert sentences(text) == expected
+
+
+def test_a_quotation_mark_that_is_never_closed_hides_no_boundaries() -> None:
+    text = 'He called it "open. ' + "This is the next sentence of it. " * 40
+    assert len(sentences(text)) == 41
+
+
+def test_a_boundary_beyond_the_window_is_found() -> None:
+    # The segmenter is asked in windows of 4000 characters; every 33rd character starts a sentence.
+    text = "This is the next sentence of it. " * 1000
+    assert sentences(text) == ["This is the next sentence of it."] * 1000
+
+
+def test_a_table_row_is_one_sentence_whatever_it_holds() -> None:
+    text = "| A | B |\n|---|---|\n| One. Two. | Three.<br>Four. |\n"
+    assert sentences(text) == ["| A | B |", "| One. Two. | Three.<br>Four. |"]
+
+
+def test_spans_in_quotes_and_lists_point_at_the_source() -> None:
+    text = "> First sentence goes\n> over lines. Second.\n\n- Item one\n  goes on. More."
+    spans = [text[s.span.start : s.span.end] for s in parse_report(text).sentences]
+    assert spans == ["First sentence goes\n> over lines.", "Second.", "Item one\n  goes on.", "More."]
+    assert sentences(text) == ["First sentence goes over lines.", "Second.", "Item one goes on.", "More."]

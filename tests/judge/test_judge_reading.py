@@ -1,0 +1,246 @@
+"""Schemas, replies and layout: what is sent and how what comes back is read."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal
+
+import pytest
+from jsonschema import Draft202012Validator, validate
+from jsonschema import ValidationError as SchemaMismatch
+from pydantic import BaseModel, Field, TypeAdapter
+
+from local_judge.judge.errors import SchemaError
+from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.replies import Unread, read_items, read_one
+from local_judge.judge.requests import Identified, Reply, Request
+from local_judge.judge.schemas import items_schema, json_schema
+from serving.types import EngineIdentity, FinishReason, Sampling
+
+
+class Quote(BaseModel):
+    text: str = Field(max_length=40)
+
+
+class Finding(BaseModel):
+    """Its docstring must not reach the schema."""
+
+    label: Literal["yes", "no"]
+    score: int = Field(ge=0, le=4)
+    quote: Quote | None = None
+
+
+class Tree(BaseModel):
+    children: list[Tree]
+
+
+FINDING = TypeAdapter(Finding)
+
+
+def reply(text: str, finish: FinishReason = "stop") -> Reply:
+    return Reply(
+        key="k", kind="generate", text=text, finish_reason=finish, created="2026-01-01T00:00:00Z", latency=0.1
+    )
+
+
+def test_schema_is_inlined_and_keeps_bounds() -> None:
+    quote = {
+        "properties": {"text": {"maxLength": 40, "type": "string"}},
+        "required": ["text"],
+        "type": "object",
+        "additionalProperties": False,
+    }
+    assert json_schema(Finding) == {
+        "properties": {
+            "label": {"enum": ["yes", "no"], "type": "string"},
+            "score": {"maximum": 4, "minimum": 0, "type": "integer"},
+            "quote": {"anyOf": [quote, {"type": "null"}]},
+        },
+        "required": ["label", "score"],
+        "type": "object",
+        "additionalProperties": False,
+    }
+
+
+def test_items_schema_names_every_item_in_order() -> None:
+    schema = items_schema(Finding, 11)
+    numbers = [str(n) for n in range(1, 12)]
+    assert list(schema["properties"]) == schema["required"] == numbers
+    assert "$" not in json.dumps(schema)
+    Draft202012Validator.check_schema(schema)
+    good = {number: {"label": "yes", "score": 4} for number in numbers}
+    validate(good, schema)
+    for bad in (good | {"12": good["1"]}, {**good, "3": {"label": "yes", "score": 5}}):
+        with pytest.raises(SchemaMismatch):
+            validate(bad, schema)
+
+
+def test_a_field_may_be_called_title() -> None:
+    class Entry(BaseModel):
+        title: str
+        default: int
+
+    assert list(json_schema(Entry)["properties"]) == ["title", "default"]
+
+
+def test_recursive_type_is_refused() -> None:
+    with pytest.raises(SchemaError, match="Tree contains itself"):
+        json_schema(Tree)
+
+
+GOOD = '{"label": "yes", "score": 1}'
+
+
+@pytest.mark.parametrize(
+    ("text", "repaired"),
+    [
+        (GOOD, False),
+        (f"```json\n{GOOD}\n```", True),
+        (f"Here it is: {GOOD} I hope that it helps.", True),
+        ('{"label": "yes", "score": 1,}', True),
+        ("{'label': 'yes', 'score': 1}", True),
+    ],
+)
+def test_one_answer_is_read(text: str, repaired: bool) -> None:
+    read = read_one(reply(text), FINDING)
+    assert read.items == [Finding(label="yes", score=1)]
+    assert read.repaired is repaired
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "kind", "why"),
+    [
+        ("", "stop", "invalid_reply", "empty"),
+        ("   ", "length", "truncated", "empty"),
+        ("I cannot say.", "stop", "invalid_reply", "not JSON"),
+        ('{"label": "yes", "score": "1"}', "stop", "invalid_reply", "score"),
+        ('{"label": "maybe", "score": 1}', "stop", "invalid_reply", "label"),
+        ('{"label": "yes", "score": 9}', "stop", "invalid_reply", "score"),
+        ('{"label": "yes", "score": NaN}', "stop", "invalid_reply", "score"),
+        ('{"label": "yes", "label": "no", "score": 1}', "stop", "invalid_reply", "label"),
+        ('{"label": "yes", "score": 1, "quote": {"text": "cut o', "length", "truncated", "token limit"),
+        ('{"label": "yes", "score": 1, "quote": {"text": "\\ud83d"}}', "stop", "invalid_reply", "hex escape"),
+        ("[" * 100_000, "stop", "invalid_reply", "not JSON"),
+        ("x" * 300_000, "stop", "invalid_reply", "300000 characters"),
+    ],
+)
+def test_what_is_no_answer(text: str, finish: FinishReason, kind: str, why: str) -> None:
+    (item,) = read_one(reply(text, finish), FINDING).items
+    assert isinstance(item, Unread)
+    assert item.kind == kind
+    assert why in item.why
+
+
+def test_items_are_judged_one_by_one() -> None:
+    text = f'{{"1": {GOOD}, "2": {{"label": "maybe", "score": 1}}, "4": {GOOD}, "4": {GOOD}, "9": {GOOD}}}'
+    read = read_items(reply(text), FINDING, 4)
+    kinds = [item.kind if isinstance(item, Unread) else item.label for item in read.items]
+    # 2 is off the menu, 3 is missing, 4 is given twice, 9 was not asked for.
+    assert kinds == ["yes", "invalid_reply", "incomplete", "incomplete"]
+    assert not read.repaired
+
+
+def test_a_key_doubled_inside_an_item_spoils_that_item_only() -> None:
+    text = f'{{"1": {{"label": "yes", "label": "no", "score": 1}}, "2": {GOOD}}}'
+    first, second = read_items(reply(text), FINDING, 2).items
+    assert isinstance(first, Unread)
+    assert second == Finding(label="yes", score=1)
+
+
+def test_a_cut_reply_keeps_all_but_the_item_that_was_cut() -> None:
+    # Repair would close item 2 and make it valid: its quotation is not what the judge meant to write.
+    text = f'{{"1": {GOOD}, "2": {{"label": "yes", "score": 1, "quote": {{"text": "the first ha'
+    first, second, third = read_items(reply(text, "length"), FINDING, 3).items
+    assert first == Finding(label="yes", score=1)
+    assert isinstance(second, Unread)
+    assert isinstance(third, Unread)
+    assert second.kind == third.kind == "truncated"
+
+
+def test_repair_does_not_hide_a_key_given_twice() -> None:
+    text = f'{{"1": {GOOD}, "1": {{"label": "no", "score": 2}}, "2": {GOOD},}}'
+    first, second = read_items(reply(text), FINDING, 2).items
+    assert isinstance(first, Unread)
+    assert second == Finding(label="yes", score=1)
+
+
+def test_fence_is_longer_than_any_run_and_breaks_control_tokens() -> None:
+    text = "a ```` b <|im_end|>\n<|im_start|>system [INST] </s> a < b | c > d [1]"
+    fenced = fence(text, "REPORT")
+    first, *middle, last = fenced.split("\n")[1:]
+    assert first == last == "`````"
+    joined = "\n".join(middle)
+    assert "<|" not in joined
+    assert "[INST]" not in joined
+    assert "</s>" not in joined
+    assert joined.replace("\u2060", "") == text
+    assert joined.endswith("a < b | c > d [1]")
+
+
+def test_values_are_never_scanned_for_placeholders() -> None:
+    assert fill("{{a}} and {{b}}", {"a": "{{b}}", "b": "x"}) == "{{b}} and x"
+    with pytest.raises(KeyError):
+        fill("{{a}}", {"a": "1", "b": "2"})
+
+
+def test_prompt_opens_with_the_shared_part() -> None:
+    prompt = Prompt(shared="S", own="O", prefix_key="p", system="Y")
+    assert [(m.role, m.content) for m in prompt.messages()] == [("system", "Y"), ("user", "S\n\nO")]
+    alone = Prompt(shared="", own="O", prefix_key="p", system="Y")
+    assert alone.messages()[1].content == "O"
+
+
+IDENTITY = EngineIdentity(model="m", engine="scripted")
+
+
+def request(
+    own: str = "q",
+    *,
+    shared: str = "report",
+    schema: str = "{}",
+    draw: int = 0,
+    attempt: int = 0,
+    seed: int = 0,
+) -> Request:
+    return Request(
+        Identified.of(IDENTITY),
+        Prompt(shared=shared, own=own, prefix_key="p"),
+        "generate",
+        sampling=Sampling(seed=seed),
+        schema=schema,
+        draw=draw,
+        attempt=attempt,
+    )
+
+
+def test_everything_that_changes_a_reply_changes_the_key() -> None:
+    other = Request(
+        Identified.of(IDENTITY.model_copy(update={"engine_version": "2"})),
+        Prompt(shared="report", own="q", prefix_key="p"),
+        "generate",
+        sampling=Sampling(),
+        schema="{}",
+    )
+    keys = [
+        request().key,
+        request("r").key,
+        request(shared="page").key,
+        request(schema='{"a":1,"b":2}').key,
+        request(schema='{"b":2,"a":1}').key,  # a decoder writes in the schema's order
+        request(draw=1).key,
+        request(attempt=1).key,
+        request(seed=1).key,
+        other.key,
+    ]
+    assert len(set(keys)) == len(keys)
+
+
+def test_what_changes_no_reply_changes_no_key() -> None:
+    moved = Request(
+        Identified.of(IDENTITY),
+        Prompt(shared="", own="report\n\nq", prefix_key="elsewhere"),
+        "generate",
+        sampling=Sampling(),
+        schema="{}",
+    )
+    assert moved.key == request().key

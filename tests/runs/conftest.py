@@ -1,0 +1,58 @@
+"""A job's parts on the scripted engine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from indexes.importing import import_pages
+from indexes.snapshot import Snapshot
+from local_judge.demo.outcome import sample_folder
+from local_judge.judge.judge import Judge
+from local_judge.judge.ledger import Ledger
+from serving.engines.scripted import Call, Reply, ScriptedEngine
+from serving.stub_fill import instance
+
+MakeJudge = Callable[..., tuple[Judge, ScriptedEngine]]
+
+
+def believe(call: Call) -> Reply:
+    """A credulous judge: each sentence is one claim, all are supported, no quotation is given."""
+    if call.options is not None:
+        return {"Yes": 0.9, "No": 0.1}
+    assert call.schema is not None
+    reply: dict[str, Any] = instance(call.schema)
+    sentences = dict(
+        re.findall(r"^(\d+)\. L\d+\.S\d+: (.+)$", call.prompt.rpartition("Sentences:")[2], re.MULTILINE)
+    )
+    for number, item in reply.items():
+        if "claims" in item:
+            item["claims"][0]["claim"] = sentences[number]
+    return reply
+
+
+@pytest.fixture
+def make_judge(tmp_path: Path) -> Iterator[MakeJudge]:
+    """Makes a judge with a ledger of its own, and gives its engine to look at what was asked."""
+    opened: list[Ledger] = []
+
+    def make(script: Callable[[Call], Reply] = believe, **engine: Any) -> tuple[Judge, ScriptedEngine]:
+        scripted = ScriptedEngine(script, **engine)
+        opened.append(Ledger.open(tmp_path / f"ledger{len(opened)}.sqlite"))
+        return Judge(scripted, opened[-1]), scripted
+
+    yield make
+    for ledger in opened:
+        ledger.close()
+
+
+@pytest.fixture(scope="session")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    """The pages of the sample report."""
+    out = tmp_path_factory.mktemp("sample") / "snapshot"
+    import_pages(sample_folder() / "pages", out)
+    return Snapshot.open(out)

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_judge.errors import ConfigError
+from local_judge.runs.config import RunConfig, load_config
+
+
+def load(tmp_path: Path, text: str, overrides: dict[str, Any] | None = None) -> RunConfig:
+    path = tmp_path / "config.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load_config(path, overrides or {})
+
+
+def test_nothing_given_is_the_defaults() -> None:
+    assert load_config(None, {"protocols": None, "claims": {"method": None}}) == RunConfig()
+
+
+def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
+    config = load(
+        tmp_path,
+        "reasks: 1\nclaims: {method: grouped, batch_sentences: 5}\n",
+        {"protocols": None, "claims": {"method": "scored", "form": None}},
+    )
+    assert (config.reasks, config.protocols) == (1, ("deer",))
+    assert (config.claims.method, config.claims.batch_sentences, config.claims.form) == ("scored", 5, "full")
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "claims:\n", "claims: {}\n"])
+def test_empty_files_and_sections_are_the_defaults(tmp_path: Path, text: str) -> None:
+    assert load(tmp_path, text, {"claims": {"method": None}}) == RunConfig()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("sead: 1", "unknown key 'sead'"),
+        ("claims: {metod: scored}", "unknown key 'claims.metod'"),
+        ("claims: {method: guess}", "claims.method: Input should be 'grouped' or 'scored' (got 'guess')"),
+        ("claims: {batch_sentences: 51}", "claims.batch_sentences: "),
+        ("protocols: []", "protocols: "),
+        ("claims: 5", "claims: "),
+        ("claims: [a]", "claims: "),
+        ("5", "expected a mapping of settings"),
+        ("a: {b", "while parsing"),
+        ("a: 2001-99-99", "month must be in"),
+        ("\x00", "special characters are not allowed"),
+    ],
+)
+def test_what_is_wrong_is_one_line_with_file_and_key(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, text, {"claims": {"method": None}})
+    message = str(caught.value)
+    assert message.startswith(f"{tmp_path / 'config.yaml'}: ")
+    assert said in message
+    assert "\n" not in message
+
+
+def test_a_wrong_option_is_named_as_one() -> None:
+    with pytest.raises(ConfigError, match=r"^options: claims\.method: .*got 'guess'"):
+        load_config(None, {"claims": {"method": "guess"}})
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="No such file"):
+        load_config(tmp_path / "none.yaml", {})

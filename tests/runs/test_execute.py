@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from indexes.snapshot import Snapshot
+from local_judge.errors import ConfigError
+from local_judge.judge.errors import LedgerError
+from local_judge.protocols.base import Bench, Case
+from local_judge.protocols.deer import Deer
+from local_judge.protocols.deer.protocol import DeerFindings
+from local_judge.runs.config import RunConfig
+from local_judge.runs.execute import execute, load_records, load_scores, rescore
+from local_judge.runs.inputs import RawReport
+from local_judge.runs.store import RunStore, file_key
+from serving.engines.scripted import Call, Reply
+from serving.errors import EngineFault
+
+from .conftest import MakeJudge, believe
+
+MILL = b"""The retrofit connected 1,240 dwellings [1]. It was dear.
+
+## References
+
+[1] The renewal. https://heat.example/fernholt/renewal
+"""
+
+
+def raw(identity: str, content: bytes = MILL) -> RawReport:
+    return RawReport(identity, content, None, f"{identity}.md")
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+async def test_a_run_directory_holds_what_the_store_says(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    judge, engine = make_judge()
+    store = RunStore(tmp_path / "run")
+    told: list[str] = []
+    records = await execute(
+        [raw("../../x"), raw("mill", MILL.replace(b"dear", b"cheap"))],
+        judge,
+        snapshot,
+        RunConfig(),
+        store,
+        done=lambda record: told.append(record.id),
+    )
+    assert [(record.id, record.status, record.n_calls_failed) for record in records] == [
+        ("../../x", "done", 0),
+        ("mill", "done", 0),
+    ]
+    assert sorted(told) == ["../../x", "mill"]
+    keys = sorted((file_key("../../x"), file_key("mill")))
+    assert sorted(tree(tmp_path)) == sorted(
+        [
+            "ledger0.sqlite",
+            "ledger0.sqlite-shm",
+            "ledger0.sqlite-wal",
+            "run/cases.jsonl",
+            *(f"run/claims/{key}.json" for key in keys),
+            *(f"run/findings/deer/{key}.json" for key in keys),
+            "run/scores/deer.jsonl",
+        ]
+    )
+    assert load_records(store) == records
+    assert [(score.case, score.profile) for score in load_scores(store, ["deer"])] == [
+        (identity, profile) for identity in ("../../x", "mill") for profile in ("paper", "upstream")
+    ]
+    # Two reports, one batch each; the one claim with a source is the same, and so is its page.
+    assert len(engine.calls) == 2 + 1 + 1
+
+
+async def test_an_unreadable_report_stops_no_other(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    judge, _ = make_judge()
+    store = RunStore(tmp_path / "run")
+    records = await execute([raw("a", b""), raw("b"), raw("c", b"\xff")], judge, snapshot, RunConfig(), store)
+    assert [record.status for record in records] == ["unreadable", "done", "unreadable"]
+    assert all("\n" not in record.detail for record in records)
+    assert records[0].detail.startswith("a.md: ")
+    assert {score.case for score in load_scores(store, ["deer"])} == {"b"}
+
+
+async def test_a_defect_of_a_protocol_is_that_report_s_record(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examine = Deer.examine
+
+    async def crashing(self: Deer, case: Case, bench: Bench) -> DeerFindings:
+        if case.id == "a":
+            raise ZeroDivisionError("nobody cites")
+        return await examine(self, case, bench)
+
+    monkeypatch.setattr(Deer, "examine", crashing)
+    judge, _ = make_judge()
+    store = RunStore(tmp_path / "run")
+    first, second = await execute([raw("a"), raw("b")], judge, snapshot, RunConfig(), store)
+    assert (first.status, second.status) == ("crashed", "done")
+    assert first.detail.startswith("ZeroDivisionError: nobody cites (crashing, line ")
+    assert {score.case for score in load_scores(store, ["deer"])} == {"b"}
+
+
+async def test_what_concerns_all_reports_ends_the_run(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    judge, _ = make_judge()
+    judge.ledger.close()
+    with pytest.raises(LedgerError):
+        await execute([raw("a")], judge, snapshot, RunConfig(), RunStore(tmp_path / "run"))
+    with pytest.raises(ConfigError, match="no protocol 'x'; there are: deer"):
+        await execute([raw("a")], judge, snapshot, RunConfig(protocols=("x",)), RunStore(tmp_path / "run"))
+    assert not (tmp_path / "run").exists()
+
+
+async def test_the_judge_s_missing_answers_are_counted(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    def no_verdicts(call: Call) -> Reply:
+        return EngineFault("HTTP 500") if "Claims:\n" in call.prompt else believe(call)
+
+    judge, _ = make_judge(no_verdicts)
+    store = RunStore(tmp_path / "run")
+    [record] = await execute([raw("a")], judge, snapshot, RunConfig(), store)
+    assert (record.status, record.n_sentences_failed, record.n_verdicts_failed) == ("done", 0, 1)
+    [paper, _] = load_scores(store, ["deer"])
+    failed = [node.score.n_failed for root in paper.scores for _, node in root.walk()]
+    assert any(failed)
+
+    judge, _ = make_judge(lambda call: EngineFault("HTTP 500"))
+    [record] = await execute([raw("a")], judge, snapshot, RunConfig(), RunStore(tmp_path / "other"))
+    assert (record.n_sentences_failed, record.n_verdicts_failed) == (2, 0)
+
+
+async def test_rescoring_needs_nothing_but_the_files(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    judge, engine = make_judge()
+    store = RunStore(tmp_path / "run")
+    await execute([raw("a"), raw("b", b"")], judge, snapshot, RunConfig(), store)
+    before = tree(tmp_path / "run")
+    asked = len(engine.calls)
+    judge.ledger.close()
+    (tmp_path / "run/scores/deer.jsonl").unlink()
+    for path in (tmp_path / "run/claims").iterdir():
+        path.unlink()
+    scores = rescore(store, ["deer"], load_records(store))
+    assert scores == load_scores(store, ["deer"])
+    assert (tmp_path / "run/scores/deer.jsonl").read_bytes() == before["scores/deer.jsonl"]
+    assert len(engine.calls) == asked
+
+
+async def test_the_bytes_do_not_depend_on_delays(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    reports = [raw(name, MILL.replace(b"dear", name.encode())) for name in ("x", "y", "z")]
+    for name, options in (("one", {"concurrency": 1}), ("many", {"concurrency": 64, "delay": 0.005})):
+        judge, _ = make_judge(**options)
+        await execute(reports, judge, snapshot, RunConfig(), RunStore(tmp_path / name))
+    assert tree(tmp_path / "one") == tree(tmp_path / "many")
+
+
+async def test_without_a_store_nothing_is_written(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    judge, _ = make_judge()
+    before = set(tmp_path.iterdir())
+    [record] = await execute([raw("a")], judge, snapshot, RunConfig(), None)
+    assert record.status == "done"
+    assert set(tmp_path.iterdir()) <= before | {tmp_path / f"ledger0.sqlite{end}" for end in ("-wal", "-shm")}
+
+
+def test_records_are_read_back_as_they_were_written(tmp_path: Path) -> None:
+    (tmp_path / "cases.jsonl").write_text(json.dumps({"id": "a", "key": "k", "status": "asleep"}) + "\n")
+    with pytest.raises(Exception, match=r"cases\.jsonl:1: status: Input should be"):
+        load_records(RunStore(tmp_path))

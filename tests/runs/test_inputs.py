@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from local_judge.documents import UnreadableReport, parse_report
+from local_judge.errors import InputError
+from local_judge.runs.inputs import load_reports, load_tasks
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_folder_gives_its_reports_in_order_of_name(tmp_path: Path) -> None:
+    for name in ("b.md", "a.txt", "c.MARKDOWN", "d.html", ".hidden"):
+        write(tmp_path / name, name)
+    (tmp_path / "sub.md").mkdir()
+    found = load_reports([tmp_path])
+    assert [(report.id, report.content, report.task) for report in found] == [
+        ("a", b"a.txt", None),
+        ("b", b"b.md", None),
+        ("c", b"c.MARKDOWN", None),
+    ]
+
+
+def test_rows_of_every_shape(tmp_path: Path) -> None:
+    path = tmp_path / "reports.jsonl"
+    rows = [
+        {"id": 1, "prompt": "Why?", "article": "Because."},
+        {"id": "two", "report": "So.", "text": "not this"},
+        {"id": "三", "query": "何", "response": "是。", "more": [1]},
+    ]
+    path.write_text(
+        "\ufeff" + "\n\n".join(json.dumps(row, ensure_ascii=False) for row in rows), encoding="utf-8"
+    )
+    assert [
+        (report.id, report.content.decode(), report.task, report.place) for report in load_reports([path])
+    ] == [
+        ("1", "Because.", "Why?", f"{path}:1"),
+        ("two", "So.", None, f"{path}:3"),
+        ("三", "是。", "何", f"{path}:5"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ('{"article": "A."}', "a report needs `id` and one of report, article, text, response"),
+        ('{"id": 1}', "a report needs `id`"),
+        ('{"id": 1, "article": 5}', "a report needs `id`"),
+        ('{"id": null, "article": "A."}', "a report needs `id`"),
+        ('{"id": {}, "article": "A."}', "neither a text nor a whole number"),
+        ('{"id": true, "article": "A."}', "neither a text nor a whole number"),
+        ('{"id": "\\udc80", "article": "A."}', "neither a text nor a whole number"),
+        ('["A."]', "expected a JSON object"),
+        ("A.", "not JSON"),
+        ("[" * 50_000, "not JSON"),
+    ],
+)
+def test_a_bad_row_is_named_by_file_and_line(tmp_path: Path, row: str, said: str) -> None:
+    path = write(tmp_path / "reports.jsonl", '{"id": 0, "article": "A."}\n' + row)
+    with pytest.raises(InputError) as caught:
+        load_reports([path])
+    assert str(caught.value).startswith(f"{path}:2: ")
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "reports.jsonl"
+    path.write_bytes(b'{"id": 1, "article": "\xfc"}')
+    with pytest.raises(InputError, match="not UTF-8"):
+        load_reports([path])
+
+
+def test_a_lone_surrogate_in_a_report_is_that_report_s_failure(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "reports.jsonl", '{"id": 1, "article": "A \\ud800 b."}\n{"id": 2, "article": "B."}'
+    )
+    first, second = load_reports([path])
+    with pytest.raises(UnreadableReport):
+        parse_report(first.content)
+    assert parse_report(second.content).sentences
+
+
+def test_a_file_name_that_is_no_text(tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.md"))
+    path.write_bytes(b"A.")
+    with pytest.raises(InputError, match="rename it") as caught:
+        load_reports([tmp_path])
+    assert str(caught.value).encode()
+
+
+def test_an_id_stands_once_over_all_files(tmp_path: Path) -> None:
+    write(tmp_path / "a.md", "A.")
+    write(tmp_path / "a.txt", "A.")
+    with pytest.raises(InputError, match=r"report id 'a' stands twice: .*a\.md and .*a\.txt"):
+        load_reports([tmp_path])
+
+
+def test_tasks_are_joined_by_id(tmp_path: Path) -> None:
+    reports = write(
+        tmp_path / "reports.jsonl",
+        '{"id": 1, "article": "A.", "task": "old"}\n{"id": 2, "article": "B.", "task": "kept"}',
+    )
+    tasks = write(tmp_path / "tasks.jsonl", '{"id": "1", "prompt": "new"}\n{"id": 3, "prompt": "other"}')
+    assert [report.task for report in load_reports([reports], tasks)] == ["new", "kept"]
+    foreign = write(tmp_path / "foreign.jsonl", '{"id": 9, "prompt": "x"}')
+    with pytest.raises(InputError, match="none of its 1 task ids is a report id, such as '1'"):
+        load_reports([reports], foreign)
+    twice = write(tmp_path / "twice.jsonl", '{"id": 9, "prompt": "x"}\n{"id": 9, "prompt": "y"}')
+    with pytest.raises(InputError, match="task id '9' stands twice"):
+        load_tasks(twice)
+    without = write(tmp_path / "without.jsonl", '{"id": 9}')
+    with pytest.raises(InputError, match="a task needs `id` and one of task, prompt, query, question"):
+        load_tasks(without)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "{",
+        "[]",
+        "{}",
+        '{"query_id": 1, "entries": []}',
+        '{"query_id": 1, "entries": [{"response": null, "query": "q"}]}',
+    ],
+)
+def test_json_that_is_no_export_of_deepresearcheval(tmp_path: Path, data: str) -> None:
+    path = write(tmp_path / "report.json", data)
+    with pytest.raises(InputError, match="not a report of DeepResearchEval"):
+        load_reports([path])
+
+
+def test_the_real_collections(shared: Path) -> None:
+    folder = shared / "data" / "reports"
+    bench = load_reports([folder / "drb" / "raw.jsonl"], folder / "drb" / "query.jsonl")
+    assert len(bench) == 60
+    assert all(report.task and report.content for report in bench)
+    live = load_reports([folder / "lrb"])
+    assert [report.id for report in live] == sorted(report.id for report in live)
+    exported = load_reports(sorted((folder / "dre").glob("deep_research_*.json")))
+    assert [report.id for report in exported] == ["1", "3", "5"]
+    assert all(report.task for report in exported)

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from indexes.snapshot import Snapshot
+from local_judge.claims.config import ClaimsConfig
+from local_judge.errors import RunError
+from local_judge.judge.judge import Judge, JudgeSettings
+from local_judge.runs.config import RunConfig
+from local_judge.runs.inputs import RawReport
+from local_judge.runs.manifest import build_manifest, claim_directory, prompts_digest, protocols_of
+from local_judge.runs.store import RunStore
+from serving.types import Sampling
+
+from .conftest import MakeJudge
+
+REPORTS = [RawReport("a", b"One.", "Why?", "a.md"), RawReport("b", b"Two.", None, "b.md")]
+
+
+async def manifest_of(judge: Judge, snapshot: Snapshot, **changed: Any) -> dict[str, Any]:
+    given: dict[str, Any] = {
+        "config": RunConfig(),
+        "judge": judge,
+        "reports": REPORTS,
+        "snapshot_digest": snapshot.digest,
+        "arguments": ["run", "a.md"],
+    }
+    return await build_manifest(**{**given, **changed})
+
+
+async def test_what_a_manifest_says(make_judge: MakeJudge, snapshot: Snapshot) -> None:
+    judge, _ = make_judge()
+    manifest = await manifest_of(judge, snapshot)
+    assert manifest["arguments"] == ["run", "a.md"]
+    assert manifest["config"]["claims"]["batch_sentences"] == 20
+    assert manifest["judge"]["engine"] == "scripted"
+    assert manifest["sampling"]["temperature"] == 0
+    assert manifest["snapshot"] == snapshot.digest
+    assert manifest["protocols"] == {"deer": "1"}
+    assert manifest["reports"] == [
+        {
+            "id": "a",
+            "sha256": hashlib.sha256(b"One.").hexdigest(),
+            "task_sha256": hashlib.sha256(b"Why?").hexdigest(),
+        },
+        {"id": "b", "sha256": hashlib.sha256(b"Two.").hexdigest(), "task_sha256": None},
+    ]
+    assert len(prompts_digest()) == 64
+    assert manifest["prompts"] == prompts_digest()
+    assert all(manifest["packages"].values())
+
+
+async def test_a_directory_takes_up_the_same_run_and_no_other(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    judge, _ = make_judge()
+    store = RunStore(tmp_path / "run")
+    manifest = await manifest_of(judge, snapshot)
+    claim_directory(store, manifest)
+    written = (tmp_path / "run/manifest.json").read_bytes()
+    # Versions and the words of the command line may differ: they do not change what is asked.
+    claim_directory(store, {**manifest, "arguments": ["run", "./a.md"], "python": "3.99"})
+    assert (tmp_path / "run/manifest.json").read_bytes() == written
+    assert protocols_of(store) == ("deer",)
+
+    other_judge, _ = make_judge(model="another")
+    warmer = Judge(judge.engine, judge.ledger, JudgeSettings(sampling=Sampling(temperature=0.5)))
+    others = {
+        "config": await manifest_of(judge, snapshot, config=RunConfig(claims=ClaimsConfig(method="scored"))),
+        "judge": await manifest_of(other_judge, snapshot),
+        "sampling": await manifest_of(warmer, snapshot),
+        "snapshot": await manifest_of(judge, snapshot, snapshot_digest="0" * 64),
+        "reports": await manifest_of(judge, snapshot, reports=REPORTS[:1]),
+        "prompts": {**manifest, "prompts": "0" * 64},
+        "protocols": {**manifest, "protocols": {"deer": "2"}},
+    }
+    for key, other in others.items():
+        with pytest.raises(RunError, match=f"holds a run with another {key}; choose another --out"):
+            claim_directory(store, other)
+    assert (tmp_path / "run/manifest.json").read_bytes() == written
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '"x"', '{"config": {}}'])
+async def test_a_manifest_of_something_else(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path, text: str
+) -> None:
+    judge, _ = make_judge()
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(RunError, match="not that of a run"):
+        claim_directory(RunStore(tmp_path), await manifest_of(judge, snapshot))
+    with pytest.raises(RunError, match="not that of a run"):
+        protocols_of(RunStore(tmp_path))

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local_judge.errors import RunError
+from local_judge.runs.execute import CaseRecord
+from local_judge.runs.store import RunStore, file_key
+
+
+@pytest.mark.parametrize(
+    "hostile", ["../../x", "/etc/passwd", "a\0b", "con", "", ".", "x" * 10_000, "ид\n", "\ud800"]
+)
+def test_file_names_are_never_made_from_ids(hostile: str) -> None:
+    key = file_key(hostile)
+    assert len(key) == 16
+    assert set(key) <= set("0123456789abcdef")
+
+
+def test_the_file_key_is_the_start_of_the_sha256_of_the_id() -> None:
+    # printf mill | sha256sum
+    assert file_key("mill") == "901fac08e3b464b1"
+
+
+def test_json_is_the_same_bytes_for_the_same_value(tmp_path: Path) -> None:
+    store = RunStore(tmp_path)
+    store.write_json("a.json", {"b": 1, "a": "ü"})
+    store.write_json("b.json", {"a": "ü", "b": 1})
+    assert (tmp_path / "a.json").read_bytes() == '{\n "a": "ü",\n "b": 1\n}\n'.encode()
+    assert (tmp_path / "b.json").read_bytes() == (tmp_path / "a.json").read_bytes()
+
+
+def test_not_a_number_is_never_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="Out of range float"):
+        RunStore(tmp_path).write_jsonl("x.jsonl", [{"a": float("nan")}])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bytes_of_a_command_line_that_are_no_text_survive(tmp_path: Path) -> None:
+    store = RunStore(tmp_path)
+    argument = os.fsdecode(b"report-\xff.md")
+    store.write_json("manifest.json", {"arguments": [argument]})
+    assert json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8")) == {"arguments": [argument]}
+
+
+def test_a_file_is_whole_or_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = RunStore(tmp_path)
+    store.write_text("a/b.json", "old")
+
+    def interrupted(descriptor: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        store.write_text("a/b.json", "new")
+    assert store.read_text("a/b.json") == "old"
+
+
+def test_what_dead_processes_left_is_swept_and_nothing_else(tmp_path: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    left = tmp_path / "claims" / f".x.json.{dead.pid}.partial"
+    kept = [
+        tmp_path / f".y.json.{os.getpid()}.partial",
+        tmp_path / ".z.json.other.partial",
+        tmp_path / "w.partial",
+    ]
+    left.parent.mkdir()
+    for path in (left, *kept):
+        path.write_text("half")
+    RunStore(tmp_path).sweep()
+    assert not left.exists()
+    assert all(path.exists() for path in kept)
+
+
+def test_a_directory_is_new_if_nothing_but_a_ledger_is_in_it(tmp_path: Path) -> None:
+    store = RunStore(tmp_path)
+    assert RunStore(tmp_path / "absent").is_new()
+    for name in ("ledger.sqlite", "ledger.sqlite-wal", ".manifest.json.1.partial"):
+        (tmp_path / name).touch()
+    assert store.is_new()
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(RunError, match="not empty and not a run"):
+        store.is_new()
+
+
+def test_what_cannot_be_written_or_read_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("x")
+    for act in (lambda: RunStore(file).write_text("a", "b"), lambda: RunStore(file).is_new()):
+        with pytest.raises(RunError, match=str(file)):
+            act()
+    store = RunStore(tmp_path)
+    with pytest.raises(RunError, match=r"no cases\.jsonl there"):
+        store.read_text("cases.jsonl")
+    (tmp_path / "cases.jsonl").write_text('{"id": "a"}\n')
+    with pytest.raises(RunError, match=r"cases\.jsonl:1: key: Field required"):
+        store.read_models("cases.jsonl", CaseRecord)
+    (tmp_path / "m.json").write_bytes(b"\xff")
+    with pytest.raises(RunError, match=r"m\.json"):
+        store.read_json("m.json")
+    (tmp_path / "m.json").write_text("{")
+    with pytest.raises(RunError, match="not JSON"):
+        store.read_json("m.json")

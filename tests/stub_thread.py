@@ -1,0 +1,78 @@
+"""The stub server in a thread of the test's process, for code that has its own event loop or its own process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from serving.stub import Received, Stub, StubPlan
+from serving.stub_fill import fill
+
+
+class StubThread:
+    """`with StubThread(plan) as server` serves at `server.url` until the block ends."""
+
+    def __init__(self, plan: StubPlan) -> None:
+        self._stub = Stub(plan)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="stub")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self.port = asyncio.run_coroutine_threadsafe(self._stub.start(), self._loop).result()
+        self.url = f"http://127.0.0.1:{self.port}/v1"
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        asyncio.run_coroutine_threadsafe(self._stub.stop(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    @property
+    def chats(self) -> list[Received]:
+        """The chat completions asked for so far."""
+        return self._stub.chats
+
+
+def answer(asked: Mapping[str, Any]) -> str:
+    """A credulous judge: every sentence is one claim, every claim is supported by the page's longest line."""
+    reply = json.loads(fill(asked))
+    text: str = asked["messages"][-1]["content"]
+    targets = text.rpartition("Sentences:\n")[2]
+    for number, item in reply.items():
+        if "claims" in item:
+            line = re.search(rf"^{number}\. L\d+\.S\d+: (.+)$", targets, re.MULTILINE)
+            assert line is not None, targets
+            item["claims"][0]["claim"] = line[1][:300]
+        else:
+            page = text.partition("```\n")[2].partition("\n```")[0]
+            item["quote"] = max(page.splitlines(), key=len)[:200]
+    return json.dumps(reply)
+
+
+PRESET = """description: The stub server.
+model: stub
+licence: Apache-2.0
+engine: vllm
+weights: {{hub: nobody/stub}}
+context_tokens: 32768
+concurrency: {concurrency}
+timeout_seconds: {timeout}
+vllm: {{}}
+"""
+
+
+def write_preset(folder: Path, *, concurrency: int = 8, timeout: float = 60.0) -> Path:
+    """A preset file for the stub."""
+    path = folder / "stub.yaml"
+    path.write_text(PRESET.format(concurrency=concurrency, timeout=timeout), encoding="utf-8")
+    return path

@@ -1,0 +1,101 @@
+"""What is relied on in a real vLLM: health, schemas, the prefix cache's counters, log-probabilities."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+import httpx
+import jsonschema
+import pytest
+
+from serving.launch import RunningServer
+
+pytestmark = pytest.mark.vllm
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "verdict": {"enum": ["supported", "not_supported"]},
+        "quote": {"type": "string", "maxLength": 60},
+    },
+    "required": ["verdict", "quote"],
+    "additionalProperties": False,
+}
+PAGE = "Apollo 11 landed on the Moon on July 20, 1969. Neil Armstrong was the first person to walk on it. "
+
+
+def ask(server: RunningServer, content: str, **settings: Any) -> dict[str, Any]:
+    body = {
+        "model": server.model,
+        "messages": [{"role": "user", "content": content}],
+        "temperature": 0,
+        "max_tokens": 64,
+        **settings,
+    }
+    response = httpx.post(f"{server.base_url}/chat/completions", json=body, timeout=300)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def counter(server: RunningServer, name: str) -> float:
+    text = httpx.get(server.base_url.removesuffix("/v1") + "/metrics", timeout=30).text
+    values = re.findall(rf"^{re.escape(name)}\{{[^}}]*\}} (\S+)$", text, re.MULTILINE)
+    assert values, name
+    return sum(float(value) for value in values)
+
+
+def test_it_is_healthy_and_serves_the_model_under_its_name(server: RunningServer) -> None:
+    assert httpx.get(server.base_url.removesuffix("/v1") + "/health", timeout=30).status_code == 200
+    models = httpx.get(f"{server.base_url}/models", timeout=30).json()["data"]
+    assert [(model["id"], model["max_model_len"]) for model in models] == [(server.model, 16384)]
+    assert server.log.read_text(encoding="utf-8", errors="replace")
+
+
+def test_replies_follow_the_schema_without_free_white_space(server: RunningServer) -> None:
+    reply = ask(
+        server,
+        PAGE + "Claim: Apollo 11 landed in 1971. Give a verdict and a quote as JSON.",
+        response_format={
+            "type": "json_schema",
+            "json_schema": {"name": "verdict", "schema": SCHEMA, "strict": True},
+        },
+    )
+    text = reply["choices"][0]["message"]["content"]
+    value = json.loads(text)
+    jsonschema.validate(value, SCHEMA)
+    # whether a separator is followed by one space depends on the version of xgrammar, never on the model
+    spaced, compact = (
+        json.dumps(value, ensure_ascii=False, separators=s) for s in ((", ", ": "), (",", ":"))
+    )
+    assert text in (spaced, compact)
+
+
+def test_a_second_prompt_with_the_same_opening_comes_from_the_cache(server: RunningServer) -> None:
+    opening = "The following page is evidence.\n" + PAGE * 12
+    first = ask(server, opening + "\nWho walked first?", max_tokens=1)["usage"]
+    before = counter(server, "vllm:prefix_cache_hits_total")
+    second = ask(server, opening + "\nIn which year was the landing?", max_tokens=1)["usage"]
+    cached = second["prompt_tokens_details"]["cached_tokens"]
+    assert counter(server, "vllm:prefix_cache_hits_total") - before == cached
+    # all but the question and at most one unfilled block of 128 tokens (the CPU backend's block size)
+    assert first["prompt_tokens"] > 300
+    assert cached >= second["prompt_tokens"] - 128 - 32
+
+
+def test_answers_carry_the_log_probabilities_of_a_closed_menu(server: RunningServer) -> None:
+    reply = ask(
+        server,
+        PAGE + "Did Apollo 11 land in 1969? Answer Yes or No.",
+        max_tokens=1,
+        logprobs=True,
+        top_logprobs=64,
+    )
+    [position] = reply["choices"][0]["logprobs"]["content"]
+    top = {entry["token"]: entry["logprob"] for entry in position["top_logprobs"]}
+    assert len(top) >= 60
+    assert {"Yes", "No"} <= top.keys()
+    mass = sum(math.exp(value) for value in top.values())
+    assert 0.5 < mass <= 1.0001
