@@ -136,7 +136,10 @@ async def test_the_judge_s_missing_answers_are_counted(
     failed = [node.score.n_failed for root in paper.scores for _, node in root.walk()]
     assert any(failed)
 
-    judge, _ = make_judge(lambda call: EngineFault("HTTP 500"))
+    def nothing(call: Call) -> Reply:
+        return EngineFault("HTTP 500")
+
+    judge, _ = make_judge(nothing)
     [record] = await execute([raw("a")], judge, snapshot, RunConfig(), RunStore(tmp_path / "other"))
     assert (record.n_sentences_failed, record.n_verdicts_failed) == (2, 0)
 
