@@ -25,7 +25,7 @@ from .conftest import MakeJudge, claim
 RENEWAL = "https://heat.example/fernholt/renewal"
 MINUTES = "https://council.example/minutes/2021-03-18"
 GAZETTE = "https://gazette.example/2022/opening-day"
-NOWHERE = "https://nowhere.example/"
+NOWHERE = "https://nowhere.example/page"
 
 REPORT = f"""# Heat
 
@@ -61,7 +61,9 @@ def judge_of_the_town(call: Call) -> Reply:
         return "Yes" if RENEWAL in call.prompt else "No"
     asked = call.prompt.rpartition("Sentences:\n" if "Sentences:\n" in call.prompt else "Claims:\n")[2]
     if "Sentences:\n" in call.prompt:
-        sentences: list[tuple[str, str, str]] = re.findall(r"^(\d+)\. (L\d+\.S\d+): (.+)$", asked, re.MULTILINE)
+        sentences: list[tuple[str, str, str]] = re.findall(
+            r"^(\d+)\. (L\d+\.S\d+): (.+)$", asked, re.MULTILINE
+        )
         return {
             number: {"claims": [{"claim": text, "type": TYPES[label][0], "support": TYPES[label][1]}]}
             for number, label, text in sentences
@@ -77,8 +79,15 @@ async def built(make_judge: MakeJudge, snapshot: Snapshot, **config: Any) -> tup
 
 def test_urls_of_a_claim_are_each_once_the_written_before_the_recovered() -> None:
     of = {sentence.label: sentence.citations for sentence in DOCUMENT.sentences}
-    assert urls_of(claim(1, "x", citations=of["L3.S3"], recovered=of["L3.S1"]), DOCUMENT) == (GAZETTE, RENEWAL, MINUTES)
-    assert urls_of(claim(1, "x", citations=of["L3.S1"], recovered=of["L3.S1"]), DOCUMENT) == (RENEWAL, MINUTES)
+    assert urls_of(claim(1, "x", citations=of["L3.S3"], recovered=of["L3.S1"]), DOCUMENT) == (
+        GAZETTE,
+        RENEWAL,
+        MINUTES,
+    )
+    assert urls_of(claim(1, "x", citations=of["L3.S1"], recovered=of["L3.S1"]), DOCUMENT) == (
+        RENEWAL,
+        MINUTES,
+    )
     # A number without an entry leads nowhere, and nothing is put in its place.
     assert of["L5.S3"]
     assert urls_of(claim(1, "x", citations=of["L5.S3"]), DOCUMENT) == ()
@@ -86,7 +95,9 @@ def test_urls_of_a_claim_are_each_once_the_written_before_the_recovered() -> Non
 
 def test_sources_stand_in_the_order_in_which_the_report_leans_on_them(sample_snapshot: Snapshot) -> None:
     of = {sentence.label: sentence.citations for sentence in DOCUMENT.sentences}
-    claims = [claim(n, "x", citations=of[label]) for n, label in enumerate(("L3.S3", "L3.S1", "L5.S2", "L3.S3"))]
+    claims = [
+        claim(n, "x", citations=of[label]) for n, label in enumerate(("L3.S3", "L3.S1", "L5.S2", "L3.S3"))
+    ]
     found = gather_sources(claims, DOCUMENT, sample_snapshot)
     assert [(source.url, source.status, source.claims) for source in found] == [
         (GAZETTE, "dead", ("L1.S0.1", "L1.S3.1")),
@@ -99,7 +110,9 @@ def test_sources_stand_in_the_order_in_which_the_report_leans_on_them(sample_sna
 
 
 @pytest.mark.parametrize("method", ["grouped", "scored"])
-async def test_a_claim_set_from_end_to_end(make_judge: MakeJudge, sample_snapshot: Snapshot, method: str) -> None:
+async def test_a_claim_set_from_end_to_end(
+    make_judge: MakeJudge, sample_snapshot: Snapshot, method: str
+) -> None:
     claims, _ = await built(make_judge, sample_snapshot, method=method)
     assert (claims.document, claims.n_sentences) == (DOCUMENT.id, len(DOCUMENT.sentences))
     assert [(c.id, c.type, c.recovered_from) for c in claims.claims] == [
@@ -131,7 +144,9 @@ async def test_no_question_is_asked_about_a_page_that_cannot_be_read(
     make_judge: MakeJudge, sample_snapshot: Snapshot
 ) -> None:
     _, engine = await built(make_judge, sample_snapshot)
-    pages = [match[1] for call in engine.calls if (match := re.match(r"Page (\S+):", call.messages[1].content))]
+    pages = [
+        match[1] for call in engine.calls if (match := re.match(r"Page (\S+):", call.messages[1].content))
+    ]
     assert sorted(pages) == sorted([RENEWAL, RENEWAL, MINUTES, MINUTES])
     _, engine = await built(make_judge, sample_snapshot, reliability=False)
     assert len(engine.calls) == 1 + 2
@@ -150,7 +165,11 @@ async def test_one_page_s_failure_leaves_the_others_verdicts(
     make_judge: MakeJudge, sample_snapshot: Snapshot
 ) -> None:
     def script(call: Call) -> Reply:
-        return EngineTimeout("no answer") if MINUTES in call.messages[1].content[:80] else judge_of_the_town(call)
+        return (
+            EngineTimeout("no answer")
+            if MINUTES in call.messages[1].content[:80]
+            else judge_of_the_town(call)
+        )
 
     judge, _ = make_judge(script)
     claims = await build_claim_set(DOCUMENT, sample_snapshot, judge, ClaimsConfig(form="terse"))

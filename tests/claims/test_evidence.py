@@ -36,7 +36,11 @@ def test_a_page_within_the_limit_is_shown_whole_and_alike_to_all_groups(sample_s
     page = sample_snapshot.page(RENEWAL)
     claims = [claim(n, f"Claim {n}.") for n in range(5)]
     found = exhibits(page, claims, sample_snapshot, ClaimsConfig(claims_per_call=2))
-    assert [[c.id for c in group] for _, group in found] == [["L1.S0.1", "L1.S1.1"], ["L1.S2.1", "L1.S3.1"], ["L1.S4.1"]]
+    assert [[c.id for c in group] for _, group in found] == [
+        ["L1.S0.1", "L1.S1.1"],
+        ["L1.S2.1", "L1.S3.1"],
+        ["L1.S4.1"],
+    ]
     first = found[0][0]
     assert all(exhibit is first for exhibit, _ in found)
     assert first.shared == f"Page {RENEWAL}:\n```\n{page.title}\n\n{page.text}\n```"
@@ -50,7 +54,7 @@ def test_the_limit_is_where_the_page_stops_being_whole(long_page: LongPage) -> N
     snapshot, page = long_page
     tokens = estimate_tokens(page.text)
     at, below = (
-        exhibits(page, [claim(1, "It traded amber.")], snapshot, ClaimsConfig(evidence_tokens=limit))[0][0]
+        exhibits(page, [claim(1, "It traded tallow.")], snapshot, ClaimsConfig(evidence_tokens=limit))[0][0]
         for limit in (tokens, tokens - 1)
     )
     assert at.evidence.whole_page
@@ -66,7 +70,9 @@ def test_passages_stand_in_page_order_with_a_mark_where_something_is_left_out(lo
     # Best first per claim, but in page order; timber and walnut are neighbours, so no mark between them.
     assert shown(exhibit.shared) == ["copper", "timber", "walnut"]
     assert exhibit.shared.count(GAP) == 1
-    assert f"{paragraph('copper')}\n{GAP}\n{paragraph('timber')}\n\n{paragraph('walnut')}\n```" in exhibit.shared
+    assert (
+        f"{paragraph('copper')}\n{GAP}\n{paragraph('timber')}\n\n{paragraph('walnut')}\n```" in exhibit.shared
+    )
     starts = [int(chunk.split(":")[1].split("-")[0]) for chunk in exhibit.evidence.chunks]
     assert starts == sorted(starts)
     assert exhibit.prefix_key.endswith(",".join(exhibit.evidence.chunks))
@@ -75,11 +81,11 @@ def test_passages_stand_in_page_order_with_a_mark_where_something_is_left_out(lo
 def test_each_claim_gets_its_best_passage_before_any_gets_its_second(long_page: LongPage) -> None:
     snapshot, page = long_page
     cost = max(estimate_tokens(paragraph(topic)) for topic in TOPICS)
-    claims = [claim(n, f"It traded {topic}.") for n, topic in enumerate(("velvet", "amber", "copper"))]
+    claims = [claim(n, f"It traded {topic}.") for n, topic in enumerate(("velvet", "tallow", "copper"))]
     # Room for three passages and a half: one for each claim, whatever else each would like to have.
     config = ClaimsConfig(evidence_tokens=cost * 7 // 2, passages_per_claim=4)
     [(exhibit, _)] = exhibits(page, claims, snapshot, config)
-    assert shown(exhibit.shared) == ["copper", "amber", "velvet"]
+    assert shown(exhibit.shared) == ["copper", "tallow", "velvet"]
 
 
 def test_the_cap_holds_but_one_passage_is_always_shown(long_page: LongPage) -> None:

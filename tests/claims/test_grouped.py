@@ -15,7 +15,10 @@ from serving.errors import EngineTimeout
 from .conftest import MakeJudge, claim
 
 RENEWAL = "https://heat.example/fernholt/renewal"
-CLAIMS = [claim(1, "The retrofit connected 1,240 dwellings."), claim(2, "Halvorsen Pipework was the contractor.")]
+CLAIMS = [
+    claim(1, "The retrofit connected 1,240 dwellings."),
+    claim(2, "Halvorsen Pipework was the contractor."),
+]
 FULL, TERSE = ClaimsConfig(), ClaimsConfig(form="terse")
 
 
@@ -44,12 +47,19 @@ async def test_the_prompt_as_sent(exhibit: Exhibit, make_judge: MakeJudge) -> No
     item = call.schema["properties"]["1"]
     # Evidence comes before the verdict.
     assert list(item["properties"]) == ["quote", "rationale", "label"]
-    assert item["properties"]["label"]["enum"] == ["supported", "partial", "contradicted", "not_found", "off_topic"]
+    assert item["properties"]["label"]["enum"] == [
+        "supported",
+        "partial",
+        "contradicted",
+        "not_found",
+        "off_topic",
+    ]
 
 
 def test_all_groups_of_a_page_share_everything_up_to_the_claims(exhibit: Exhibit) -> None:
     first, second = (
-        verification_prompt(exhibit, group, "full").messages()[1].content for group in (CLAIMS[:1], CLAIMS[1:])
+        verification_prompt(exhibit, group, "full").messages()[1].content
+        for group in (CLAIMS[:1], CLAIMS[1:])
     )
     assert first.partition("Claims:\n")[0] == second.partition("Claims:\n")[0]
 
@@ -102,7 +112,9 @@ async def test_a_label_off_the_menu_is_asked_for_again_and_then_a_failure(
         asked = call.prompt.rpartition("Claims:\n")[2]
         labels = {"1,240": "supported", "Halvorsen": "true"}
         lines = [line for line in asked.splitlines() if line[:1].isdigit()]
-        return {line[0]: finding(next(label for word, label in labels.items() if word in line)) for line in lines}
+        return {
+            line[0]: finding(next(label for word, label in labels.items() if word in line)) for line in lines
+        }
 
     judge, engine = make_judge(stubborn)
     first, second = await verify_grouped(exhibit, CLAIMS, judge, FULL)
@@ -116,7 +128,9 @@ async def test_a_label_off_the_menu_is_asked_for_again_and_then_a_failure(
     assert ["1,240" in text for text in asked] == [True, False, False]
 
 
-async def test_an_engine_that_fails_is_a_failure_for_each_claim(exhibit: Exhibit, make_judge: MakeJudge) -> None:
+async def test_an_engine_that_fails_is_a_failure_for_each_claim(
+    exhibit: Exhibit, make_judge: MakeJudge
+) -> None:
     judge, _ = make_judge([EngineTimeout("no answer within 1 s")])
     verdicts = await verify_grouped(exhibit, CLAIMS, judge, FULL)
     assert [verdict.claim for verdict in verdicts] == ["L1.S1.1", "L1.S2.1"]
@@ -125,7 +139,9 @@ async def test_an_engine_that_fails_is_a_failure_for_each_claim(exhibit: Exhibit
 
 
 @pytest.mark.parametrize("reply", ["", "no JSON", '{"1": 5}', "[]"])
-async def test_a_reply_that_is_none_is_never_a_label(exhibit: Exhibit, make_judge: MakeJudge, reply: Any) -> None:
+async def test_a_reply_that_is_none_is_never_a_label(
+    exhibit: Exhibit, make_judge: MakeJudge, reply: Any
+) -> None:
     judge, _ = make_judge(lambda call: reply)
     [verdict] = await verify_grouped(exhibit, CLAIMS[:1], judge, FULL)
     assert verdict.label is None

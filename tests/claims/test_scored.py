@@ -15,7 +15,7 @@ from .conftest import MakeJudge, claim
 
 RENEWAL = "https://heat.example/fernholt/renewal"
 DWELLINGS = claim(1, "The retrofit connected 1,240 dwellings.")
-CONTRACTOR = claim(2, "Halvorsen Pipework was the main contractor.")
+CONTRACTOR = claim(2, "Halvorsen Pipework took part in the works.")
 CONFIG = ClaimsConfig(method="scored")
 
 
@@ -30,7 +30,9 @@ def is_second(call: Call) -> bool:
 
 
 def test_the_two_questions_share_page_and_claim(exhibit: Exhibit) -> None:
-    first, second = (question(exhibit, name, DWELLINGS).messages()[1].content for name in ("supported", "contradicted"))
+    first, second = (
+        question(exhibit, name, DWELLINGS).messages()[1].content for name in ("supported", "contradicted")
+    )
     start = f"{exhibit.shared}\n\nClaim:\n```\n{DWELLINGS.text}\n```\n\nDoes the text above state "
     assert first.startswith(start + "everything that this claim states")
     assert second.startswith(start + "something that cannot be true together with this claim")
@@ -85,7 +87,11 @@ async def test_the_quotation_is_the_sentence_of_the_page_that_shares_most_words(
 def test_of_equal_sentences_the_first_and_without_any_the_whole_passage() -> None:
     text = "Rye is grown here. Rye was sold. Nothing else grew."
     chunk = Chunk(id="c", start=100, end=100 + len(text), text=text)
-    assert best_sentence(chunk, "rye").model_dump() == {"text": "Rye is grown here.", "start": 100, "end": 118}
+    assert best_sentence(chunk, "rye").model_dump() == {
+        "text": "Rye is grown here.",
+        "start": 100,
+        "end": 118,
+    }
     assert best_sentence(chunk, "nothing grew").start == 133
     assert best_sentence(chunk, "quartz").text == text
 
