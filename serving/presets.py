@@ -119,6 +119,9 @@ class Preset(Frozen):
     timeout_seconds: float = Field(default=600.0, gt=0)
     """How long one answer over HTTP may take, from sending to the last byte."""
     sampling: Sampling = Sampling()
+    threshold: float = Field(default=0.5, gt=0, lt=1)
+    """P(yes) from which a yes-or-no question counts as answered yes. Small judges lean to one side: where it is not
+    0.5 the file says on what it was fitted."""
     reasoning: Reasoning | None = None
     vllm: VllmSettings | None = None
     embedded: EmbeddedSettings | None = None

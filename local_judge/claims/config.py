@@ -32,7 +32,7 @@ class ClaimsConfig(Frozen):
     `claims.evidence.estimate_tokens`), so that every judge sees the same evidence."""
     passages_per_claim: int = Field(default=4, ge=1)
     ranker: Literal["bm25", "dense"] = "bm25"
-    threshold: float = Field(default=0.5, gt=0, lt=1)
-    """`scored`: a claim is supported when P(yes) is at least this."""
+    threshold: float | None = Field(default=None, gt=0, lt=1)
+    """`scored`: a claim is supported when P(yes) is at least this. None takes the judge preset's, which is measured."""
     reliability: bool = True
     """Ask once per page whether it is a reliable source (DEER's Reference Quality needs it)."""

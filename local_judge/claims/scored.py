@@ -27,6 +27,8 @@ from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill
 
 OPTIONS = ("Yes", "No")
+NEUTRAL = 0.5
+"""The threshold where neither the config nor the judge preset has one, and that of the second question."""
 
 
 def question(exhibit: Exhibit, name: str, claim: Claim | None = None) -> Prompt:
@@ -63,12 +65,12 @@ async def _verify(
     confidence = supported.probabilities["Yes"]
     replies = (supported.reply,)
     label: Label = "supported"
-    if confidence < config.threshold:
+    if confidence < (config.threshold or NEUTRAL):
         contradicted = await judge.choose(question(exhibit, "contradicted", claim), OPTIONS)
         if isinstance(contradicted, Failure):
             return _failed(exhibit, claim, contradicted)
         replies = (*replies, contradicted.reply)
-        label = "contradicted" if contradicted.probabilities["Yes"] >= 0.5 else "not_found"
+        label = "contradicted" if contradicted.probabilities["Yes"] >= NEUTRAL else "not_found"
     return Verdict(
         claim=claim.id,
         url=exhibit.page.url,

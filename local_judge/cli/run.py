@@ -60,13 +60,15 @@ def run(
 ) -> None:
     """Extract the claims of each report, verify them against the snapshot, and score them."""
     store = RunStore(out)
+    preset = load_preset(judge)
     job = Job(
         reports=load_reports(reports, tasks)[:limit],
         snapshot=Snapshot.open(snapshot),
-        preset=load_preset(judge),
+        preset=preset,
         config=load_config(
             config,
             {"protocols": protocol or None, "claims": {"method": method, "form": "terse" if terse else None}},
+            preset,
         ),
         store=store,
         ledger=ledger or store.ledger,

@@ -47,9 +47,9 @@ def verify(
 ) -> None:
     """Verify claims against their pages, without a report."""
     rows = load_claim_rows(claims)
-    settings = load_config(config, {"claims": {"method": method, "form": "terse" if terse else None}})
-    frozen = Snapshot.open(snapshot)
     preset = load_preset(judge)
+    settings = load_config(config, {"claims": {"method": method, "form": "terse" if terse else None}}, preset)
+    frozen = Snapshot.open(snapshot)
     try:
         verified = asyncio.run(_verify(rows, frozen, preset, settings, base_url or (), ledger, offline))
     except KeyboardInterrupt:

@@ -16,7 +16,7 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
 from local_judge.demo.outcome import Outcome, assess, load_planted, sample_folder
 from local_judge.documents import parse_report
-from local_judge.runs.config import RunConfig
+from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.execute import CaseRecord, ScoreRecord, load_records, load_scores
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.job import Job, Watch, carry_out
@@ -25,7 +25,8 @@ from serving.presets import load_preset
 
 JUDGE = "qwen2.5-coder-1.5b"
 """A judge that a laptop can run."""
-CONFIG = RunConfig(claims=ClaimsConfig(form="terse", method="scored"))
+CONFIG = RunConfig(claims=ClaimsConfig(form="terse", method="scored", batch_sentences=7))
+"""Small batches: on a CPU, four replies decoded together are nearly three times as fast as one after the other."""
 
 
 class DemoResult(NamedTuple):
@@ -41,12 +42,13 @@ def demo_job(out: Path, judge: str, base_urls: Sequence[str]) -> Job:
     """The sample's job; imports the sample's pages into `out/snapshot`."""
     folder = sample_folder()
     import_pages(folder / "pages", out / "snapshot")
+    preset = load_preset(judge)
     store = RunStore(out / "run")
     return Job(
         reports=load_reports([folder / "report.md"]),
         snapshot=Snapshot.open(out / "snapshot"),
-        preset=load_preset(judge),
-        config=CONFIG,
+        preset=preset,
+        config=settled(CONFIG, preset),
         store=store,
         ledger=store.ledger,
         base_urls=base_urls,

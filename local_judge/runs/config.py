@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from local_judge.claims.config import ClaimsConfig
 from local_judge.errors import ConfigError
+from serving.presets import Preset
 from serving.types import Frozen
 
 T = TypeVar("T", bound=BaseModel)
@@ -27,8 +28,14 @@ class RunConfig(Frozen):
     """How often an unanswered item is asked for again."""
 
 
-def load_config(path: Path | None, overrides: dict[str, Any]) -> RunConfig:
-    """The config of a YAML file, with `overrides` (nested, None values ignored) laid over it.
+def settled(config: RunConfig, preset: Preset) -> RunConfig:
+    """`config` with what it leaves to the judge preset filled in, as it is recorded in the manifest."""
+    threshold = config.claims.threshold or preset.threshold
+    return config.model_copy(update={"claims": config.claims.model_copy(update={"threshold": threshold})})
+
+
+def load_config(path: Path | None, overrides: dict[str, Any], preset: Preset) -> RunConfig:
+    """The config of a YAML file, with `overrides` (nested, None values ignored) laid over it, settled for `preset`.
 
     Raises:
         ConfigError: the file cannot be read, is not a mapping, or has an unknown key or a value out of range.
@@ -42,7 +49,8 @@ def load_config(path: Path | None, overrides: dict[str, Any]) -> RunConfig:
         if loaded is not None and not isinstance(loaded, dict):
             raise ConfigError(f"{path}: expected a mapping of settings")
         data = cast("dict[str, Any]", loaded or {})
-    return validated(RunConfig, _laid_over(data, overrides), str(path) if path else "options")
+    place = str(path) if path else "options"
+    return settled(validated(RunConfig, _laid_over(data, overrides), place), preset)
 
 
 def validated(model: type[T], data: object, place: str) -> T:

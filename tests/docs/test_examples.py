@@ -1,0 +1,281 @@
+"""What README.md and docs/ show is what happens.
+
+Every fenced block says in its info string how it is checked, and one that does not is an error:
+
+    console run [exit=N]     each `$ ` line is run in the order of the document, in one folder for the document; the
+                             lines below it are what it prints, where `…` stands for anything
+    console norun: REASON    cannot run in a test, and says why
+    python run               executed
+    yaml config | preset     read as a config of `run`, as a judge preset
+    jsonl pages | reports | tasks | claims | planted
+                             read by the reader of that format
+    json golden              run as a file of golden vectors
+    text                     a figure: a tree, a formula; no command
+
+`file=NAME` after any of these puts the block's text into the document's folder under that name first. Commands that
+need a judge get a server without a model: the address in the text is replaced by its own.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from markdown_it import MarkdownIt
+from pydantic import BaseModel
+
+from indexes.pagelist import read_page_list
+from local_judge import cli, golden
+from local_judge.demo.outcome import Planted
+from local_judge.runs.config import load_config
+from local_judge.runs.inputs import load_reports, load_tasks, read_jsonl
+from local_judge.runs.verify import load_claim_rows
+from serving.presets import load_preset
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
+SERVER = "http://127.0.0.1:8000/v1"
+"""The address that the documentation gives to a judge's server."""
+
+
+class Block(NamedTuple):
+    """One fenced block."""
+
+    place: str
+    language: str
+    mode: str
+    exit: int
+    file: str | None
+    text: str
+
+
+def blocks(text: str, name: str) -> list[Block]:
+    """The fenced blocks of a document. Raises ValueError for one that does not say how it is checked."""
+    found: list[Block] = []
+    for token in MarkdownIt().parse(text):
+        if token.type != "fence" or token.map is None:
+            continue
+        place = f"{name}:{token.map[0] + 1}"
+        info, _, file = token.info.partition(" file=")
+        language, _, rest = info.strip().partition(" ")
+        match = re.fullmatch(r"(run|norun: \S.*|[a-z]+)?(?: exit=(\d+))?", rest)
+        if match is None or (language, (match[1] or "").partition(":")[0]) not in CHECKS:
+            raise ValueError(f"{place}: `{token.info}` is neither run nor has a reason")
+        mode = (match[1] or "").partition(":")[0]
+        found.append(Block(place, language, mode, int(match[2] or 0), file or None, token.content))
+    return found
+
+
+def commands(text: str) -> list[tuple[str, str]]:
+    """Commands of a console block, each with what it is said to print."""
+    found: list[tuple[str, str]] = []
+    for line in text.replace("\\\n", " ").splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], ""))
+        elif found:
+            found[-1] = (found[-1][0], found[-1][1] + line + "\n")
+    return found
+
+
+def pattern(shown: str) -> re.Pattern[str]:
+    """What an output must match to be what is shown."""
+    parts = [
+        r"(?:.*\n)*?" if line == "…" else re.escape(line.rstrip()).replace("…", ".*?") + r"[ ]*\n"
+        for line in shown.splitlines()
+    ]
+    return re.compile("".join(parts))
+
+
+class Console:
+    """Runs a document's commands: ours in this process, others in a shell."""
+
+    def __init__(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        self.folder, self._monkeypatch, self._capsys = folder, monkeypatch, capsys
+
+    def run(self, command: str) -> tuple[int, str]:
+        """Exit status and what was printed."""
+        words = shlex.split(command)
+        if words[0] != "local-judge":
+            done = subprocess.run(
+                ["bash", "-c", command], cwd=self.folder, capture_output=True, text=True, check=False
+            )
+            return done.returncode, done.stdout + done.stderr
+        target = None
+        if ">" in words:
+            target, words = words[words.index(">") + 1], words[: words.index(">")]
+        self._monkeypatch.setattr(sys, "argv", words)
+        self._capsys.readouterr()
+        status = 0
+        try:
+            cli.main()
+        except SystemExit as ended:
+            status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        out, err = self._capsys.readouterr()
+        if target is not None:
+            (self.folder / target).write_text(out, encoding="utf-8")
+            out = ""
+        return status, out + err
+
+
+def check_console(block: Block, console: Console) -> None:
+    entries = commands(block.text)
+    assert entries, f"{block.place}: no line begins with `$ `"
+    for command, shown in entries:
+        status, printed = console.run(command)
+        assert status == block.exit, f"{block.place}: {command}\nended with {status}:\n{printed}"
+        if shown:
+            plain = "".join(line.rstrip() + "\n" for line in printed.splitlines())
+            assert pattern(shown).fullmatch(plain), f"{block.place}: {command}\nprinted:\n{plain}"
+
+
+def check_python(block: Block, console: Console) -> None:
+    exec(compile(block.text, block.place, "exec"), {"__name__": "__main__"})
+
+
+def check_figure(block: Block, console: Console) -> None:
+    assert "$ " not in block.text and "local-judge " not in block.text, f"{block.place}: a command in a figure"
+
+
+def reader(read: Callable[[Path], object], suffix: str) -> Callable[[Block, Console], None]:
+    def check(block: Block, console: Console) -> None:
+        path = console.folder / f"block{suffix}"
+        path.write_text(block.text, encoding="utf-8")
+        assert read(path), f"{block.place}: nothing in it"
+        path.unlink()
+
+    return check
+
+
+def read_pages(path: Path) -> object:
+    folder = path.parent / "pages-of-a-block"
+    folder.mkdir(exist_ok=True)
+    for _, row in read_jsonl(path):
+        if "file" in row:
+            (folder / row["file"]).touch()
+    return read_page_list(path, folder)
+
+
+def read_golden(path: Path) -> object:
+    assert golden.main([str(path)]) == 0
+    return golden.load(path)
+
+
+CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
+    ("console", "run"): check_console,
+    ("console", "norun"): lambda block, console: None,
+    ("python", "run"): check_python,
+    ("yaml", "config"): reader(lambda path: load_config(path, {}), ".yaml"),
+    ("yaml", "preset"): reader(load_preset, ".yaml"),
+    ("jsonl", "pages"): reader(read_pages, ".jsonl"),
+    ("jsonl", "reports"): reader(lambda path: load_reports([path]), ".jsonl"),
+    ("jsonl", "tasks"): reader(load_tasks, ".jsonl"),
+    ("jsonl", "claims"): reader(load_claim_rows, ".jsonl"),
+    ("jsonl", "planted"): reader(
+        lambda path: [Planted.model_validate(row) for _, row in read_jsonl(path)], ".jsonl"
+    ),
+    ("json", "golden"): reader(read_golden, ".json"),
+    ("text", ""): check_figure,
+}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)
+def test_every_example_runs_or_says_why_not(
+    path: Path,
+    tmp_path: Path,
+    stand_in: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = blocks(path.read_text(encoding="utf-8").replace(SERVER, stand_in), path.name)
+    if any(block.mode == "run" for block in found) and not entry_points(group="local_judge.protocols"):
+        pytest.skip("local-judge is not installed here: no entry point names its protocols")
+    # A reader follows the documentation in a checkout; what is written there must not land in ours.
+    for name in ("local_judge", "configs", "scripts"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LOCAL_JUDGE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    console = Console(tmp_path, monkeypatch, capsys)
+    for block in found:
+        if block.file is not None:
+            (tmp_path / block.file).write_text(block.text, encoding="utf-8")
+        CHECKS[block.language, block.mode](block, console)
+
+
+@pytest.mark.parametrize(
+    "info", ["", "bash", "console", "console norun", "console norun:", "python", "json", "yaml run"]
+)
+def test_a_block_that_does_not_say_how_it_is_checked_is_refused(info: str) -> None:
+    with pytest.raises(ValueError, match=r"a\.md:3.*neither run nor has a reason"):
+        blocks(f"# A\n\n```{info}\n$ true\n```\n", "a.md")
+
+
+def test_shown_output_must_match_line_by_line() -> None:
+    shown = "one\n…\nthree is …\n"
+    assert pattern(shown).fullmatch("one\ntwo\nand a half\nthree is 3\n")
+    assert pattern(shown).fullmatch("one\nthree is 3\n")
+    assert not pattern(shown).fullmatch("one\ntwo\n")
+    assert not pattern(shown).fullmatch("one\nthree is 3\nfour\n")
+
+
+LINK = re.compile(r"(?<!!)\[[^\]\n]+\]\(([^)\s]+)\)")
+
+
+def anchors(text: str) -> set[str]:
+    """Anchors of a document's headings, as code hosts make them."""
+    tokens = MarkdownIt().parse(text)
+    titles = [tokens[i + 1].content for i, token in enumerate(tokens) if token.type == "heading_open"]
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)
+def test_links_lead_somewhere(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    for target in LINK.findall(re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)):
+        if re.match(r"https?://", target):
+            continue
+        file, _, anchor = target.partition("#")
+        found = (path.parent / file) if file else path
+        assert found.exists(), f"{path.name}: {target}"
+        if anchor:
+            assert anchor in anchors(found.read_text(encoding="utf-8")), f"{path.name}: {target}"
+
+
+FIELDS = re.compile(r"<!-- fields: ([\w.]+):(\w+) -->\n+((?:\|.*\n)+)")
+
+
+def test_tables_of_fields_have_exactly_the_fields_of_their_models() -> None:
+    seen: set[str] = set()
+    for path in DOCUMENTS:
+        for module, name, table in FIELDS.findall(path.read_text(encoding="utf-8")):
+            model: type[BaseModel] = getattr(importlib.import_module(module), name)
+            cells = [row.split("|")[1] for row in table.splitlines()[2:]]
+            written = [field for cell in cells for field in re.findall(r"`(\w+)`", cell)]
+            assert sorted(written) == sorted(model.model_fields), f"{path.name}: {name}"
+            seen.add(name)
+    assert {"ClaimsConfig", "RunConfig", "Preset", "Weights", "Sampling", "VllmSettings", "CaseRecord"} <= seen
+    assert {"Claim", "Verdict", "Source", "ClaimSet", "Score", "VerifiedRow", "PageLine", "PageRecord"} <= seen
+
+
+def test_the_architecture_names_what_there_is() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", text))
+    assert {"serving/", "indexes/", "local_judge/documents/", "local_judge/judge/failures.py"} <= named
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+    folders = {
+        f"local_judge/{path.name}/"
+        for path in (ROOT / "local_judge").iterdir()
+        if (path / "__init__.py").is_file()
+    }
+    assert folders <= named
