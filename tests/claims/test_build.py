@@ -45,7 +45,7 @@ The dwellings are warm now. One more thing was said [4]. It is a kind of wonder 
 [4] {NOWHERE}
 """
 DOCUMENT = parse_report(REPORT)
-TYPES = {
+TYPES: dict[str, tuple[str, list[str]]] = {
     "L3.S1": ("A", []),
     "L3.S2": ("B", ["L3.S1"]),
     "L3.S3": ("A", []),

@@ -142,7 +142,10 @@ async def test_an_engine_that_fails_is_a_failure_for_each_claim(
 async def test_a_reply_that_is_none_is_never_a_label(
     exhibit: Exhibit, make_judge: MakeJudge, reply: Any
 ) -> None:
-    judge, _ = make_judge(lambda call: reply)
+    def the_same(call: Call) -> Reply:
+        return reply
+
+    judge, _ = make_judge(the_same)
     [verdict] = await verify_grouped(exhibit, CLAIMS[:1], judge, FULL)
     assert verdict.label is None
     assert verdict.failure is not None

@@ -74,7 +74,7 @@ async def test_the_second_question_tells_contradicted_from_not_found(
 async def test_the_quotation_is_the_sentence_of_the_page_that_shares_most_words(
     exhibit: Exhibit, sample_snapshot: Snapshot, make_judge: MakeJudge
 ) -> None:
-    judge, _ = make_judge(lambda call: "Yes")
+    judge, _ = make_judge(["Yes", "Yes"])
     first, second = await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], judge, sample_snapshot, CONFIG)
     assert first.quote is not None and second.quote is not None
     assert first.quote.text.startswith("The retrofit connected 1,240 dwellings in three quarters")
