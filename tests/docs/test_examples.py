@@ -144,7 +144,9 @@ def check_python(block: Block, console: Console) -> None:
 
 
 def check_figure(block: Block, console: Console) -> None:
-    assert "$ " not in block.text and "local-judge " not in block.text, f"{block.place}: a command in a figure"
+    assert "$ " not in block.text and "local-judge " not in block.text, (
+        f"{block.place}: a command in a figure"
+    )
 
 
 def reader(read: Callable[[Path], object], suffix: str) -> Callable[[Block, Console], None]:
@@ -264,8 +266,25 @@ def test_tables_of_fields_have_exactly_the_fields_of_their_models() -> None:
             written = [field for cell in cells for field in re.findall(r"`(\w+)`", cell)]
             assert sorted(written) == sorted(model.model_fields), f"{path.name}: {name}"
             seen.add(name)
-    assert {"ClaimsConfig", "RunConfig", "Preset", "Weights", "Sampling", "VllmSettings", "CaseRecord"} <= seen
-    assert {"Claim", "Verdict", "Source", "ClaimSet", "Score", "VerifiedRow", "PageLine", "PageRecord"} <= seen
+    assert {
+        "ClaimsConfig",
+        "RunConfig",
+        "Preset",
+        "Weights",
+        "Sampling",
+        "VllmSettings",
+        "CaseRecord",
+    } <= seen
+    assert {
+        "Claim",
+        "Verdict",
+        "Source",
+        "ClaimSet",
+        "Score",
+        "VerifiedRow",
+        "PageLine",
+        "PageRecord",
+    } <= seen
 
 
 def test_the_architecture_names_what_there_is() -> None:
