@@ -17,9 +17,10 @@ class NoInstance(ValueError):
 
 def fill(request: Mapping[str, Any]) -> str:
     """The reply to a chat completion: for its JSON schema, or `{}` where it names none."""
-    wanted = request.get("response_format") or {}
-    schema = wanted.get("json_schema", {}).get("schema")
-    return "{}" if schema is None else json.dumps(instance(schema), ensure_ascii=False)
+    wanted: Any = request.get("response_format")
+    return (
+        "{}" if wanted is None else json.dumps(instance(wanted["json_schema"]["schema"]), ensure_ascii=False)
+    )
 
 
 def instance(schema: Mapping[str, Any]) -> Any:

@@ -74,7 +74,7 @@ def _laid_over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     for key, value in above.items():
         if isinstance(value, dict):
             # A section that a file leaves empty is None in YAML. One that is no section is refused as it stands.
-            section = {} if merged.get(key) is None else merged[key]
+            section: object = {} if merged.get(key) is None else merged[key]
             if isinstance(section, dict):
                 section = _laid_over(cast("dict[str, Any]", section), cast("dict[str, Any]", value))
             merged[key] = section

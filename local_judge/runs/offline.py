@@ -38,9 +38,9 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
     address = arguments[_EVENTS[event]]
     if event in _ADDRESSED and getattr(arguments[0], "family", None) == socket.AF_UNIX:
         return
-    host: object = (
-        cast("tuple[object, ...]", address)[0] if isinstance(address, tuple) and address else address
-    )
+    host = address
+    if isinstance(address, tuple) and address:
+        host = cast("tuple[object, ...]", address)[0]
     if isinstance(host, bytes):
         host = host.decode("ascii", "replace")
     if isinstance(host, str) and host not in _allowed:

@@ -62,8 +62,11 @@ def load_claim_rows(path: Path) -> list[ClaimRow]:
     seen: set[str] = set()
     for place, row in read_jsonl(path):
         claim, url = row.get("claim"), row.get("url")
-        given = isinstance(claim, str) and claim.strip() and isinstance(url, str)
-        if not given or not is_text(claim) or not is_text(url):
+        if (
+            not isinstance(claim, str)
+            or not isinstance(url, str)
+            or not (claim.strip() and is_text(claim + url))
+        ):
             raise InputError(f"{place}: needs `claim` and `url`, both text")
         try:
             normalise_url(url)

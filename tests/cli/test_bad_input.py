@@ -13,7 +13,7 @@ import pytest
 
 from indexes.snapshot import Snapshot
 from local_judge.judge.judge import Judge
-from local_judge.runs.config import RunConfig
+from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.execute import CaseRecord
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.job import Job, carry_out
@@ -306,6 +306,7 @@ def met(tmp_path_factory: pytest.TempPathFactory, snapshot: Path) -> Iterator[Me
     folder = tmp_path_factory.mktemp("faults")
     (folder / "mill.md").write_text(REPORT, encoding="utf-8")
     preset = write_preset(folder, timeout=1.0)
+    judge = load_preset(preset)
 
     async def one(kind: str, server: StubThread) -> CaseRecord:
         store = RunStore(folder / kind)
@@ -313,8 +314,8 @@ def met(tmp_path_factory: pytest.TempPathFactory, snapshot: Path) -> Iterator[Me
         job = Job(
             load_reports([folder / "mill.md"]),
             Snapshot.open(snapshot),
-            load_preset(preset),
-            RunConfig(),
+            judge,
+            settled(RunConfig(), judge),
             store,
             store.ledger,
             (server.url,),

@@ -1,0 +1,220 @@
+"""Sources, and the claim set from end to end."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from random import Random
+from typing import Any
+
+import pytest
+
+from indexes.snapshot import Snapshot
+from local_judge.claims.build import build_claim_set
+from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.model import ClaimSet
+from local_judge.claims.sources import gather_sources, urls_of
+from local_judge.documents import parse_report
+from serving.engine import JsonSchema
+from serving.engines.scripted import Call, Reply, ScriptedEngine
+from serving.errors import EngineTimeout
+from serving.types import Choice, Generation, Message, Sampling
+
+from .conftest import MakeJudge, claim
+
+RENEWAL = "https://heat.example/fernholt/renewal"
+MINUTES = "https://council.example/minutes/2021-03-18"
+GAZETTE = "https://gazette.example/2022/opening-day"
+NOWHERE = "https://nowhere.example/page"
+
+REPORT = f"""# Heat
+
+## Built
+
+The retrofit connected 1,240 dwellings [1][2]. All of them lie in the town. Visitors came [3].
+
+## Effects
+
+The dwellings are warm now. One more thing was said [4]. It is a kind of wonder [9].
+
+## References
+
+[1] {RENEWAL}
+[2] {MINUTES}
+[3] {GAZETTE}
+[4] {NOWHERE}
+"""
+DOCUMENT = parse_report(REPORT)
+TYPES: dict[str, tuple[str, list[str]]] = {
+    "L3.S1": ("A", []),
+    "L3.S2": ("B", ["L3.S1"]),
+    "L3.S3": ("A", []),
+    "L5.S1": ("C", ["L3.S2"]),
+    "L5.S2": ("A", []),
+    "L5.S3": ("A", []),
+}
+
+
+def judge_of_the_town(call: Call) -> Reply:
+    """One claim for each sentence, with the support above; verdicts by the page."""
+    if call.options is not None:
+        return "Yes" if RENEWAL in call.prompt else "No"
+    asked = call.prompt.rpartition("Sentences:\n" if "Sentences:\n" in call.prompt else "Claims:\n")[2]
+    if "Sentences:\n" in call.prompt:
+        sentences: list[tuple[str, str, str]] = re.findall(
+            r"^(\d+)\. (L\d+\.S\d+): (.+)$", asked, re.MULTILINE
+        )
+        return {
+            number: {"claims": [{"claim": text, "type": TYPES[label][0], "support": TYPES[label][1]}]}
+            for number, label, text in sentences
+        }
+    label = "supported" if RENEWAL in call.prompt else "not_found"
+    return {number: {"quote": "", "label": label} for number in re.findall(r"^(\d+)\. ", asked, re.MULTILINE)}
+
+
+async def built(make_judge: MakeJudge, snapshot: Snapshot, **config: Any) -> tuple[ClaimSet, ScriptedEngine]:
+    judge, engine = make_judge(judge_of_the_town)
+    return await build_claim_set(DOCUMENT, snapshot, judge, ClaimsConfig(form="terse", **config)), engine
+
+
+def test_urls_of_a_claim_are_each_once_the_written_before_the_recovered() -> None:
+    of = {sentence.label: sentence.citations for sentence in DOCUMENT.sentences}
+    assert urls_of(claim(1, "x", citations=of["L3.S3"], recovered=of["L3.S1"]), DOCUMENT) == (
+        GAZETTE,
+        RENEWAL,
+        MINUTES,
+    )
+    assert urls_of(claim(1, "x", citations=of["L3.S1"], recovered=of["L3.S1"]), DOCUMENT) == (
+        RENEWAL,
+        MINUTES,
+    )
+    # A number without an entry leads nowhere, and nothing is put in its place.
+    assert of["L5.S3"]
+    assert urls_of(claim(1, "x", citations=of["L5.S3"]), DOCUMENT) == ()
+
+
+def test_sources_stand_in_the_order_in_which_the_report_leans_on_them(sample_snapshot: Snapshot) -> None:
+    of = {sentence.label: sentence.citations for sentence in DOCUMENT.sentences}
+    claims = [
+        claim(n, "x", citations=of[label]) for n, label in enumerate(("L3.S3", "L3.S1", "L5.S2", "L3.S3"))
+    ]
+    found = gather_sources(claims, DOCUMENT, sample_snapshot)
+    assert [(source.url, source.status, source.claims) for source in found] == [
+        (GAZETTE, "dead", ("L1.S0.1", "L1.S3.1")),
+        (RENEWAL, "ok", ("L1.S1.1",)),
+        (MINUTES, "ok", ("L1.S1.1",)),
+        (NOWHERE, "not_in_snapshot", ("L1.S2.1",)),
+    ]
+    assert [bool(source.text_digest) for source in found] == [False, True, True, False]
+    assert found[0].reason
+
+
+@pytest.mark.parametrize("method", ["grouped", "scored"])
+async def test_a_claim_set_from_end_to_end(
+    make_judge: MakeJudge, sample_snapshot: Snapshot, method: str
+) -> None:
+    claims, _ = await built(make_judge, sample_snapshot, method=method)
+    assert (claims.document, claims.n_sentences) == (DOCUMENT.id, len(DOCUMENT.sentences))
+    assert [(c.id, c.type, c.recovered_from) for c in claims.claims] == [
+        ("L3.S1.1", "A", ()),
+        ("L3.S2.1", "B", ("L3.S1",)),
+        ("L3.S3.1", "A", ()),
+        # Named L3.S2, which carries none itself, and through it L3.S1.
+        ("L5.S1.1", "C", ("L3.S1",)),
+        ("L5.S2.1", "A", ()),
+        ("L5.S3.1", "A", ()),
+    ]
+    assert [(source.url, source.status) for source in claims.sources] == [
+        (RENEWAL, "ok"),
+        (MINUTES, "ok"),
+        (GAZETTE, "dead"),
+        (NOWHERE, "not_in_snapshot"),
+    ]
+    # Written or recovered, a claim on two pages has two verdicts; on pages that cannot be read it has none.
+    assert [(v.claim, v.url, v.label, v.reliable) for v in claims.verdicts] == [
+        (claim_id, url, label, reliable)
+        for url, label, reliable in ((RENEWAL, "supported", True), (MINUTES, "not_found", False))
+        for claim_id in ("L3.S1.1", "L3.S2.1", "L5.S1.1")
+    ]
+    assert claims.extraction_failures == ()
+    assert claims.violations == ()
+
+
+async def test_no_question_is_asked_about_a_page_that_cannot_be_read(
+    make_judge: MakeJudge, sample_snapshot: Snapshot
+) -> None:
+    _, engine = await built(make_judge, sample_snapshot)
+    pages = [
+        match[1] for call in engine.calls if (match := re.match(r"Page (\S+):", call.messages[1].content))
+    ]
+    assert sorted(pages) == sorted([RENEWAL, RENEWAL, MINUTES, MINUTES])
+    _, engine = await built(make_judge, sample_snapshot, reliability=False)
+    assert len(engine.calls) == 1 + 2
+
+
+async def test_by_the_published_code_s_rule_recovery_takes_one_step(
+    make_judge: MakeJudge, sample_snapshot: Snapshot
+) -> None:
+    claims, _ = await built(make_judge, sample_snapshot, backtracking="upstream")
+    by_id = {c.id: c for c in claims.claims}
+    # In its block, the sentence without citations takes those of the next one that has some.
+    assert by_id["L3.S2.1"].recovered_from[0] == "L3.S3"
+
+
+async def test_one_page_s_failure_leaves_the_others_verdicts(
+    make_judge: MakeJudge, sample_snapshot: Snapshot
+) -> None:
+    def script(call: Call) -> Reply:
+        return (
+            EngineTimeout("no answer")
+            if MINUTES in call.messages[1].content[:80]
+            else judge_of_the_town(call)
+        )
+
+    judge, _ = make_judge(script)
+    claims = await build_claim_set(DOCUMENT, sample_snapshot, judge, ClaimsConfig(form="terse"))
+    kinds = {(v.url, v.label, v.failure.kind if v.failure else None, v.reliable) for v in claims.verdicts}
+    assert kinds == {(RENEWAL, "supported", None, True), (MINUTES, None, "timeout", None)}
+
+
+class JitteryEngine(ScriptedEngine):
+    """Takes a different time for each call, so that replies come in another order than they were asked for."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(judge_of_the_town)
+        self._rng = Random(seed)
+        self.finished: list[str] = []
+
+    async def generate(
+        self,
+        messages: Any,
+        sampling: Sampling,
+        schema: JsonSchema | None = None,
+        started: Any = None,
+    ) -> Generation:
+        await asyncio.sleep(self._rng.uniform(0, 0.01))
+        return self._done(messages, await super().generate(messages, sampling, schema, started))
+
+    async def choose(self, messages: Any, options: Any) -> Choice:
+        await asyncio.sleep(self._rng.uniform(0, 0.01))
+        return self._done(messages, await super().choose(messages, options))
+
+    def _done(self, messages: tuple[Message, ...], result: Any) -> Any:
+        self.finished.append(messages[1].content)
+        return result
+
+
+async def test_the_same_claim_set_whatever_the_delays(
+    make_judge: MakeJudge, sample_snapshot: Snapshot
+) -> None:
+    config = ClaimsConfig(form="terse", batch_sentences=1, claims_per_call=1)
+    sets: list[str] = []
+    orders: set[tuple[str, ...]] = set()
+    for seed in range(4):
+        judge, _ = make_judge(())
+        engine = JitteryEngine(seed)
+        judge = type(judge)(engine, judge.ledger)
+        sets.append((await build_claim_set(DOCUMENT, sample_snapshot, judge, config)).model_dump_json())
+        orders.add(tuple(engine.finished))
+    assert len(orders) > 1, "the delays changed nothing"
+    assert len(set(sets)) == 1

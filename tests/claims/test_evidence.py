@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import pytest
+
+from indexes.model import Page
+from indexes.snapshot import Snapshot
+from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.evidence import GAP, estimate_tokens, exhibits
+
+from .conftest import TOPICS, claim, paragraph
+
+LongPage = tuple[Snapshot, Page]
+RENEWAL = "https://heat.example/fernholt/renewal"
+
+
+def shown(text: str) -> list[str]:
+    """The topics whose paragraphs are in a text, in the order of the text."""
+    return sorted((topic for topic in TOPICS if f"traded {topic} worth" in text), key=text.index)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", 0),
+        ("abcdefg", 2),  # 7 / 3.5
+        ("abcdefgh", 3),  # 8 / 3.5 = 2.29, rounded up
+        ("热泵", 2),  # a token each
+        ("热abcdefg", 3),
+    ],
+)
+def test_tokens_are_estimated_by_length_and_script(text: str, tokens: int) -> None:
+    assert estimate_tokens(text) == tokens
+
+
+def test_a_page_within_the_limit_is_shown_whole_and_alike_to_all_groups(sample_snapshot: Snapshot) -> None:
+    page = sample_snapshot.page(RENEWAL)
+    claims = [claim(n, f"Claim {n}.") for n in range(5)]
+    found = exhibits(page, claims, sample_snapshot, ClaimsConfig(claims_per_call=2))
+    assert [[c.id for c in group] for _, group in found] == [
+        ["L1.S0.1", "L1.S1.1"],
+        ["L1.S2.1", "L1.S3.1"],
+        ["L1.S4.1"],
+    ]
+    first = found[0][0]
+    assert all(exhibit is first for exhibit, _ in found)
+    assert first.shared == f"Page {RENEWAL}:\n```\n{page.title}\n\n{page.text}\n```"
+    assert first.evidence.whole_page
+    assert first.evidence.chunks == tuple(chunk.id for chunk in sample_snapshot.chunks(page))
+    assert first.evidence.text_digest == page.text_digest
+    assert first.prefix_key == f"page:{page.text_digest}"
+
+
+def test_the_limit_is_where_the_page_stops_being_whole(long_page: LongPage) -> None:
+    snapshot, page = long_page
+    tokens = estimate_tokens(page.text)
+    at, below = (
+        exhibits(page, [claim(1, "It traded tallow.")], snapshot, ClaimsConfig(evidence_tokens=limit))[0][0]
+        for limit in (tokens, tokens - 1)
+    )
+    assert at.evidence.whole_page
+    assert not below.evidence.whole_page
+
+
+def test_passages_stand_in_page_order_with_a_mark_where_something_is_left_out(long_page: LongPage) -> None:
+    snapshot, page = long_page
+    assert [chunk.text for chunk in snapshot.chunks(page)] == [paragraph(topic) for topic in TOPICS]
+    config = ClaimsConfig(evidence_tokens=1000, passages_per_claim=1)
+    claims = [claim(1, "It traded walnut."), claim(2, "It traded copper."), claim(3, "It traded timber.")]
+    [(exhibit, _)] = exhibits(page, claims, snapshot, config)
+    # Best first per claim, but in page order; timber and walnut are neighbours, so no mark between them.
+    assert shown(exhibit.shared) == ["copper", "timber", "walnut"]
+    assert exhibit.shared.count(GAP) == 1
+    assert (
+        f"{paragraph('copper')}\n{GAP}\n{paragraph('timber')}\n\n{paragraph('walnut')}\n```" in exhibit.shared
+    )
+    starts = [int(chunk.split(":")[1].split("-")[0]) for chunk in exhibit.evidence.chunks]
+    assert starts == sorted(starts)
+    assert exhibit.prefix_key.endswith(",".join(exhibit.evidence.chunks))
+
+
+def test_each_claim_gets_its_best_passage_before_any_gets_its_second(long_page: LongPage) -> None:
+    snapshot, page = long_page
+    cost = max(estimate_tokens(paragraph(topic)) for topic in TOPICS)
+    claims = [claim(n, f"It traded {topic}.") for n, topic in enumerate(("velvet", "tallow", "copper"))]
+    # Room for three passages and a half: one for each claim, whatever else each would like to have.
+    config = ClaimsConfig(evidence_tokens=cost * 7 // 2, passages_per_claim=4)
+    [(exhibit, _)] = exhibits(page, claims, snapshot, config)
+    assert shown(exhibit.shared) == ["copper", "tallow", "velvet"]
+
+
+def test_the_cap_holds_but_one_passage_is_always_shown(long_page: LongPage) -> None:
+    snapshot, page = long_page
+    claims = [claim(n, f"It traded {topic}.") for n, topic in enumerate(TOPICS)]
+    for limit in (200, 600, 1500):
+        config = ClaimsConfig(evidence_tokens=limit, passages_per_claim=3)
+        [(exhibit, _)] = exhibits(page, claims, snapshot, config)
+        spent = sum(estimate_tokens(paragraph(topic)) for topic in shown(exhibit.shared))
+        assert spent <= limit or len(shown(exhibit.shared)) == 1
+    assert len(shown(exhibits(page, claims, snapshot, ClaimsConfig(evidence_tokens=200))[0][0].shared)) == 1
+
+
+def test_groups_of_a_long_page_each_have_their_own_passages(long_page: LongPage) -> None:
+    snapshot, page = long_page
+    claims = [claim(1, "It traded barley."), claim(2, "It traded pewter.")]
+    config = ClaimsConfig(evidence_tokens=300, passages_per_claim=1, claims_per_call=1)
+    first, second = (exhibit for exhibit, _ in exhibits(page, claims, snapshot, config))
+    assert (shown(first.shared), shown(second.shared)) == (["barley"], ["pewter"])
+    assert first.prefix_key != second.prefix_key
