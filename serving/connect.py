@@ -64,7 +64,7 @@ def _over_http(preset: Preset, base_urls: Sequence[str], api_key: str | None) ->
     if not base_urls:
         raise PresetError(
             f"{preset.name} is asked over HTTP: start it with `local-judge serve {preset.name}` and give its "
-            "URL, e.g. http://127.0.0.1:8000/v1"
+            "URL: --base-url http://127.0.0.1:8000/v1"
         )
     settings = preset.vllm or VllmSettings()
     openai = importlib.import_module("serving.engines.openai")

@@ -19,7 +19,8 @@ class ClaimsConfig(Frozen):
     batch_sentences: int = Field(default=20, ge=1, le=50)
     """Sentences in one extraction call."""
     form: Literal["full", "terse"] = "full"
-    """`terse` asks for no flags and no rationales: fewer tokens to generate, for slow machines."""
+    """`terse` asks for one claim a sentence, without flags, and for no rationales: fewer tokens, for slow machines and
+    small judges. `full` splits a sentence into atomic claims."""
     backtracking: Literal["paper", "upstream"] = "paper"
     long_reports: Literal["refuse", "sections"] = "sections"
     """A report that does not fit the judge's context is refused, or shown in parts: all headings, and the sentences

@@ -30,40 +30,38 @@ from serving.errors import EngineError
 
 MIN_REPLY_TOKENS_PER_SENTENCE = 60
 """A prompt fits if it leaves at least this much room for each of its sentences."""
-REPLY_TOKENS_PER_SENTENCE = 240
+REPLY_TOKENS_PER_SENTENCE = {"full": 240, "terse": 120}
 
-Label = Annotated[str, Field(pattern=r"^L[0-9]{1,5}\.S[0-9]{1,4}$")]
+Position = Annotated[str, Field(max_length=12)]
+"""A sentence label as the judge writes it; `claims.backtrack` names the ones that do not exist."""
 
 
 class _Reply(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class TerseClaim(_Reply):
-    """One claim, without flags."""
+class ReadClaim(_Reply):
+    """One claim with its flags."""
 
     claim: Annotated[str, Field(min_length=1, max_length=400)]
     type: ClaimType
-    support: Annotated[list[Label], Field(max_length=4)]
-
-
-class FullClaim(TerseClaim):
-    """One claim with its flags."""
-
+    support: Annotated[list[Position], Field(max_length=4)]
     checkable: bool
     salient: bool
 
 
-class TerseSentence(_Reply):
+class FullSentence(_Reply):
     """The claims of one sentence."""
 
-    claims: Annotated[list[TerseClaim], Field(max_length=6)]
+    claims: Annotated[list[ReadClaim], Field(max_length=8)]
 
 
-class FullSentence(_Reply):
-    """The claims of one sentence, with flags."""
+class TerseSentence(_Reply):
+    """The one claim of one sentence; empty if it makes none. Small judges lose their place in nested lists."""
 
-    claims: Annotated[list[FullClaim], Field(max_length=8)]
+    claim: Annotated[str, Field(max_length=400)]
+    type: ClaimType
+    support: Position
 
 
 class Extraction(BaseModel):
@@ -179,7 +177,7 @@ async def _extract_batch(
 
     item = FullSentence if config.form == "full" else TerseSentence
     answers = await judge.ask_items(
-        prompt_for, item, len(batch), max_tokens=REPLY_TOKENS_PER_SENTENCE * len(batch)
+        prompt_for, item, len(batch), max_tokens=REPLY_TOKENS_PER_SENTENCE[config.form] * len(batch)
     )
     claims: list[Claim] = []
     failures: list[ExtractionFailure] = []
@@ -187,32 +185,38 @@ async def _extract_batch(
         if isinstance(answer, Failure):
             failures.append(ExtractionFailure(sentences=(sentence.label,), failure=answer))
         else:
-            claims.extend(_claims_of(document, sentence, answer.value.claims))
+            claims.extend(_claims_of(document, sentence, answer.value))
     return Extraction(claims=tuple(claims), failures=tuple(failures))
 
 
-def _claims_of(document: Document, sentence: Sentence, given: Sequence[TerseClaim]) -> list[Claim]:
+def _claims_of(document: Document, sentence: Sentence, read: FullSentence | TerseSentence) -> list[Claim]:
+    if isinstance(read, TerseSentence):
+        support = (read.support,) if read.support.strip() else ()
+        given = [(read.claim, read.type, support, None, None)]
+    else:
+        given = [
+            (item.claim, item.type, tuple(item.support), item.checkable, item.salient) for item in read.claims
+        ]
     claims: list[Claim] = []
-    seen: set[str] = set()
-    for item in given:
-        text = " ".join(item.claim.split())
-        if not text or text in seen:
+    seen = {""}
+    for statement, judged, support, checkable, salient in given:
+        text = " ".join(statement.split())
+        if text in seen:
             continue
         seen.add(text)
-        flags = item if isinstance(item, FullClaim) else None
         claims.append(
             Claim(
                 id=f"{sentence.label}.{len(claims) + 1}",
                 text=text,
                 sentence=sentence.label,
                 span=sentence.span,
-                type=settle_type(document, sentence, item.type, item.support),
-                type_judged=item.type,
+                type=settle_type(document, sentence, judged, support),
+                type_judged=judged,
                 numeric=is_numeric(text),
-                checkable=flags.checkable if flags else None,
-                salient=flags.salient if flags else None,
+                checkable=checkable,
+                salient=salient,
                 citations=sentence.citations,
-                evidence_positions=tuple(dict.fromkeys(item.support)),
+                evidence_positions=tuple(dict.fromkeys(support)),
             )
         )
     return claims

@@ -24,5 +24,5 @@ def planted_lines(outcome: Outcome, judge: str) -> Iterator[str]:
     yield (
         f"{judge} is a small judge: it shows the path, and its verdicts are not to be published. With a GPU:\n"
         "  local-judge serve qwen3-14b\n"
-        "  local-judge run REPORTS --snapshot SNAPSHOT --judge qwen3-14b --out RUN"
+        "  local-judge run REPORTS --snapshot SNAPSHOT --judge qwen3-14b --base-url http://127.0.0.1:8000/v1 --out RUN"
     )

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from local_judge.claims.model import Claim, ClaimSet, Verdict
-from local_judge.protocols.scores import ScoreNode, mean_of
+from local_judge.protocols.scores import Score, ScoreNode, mean_of
 from local_judge.reporting.numbers import NONE, bounds, count, ratio, value
 from local_judge.runs.execute import CaseRecord, ScoreRecord
 from local_judge.runs.job import Plan
@@ -70,6 +70,12 @@ def run_summary(records: Sequence[CaseRecord], scores: Sequence[ScoreRecord]) ->
     return Group(*parts)
 
 
+def _with_bounds(score: Score) -> str:
+    """A value that failures leave open does not stand alone: a dimension may rest on one metric of five."""
+    left_open = bounds(score)
+    return value(score) + (f" ({left_open})" if left_open else "")
+
+
 def _profile_table(
     protocol: str, profile: str, rows: Sequence[ScoreRecord], records: Sequence[CaseRecord]
 ) -> Table:
@@ -85,7 +91,7 @@ def _profile_table(
     for row in rows:
         table.add_row(
             safe(row.case, 40),
-            *(value(root.score) for root in row.scores),
+            *(_with_bounds(root.score) for root in row.scores),
             str(failed.get(row.case, 0) or ""),
         )
     if len(records) > 1:

@@ -37,9 +37,7 @@ TERSE = ClaimsConfig(form="terse")
 def one_claim_each(call: Call) -> dict[str, Any]:
     """A claim of type F for every sentence that is asked for."""
     numbers = re.findall(r"^(\d+)\. L\d+\.S\d+: ", call.messages[1].content, re.MULTILINE)
-    return {
-        number: {"claims": [{"claim": f"Claim {number}.", "type": "F", "support": []}]} for number in numbers
-    }
+    return {number: {"claim": f"Claim {number}.", "type": "F", "support": ""} for number in numbers}
 
 
 def test_the_prompt_as_sent() -> None:
@@ -49,11 +47,11 @@ def test_the_prompt_as_sent() -> None:
     assert user.content.startswith(
         "Report:\n```\n# Mills\n\n## Past\n\nL3.S1: The mill opened in 1974 [1].\nL3.S2: It ground rye.\n\n"
         "## Present\n\nL5.S1: Since then it has stood still.\nL5.S2: Twelve people visit it each day.\n```\n\n"
-        "Task: list the claims that some sentences of the report above make, those listed at the end.\n"
+        "Task: state the claim that each of some sentences of the report above makes, those listed at the end.\n"
     )
     assert user.content.endswith(
         "\n\nSentences:\n```\n1. L3.S1: The mill opened in 1974 [1].\n2. L3.S2: It ground rye.\n```\n\n"
-        "List the claims of these 2 sentences."
+        "State the claims of these 2 sentences."
     )
 
 
@@ -78,23 +76,22 @@ def test_a_report_cannot_close_its_fence() -> None:
 
 
 async def test_claims_keep_the_place_and_the_citations_of_their_sentence(make_judge: MakeJudge) -> None:
+    def read(claim: str, type: ClaimType, *support: str) -> dict[str, Any]:
+        return {"claim": claim, "type": type, "support": support, "checkable": True, "salient": False}
+
     replies: dict[str, Any] = {
-        "1": {"claims": [{"claim": "The mill opened in 1974.", "type": "F", "support": []}]},
-        "2": {"claims": [{"claim": "The mill ground rye.", "type": "B", "support": ["L3.S1"]}]},
+        "1": {"claims": [read("The mill opened in 1974.", "F")]},
+        "2": {"claims": [read("The mill ground rye.", "B", "L3.S1")]},
         "3": {"claims": []},
         "4": {
             "claims": [
-                {
-                    "claim": "Twelve people visit the mill each day.",
-                    "type": "B",
-                    "support": ["L3.S1", "L9.S9"],
-                },
-                {"claim": "Twelve people visit  the mill each day.", "type": "F", "support": []},
+                read("Twelve people visit the mill each day.", "B", "L3.S1", "L9.S9"),
+                read("Twelve people visit  the mill each day.", "F"),
             ]
         },
     }
     judge, engine = make_judge([replies])
-    extraction = await extract_claims(DOCUMENT, judge, TERSE)
+    extraction = await extract_claims(DOCUMENT, judge, ClaimsConfig())
     assert extraction.failures == ()
     assert [(c.id, c.text, c.type, c.type_judged, c.numeric) for c in extraction.claims] == [
         # cited, whatever the judge says
@@ -179,12 +176,28 @@ async def test_a_dead_engine_is_a_failure_for_every_sentence(make_judge: MakeJud
     assert sum(len(failure.sentences) for failure in extraction.failures) == 4
 
 
+async def test_a_terse_reply_is_one_claim_a_sentence_or_none(make_judge: MakeJudge) -> None:
+    replies: dict[str, Any] = {
+        "1": {"claim": "The mill opened in 1974.", "type": "A", "support": ""},
+        "2": {"claim": "The mill ground rye.", "type": "B", "support": "L3.S1"},
+        "3": {"claim": "", "type": "D", "support": ""},
+        "4": {"claim": "Twelve people visit the mill each day.", "type": "F", "support": ""},
+    }
+    judge, _ = make_judge([replies])
+    extraction = await extract_claims(DOCUMENT, judge, TERSE)
+    assert [(c.id, c.type, c.evidence_positions, c.checkable, c.salient) for c in extraction.claims] == [
+        ("L3.S1.1", "A", (), None, None),
+        ("L3.S2.1", "B", ("L3.S1",), None, None),
+        ("L5.S2.1", "F", (), None, None),
+    ]
+
+
 async def test_the_schema_admits_only_the_menu(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(one_claim_each)
     await extract_claims(DOCUMENT, judge, TERSE)
     schema = json.loads(json.dumps(engine.calls[0].schema))
     assert schema["required"] == ["1", "2", "3", "4"]
     assert schema["additionalProperties"] is False
-    claim = schema["properties"]["1"]["properties"]["claims"]["items"]
+    claim = schema["properties"]["1"]
     assert claim["properties"]["type"]["enum"] == ["A", "B", "C", "D", "E", "F"]
     assert claim["properties"]["claim"]["maxLength"] == 400

@@ -4,7 +4,7 @@ Every fenced block says in its info string how it is checked, and one that does 
 
     console run [exit=N]     each `$ ` line is run in the order of the document, in one folder for the document; the
                              lines below it are what it prints, where `…` stands for anything
-    console norun: REASON    cannot run in a test, and says why
+    console norun: REASON    cannot run in a test, and says why; its options and scripts have to exist
     python run               executed
     yaml config | preset     read as a config of `run`, as a judge preset
     jsonl pages | reports | tasks | claims | planted
@@ -21,20 +21,25 @@ from __future__ import annotations
 import importlib
 import re
 import shlex
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import pytest
+import typer
 from markdown_it import MarkdownIt
 from pydantic import BaseModel
 
 from indexes.pagelist import read_page_list
 from local_judge import cli, golden
 from local_judge.demo.outcome import Planted
+from local_judge.judge.failures import FailureKind
+from local_judge.judge.ledger_file import TABLES
 from local_judge.runs.config import load_config
 from local_judge.runs.inputs import load_reports, load_tasks, read_jsonl
 from local_judge.runs.verify import load_claim_rows
@@ -67,7 +72,7 @@ def blocks(text: str, name: str) -> list[Block]:
         place = f"{name}:{token.map[0] + 1}"
         info, _, file = token.info.partition(" file=")
         language, _, rest = info.strip().partition(" ")
-        match = re.fullmatch(r"(run|norun: \S.*|[a-z]+)?(?: exit=(\d+))?", rest)
+        match = re.fullmatch(r"(run|norun: \S.*|(?!norun)[a-z]+)?(?: exit=(\d+))?", rest)
         if match is None or (language, (match[1] or "").partition(":")[0]) not in CHECKS:
             raise ValueError(f"{place}: `{token.info}` is neither run nor has a reason")
         mode = (match[1] or "").partition(":")[0]
@@ -86,11 +91,16 @@ def commands(text: str) -> list[tuple[str, str]]:
     return found
 
 
+def plain(text: str) -> str:
+    """Lines without white space at their ends, and with one blank for several: tables may grow wider."""
+    return "".join(" ".join(line.split()) + "\n" for line in text.splitlines())
+
+
 def pattern(shown: str) -> re.Pattern[str]:
     """What an output must match to be what is shown."""
     parts = [
-        r"(?:.*\n)*?" if line == "…" else re.escape(line.rstrip()).replace("…", ".*?") + r"[ ]*\n"
-        for line in shown.splitlines()
+        r"(?:.*\n)*?" if line == "…" else re.escape(line).replace("…", ".*?") + r"\n"
+        for line in plain(shown).splitlines()
     ]
     return re.compile("".join(parts))
 
@@ -135,8 +145,23 @@ def check_console(block: Block, console: Console) -> None:
         status, printed = console.run(command)
         assert status == block.exit, f"{block.place}: {command}\nended with {status}:\n{printed}"
         if shown:
-            plain = "".join(line.rstrip() + "\n" for line in printed.splitlines())
-            assert pattern(shown).fullmatch(plain), f"{block.place}: {command}\nprinted:\n{plain}"
+            assert pattern(shown).fullmatch(plain(printed)), f"{block.place}: {command}\nprinted:\n{plain}"
+
+
+def check_unrun(block: Block) -> None:
+    """A command that is not run must at least be one: our options are parsed, our scripts are there."""
+    for command, _ in commands(block.text):
+        words = shlex.split(command, comments=True)
+        if words[0].startswith("scripts/"):
+            assert (ROOT / words[0]).is_file(), f"{block.place}: {command}"
+        elif words[0] == "local-judge":
+            parser: Any = typer.main.get_command(cli.app)
+            arguments = words[1:]
+            while hasattr(parser, "commands"):
+                assert arguments[0] in parser.commands, f"{block.place}: {command}"
+                parser, arguments = parser.commands[arguments[0]], arguments[1:]
+            # Raises UsageError for an option that does not exist or an argument that is missing.
+            parser.make_context(parser.name, arguments)
 
 
 def check_python(block: Block, console: Console) -> None:
@@ -175,9 +200,9 @@ def read_golden(path: Path) -> object:
 
 CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("console", "run"): check_console,
-    ("console", "norun"): lambda block, console: None,
+    ("console", "norun"): lambda block, console: check_unrun(block),
     ("python", "run"): check_python,
-    ("yaml", "config"): reader(lambda path: load_config(path, {}), ".yaml"),
+    ("yaml", "config"): reader(lambda path: load_config(path, {}, load_preset("qwen3-14b")), ".yaml"),
     ("yaml", "preset"): reader(load_preset, ".yaml"),
     ("jsonl", "pages"): reader(read_pages, ".jsonl"),
     ("jsonl", "reports"): reader(lambda path: load_reports([path]), ".jsonl"),
@@ -208,6 +233,7 @@ def test_every_example_runs_or_says_why_not(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LOCAL_JUDGE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
     console = Console(tmp_path, monkeypatch, capsys)
     for block in found:
         if block.file is not None:
@@ -221,6 +247,15 @@ def test_every_example_runs_or_says_why_not(
 def test_a_block_that_does_not_say_how_it_is_checked_is_refused(info: str) -> None:
     with pytest.raises(ValueError, match=r"a\.md:3.*neither run nor has a reason"):
         blocks(f"# A\n\n```{info}\n$ true\n```\n", "a.md")
+
+
+@pytest.mark.parametrize(
+    "command", ["local-judge run", "local-judge show a --nope", "local-judge fly", "scripts/fly"]
+)
+def test_a_command_that_is_none_is_noticed_even_where_it_is_not_run(command: str) -> None:
+    (block,) = blocks(f"```console norun: needs a GPU\n$ {command}\n```\n", "a.md")
+    with pytest.raises(Exception, match=r"a\.md:1|Missing|No such option"):
+        check_unrun(block)
 
 
 def test_shown_output_must_match_line_by_line() -> None:
@@ -285,6 +320,37 @@ def test_tables_of_fields_have_exactly_the_fields_of_their_models() -> None:
         "PageLine",
         "PageRecord",
     } <= seen
+
+
+def first_cells(path: Path, heading: str) -> set[str]:
+    """Names in backticks in the first column of the table after a line."""
+    _, _, after = path.read_text(encoding="utf-8").partition(heading)
+    table = after.partition("|---")[2].partition("\n\n")[0]
+    rows = table.splitlines()[1:]
+    assert rows, f"{path.name}: no table after {heading!r}"
+    return {name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])}
+
+
+def test_every_kind_of_failure_is_explained() -> None:
+    assert first_cells(ROOT / "docs" / "formats.md", "A `failure` has") == set(get_args(FailureKind))
+
+
+def test_every_preset_is_listed() -> None:
+    listed = first_cells(ROOT / "docs" / "judges.md", "$ local-judge judges --json")
+    assert listed == {path.stem for path in (ROOT / "configs" / "judges").glob("*.yaml")}
+
+
+def test_the_ledger_has_the_tables_that_are_described() -> None:
+    _, _, after = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8").partition("### ledger.sqlite")
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", after.partition("\n## ")[0], re.MULTILINE)
+    described = {table: re.findall(r"`(\w+)`", columns) for table, columns in rows}
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(TABLES)
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+        actual = {
+            table: [row[1] for row in connection.execute(f"PRAGMA table_info({table})")] for table in tables
+        }
+    assert described == actual
 
 
 def test_the_architecture_names_what_there_is() -> None:
