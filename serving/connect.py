@@ -74,6 +74,7 @@ def _over_http(preset: Preset, base_urls: Sequence[str], api_key: str | None) ->
         api_key=api_key,
         timeout=preset.timeout_seconds,
         concurrency=preset.concurrency,
+        structured=preset.structured,
         top_logprobs=settings.max_logprobs,
         context_tokens=preset.context_tokens,
         revision=preset.weights.revision,

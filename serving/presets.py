@@ -122,6 +122,9 @@ class Preset(Frozen):
     threshold: float = Field(default=0.5, gt=0, lt=1)
     """P(yes) from which a yes-or-no question counts as answered yes. Small judges lean to one side: where it is not
     0.5 the file says on what it was fitted."""
+    structured: Literal["json_schema", "none"] = "json_schema"
+    """Over HTTP: whether the server constrains replies to a schema. With `none` they are parsed, repaired, validated
+    and asked for again."""
     reasoning: Reasoning | None = None
     vllm: VllmSettings | None = None
     embedded: EmbeddedSettings | None = None

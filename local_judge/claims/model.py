@@ -81,6 +81,8 @@ class Quote(Frozen):
     text: str
     start: int
     end: int
+    in_title: bool = False
+    """Whether it, and its offsets, are of the page's title and not of its text."""
 
 
 class Verdict(Frozen):

@@ -40,21 +40,20 @@ def _folded(text: str) -> tuple[str, list[int]]:
 class QuoteFinder:
     """Looks quotations up in one page; folds the page once."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._folded, self._offsets = _folded(text)
+    def __init__(self, text: str, title: str = "") -> None:
+        self._places = [(text, *_folded(text), False), (title, *_folded(title), True)]
 
     def find(self, quotation: str) -> Quote | None:
-        """The first place of `quotation` in the page, or None if it does not occur there.
+        """The first place of `quotation` in the page's text, else in its title, or None if it occurs in neither.
 
         Punctuation at the quotation's ends is not compared, since judges add full stops and ellipses.
         """
         wanted = _folded(quotation)[0].strip(_EDGES)
-        if len(wanted) < min(MIN_CHARACTERS, max(len(self._folded.strip()), 1)):
-            return None
-        place = self._folded.find(wanted)
-        if place < 0:
-            return None
-        start = self._offsets[place]
-        end = self._offsets[place + len(wanted) - 1] + 1
-        return Quote(text=self._text[start:end], start=start, end=end)
+        for text, folded, offsets, in_title in self._places:
+            place = folded.find(wanted)
+            if place < 0 or not wanted or len(wanted) < min(MIN_CHARACTERS, len(folded.strip())):
+                continue
+            start = offsets[place]
+            end = offsets[place + len(wanted) - 1] + 1
+            return Quote(text=text[start:end], start=start, end=end, in_title=in_title)
+        return None

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from local_judge.cli.ending import leave, stoppable
 from local_judge.cli.options import AsJson, BaseUrls
 from local_judge.demo.planted import planted_lines
 from local_judge.demo.run import JUDGE, demo_job, run_demo
@@ -27,20 +28,16 @@ def demo(
 ) -> None:
     """Verify a short sample report, some of whose claims are altered, and count how many the judge caught."""
     job = demo_job(out, judge, base_url or ())
-    try:
+    with stoppable(job.ledger):
         result = asyncio.run(run_demo(job, sys.argv[1:], RunProgress))
-    except KeyboardInterrupt:
-        sys.stderr.write(
-            f"Stopped. Every finished reply is kept in {job.ledger}; the same command goes on.\n"
-        )
-        raise SystemExit(130) from None
     if as_json:
         scores = [score.model_dump(mode="json") for score in result.scores]
         print(json.dumps({"outcome": result.outcome.model_dump(mode="json"), "scores": scores}))
-        return
-    console = stdout()
-    console.print(verdict_table(result.claims))
-    console.print(score_table("deer", trees(result.scores)))
-    console.print(claim_summary(result.claims))
-    for line in planted_lines(result.outcome, job.preset.name):
-        console.print(line)
+    else:
+        console = stdout()
+        console.print(verdict_table(result.claims))
+        console.print(score_table("deer", trees(result.scores)))
+        console.print(claim_summary(result.claims))
+        for line in planted_lines(result.outcome, job.preset.name):
+            console.print(line)
+    leave(result.records, job.store.root)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from indexes.snapshot import Snapshot
+from local_judge.cli.ending import leave, stoppable
 from local_judge.cli.options import (
     AsJson,
     BaseUrls,
@@ -26,7 +26,7 @@ from local_judge.cli.options import (
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.tables import plan_table, run_summary, stdout
 from local_judge.runs.config import load_config
-from local_judge.runs.execute import CaseRecord, load_scores
+from local_judge.runs.execute import load_scores
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.job import Job, carry_out, plan
 from local_judge.runs.store import RunStore
@@ -82,29 +82,12 @@ def run(
         else:
             stdout().print(plan_table(planned))
         return
-    try:
+    with stoppable(job.ledger):
         records = asyncio.run(carry_out(job, sys.argv[1:], RunProgress))
-    except KeyboardInterrupt:
-        sys.stderr.write(
-            f"Stopped. Every finished reply is kept in {job.ledger}; the same command goes on.\n"
-        )
-        raise SystemExit(130) from None
     scores = load_scores(store, job.config.protocols)
     if as_json:
         cases = [record.model_dump(mode="json") for record in records]
         print(json.dumps({"cases": cases, "scores": [score.model_dump(mode="json") for score in scores]}))
     else:
         stdout().print(run_summary(records, scores))
-    _leave(records, out)
-
-
-def _leave(records: Sequence[CaseRecord], out: Path) -> None:
-    """Say what is missing, and end with the exit code for it."""
-    missing = sum(record.n_calls_failed for record in records)
-    not_done = sum(record.status != "done" for record in records)
-    if missing or not_done:
-        sys.stderr.write(
-            f"Missing: {missing} of the judge's answers, {not_done} of {len(records)} reports. The same command asks "
-            f"again for what is missing; `local-judge show {out}` says what it is.\n"
-        )
-        raise SystemExit(3)
+    leave(records, out)

@@ -11,7 +11,15 @@ import typer
 from local_judge.claims.model import ClaimSet
 from local_judge.cli.options import AsJson
 from local_judge.errors import RunError
-from local_judge.reporting.tables import claim_summary, run_summary, score_table, stdout, trees, verdict_table
+from local_judge.reporting.tables import (
+    claim_summary,
+    run_summary,
+    safe,
+    score_table,
+    stdout,
+    trees,
+    verdict_table,
+)
 from local_judge.runs.execute import load_records, load_scores
 from local_judge.runs.execute import rescore as compute
 from local_judge.runs.manifest import protocols_of
@@ -62,7 +70,7 @@ def show(
         return
     for protocol in dict.fromkeys(score.protocol for score in scores):
         by_profile = trees([score for score in scores if score.protocol == protocol])
-        console.print(score_table(f"{protocol}: {records[0].id}", by_profile))
+        console.print(score_table(f"{protocol}: {safe(records[0].id)}", by_profile))
     console.print(claim_summary(claim_set))
     if claims:
         console.print(verdict_table(claim_set))

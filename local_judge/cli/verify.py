@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from indexes.snapshot import Snapshot
+from local_judge.cli.ending import stoppable
 from local_judge.cli.options import (
     AsJson,
     BaseUrls,
@@ -50,11 +51,8 @@ def verify(
     preset = load_preset(judge)
     settings = load_config(config, {"claims": {"method": method, "form": "terse" if terse else None}}, preset)
     frozen = Snapshot.open(snapshot)
-    try:
+    with stoppable(ledger):
         verified = asyncio.run(_verify(rows, frozen, preset, settings, base_url or (), ledger, offline))
-    except KeyboardInterrupt:
-        sys.stderr.write(f"Stopped. Every finished reply is kept in {ledger}; the same command goes on.\n")
-        raise SystemExit(130) from None
     lines = [json.dumps(row.model_dump(mode="json"), ensure_ascii=False) for row in verified]
     if out is not None:
         RunStore(out.parent).write_text(out.name, "".join(line + "\n" for line in lines))
@@ -62,7 +60,11 @@ def verify(
         print("\n".join(lines))
     else:
         stdout().print(verified_table(verified))
-    if any(row.failure is not None for row in verified):
+    missing = sum(row.failure is not None for row in verified)
+    if missing:
+        sys.stderr.write(
+            f"Missing: {missing} of {len(verified)} verdicts. The same command asks again for them.\n"
+        )
         raise SystemExit(3)
 
 

@@ -47,11 +47,13 @@ class CaseRecord(Frozen):
     """Sentences whose claims are not known."""
     n_verdicts_failed: int = 0
     """Claims that a page was not judged on."""
+    n_pages_unrated: int = 0
+    """Pages of which the judge did not say whether they are reliable, though it was to be asked."""
 
     @property
     def n_calls_failed(self) -> int:
         """How many of the judge's answers are missing."""
-        return self.n_sentences_failed + self.n_verdicts_failed
+        return self.n_sentences_failed + self.n_verdicts_failed + self.n_pages_unrated
 
 
 class ScoreRecord(Frozen):
@@ -129,6 +131,9 @@ async def _evaluate(
         status="done",
         n_sentences_failed=sum(len(failure.sentences) for failure in claims.extraction_failures),
         n_verdicts_failed=sum(verdict.failure is not None for verdict in claims.verdicts),
+        n_pages_unrated=len({verdict.url for verdict in claims.verdicts if verdict.reliable is None})
+        if config.claims.reliability
+        else 0,
     )
 
 

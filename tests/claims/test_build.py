@@ -45,13 +45,13 @@ The dwellings are warm now. One more thing was said [4]. It is a kind of wonder 
 [4] {NOWHERE}
 """
 DOCUMENT = parse_report(REPORT)
-TYPES: dict[str, tuple[str, list[str]]] = {
-    "L3.S1": ("A", []),
-    "L3.S2": ("B", ["L3.S1"]),
-    "L3.S3": ("A", []),
-    "L5.S1": ("C", ["L3.S2"]),
-    "L5.S2": ("A", []),
-    "L5.S3": ("A", []),
+TYPES = {
+    "L3.S1": ("A", ""),
+    "L3.S2": ("B", "L3.S1"),
+    "L3.S3": ("A", ""),
+    "L5.S1": ("C", "L3.S2"),
+    "L5.S2": ("A", ""),
+    "L5.S3": ("A", ""),
 }
 
 
@@ -65,7 +65,7 @@ def judge_of_the_town(call: Call) -> Reply:
             r"^(\d+)\. (L\d+\.S\d+): (.+)$", asked, re.MULTILINE
         )
         return {
-            number: {"claims": [{"claim": text, "type": TYPES[label][0], "support": TYPES[label][1]}]}
+            number: {"claim": text, "type": TYPES[label][0], "support": TYPES[label][1]}
             for number, label, text in sentences
         }
     label = "supported" if RENEWAL in call.prompt else "not_found"

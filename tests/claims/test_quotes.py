@@ -51,3 +51,9 @@ def test_a_character_that_folds_to_several_keeps_its_offset() -> None:
     quote = QuoteFinder(page).find("strasse ist fünf kilometer lang; der finale Abschnitt")
     assert quote is not None
     assert quote.text == "Straße ist fünf Kilometer lang; der ﬁnale Abschnitt"
+
+
+def test_a_title_can_be_quoted() -> None:
+    quote = QuoteFinder("It was short.", "Minutes of the council, 18 March 2021").find("the council, 18 March 2021")
+    assert quote is not None
+    assert (quote.in_title, quote.start, quote.end) == (True, 11, 37)

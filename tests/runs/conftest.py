@@ -30,8 +30,8 @@ def believe(call: Call) -> Reply:
         re.findall(r"^(\d+)\. L\d+\.S\d+: (.+)$", call.prompt.rpartition("Sentences:")[2], re.MULTILINE)
     )
     for number, item in reply.items():
-        if "claims" in item:
-            item["claims"][0]["claim"] = sentences[number]
+        if "quote" not in item:
+            item.get("claims", [item])[0]["claim"] = sentences[number]
     return reply
 
 

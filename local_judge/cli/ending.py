@@ -1,0 +1,35 @@
+"""How commands that ask a judge end.
+
+Invariant: whoever stops a run or lacks an answer is told how to go on, and the exit code says which of the two it was.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from local_judge.runs.execute import CaseRecord
+
+
+@contextmanager
+def stoppable(ledger: Path) -> Generator[None]:
+    """Ctrl-C inside ends the command with 130 and says where the replies are."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.stderr.write(f"Stopped. Every finished reply is kept in {ledger}; the same command goes on.\n")
+        raise SystemExit(130) from None
+
+
+def leave(records: Sequence[CaseRecord], out: Path) -> None:
+    """Say what is missing, if anything is, and end with the exit code for it."""
+    missing = sum(record.n_calls_failed for record in records)
+    not_done = sum(record.status != "done" for record in records)
+    if missing or not_done:
+        sys.stderr.write(
+            f"Missing: {missing} of the judge's answers, {not_done} of {len(records)} reports. The same command asks "
+            f"again for what is missing; `local-judge show {out}` says what it is.\n"
+        )
+        raise SystemExit(3)

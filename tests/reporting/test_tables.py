@@ -1,0 +1,122 @@
+"""What comes from a report, a page or a judge is printed as plain text."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console, RenderableType
+
+from local_judge.claims.model import Claim, ClaimSet, Quote, Source, Verdict
+from local_judge.documents.model import Span
+from local_judge.judge.failures import Failure
+from local_judge.judge.meter import Meter
+from local_judge.protocols.deer import Deer
+from local_judge.protocols.deer.protocol import DeerFindings
+from local_judge.protocols.deer.rows import Rows
+from local_judge.reporting.progress import describe
+from local_judge.reporting.tables import (
+    claim_summary,
+    plan_table,
+    run_summary,
+    safe,
+    score_table,
+    trees,
+    verdict_table,
+    verified_table,
+)
+from local_judge.runs.execute import CaseRecord, ScoreRecord
+from local_judge.runs.job import Plan
+from local_judge.runs.verify import VerifiedRow
+
+HOSTILE = "\x1b]0;title\x07\x1b[31m[bold]x[/nonsense] [link=http://a.example]y[/link]\r\u202ez"
+
+
+def printed(table: RenderableType, terminal: bool = True) -> str:
+    out = io.StringIO()
+    Console(file=out, width=400, force_terminal=terminal, color_system=None, highlight=False).print(table)
+    return out.getvalue()
+
+
+def test_nothing_is_left_that_a_terminal_or_rich_would_act_on() -> None:
+    shown = printed(safe(HOSTILE))
+    assert not {"\x1b", "\x07", "\r", "\u202e"} & set(shown)
+    assert "[bold]x[/nonsense] [link=http://a.example]y[/link]" in shown
+
+
+@pytest.mark.parametrize(("text", "limit", "shown"), [("abcd", 4, "abcd"), ("abcde", 4, "abc…")])
+def test_long_text_is_cut_with_a_mark(text: str, limit: int, shown: str) -> None:
+    assert safe(text, limit) == shown
+
+
+def claim_set() -> ClaimSet:
+    claims = tuple(
+        Claim(
+            id=f"L1.S{n}.1",
+            text=HOSTILE,
+            sentence=f"L1.S{n}",
+            span=Span(start=0, end=1),
+            type="A",
+            type_judged="A",
+        )
+        for n in (1, 2, 3)
+    )
+    failure = Failure(kind="timeout", detail=HOSTILE)
+    quote = Quote(text=HOSTILE, start=3, end=9)
+    verdicts = (
+        Verdict(
+            claim="L1.S1.1", url="https://a.example/[x]", label="supported", quote=quote, method="grouped"
+        ),
+        Verdict(claim="L1.S2.1", url="https://a.example/[x]", label=None, failure=failure, method="grouped"),
+    )
+    sources = (
+        Source(url="https://a.example/[x]", status="ok", claims=("L1.S1.1", "L1.S2.1")),
+        Source(url="https://b.example/", status="dead", claims=("L1.S3.1",)),
+    )
+    return ClaimSet(document="d", n_sentences=3, claims=claims, sources=sources, verdicts=verdicts)
+
+
+def test_every_table_takes_hostile_text() -> None:
+    record = CaseRecord(id=HOSTILE, key="k", status="done")
+    crashed = CaseRecord(id=HOSTILE, key="k", status="crashed", detail=HOSTILE)
+    nodes = Deer().score(DeerFindings(case=HOSTILE, document="d", rows=Rows(claims=())), "paper")
+    scores = [ScoreRecord(case=HOSTILE, protocol="deer", version="1", profile="paper", scores=nodes)]
+    row = VerifiedRow(
+        id=HOSTILE, claim=HOSTILE, url="https://a.example", status="ok", label=None, quote=HOSTILE
+    )
+    for table in (
+        run_summary([record, crashed], scores),
+        score_table(safe(HOSTILE), trees(scores)),
+        verdict_table(claim_set()),
+        claim_summary(claim_set()),
+        verified_table([row]),
+    ):
+        shown = printed(table)
+        assert not {"\x1b", "\x07", "\r", "\u202e"} & set(shown)
+
+
+def test_the_claim_table_says_what_became_of_each_claim() -> None:
+    shown = printed(verdict_table(claim_set()))
+    assert "supported" in shown and "(3-9)" in shown
+    assert "failed: timeout" in shown
+    assert "dead" in shown
+    summary = printed(claim_summary(claim_set()))
+    assert "3 (3 A)" in summary
+    assert "2 (1 dead, 1 ok)" in summary
+    assert "2 (1 failed: timeout, 1 supported)" in summary
+    assert "1 found in their page, 0 rejected" in summary
+
+
+def test_the_plan() -> None:
+    plan = Plan(reports=2, calls=1_234, prompt_tokens=5_678_901, replayed=7, sentences_unread=89)
+    shown = [line.split() for line in printed(plan_table(plan)).splitlines()]
+    assert [line[-1] for line in shown] == ["2", "1,234", "5,678,901", "7", "89"]
+
+
+def test_the_counters_in_one_line() -> None:
+    assert describe(Meter(), 0.0) == "0 calls"
+    meter = Meter(
+        made=14, replayed=3, failed=1, prompt_tokens=4_000, cached_tokens=3_000, completion_tokens=100
+    )
+    # 4,000 tokens in 20 s; 3,000 of 4,000.
+    assert describe(meter, 20.0) == "14 calls, 3 replayed, 1 failed, 200 tokens/s in, 5 out, 75 % cached"
