@@ -5,14 +5,15 @@ names each of its sentences exactly once; a claim's position and citations come 
 judge. A sentence whose claims could not be had is an `ExtractionFailure`.
 
 Types are the judge's, under these rules, which the paper's definitions imply (DEER, section 3.2) and which a small
-judge breaks: a claim on a sentence with a citation is A unless it is D; a claim on a sentence without one is never A:
-it is B or C if its support names an earlier sentence, else F. Between B and C the section of the nearest
+judge breaks: a claim on a sentence with a citation is A; a claim on a sentence without one is never A: it is B or C
+if its support names an earlier sentence, else F. Between B and C the section of the nearest
 supporting sentence decides. `Claim.type_judged` keeps what the judge said.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from typing import Annotated, cast
 
@@ -200,7 +201,7 @@ def _claims_of(document: Document, sentence: Sentence, read: FullSentence | Ters
     claims: list[Claim] = []
     seen = {""}
     for statement, judged, support, checkable, salient in given:
-        text = " ".join(statement.split())
+        text = _without_marks(document, sentence, statement)
         if text in seen:
             continue
         seen.add(text)
@@ -222,12 +223,20 @@ def _claims_of(document: Document, sentence: Sentence, read: FullSentence | Ters
     return claims
 
 
+def _without_marks(document: Document, sentence: Sentence, statement: str) -> str:
+    """`statement` on one line, without the citation marks of its sentence, which judges like to copy."""
+    for citation_id in sentence.citations:
+        span = document.citation(citation_id).span
+        statement = statement.replace(document.text[span.start : span.end], "")
+    return re.sub(r"\s+([.,;:!?])", r"\1", " ".join(statement.split()))
+
+
 def settle_type(
     document: Document, sentence: Sentence, judged: ClaimType, support: Sequence[str]
 ) -> ClaimType:
     """The type under the module's rules."""
     if sentence.citations:
-        return "D" if judged == "D" else "A"
+        return "A"
     if judged in ("D", "E", "F"):
         return judged
     order = {other.label: position for position, other in enumerate(document.sentences)}

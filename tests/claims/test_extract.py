@@ -110,7 +110,7 @@ async def test_claims_keep_the_place_and_the_citations_of_their_sentence(make_ju
     ("label", "judged", "support", "settled"),
     [
         ("L3.S1", "E", [], "A"),  # carries a citation
-        ("L3.S1", "D", [], "D"),  # a recap may carry one
+        ("L3.S1", "D", [], "A"),
         ("L3.S2", "A", ["L3.S1"], "B"),  # no citation of its own, supported in its section
         ("L5.S1", "A", ["L3.S1"], "C"),  # supported in an earlier section
         ("L3.S2", "A", [], "F"),  # says cited, is not, names nothing
@@ -178,13 +178,15 @@ async def test_a_dead_engine_is_a_failure_for_every_sentence(make_judge: MakeJud
 
 async def test_a_terse_reply_is_one_claim_a_sentence_or_none(make_judge: MakeJudge) -> None:
     replies: dict[str, Any] = {
-        "1": {"claim": "The mill opened in 1974.", "type": "A", "support": ""},
+        "1": {"claim": "The mill opened in 1974 [1].", "type": "A", "support": ""},
         "2": {"claim": "The mill ground rye.", "type": "B", "support": "L3.S1"},
         "3": {"claim": "", "type": "D", "support": ""},
         "4": {"claim": "Twelve people visit the mill each day.", "type": "F", "support": ""},
     }
     judge, _ = make_judge([replies])
     extraction = await extract_claims(DOCUMENT, judge, TERSE)
+    # the citation mark that the judge copied is no part of the claim
+    assert extraction.claims[0].text == "The mill opened in 1974."
     assert [(c.id, c.type, c.evidence_positions, c.checkable, c.salient) for c in extraction.claims] == [
         ("L3.S1.1", "A", (), None, None),
         ("L3.S2.1", "B", ("L3.S1",), None, None),

@@ -54,6 +54,8 @@ def test_a_character_that_folds_to_several_keeps_its_offset() -> None:
 
 
 def test_a_title_can_be_quoted() -> None:
-    quote = QuoteFinder("It was short.", "Minutes of the council, 18 March 2021").find("the council, 18 March 2021")
+    quote = QuoteFinder("It was short.", "Minutes of the council, 18 March 2021").find(
+        "the council, 18 March 2021"
+    )
     assert quote is not None
     assert (quote.in_title, quote.start, quote.end) == (True, 11, 37)
