@@ -394,3 +394,28 @@ def test_a_server_of_another_model_is_one_line(run: Run, report: Path) -> None:
         ended = run(report, base_url=server.url)
     assert ended.code == 1
     assert ended.line().endswith("does not serve 'stub'; it serves other")
+
+
+def test_a_page_that_was_not_rated_is_a_missing_answer(run: Run, report: Path, tmp_path: Path) -> None:
+    with StubThread(StubPlan(answer=answer, top_logprobs=())) as server:
+        ended = run(report, base_url=server.url)
+        assert ended.code == 3
+        assert ended.line().startswith("Missing: 2 of the judge's answers, 0 of 1 reports.")
+        assert [record["n_pages_unrated"] for record in records(ended)] == [2]
+        config = tmp_path / "config.yaml"
+        config.write_text("claims: {reliability: false}")
+        assert run(report, base_url=server.url, config=config, out=tmp_path / "other").code == 0
+
+
+def test_missing_verdicts_are_told_and_kept_apart(
+    command: Command, preset: Path, snapshot: Path, tmp_path: Path
+) -> None:
+    claims = tmp_path / "claims.jsonl"
+    claims.write_text('{"claim": "A.", "url": "https://heat.example/fernholt/renewal"}\n')
+    with StubThread(StubPlan(content="no JSON")) as server:
+        given = ["--snapshot", snapshot, "--judge", preset, "--base-url", server.url]
+        ended = command("verify", claims, *given, "--ledger", tmp_path / "l.sqlite", "--json")
+    assert ended.code == 3
+    assert ended.line() == "Missing: 1 of 1 verdicts. The same command asks again for them."
+    row = json.loads(ended.out)
+    assert (row["label"], row["failure"]["kind"]) == (None, "invalid_reply")

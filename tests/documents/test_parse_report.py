@@ -172,12 +172,12 @@ def test_duplicate_numbers_resolve_to_the_first_and_both_are_kept() -> None:
         ("長江は中国で最も長い川であり、世界で三番目に長い川である。", "ja"),
         ("장강은 중국에서 가장 긴 강으로 길이는 약 6300킬로미터이다.", "ko"),
         (
-            "Der Rhein ist ein Fluss in Europa und die längste Wasserstraße, die von den Alpen zur Nordsee führt.",  # noqa: E501
+            "Der Rhein ist ein Fluss in Europa und die längste Wasserstraße, die von den Alpen zur Nordsee führt.",
             "de",
         ),
         ("Le Rhin est un fleuve qui prend sa source dans les Alpes et se jette dans la mer du Nord.", "fr"),
         (
-            "El Rin es un río que nace en los Alpes y que desemboca en el mar del Norte por los Países Bajos.",  # noqa: E501
+            "El Rin es un río que nace en los Alpes y que desemboca en el mar del Norte por los Países Bajos.",
             "es",
         ),
         ("Рейн — одна из самых крупных рек Западной Европы, которые впадают в Северное море.", "ru"),

@@ -112,7 +112,7 @@ def test_out_of_order_and_with_gaps() -> None:
 
 
 def test_each_chapter_has_its_own_list() -> None:
-    text = "# One\n\nA [1].\n\n## References\n\n[1] a: https://a.example\n\n# Two\n\nB [1].\n\n## References\n\n[1] b: https://b.example\n"  # noqa: E501
+    text = "# One\n\nA [1].\n\n## References\n\n[1] a: https://a.example\n\n# Two\n\nB [1].\n\n## References\n\n[1] b: https://b.example\n"
     document = parse_report(text)
     assert [c.url for c in document.citations] == ["https://a.example", "https://b.example"]
     assert [r.section for r in document.references] == [0, 1]

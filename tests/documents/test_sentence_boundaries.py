@@ -35,7 +35,7 @@ def test_what_does_not_end_a_sentence(text: str) -> None:
         ("Foo is. [12] shows that bar is.", ["Foo is.", "[12] shows that bar is."]),
         ("One. ([Reuters](https://a.example)) Two.", ["One. ([Reuters](https://a.example))", "Two."]),
         ("One. [A](https://a.example) [B](https://b.example)", ["One. [A](https://a.example) [B](https://b.example)"]),
-        ("One. [Acme](https://a.example) said so. Two.", ["One.", "[Acme](https://a.example) said so.", "Two."]),  # noqa: E501
+        ("One. [Acme](https://a.example) said so. Two.", ["One.", "[Acme](https://a.example) said so.", "Two."]),
         ("One. https://a.example/x", ["One. https://a.example/x"]),
         ("**One.** Two. *Three.*", ["**One.**", "Two.", "*Three.*"]),
         ("One. **Two** is. Three.", ["One.", "**Two** is.", "Three."]),
