@@ -91,6 +91,7 @@ def test_of_equal_sentences_the_first_and_without_any_the_whole_passage() -> Non
         "text": "Rye is grown here.",
         "start": 100,
         "end": 118,
+        "in_title": False,
     }
     assert best_sentence(chunk, "nothing grew").start == 133
     assert best_sentence(chunk, "quartz").text == text
