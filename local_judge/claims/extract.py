@@ -23,7 +23,7 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import Claim, ClaimType, ExtractionFailure
 from local_judge.claims.numbers import is_numeric
 from local_judge.claims.prompts import template
-from local_judge.documents.model import Document, Sentence
+from local_judge.documents.model import CitationStyle, Document, Sentence
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill
@@ -63,6 +63,10 @@ class TerseSentence(_Reply):
     claim: Annotated[str, Field(max_length=400)]
     type: ClaimType
     support: Position
+
+
+_Given = tuple[str, ClaimType, tuple[str, ...], bool | None, bool | None]
+"""Statement, type, support, checkable, salient: what both forms come down to."""
 
 
 class Extraction(BaseModel):
@@ -193,7 +197,7 @@ async def _extract_batch(
 def _claims_of(document: Document, sentence: Sentence, read: FullSentence | TerseSentence) -> list[Claim]:
     if isinstance(read, TerseSentence):
         support = (read.support,) if read.support.strip() else ()
-        given = [(read.claim, read.type, support, None, None)]
+        given: list[_Given] = [(read.claim, read.type, support, None, None)]
     else:
         given = [
             (item.claim, item.type, tuple(item.support), item.checkable, item.salient) for item in read.claims
@@ -226,9 +230,18 @@ def _claims_of(document: Document, sentence: Sentence, read: FullSentence | Ters
 def _without_marks(document: Document, sentence: Sentence, statement: str) -> str:
     """`statement` on one line, without the citation marks of its sentence, which judges like to copy."""
     for citation_id in sentence.citations:
-        span = document.citation(citation_id).span
-        statement = statement.replace(document.text[span.start : span.end], "")
+        citation = document.citation(citation_id)
+        mark = document.text[citation.span.start : citation.span.end]
+        statement = statement.replace(mark, _words_of(mark, citation.style))
     return re.sub(r"\s+([.,;:!?])", r"\1", " ".join(statement.split()))
+
+
+def _words_of(mark: str, style: CitationStyle) -> str:
+    """What of a citation belongs to the sentence: a link's words, and authors who are its subject."""
+    if style == "link":
+        words = mark.removeprefix("[").rpartition("](")[0]
+        return words if any(character.isalpha() for character in words) else ""
+    return mark if style == "author_year" and mark[:1] not in ("(", "（") else ""
 
 
 def settle_type(

@@ -203,3 +203,24 @@ async def test_the_schema_admits_only_the_menu(make_judge: MakeJudge) -> None:
     claim = schema["properties"]["1"]
     assert claim["properties"]["type"]["enum"] == ["A", "B", "C", "D", "E", "F"]
     assert claim["properties"]["claim"]["maxLength"] == 400
+
+
+@pytest.mark.parametrize(
+    ("sentence", "claim"),
+    [
+        ("Tea helps [1].", "Tea helps."),
+        ("Tea helps (Kim et al., 2024).", "Tea helps."),
+        # The authors are what the sentence is about, and the link's words are part of it.
+        ("Kim et al. (2024) found that tea helps.", "Kim et al. (2024) found that tea helps."),
+        ("The [Bank of Norway](https://bank.example/a) raised rates.", "The Bank of Norway raised rates."),
+        ("Rates rose [[2]](https://bank.example/a).", "Rates rose."),
+    ],
+)
+async def test_marks_that_a_judge_copies_are_taken_out_and_words_are_kept(
+    make_judge: MakeJudge, sentence: str, claim: str
+) -> None:
+    document = parse_report(f"{sentence}\n\n## References\n\n[1] Kim, A. (2024). Tea. https://tea.example/\n")
+    assert document.sentences[0].citations
+    judge, _ = make_judge([{"1": {"claim": sentence, "type": "A", "support": ""}}])
+    extraction = await extract_claims(document, judge, TERSE)
+    assert [found.text for found in extraction.claims] == [claim]
