@@ -75,6 +75,7 @@ def _over_http(preset: Preset, base_urls: Sequence[str], api_key: str | None) ->
         timeout=preset.timeout_seconds,
         concurrency=preset.concurrency,
         structured=preset.structured,
+        thinking_budget=preset.reasoning is None or preset.reasoning.budget,
         top_logprobs=settings.max_logprobs,
         context_tokens=preset.context_tokens,
         revision=preset.weights.revision,

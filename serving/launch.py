@@ -6,6 +6,7 @@ that does not come up ends in one line that says why, where its log is, and what
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -203,7 +204,7 @@ def running(
         LaunchFailed: it ended, or did not answer in time.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    with _stopping_on_sigterm():
+    with _stopping_on_signals():
         with log.open("wb") as out:
             try:
                 process = subprocess.Popen(
@@ -302,16 +303,21 @@ def _last_line(log: Path) -> str:
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """End the server and all that it started: politely, then not."""
-    for sign, patience in ((signal.SIGTERM, _GRACE), (signal.SIGKILL, _GRACE)):
-        try:
-            os.killpg(process.pid, sign)
-        except ProcessLookupError:
-            break  # nobody of the group is left
-        deadline = time.monotonic() + patience
+    """End the server and all that it started: politely, then not, and at once if someone loses patience."""
+    try:
+        _signal_group(process, signal.SIGTERM)
+    finally:  # a second Ctrl-C while it is waited for
+        _signal_group(process, signal.SIGKILL)
+        process.wait()
+
+
+def _signal_group(process: subprocess.Popen[bytes], sign: signal.Signals) -> None:
+    """Send `sign` to the group and wait a while for its end."""
+    with contextlib.suppress(ProcessLookupError):  # nobody of the group is left
+        os.killpg(process.pid, sign)
+        deadline = time.monotonic() + _GRACE
         while time.monotonic() < deadline and _group_lives(process):
             time.sleep(0.05)
-    process.wait()
 
 
 def _group_lives(process: subprocess.Popen[bytes]) -> bool:
@@ -324,8 +330,11 @@ def _group_lives(process: subprocess.Popen[bytes]) -> bool:
 
 
 @contextmanager
-def _stopping_on_sigterm() -> Generator[None]:
-    """Turn SIGTERM into SystemExit, so that `finally` runs; SIGINT already raises KeyboardInterrupt."""
+def _stopping_on_signals() -> Generator[None]:
+    """Turn SIGTERM, and SIGHUP of a terminal that closes, into SystemExit, so that `finally` runs.
+
+    SIGINT already raises KeyboardInterrupt. A signal that is ignored stays so: `nohup` is meant.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may install handlers; its own leave the block in their way
         return
@@ -334,8 +343,13 @@ def _stopping_on_sigterm() -> Generator[None]:
         del frame
         raise SystemExit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, stop)
+    endings = (signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in endings}
+    caught = [number for number in endings if before[number] != signal.SIG_IGN]
+    for number in caught:
+        signal.signal(number, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number in caught:
+            signal.signal(number, before[number])

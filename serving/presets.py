@@ -67,6 +67,9 @@ class Reasoning(Frozen):
     """vLLM's `--reasoning-parser`: keeps the reasoning apart from the answer."""
     always: bool = False
     """True where thinking cannot be switched off."""
+    budget: bool = True
+    """Whether vLLM can end the reasoning at its budget: only where the parser names the words that open and close
+    it. Without, reasoning and answer share one limit, and a reply that runs into it is truncated."""
     sampling: Sampling
     """Defaults while thinking; models degenerate when they think greedily."""
 

@@ -20,13 +20,18 @@ def ratio(score: Score) -> str:
     if score.numerator is None:
         return ""
     if score.denominator is None:
-        return f"{score.numerator:g}"
-    return f"{score.numerator:.4g}/{score.denominator:.4g}"
+        return _figure(score.numerator)
+    return f"{_figure(score.numerator)}/{_figure(score.denominator)}"
+
+
+def _figure(number: float) -> str:
+    """Counts to the last digit, others to four places."""
+    return f"{number:.0f}" if float(number).is_integer() else f"{number:.4g}"
 
 
 def bounds(score: Score) -> str:
-    """`low to high`, where failures leave the value open."""
-    if not score.n_failed or score.low is None or score.high is None or score.low == score.high:
+    """`low to high`, where failures leave the value open: its own, or those of a part that has a value all the same."""
+    if score.low is None or score.high is None or score.low == score.high:
         return ""
     return f"{score.low:.2f} to {score.high:.2f}"
 

@@ -30,26 +30,34 @@ def safe(text: str, limit: int | None = None) -> str:
 
 
 def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]]) -> Table:
-    """The score trees of one report, profiles side by side. All profiles have the same tree."""
-    profiles = list(by_profile)
+    """The score trees of one report, profiles side by side, each with what failed in it. All have the same tree."""
     table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
     table.add_column("")
-    for profile in profiles:
+    trees_of = {
+        profile: [entry for root in roots for entry in root.walk()] for profile, roots in by_profile.items()
+    }
+    troubled = {
+        profile: any(node.score.n_failed or bounds(node.score) for _, node in tree)
+        for profile, tree in trees_of.items()
+    }
+    for profile, failures in troubled.items():
         table.add_column(profile, justify="right")
         table.add_column("n/d", justify="right", style="dim")
-    table.add_column("failed", justify="right")
-    table.add_column("bounds", justify="right")
-    first = [entry for root in by_profile[profiles[0]] for entry in root.walk()]
-    others = [[node for root in by_profile[profile] for _, node in root.walk()] for profile in profiles]
-    for row, (path, node) in enumerate(first):
+        if failures:
+            table.add_column("failed", justify="right")
+            table.add_column("bounds", justify="right")
+    for entries in zip(*trees_of.values(), strict=True):
+        path, first = entries[0]
         # A sub-dimension of one metric is that metric: one line for both.
         if len(path) > 2 and path[-1] == path[-2]:
             continue
-        cells = [cell for nodes in others for cell in (value(nodes[row].score), ratio(nodes[row].score))]
-        failed = str(node.score.n_failed) if node.score.n_failed else ""
-        label = "  " * (len(path) - 1) + node.label
+        cells: list[str] = []
+        for (_, node), failures in zip(entries, troubled.values(), strict=True):
+            cells += [value(node.score), ratio(node.score)]
+            if failures:
+                cells += [str(node.score.n_failed or ""), bounds(node.score)]
         style = "bold" if len(path) == 1 else None
-        table.add_row(label, *cells, failed, bounds(node.score), style=style, end_section=False)
+        table.add_row("  " * (len(path) - 1) + first.label, *cells, style=style)
     return table
 
 
@@ -95,11 +103,12 @@ def _profile_table(
             str(failed.get(row.case, 0) or ""),
         )
     if len(records) > 1:
-        means = [mean_of([row.scores[column].score for row in rows]) for column in range(len(roots))]
+        columns = [[row.scores[column].score for row in rows] for column in range(len(roots))]
+        means = [mean_of(scores) for scores in columns]
         table.add_section()
         table.add_row(
             f"mean of {len(rows)} of {count(len(records), 'report')}",
-            *(value(mean) for mean in means),
+            *(_mean_cell(mean, scores) for mean, scores in zip(means, columns, strict=True)),
             "",
             style="bold",
         )
@@ -115,6 +124,12 @@ def _profile_table(
             style="dim",
         )
     return table
+
+
+def _mean_cell(mean: Score, scores: Sequence[Score]) -> str:
+    """A mean, and of how many it is where some reports have no value."""
+    known = sum(score.value is not None for score in scores)
+    return value(mean) + (f" (of {known})" if 0 < known < len(scores) else "")
 
 
 def claim_summary(claims: ClaimSet) -> Table:

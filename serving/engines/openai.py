@@ -51,6 +51,8 @@ class OpenAIEngine:
         concurrency: requests in flight over all servers.
         max_attempts: sendings of one request before its error is final.
         structured: whether the server decodes under a JSON schema; "none" sends no schema.
+        thinking_budget: whether vLLM can end this model's reasoning at a number of tokens; it refuses a call that
+        asks for it where it cannot.
         top_logprobs: alternatives asked for by `choose`; servers allow 20 (vLLM: --max-logprobs).
         context_tokens, kv_tokens: for servers that do not say.
         revision, weights_digest, quantisation, options: what the server cannot say of its weights, for the
@@ -71,6 +73,7 @@ class OpenAIEngine:
         concurrency: int = 64,
         max_attempts: int = 5,
         structured: Literal["json_schema", "none"] = "json_schema",
+        thinking_budget: bool = True,
         top_logprobs: int = 20,
         context_tokens: int | None = None,
         kv_tokens: int | None = None,
@@ -99,6 +102,7 @@ class OpenAIEngine:
         self._timeout = timeout
         self._concurrency = concurrency
         self._structured = structured
+        self._thinking_budget = thinking_budget
         self._top_logprobs = top_logprobs
         self._context_tokens = context_tokens
         self._kv_tokens = kv_tokens
@@ -116,6 +120,8 @@ class OpenAIEngine:
         """Model and version as the server says them, the weights as the constructor was told."""
         facts = await self._facts()
         options: dict[str, Any] = {**self._options, "structured": self._structured}
+        if not self._thinking_budget:
+            options["thinking_budget"] = False
         if self._extra_body:
             options["extra_body"] = self._extra_body
         return EngineIdentity(
@@ -252,7 +258,7 @@ class OpenAIEngine:
         }
         if facts.vllm:
             body["chat_template_kwargs"] = {"enable_thinking": sampling.thinking}
-            if reasoning:
+            if reasoning and self._thinking_budget:
                 body["thinking_token_budget"] = reasoning
         return body | self._extra_body
 

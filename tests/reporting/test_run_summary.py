@@ -4,37 +4,95 @@ from __future__ import annotations
 
 import io
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
-from local_judge.protocols.scores import Score, ScoreNode
-from local_judge.reporting.tables import run_summary
+from local_judge.protocols.deer.rows import ClaimRow, PairRow, Rows
+from local_judge.protocols.deer.scores import score
+from local_judge.protocols.scores import Profile, Score, ScoreNode, mean_of
+from local_judge.reporting.numbers import ratio
+from local_judge.reporting.tables import run_summary, score_table
 from local_judge.runs.execute import CaseRecord, ScoreRecord
 
+PROFILES: tuple[Profile, ...] = ("paper", "upstream")
 
-def row(case: str, score: Score) -> tuple[CaseRecord, ScoreRecord]:
-    root = ScoreNode(id="information_integrity", label="Integrity", score=score)
+
+def drawn(table: RenderableType) -> list[str]:
+    out = io.StringIO()
+    Console(file=out, width=160).print(table)
+    return out.getvalue().splitlines()
+
+
+def row(case: str, found: Score) -> tuple[CaseRecord, ScoreRecord]:
+    root = ScoreNode(id="information_integrity", label="Integrity", score=found)
     record = CaseRecord(id=case, key=case, document=case, status="done")
     return record, ScoreRecord(case=case, protocol="deer", version="1", profile="paper", scores=(root,))
 
 
 def printed(*rows: tuple[CaseRecord, ScoreRecord]) -> str:
-    out = io.StringIO()
-    Console(file=out, width=120).print(run_summary([record for record, _ in rows], [row for _, row in rows]))
-    return " ".join(out.getvalue().split())
+    table = run_summary([record for record, _ in rows], [row for _, row in rows])
+    return " ".join(" ".join(drawn(table)).split())
 
 
 def test_a_dimension_that_rests_on_one_part_of_five_says_so() -> None:
     # Four of five parts failed: their bounds are 0 and 10, the fifth is 9.69. (0 + 9.69) / 5 and (40 + 9.69) / 5.
-    score = Score(value=9.69, n_expected=5, n_failed=4, low=1.938, high=9.938)
-    assert "9.69 (1.94 to 9.94)" in printed(row("one", score))
+    found = Score(value=9.69, n_expected=5, n_failed=4, low=1.938, high=9.938)
+    assert "9.69 (1.94 to 9.94)" in printed(row("one", found))
 
 
 def test_a_score_that_nothing_leaves_open_stands_alone() -> None:
-    score = Score(value=9.17, n_expected=5, low=9.17, high=9.17)
-    assert "│ 9.17 │" in printed(row("one", score))
+    found = Score(value=9.17, n_expected=5, low=9.17, high=9.17)
+    assert "│ 9.17 │" in printed(row("one", found))
 
 
 def test_a_score_that_does_not_exist_is_a_dash() -> None:
     assert "│ – │" in printed(row("one", Score(value=None, n_undefined=1)))
     failed = Score(value=None, n_expected=3, n_failed=3, low=0.0, high=10.0)
     assert "│ – (0.00 to 10.00) │" in printed(row("one", failed))
+
+
+def test_a_dimension_whose_parts_all_have_values_shows_what_their_failures_leave_open() -> None:
+    # 4 of 5 known pairs are supported, 2 failed: 8, and 4/7 or 6/7 when resolved; the other part is 10.
+    parts = (
+        Score(value=8, numerator=4, denominator=5, n_expected=7, n_failed=2, low=40 / 7, high=60 / 7),
+        Score(value=10, numerator=1, denominator=1, n_expected=1, low=10, high=10),
+    )
+    dimension = mean_of(parts)
+    assert dimension.n_failed == 0
+    assert "9.00 (7.86 to 9.29)" in printed(row("one", dimension))
+
+
+def test_a_mean_says_of_how_many_reports_it_is() -> None:
+    shown = printed(row("one", Score(value=4, low=4, high=4)), row("two", Score(value=None, n_undefined=1)))
+    assert "mean of 2 of 2 reports │ 4.00 (of 1)" in shown
+    both = printed(row("one", Score(value=4, low=4, high=4)), row("two", Score(value=6, low=6, high=6)))
+    assert "mean of 2 of 2 reports │ 5.00 │" in both
+
+
+def test_counts_are_printed_to_the_last_digit() -> None:
+    assert ratio(Score(value=1, numerator=12_345, denominator=1_234_567)) == "12345/1234567"
+    assert ratio(Score(value=1, numerator=1_234_567)) == "1234567"
+    assert ratio(Score(value=1, numerator=0.375, denominator=0.5)) == "0.375/0.5"
+
+
+def test_each_profile_shows_its_own_failures_and_bounds() -> None:
+    pair = PairRow(url="https://a.example", outcome="judge_failed")
+    known = PairRow(url="https://a.example", outcome="supported", reliable=True)
+    open_rows = Rows(
+        claims=(
+            ClaimRow(id="L1.S1.1", type="A", pairs=(known,)),
+            ClaimRow(id="L1.S2.1", type="A", pairs=(pair,)),
+        )
+    )
+    lines = drawn(score_table("deer", {name: score(open_rows, name).dimensions for name in PROFILES}))
+    cells = [cell.strip() for cell in next(line for line in lines if "Citation Support" in line).split("│")]
+    # Of two pairs one is supported and one failed: 1/1 by the paper, 1/2 by the code; 1/2 or 2/2 when resolved.
+    paper, upstream = ["10.00", "1/1", "1", "5.00 to 10.00"], ["5.00", "1/2", "1", "5.00 to 10.00"]
+    assert cells == ["Citation Support", *paper, *upstream]
+
+
+def test_a_table_without_failures_has_no_columns_for_them() -> None:
+    pair = PairRow(url="https://a.example", outcome="supported", reliable=True)
+    rows = Rows(claims=(ClaimRow(id="L1.S1.1", type="A", pairs=(pair,)),), references=("https://a.example",))
+    shown = "\n".join(drawn(score_table("deer", {name: score(rows, name).dimensions for name in PROFILES})))
+    assert "paper" in shown and "upstream" in shown
+    assert "failed" not in shown and "bounds" not in shown

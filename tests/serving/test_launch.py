@@ -206,7 +206,8 @@ def test_nothing_of_a_server_is_left_when_its_block_ends(tmp_path: Path) -> None
     assert told
 
 
-def test_sigterm_ends_the_server_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_the_command_ends_the_server_too(tmp_path: Path, sign: signal.Signals) -> None:
     port = free_port("127.0.0.1")
     program = tmp_path / "serve.py"
     program.write_text(
@@ -231,8 +232,37 @@ def test_sigterm_ends_the_server_too(tmp_path: Path) -> None:
         assert outer.stdout is not None
         assert outer.stdout.readline() == b"up\n"
         child = int((tmp_path / "log").read_text(encoding="utf-8").split()[1])
-        outer.send_signal(signal.SIGTERM)
-        assert outer.wait(timeout=30) == 128 + signal.SIGTERM
+        outer.send_signal(sign)
+        assert outer.wait(timeout=30) == 128 + sign
+    assert gone(child)
+
+
+def test_a_second_interrupt_leaves_no_server_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)" + HEALTHY
+    port = free_port("127.0.0.1")
+    words = [sys.executable, "-c", deaf, str(port)]
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 1:
+            raise KeyboardInterrupt  # while the server, which does not listen, is asked to end
+
+    with (
+        pytest.raises(KeyboardInterrupt),
+        running(
+            words,
+            os.environ,
+            health=f"http://127.0.0.1:{port}/health",
+            log=tmp_path / "log",
+            timeout=30,
+            facts=FACTS,
+        ) as (process, _),
+    ):
+        child = int((tmp_path / "log").read_text(encoding="utf-8").split()[1])
+        monkeypatch.setattr("serving.launch.time.sleep", pause)
+    assert process.poll() == -signal.SIGKILL
+    monkeypatch.undo()
     assert gone(child)
 
 

@@ -80,6 +80,17 @@ async def test_thinking_gets_its_own_budget_on_top(stub: Stub, engine: Engine) -
     assert "thinking_token_budget" not in plain
 
 
+async def test_a_budget_that_the_server_cannot_keep_is_not_asked_for(stub: Stub) -> None:
+    engine = OpenAIEngine([stub.url], thinking_budget=False)
+    await engine.generate(PROMPT, Sampling(max_tokens=100, thinking=True, thinking_tokens=900))
+    identity = await engine.identity()
+    await engine.aclose()
+    (request,) = stub.chats
+    assert request.json["max_tokens"] == 1000
+    assert "thinking_token_budget" not in request.json
+    assert identity.options["thinking_budget"] is False
+
+
 async def test_a_server_that_is_not_vllm_gets_plain_fields_only() -> None:
     async with Stub(StubPlan(vllm=False)) as stub:
         engine = OpenAIEngine([stub.url], context_tokens=8192, extra_body={"top_k": 1}, structured="none")

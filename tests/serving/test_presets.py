@@ -60,6 +60,14 @@ def test_unpinned_presets_say_so_in_their_file() -> None:
             assert "revision: null # pin" in path.read_text(encoding="utf-8")
 
 
+def test_gpt_oss_is_never_sent_a_budget_that_its_parser_does_not_know() -> None:
+    # vLLM's openai_gptoss parser has no reasoning_start_str: a request with thinking_token_budget is a 400.
+    reasoning = load_preset("gpt-oss-20b").reasoning
+    assert reasoning is not None and not reasoning.budget
+    qwen = load_preset("qwen3-8b-thinking").reasoning
+    assert qwen is not None and qwen.budget
+
+
 def test_all_packaged_licences_are_open() -> None:
     assert {load_preset(name).licence for name in list_presets()} == {"Apache-2.0"}
 

@@ -119,8 +119,6 @@ class DeerScores(Frozen):
 
     profile: Profile
     dimensions: tuple[ScoreNode, ...]
-    notes: tuple[str, ...] = ()
-    """What no bound covers: sentences whose claims are unknown."""
 
     def find(self, dimension: str, *path: str) -> ScoreNode:
         """The node at this path. Raises KeyError."""

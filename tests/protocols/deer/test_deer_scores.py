@@ -15,7 +15,7 @@ from local_judge.protocols.deer import paper, upstream
 from local_judge.protocols.deer.rows import ClaimRow, Outcome, PairRow, Rows
 from local_judge.protocols.deer.scores import score
 from local_judge.protocols.deer.tree import METRICS, DeerScores
-from local_judge.protocols.scores import Score, mean_of
+from local_judge.protocols.scores import Profile, Score, mean_of
 
 FIXTURE = Path(__file__).parents[3] / "../shared/fixtures/deer.json"
 
@@ -294,8 +294,24 @@ def test_fragments_and_backticks_of_listed_references() -> None:
     assert upstream.clean_url(" `https://a.com/x#y` ") == "https://a.com/x"
 
 
-def test_unread_sentences_are_told() -> None:
-    assert score(Rows(claims=(), n_unread=3)).notes == ("3 sentences whose claims are unknown",)
+@pytest.mark.parametrize("profile", ["paper", "upstream"])
+def test_a_report_that_could_not_be_read_has_no_scores(profile: Profile) -> None:
+    """Neither a 0 for the references that it lists nor a 1 for its amounts: nothing is known of it."""
+    for root in score(Rows(claims=(), references=("u1", None), n_unread=3), profile).dimensions:
+        for _, node in root.walk():
+            found = node.score
+            assert (found.value, found.low, found.high, found.n_undefined) == (None, 0, 10, 0)
+            assert found.n_failed > 0 and found.note
+
+
+@pytest.mark.parametrize("profile", ["paper", "upstream"])
+def test_sentences_that_no_bound_covers_are_told_beside_the_dimensions(profile: Profile) -> None:
+    rows = Rows(claims=(claim("1", "A", pair("u1", "supported", reliable=True)),), n_unread=3)
+    for root in score(rows, profile).dimensions:
+        assert root.score.note.endswith("the claims of 3 sentences are unknown")
+        assert root.score.value is not None
+    for root in score(rows.model_copy(update={"n_unread": 0}), profile).dimensions:
+        assert "unknown" not in root.score.note
 
 
 def test_mean_keeps_its_bounds_around_the_value() -> None:
