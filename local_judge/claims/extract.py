@@ -8,6 +8,9 @@ Types are the judge's, under these rules, which the paper's definitions imply (D
 judge breaks: a claim on a sentence with a citation is A; a claim on a sentence without one is never A: it is B or C
 if its support names an earlier sentence, else F. Between B and C the section of the nearest
 supporting sentence decides. `Claim.type_judged` keeps what the judge said.
+
+A sentence that carries a citation claims something: where the judge finds nothing in it, the sentence itself is the
+claim, so that no citation escapes verification.
 """
 
 from __future__ import annotations
@@ -35,6 +38,9 @@ REPLY_TOKENS_PER_SENTENCE = {"full": 240, "terse": 120}
 
 Position = Annotated[str, Field(max_length=12)]
 """A sentence label as the judge writes it; `claims.backtrack` names the ones that do not exist."""
+
+
+_LABEL = re.compile(r"^\s*L\d+\.S\d+:")
 
 
 class _Reply(BaseModel):
@@ -202,6 +208,8 @@ def _claims_of(document: Document, sentence: Sentence, read: FullSentence | Ters
         given = [
             (item.claim, item.type, tuple(item.support), item.checkable, item.salient) for item in read.claims
         ]
+    if sentence.citations and not any(statement.strip() for statement, *_ in given):
+        given = [(sentence.text, "A", (), None, None)]
     claims: list[Claim] = []
     seen = {""}
     for statement, judged, support, checkable, salient in given:
@@ -228,7 +236,8 @@ def _claims_of(document: Document, sentence: Sentence, read: FullSentence | Ters
 
 
 def _without_marks(document: Document, sentence: Sentence, statement: str) -> str:
-    """`statement` on one line, without the citation marks of its sentence, which judges like to copy."""
+    """`statement` on one line, without the label and the citation marks of its sentence, which judges like to copy."""
+    statement = _LABEL.sub("", statement)
     for citation_id in sentence.citations:
         citation = document.citation(citation_id)
         mark = document.text[citation.span.start : citation.span.end]

@@ -194,6 +194,31 @@ async def test_a_terse_reply_is_one_claim_a_sentence_or_none(make_judge: MakeJud
     ]
 
 
+async def test_a_cited_sentence_in_which_the_judge_finds_nothing_is_its_own_claim(
+    make_judge: MakeJudge,
+) -> None:
+    def nothing(call: Call) -> dict[str, Any]:
+        return {number: {"claim": " ", "type": "D", "support": ""} for number in one_claim_each(call)}
+
+    judge, _ = make_judge(nothing)
+    extraction = await extract_claims(DOCUMENT, judge, TERSE)
+    assert [(c.id, c.text, c.type) for c in extraction.claims] == [
+        ("L3.S1.1", "The mill opened in 1974.", "A")
+    ]
+
+
+async def test_the_label_of_a_sentence_is_no_part_of_its_claim(make_judge: MakeJudge) -> None:
+    def labelled(call: Call) -> dict[str, Any]:
+        return {
+            number: {"claim": "L5.S2: It is so.", "type": "F", "support": ""}
+            for number in one_claim_each(call)
+        }
+
+    judge, _ = make_judge(labelled)
+    extraction = await extract_claims(DOCUMENT, judge, TERSE)
+    assert {claim.text for claim in extraction.claims} == {"It is so."}
+
+
 async def test_the_schema_admits_only_the_menu(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(one_claim_each)
     await extract_claims(DOCUMENT, judge, TERSE)
