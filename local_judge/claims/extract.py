@@ -6,8 +6,8 @@ judge. A sentence whose claims could not be had is an `ExtractionFailure`.
 
 Types are the judge's, under these rules, which the paper's definitions imply (DEER, section 3.2) and which a small
 judge breaks: a claim on a sentence with a citation is A; a claim on a sentence without one is never A: it is B or C
-if its support names an earlier sentence, else F. Between B and C the section of the nearest
-supporting sentence decides. `Claim.type_judged` keeps what the judge said.
+if its support names an earlier sentence, else F. Between B and C the section of the first earlier sentence named
+decides. `Claim.type_judged` keeps what the judge said.
 
 A sentence that carries a citation claims something: where the judge finds nothing in it, the sentence itself is the
 claim, so that no citation escapes verification.
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, cast
 
@@ -26,7 +27,7 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import Claim, ClaimType, ExtractionFailure
 from local_judge.claims.numbers import is_numeric
 from local_judge.claims.prompts import template
-from local_judge.documents.model import CitationStyle, Document, Sentence
+from local_judge.documents.model import Document, Sentence
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill
@@ -69,10 +70,6 @@ class TerseSentence(_Reply):
     claim: Annotated[str, Field(max_length=400)]
     type: ClaimType
     support: Position
-
-
-_Given = tuple[str, ClaimType, tuple[str, ...], bool | None, bool | None]
-"""Statement, type, support, checkable, salient: what both forms come down to."""
 
 
 class Extraction(BaseModel):
@@ -201,18 +198,17 @@ async def _extract_batch(
 
 
 def _claims_of(document: Document, sentence: Sentence, read: FullSentence | TerseSentence) -> list[Claim]:
+    given: list[tuple[str, ClaimType, list[str], bool | None, bool | None]]
     if isinstance(read, TerseSentence):
-        support = (read.support,) if read.support.strip() else ()
-        given: list[_Given] = [(read.claim, read.type, support, None, None)]
+        given = [(read.claim, read.type, [read.support], None, None)]
     else:
-        given = [
-            (item.claim, item.type, tuple(item.support), item.checkable, item.salient) for item in read.claims
-        ]
+        given = [(item.claim, item.type, item.support, item.checkable, item.salient) for item in read.claims]
     if sentence.citations and not any(statement.strip() for statement, *_ in given):
-        given = [(sentence.text, "A", (), None, None)]
+        given = [(sentence.text, "A", [], None, None)]
     claims: list[Claim] = []
     seen = {""}
-    for statement, judged, support, checkable, salient in given:
+    for statement, judged, named, checkable, salient in given:
+        support = tuple(dict.fromkeys(label.strip() for label in named if label.strip()))
         text = _without_marks(document, sentence, statement)
         if text in seen:
             continue
@@ -229,28 +225,39 @@ def _claims_of(document: Document, sentence: Sentence, read: FullSentence | Ters
                 checkable=checkable,
                 salient=salient,
                 citations=sentence.citations,
-                evidence_positions=tuple(dict.fromkeys(support)),
+                evidence_positions=support,
             )
         )
     return claims
 
 
 def _without_marks(document: Document, sentence: Sentence, statement: str) -> str:
-    """`statement` on one line, without the label and the citation marks of its sentence, which judges like to copy."""
+    """`statement` on one line, without the label and citation marks of its sentence, which judges like to copy.
+
+    Only what is a mark and nothing else goes: a link's words stay, and so do "Kim and Lee (2023)", which are part of
+    the statement, and a sign that the sentence also uses otherwise ("40 m²" beside a note "²").
+    """
     statement = _LABEL.sub("", statement)
-    for citation_id in sentence.citations:
-        citation = document.citation(citation_id)
-        mark = document.text[citation.span.start : citation.span.end]
-        statement = statement.replace(mark, _words_of(mark, citation.style))
+    citations = [document.citation(citation_id) for citation_id in sentence.citations]
+    marks = Counter(
+        document.text[start:end] for start, end in {(cited.span.start, cited.span.end) for cited in citations}
+    )
+    for cited in citations:
+        mark = document.text[cited.span.start : cited.span.end]
+        if cited.style == "link":
+            statement = statement.replace(mark, _words_of(mark))
+        elif cited.style == "author_year" and mark[:1] not in "([（":
+            continue
+        elif sentence.text.count(mark) <= marks[mark]:
+            statement = statement.replace(mark, "")
+    statement = re.sub(r"\(\s*\)|（\s*）", "", statement)
     return re.sub(r"\s+([.,;:!?])", r"\1", " ".join(statement.split()))
 
 
-def _words_of(mark: str, style: CitationStyle) -> str:
-    """What of a citation belongs to the sentence: a link's words, and authors who are its subject."""
-    if style == "link":
-        words = mark.removeprefix("[").rpartition("](")[0]
-        return words if any(character.isalpha() for character in words) else ""
-    return mark if style == "author_year" and mark[:1] not in ("(", "（") else ""
+def _words_of(link: str) -> str:
+    """What a reader sees of `[words](url)`; nothing where that is a number, which is a mark."""
+    words = link[link.find("[") + 1 : max(link.rfind("]("), 0)]
+    return "" if re.fullmatch(r"[\[(]?\d*[\])]?", words.strip()) else words
 
 
 def settle_type(

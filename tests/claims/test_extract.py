@@ -231,21 +231,44 @@ async def test_the_schema_admits_only_the_menu(make_judge: MakeJudge) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sentence", "claim"),
+    ("sentence", "statement", "text"),
     [
-        ("Tea helps [1].", "Tea helps."),
-        ("Tea helps (Kim et al., 2024).", "Tea helps."),
-        # The authors are what the sentence is about, and the link's words are part of it.
-        ("Kim et al. (2024) found that tea helps.", "Kim et al. (2024) found that tea helps."),
-        ("The [Bank of Norway](https://bank.example/a) raised rates.", "The Bank of Norway raised rates."),
-        ("Rates rose [[2]](https://bank.example/a).", "Rates rose."),
+        # A link's words are the statement's; only where they are a number are they a mark.
+        (
+            "By the [mill's archive](https://a.example/1), rye was ground.",
+            "By the [mill's archive](https://a.example/1), rye was ground.",
+            "By the mill's archive, rye was ground.",
+        ),
+        ("[Rye was ground](https://a.example/1)", "[Rye was ground](https://a.example/1)", "Rye was ground"),
+        ("Rye was ground [[1]](https://a.example/1).", "Rye was ground [[1]](https://a.example/1).", None),
+        ("Rye was ground [1](https://a.example/1).", "Rye was ground [1](https://a.example/1).", None),
+        ("Rye was ground (https://a.example/1).", "Rye was ground (https://a.example/1).", None),
+        ("Rye was ground (Kim & Lee, 2023).", "Rye was ground (Kim & Lee, 2023).", None),
+        # The authors of "Kim and Lee (2023) say" are its subject.
+        (
+            "Kim and Lee (2023) say that rye was ground.",
+            "Kim and Lee (2023) say that rye was ground.",
+            "Kim and Lee (2023) say that rye was ground.",
+        ),
+        # The sign of the note is also that of the unit.
+        ("The mill has 40 m² of floor.²", "The mill has 40 m² of floor.", "The mill has 40 m² of floor."),
     ],
 )
-async def test_marks_that_a_judge_copies_are_taken_out_and_words_are_kept(
-    make_judge: MakeJudge, sentence: str, claim: str
+async def test_only_marks_are_taken_out_of_a_claim(
+    make_judge: MakeJudge, sentence: str, statement: str, text: str | None
 ) -> None:
-    document = parse_report(f"{sentence}\n\n## References\n\n[1] Kim, A. (2024). Tea. https://tea.example/\n")
+    listed = "Kim, J., & Lee, B. (2023). Mills. https://k.example/2\n\n2. Floors. https://k.example/3\n"
+    document = parse_report(f"# Mills\n\n{sentence}\n\n## References\n\n{listed}")
     assert document.sentences[0].citations
-    judge, _ = make_judge([{"1": {"claim": sentence, "type": "A", "support": ""}}])
-    extraction = await extract_claims(document, judge, TERSE)
-    assert [found.text for found in extraction.claims] == [claim]
+    judge, _ = make_judge([{"1": {"claim": statement, "type": "A", "support": ""}}])
+    [claim] = (await extract_claims(document, judge, TERSE)).claims
+    assert claim.text == (text or "Rye was ground.")
+
+
+async def test_labels_of_support_are_read_without_blanks(make_judge: MakeJudge) -> None:
+    found = {"claim": "The mill ground rye.", "type": "B", "checkable": True, "salient": False}
+    none: dict[str, Any] = {"claims": []}
+    replies = {"1": none, "2": {"claims": [{**found, "support": ["", " L3.S1 "]}]}, "3": none, "4": none}
+    judge, _ = make_judge([replies])
+    _, claim = (await extract_claims(DOCUMENT, judge, ClaimsConfig())).claims
+    assert (claim.type, claim.evidence_positions) == ("B", ("L3.S1",))
