@@ -17,7 +17,7 @@ from local_judge.claims.evidence import Exhibit, exhibits
 from local_judge.claims.extract import extract_claims
 from local_judge.claims.grouped import verify_grouped
 from local_judge.claims.model import Claim, ClaimSet, Verdict
-from local_judge.claims.scored import OPTIONS, question, verify_scored
+from local_judge.claims.scored import NEUTRAL, OPTIONS, question, verify_scored
 from local_judge.claims.sources import gather_sources
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
@@ -75,18 +75,20 @@ async def verify_page(
         work = [verify_grouped(exhibit, group, judge, config) for exhibit, group in groups]
     else:
         work = [verify_scored(exhibit, group, judge, snapshot, config) for exhibit, group in groups]
-    results, reliable = await asyncio.gather(
-        asyncio.gather(*work), _reliable(groups[0][0], judge) if config.reliability else _unasked()
+    results, rating = await asyncio.gather(
+        asyncio.gather(*work), _rating(groups[0][0], judge) if config.reliability else _unasked()
     )
     verdicts = (verdict for group in results for verdict in group)
-    return tuple(verdict.model_copy(update={"reliable": reliable}) for verdict in verdicts)
+    return tuple(verdict.model_copy(update=rating) for verdict in verdicts)
 
 
-async def _reliable(exhibit: Exhibit, judge: Judge) -> bool | None:
-    """Whether the judge holds the page to be a reliable source; None if it could not be asked."""
+async def _rating(exhibit: Exhibit, judge: Judge) -> dict[str, bool | str]:
+    """Whether the judge holds the page to be a reliable source, and its reply; empty if it could not be asked."""
     pick = await judge.choose(question(exhibit, "reliable"), OPTIONS)
-    return None if isinstance(pick, Failure) else pick.probabilities["Yes"] >= 0.5
+    if isinstance(pick, Failure):
+        return {}
+    return {"reliable": pick.probabilities["Yes"] >= NEUTRAL, "reliable_reply": pick.reply}
 
 
-async def _unasked() -> None:
-    return None
+async def _unasked() -> dict[str, bool | str]:
+    return {}

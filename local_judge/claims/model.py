@@ -100,6 +100,8 @@ class Verdict(Frozen):
     """P(supported) in [0, 1] where the method gives one (`scored`)."""
     reliable: bool | None = None
     """Whether the judge holds the source to be reliable (DEER)."""
+    reliable_reply: str | None = None
+    """Ledger key of the reply that said so; one for all verdicts on a page."""
     evidence: Evidence | None = None
     method: Literal["grouped", "scored"]
     replies: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ from local_judge.judge.layout import Prompt, fence, fill
 
 OPTIONS = ("Yes", "No")
 NEUTRAL = 0.5
-"""The threshold where neither the config nor the judge preset has one, and that of the second question."""
+"""The threshold where neither the config nor the judge preset has one, and that of all other questions."""
 
 
 def question(exhibit: Exhibit, name: str, claim: Claim | None = None) -> Prompt:

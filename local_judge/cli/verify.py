@@ -23,6 +23,7 @@ from local_judge.cli.options import (
     SnapshotDir,
     Terse,
 )
+from local_judge.reporting.numbers import count
 from local_judge.reporting.tables import stdout, verified_table
 from local_judge.runs.config import RunConfig, load_config
 from local_judge.runs.session import open_judge
@@ -61,9 +62,13 @@ def verify(
     else:
         stdout().print(verified_table(verified))
     missing = sum(row.failure is not None for row in verified)
-    if missing:
+    asked = settings.claims.reliability
+    unrated = {row.text_digest for row in verified if asked and row.status == "ok" and row.reliable is None}
+    if missing or unrated:
         sys.stderr.write(
-            f"Missing: {missing} of {len(verified)} verdicts. The same command asks again for them.\n"
+            f"Missing: {missing} of {len(verified)} verdicts"
+            + (f" and the reliability of {count(len(unrated), 'page')}" if unrated else "")
+            + ". The same command asks again for them.\n"
         )
         raise SystemExit(3)
 

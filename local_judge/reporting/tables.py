@@ -201,7 +201,8 @@ def _outcome(verdict: Verdict) -> str:
 
 def _quotation(verdict: Verdict) -> str:
     if verdict.quote is not None:
-        return f"{safe(verdict.quote.text)} ({verdict.quote.start}-{verdict.quote.end})"
+        place = f"{verdict.quote.start}-{verdict.quote.end}"
+        return f"{safe(verdict.quote.text)} ({'title ' if verdict.quote.in_title else ''}{place})"
     return f"rejected: {safe(verdict.quote_rejected)}" if verdict.quote_rejected is not None else ""
 
 

@@ -44,9 +44,12 @@ class VerifiedRow(Frozen):
     confidence: float | None = None
     quote: str | None = None
     quote_span: tuple[int, int] | None = None
-    """Offsets of the quotation in the page's text."""
+    """Offsets of the quotation in the page's text, or in its title."""
+    quote_in_title: bool = False
     quote_rejected: str | None = None
     rationale: str = ""
+    reliable: bool | None = None
+    """Whether the judge holds the page to be a reliable source; None if it was not asked or did not say."""
     text_digest: str = ""
     failure: Failure | None = None
     replies: tuple[str, ...] = ()
@@ -123,8 +126,10 @@ def _row(row: ClaimRow, status: SourceStatus, verdict: Verdict | None) -> Verifi
         confidence=verdict.confidence,
         quote=quote.text if quote else None,
         quote_span=(quote.start, quote.end) if quote else None,
+        quote_in_title=quote.in_title if quote else False,
         quote_rejected=verdict.quote_rejected,
         rationale=verdict.rationale,
+        reliable=verdict.reliable,
         text_digest=verdict.evidence.text_digest if verdict.evidence else "",
         failure=verdict.failure,
         replies=verdict.replies,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -111,9 +111,11 @@ def test_sources_stand_in_the_order_in_which_the_report_leans_on_them(sample_sna
 
 @pytest.mark.parametrize("method", ["grouped", "scored"])
 async def test_a_claim_set_from_end_to_end(
-    make_judge: MakeJudge, sample_snapshot: Snapshot, method: str
+    make_judge: MakeJudge, sample_snapshot: Snapshot, method: Literal["grouped", "scored"]
 ) -> None:
-    claims, _ = await built(make_judge, sample_snapshot, method=method)
+    judge, _ = make_judge(judge_of_the_town)
+    config = ClaimsConfig(form="terse", method=method)
+    claims = await build_claim_set(DOCUMENT, sample_snapshot, judge, config)
     assert (claims.document, claims.n_sentences) == (DOCUMENT.id, len(DOCUMENT.sentences))
     assert [(c.id, c.type, c.recovered_from) for c in claims.claims] == [
         ("L3.S1.1", "A", ()),
@@ -136,6 +138,12 @@ async def test_a_claim_set_from_end_to_end(
         for url, label, reliable in ((RENEWAL, "supported", True), (MINUTES, "not_found", False))
         for claim_id in ("L3.S1.1", "L3.S2.1", "L5.S1.1")
     ]
+    # The rating of each page is one reply for all of its verdicts, and it is in the ledger.
+    ratings = {v.url: v.reliable_reply for v in claims.verdicts}
+    assert {(v.url, v.reliable_reply) for v in claims.verdicts} == set(ratings.items())
+    for key in ratings.values():
+        trace = judge.ledger.reply(key or "")
+        assert trace is not None and trace.reply.kind == "choose"
     assert claims.extraction_failures == ()
     assert claims.violations == ()
 

@@ -419,3 +419,13 @@ def test_missing_verdicts_are_told_and_kept_apart(
     assert ended.line() == "Missing: 1 of 1 verdicts. The same command asks again for them."
     row = json.loads(ended.out)
     assert (row["label"], row["failure"]["kind"]) == (None, "invalid_reply")
+    with StubThread(
+        StubPlan(content='{"1": {"quote": "", "label": "supported"}}', top_logprobs=())
+    ) as server:
+        given = ["--snapshot", snapshot, "--judge", preset, "--base-url", server.url, "--terse"]
+        ended = command("verify", claims, *given, "--ledger", tmp_path / "m.sqlite", "--json")
+    assert ended.code == 3
+    assert ended.line() == (
+        "Missing: 0 of 1 verdicts and the reliability of 1 page. The same command asks again for them."
+    )
+    assert [json.loads(ended.out)[key] for key in ("label", "reliable")] == ["supported", None]

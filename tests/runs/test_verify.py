@@ -61,6 +61,24 @@ async def test_a_question_without_an_answer_is_a_failure_of_its_rows(
     assert [row.label for row in found] == [None, None, "supported", None, None]
 
 
+async def test_a_quotation_of_the_title_has_its_offsets_there(
+    make_judge: MakeJudge, snapshot: Snapshot
+) -> None:
+    title = snapshot.page(RENEWAL).title
+    assert title and title not in snapshot.page(RENEWAL).text
+
+    def quote_title(call: Call) -> Reply:
+        if call.options is not None:
+            return {"Yes": 0.2, "No": 0.8}
+        return {"1": {"quote": title, "label": "supported"}}
+
+    judge, engine = make_judge(quote_title)
+    [row] = await verify_rows(ROWS[:1], snapshot, judge, ClaimsConfig(form="terse"))
+    assert (row.quote, row.quote_span, row.quote_in_title) == (title, (0, len(title)), True)
+    # One question for the verdict, one for the page.
+    assert row.reliable is False and len(engine.calls) == 2
+
+
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
