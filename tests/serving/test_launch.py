@@ -259,11 +259,10 @@ def test_a_second_interrupt_leaves_no_server_either(tmp_path: Path, monkeypatch:
             facts=FACTS,
         ) as (process, _),
     ):
-        child = int((tmp_path / "log").read_text(encoding="utf-8").split()[1])
         monkeypatch.setattr("serving.launch.time.sleep", pause)
     assert process.poll() == -signal.SIGKILL
     monkeypatch.undo()
-    assert gone(child)
+    assert gone(int((tmp_path / "log").read_text(encoding="utf-8").split()[1]))
 
 
 def gone(pid: int) -> bool:
