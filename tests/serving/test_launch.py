@@ -101,6 +101,21 @@ def test_a_taken_port_is_named() -> None:
     check_port("127.0.0.1", port)
 
 
+def test_a_number_that_is_no_port_is_named() -> None:
+    with pytest.raises(LaunchFailed, match=r"port 70000 .* from 1 to 65535"):
+        check_port("127.0.0.1", 70_000)
+
+
+def test_a_log_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    log = tmp_path / "file" / "log"
+    with (
+        pytest.raises(LaunchFailed, match=r"cannot be written .*--log"),
+        running(["true"], {}, health="http://127.0.0.1:9/health", log=log, timeout=1, facts=FACTS),
+    ):
+        pass
+
+
 @pytest.mark.parametrize(
     ("log", "message"),
     [
