@@ -44,6 +44,8 @@ _QUERY_SAFE = _PATH_SAFE | frozenset(b"?")
 _ESCAPED = re.compile(rb"%([0-9A-Fa-f]{2})")
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
+_LONGEST_HOST = 253
+"""Characters of a host name in DNS; a Unicode name has no more than its IDNA form."""
 _IPV6 = re.compile(r"\[[0-9a-f:.]+\]")
 
 _DOI_HOSTS = frozenset({"doi.org", "dx.doi.org"})
@@ -110,6 +112,8 @@ def identifier_url(text: str) -> str | None:
 
 def _host(hostname: str, shown: str) -> str:
     host = hostname.lower().rstrip(".")
+    if len(host) > _LONGEST_HOST:
+        raise UrlError(f"no valid host in {shown!r}")
     if not host.isascii():
         try:
             host = idna.encode(host, uts46=True, transitional=False).decode("ascii")

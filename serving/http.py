@@ -58,6 +58,7 @@ class HttpClient:
 
     def __init__(self, *, api_key: str | None, timeout: float) -> None:
         headers = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
+        self._secret = api_key.encode() if api_key else None
         if api_key:
             headers["Authorization"] = f"Bearer {api_key}"
         self._post_seconds = timeout
@@ -102,7 +103,10 @@ class HttpClient:
             request = self._session.request(method, url, data=body, allow_redirects=False, timeout=limit)
             async with request as response:
                 if response.status != 200:
-                    raise refusal(url, response.status, response.headers, await _read(url, response))
+                    said = await _read(url, response)
+                    if self._secret is not None:  # some servers quote the key that they refuse
+                        said = said.replace(self._secret, b"***")
+                    raise refusal(url, response.status, response.headers, said)
                 yield response
         except aiohttp.ConnectionTimeoutError as error:
             raise EngineUnreachable(
@@ -142,7 +146,7 @@ async def _read(url: str, response: aiohttp.ClientResponse) -> bytes:
 
 
 async def _lines(url: str, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    rest = b""
+    rest: list[bytes] = []
     size = 0
     async for piece in response.content.iter_any():
         size += len(piece)
@@ -151,11 +155,13 @@ async def _lines(url: str, response: aiohttp.ClientResponse) -> AsyncIterator[by
             raise MalformedReply(
                 f"{url} answers with more than {MAX_BODY >> 20} MiB; this is no model server"
             )
-        *whole, rest = (rest + piece).split(b"\n")
-        for line in whole:
-            yield line.rstrip(b"\r")
-    if rest:
-        yield rest
+        first, *others = piece.split(b"\n")
+        rest.append(first)
+        for start in others:
+            yield b"".join(rest).rstrip(b"\r")
+            rest = [start]
+    if last := b"".join(rest):
+        yield last
 
 
 def refusal(url: str, status: int, headers: Mapping[str, str], body: bytes) -> EngineError:
@@ -185,7 +191,7 @@ def _detail(body: bytes) -> str:
     text = body[:65_536].decode("utf-8", "replace")
     try:
         said: Any = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return _one_line(text)
     for key in ("error", "message", "detail"):
         if isinstance(said, dict):

@@ -23,6 +23,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import BinaryIO
 
 from platformdirs import user_log_path
 
@@ -155,7 +156,7 @@ def launch(
     )  # a preset for another engine fails before a conversion starts
     model = checkpoint(preset)
     words = command(preset, model=model, host=host, port=chosen)
-    where = log or user_log_path("local_judge", ensure_exists=True) / f"{preset.name}.log"
+    where = log or user_log_path("local_judge") / f"{preset.name}.log"
     facts = {"name": preset.name, "model": str(model), "port": str(chosen), "python": sys.executable}
     with running(
         words,
@@ -203,9 +204,8 @@ def running(
     Raises:
         LaunchFailed: it ended, or did not answer in time.
     """
-    log.parent.mkdir(parents=True, exist_ok=True)
     with _stopping_on_signals():
-        with log.open("wb") as out:
+        with _opened(log) as out:
             try:
                 process = subprocess.Popen(
                     words,
@@ -224,6 +224,16 @@ def running(
             _end_group(process)
 
 
+def _opened(log: Path) -> BinaryIO:
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        return log.open("wb")
+    except OSError as error:
+        raise LaunchFailed(
+            f"the log {log} cannot be written ({error.strerror}); name another with --log"
+        ) from error
+
+
 def free_port(host: str) -> int:
     """A port of `host` that nobody listens on at this moment."""
     with socket.socket() as probe:
@@ -237,9 +247,10 @@ def check_port(host: str, port: int) -> None:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
-        except OSError as error:
+        except (OSError, OverflowError) as error:
+            why = error.strerror if isinstance(error, OSError) else "a port is a number from 1 to 65535"
             raise LaunchFailed(
-                f"port {port} on {host} cannot be used ({error.strerror}); choose another with --port"
+                f"port {port} on {host} cannot be used ({why}); choose another with --port"
             ) from error
 
 

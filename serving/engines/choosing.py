@@ -10,15 +10,24 @@ import math
 from collections.abc import Sequence
 
 from serving.engines.wire import TopToken
-from serving.errors import UnsupportedRequest
+from serving.errors import MalformedReply, UnsupportedRequest
 from serving.types import Choice, Usage
 
 
 def read_choice(options: Sequence[str], top: Sequence[TopToken], usage: Usage) -> Choice:
-    """See `OpenAIEngine.choose`: l(option) = log sum exp(l(t)) over tokens t with strip(t) = option."""
-    floor = min(token.logprob for token in top)
+    """See `OpenAIEngine.choose`: l(option) = log sum exp(l(t)) over tokens t with strip(t) = option.
+
+    A token without a finite log-probability, which some servers write as -Infinity, counts as not reported.
+
+    Raises:
+        MalformedReply: no token has one.
+    """
+    told = [token for token in top if math.isfinite(token.logprob)]
+    if not told:
+        raise MalformedReply("the server returns no finite log-probability; look at the server's log")
+    floor = min(token.logprob for token in told)
     mass = dict.fromkeys(options, 0.0)
-    for token in top:
+    for token in told:
         option = token.token.strip()
         if option in mass:
             mass[option] += math.exp(token.logprob)

@@ -60,7 +60,7 @@ class OpenAIEngine:
         the back-off between attempts.
 
     Raises:
-        BadEndpoint: a base URL that is none, or a number out of range.
+        BadEndpoint: a base URL that is none, a number out of range, or an API key that no header can hold.
     """
 
     def __init__(
@@ -96,6 +96,8 @@ class OpenAIEngine:
         ):
             if value <= 0:
                 raise BadEndpoint(f"{name} is {value}; it must be greater than 0")
+        if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
+            raise BadEndpoint("the API key holds characters that no header can; look for a line end in it")
         self._urls = [normal_base_url(url) for url in base_urls]
         self._model = model
         self._api_key = api_key

@@ -137,6 +137,8 @@ class Worker:
         try:
             self._loop()
         finally:
+            with self._lock:
+                self._closed = True  # whatever ended the loop: nobody may wait for it any more
             self._fail_all("the engine was closed")
             del self._pipeline
 

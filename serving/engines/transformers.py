@@ -7,10 +7,12 @@ the cache of the last prefix is kept for the next batch.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 
@@ -63,6 +65,8 @@ class TransformersEngine:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="transformers")
         self._loading: Future[Model] = self._executor.submit(_load, weights)
         self._waiting: list[Row] = []
+        self._lock = threading.Lock()
+        """Of `_waiting`, which the caller's thread fills and the model's thread empties."""
         self._closed = False
         self._identity: EngineIdentity | None = None
 
@@ -170,32 +174,38 @@ class TransformersEngine:
     async def _run(self, row: Row) -> Reply:
         if self._closed:
             raise EngineUnreachable(f"the embedded engine on {self._weights.name} is closed")
-        self._waiting.append(row)
+        with self._lock:
+            self._waiting.append(row)
         self._executor.submit(self._drain)
         return await asyncio.wrap_future(row.future)
 
     def _drain(self) -> None:
         """Run what waits, as one batch; in the model's thread."""
-        waiting = [row for row in self._waiting if not row.future.cancelled()]
-        if not waiting:
-            self._waiting.clear()
+        batch = self._next_batch()
+        if not batch:
             return
-        # A batch holds either choices or replies, so that a choice does not wait for someone's long reply.
-        kind = waiting[0].wanted is None
-        batch = [row for row in waiting if (row.wanted is None) == kind][: self._limits.concurrency]
-        for row in batch:
-            self._waiting.remove(row)
         try:
             replies = self._loading.result().run(batch)
         except Exception as error:
             fault = error if isinstance(error, EngineError | MissingExtra) else _fault(error)
             for row in batch:
-                if not row.future.cancelled():
+                with contextlib.suppress(InvalidStateError):  # cancelled in the meantime
                     row.future.set_exception(fault)
             return
         for row, reply in zip(batch, replies, strict=True):
-            if not row.future.cancelled():
+            with contextlib.suppress(InvalidStateError):
                 row.future.set_result(reply)
+
+    def _next_batch(self) -> list[Row]:
+        """Rows that run together, taken from those that wait; cancelled ones are dropped."""
+        with self._lock:
+            waiting = [row for row in self._waiting if not row.future.cancelled()]
+            # A batch holds either choices or replies, so that a choice does not wait for someone's long reply.
+            alike = [row for row in waiting if (row.wanted is None) == (waiting[0].wanted is None)]
+            batch = alike[: self._limits.concurrency]
+            taken = {id(row) for row in batch}
+            self._waiting = [row for row in waiting if id(row) not in taken]
+        return batch
 
 
 def _load(weights: Path) -> Model:

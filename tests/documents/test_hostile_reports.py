@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from local_judge.documents import parse_report
+from local_judge.documents import UnreadableReport, describe, parse_report
 
 HOSTILE = {
     "brackets": "[" * 60_000,
@@ -25,6 +25,9 @@ HOSTILE = {
     "authors": "Kim, " * 40_000 + "(2024)",
     "capitals": "Aa " * 60_000 + "(2024) " * 300,
     "white space": " " * 500_000 + "a",
+    "white space inside": "a" + " " * 500_000 + "b",
+    "a host of many labels": "See https://" + "www." * 200_000 + "a.example",
+    "many citations": "x [1]. " * 8_000,
     "one Chinese line": "中文句子。" * 10_000,
     "one line without spaces": "a" * 500_000,
     "cells": "|a" * 10_000 + "\n" + "|-" * 10_000 + "\n" + "|b" * 10_000,
@@ -39,6 +42,25 @@ def test_time_is_bounded(name: str) -> None:
     document = parse_report(HOSTILE[name])
     assert time.process_time() - started < 5
     assert document.blocks or not any(character.isalpha() for character in HOSTILE[name])
+
+
+def test_ranges_of_citations_are_bounded() -> None:
+    with pytest.raises(UnreadableReport, match="the report has 198000 citations, at most 100000 are read"):
+        parse_report("x [1-99]. " * 2_000)
+
+
+@pytest.mark.parametrize("label", ["999999999999999999", "\u00b2"])
+def test_labels_of_odd_digits_are_no_numbers(label: str) -> None:
+    document = parse_report(f"A is so.[^1]\n\nB is so.[^{label}]\n\n[^1]: a\n[^{label}]: b\n")
+    assert [reference.key for reference in document.references] == ["1", label]
+    assert describe(document)["missing_numbers"] == {}
+
+
+def test_a_citation_is_found_by_its_id() -> None:
+    document = parse_report("A is so [1]. B is so [2].\n\n## References\n\n[1] t: https://a.example\n")
+    assert [document.citation(name).key for name in ("c2", "c1")] == ["2", "1"]
+    with pytest.raises(KeyError):
+        document.citation("c3")
 
 
 def test_text_below_the_deepest_nesting_is_not_lost() -> None:

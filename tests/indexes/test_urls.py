@@ -87,7 +87,7 @@ def test_identifiers(text: str, url: str | None) -> None:
     [
         "", "example.com", "ftp://example.com", "mailto:a@b.example", "javascript:alert(1)", "https://", "https:///x",
         "http://user:secret@example.com", "https://exa mple.com", "https://a..b", "http://[::1", "http://x:99999/",
-        "https://-/", "file:///etc/passwd",
+        "https://-/", "file:///etc/passwd", "https://" + "www." * 64 + "example.com",
     ],
 )  # fmt: skip
 def test_what_is_no_web_address_is_refused_in_one_line(written: str) -> None:

@@ -184,6 +184,12 @@ async def test_a_damaged_ledger_is_one_clear_error(tmp_path: Path) -> None:
         ledger.get("0" * 64)
 
 
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(LedgerMissing, match="its folder cannot be made"):
+        Ledger.open(tmp_path / "file" / "runs" / "l.db")
+
+
 def test_a_folder_is_no_ledger(tmp_path: Path) -> None:
     with pytest.raises(LedgerMissing, match="cannot be opened"):
         Ledger.open(tmp_path)

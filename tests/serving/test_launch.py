@@ -101,6 +101,21 @@ def test_a_taken_port_is_named() -> None:
     check_port("127.0.0.1", port)
 
 
+def test_a_number_that_is_no_port_is_named() -> None:
+    with pytest.raises(LaunchFailed, match=r"port 70000 .* from 1 to 65535"):
+        check_port("127.0.0.1", 70_000)
+
+
+def test_a_log_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    log = tmp_path / "file" / "log"
+    with (
+        pytest.raises(LaunchFailed, match=r"cannot be written .*--log"),
+        running(["true"], {}, health="http://127.0.0.1:9/health", log=log, timeout=1, facts=FACTS),
+    ):
+        pass
+
+
 @pytest.mark.parametrize(
     ("log", "message"),
     [
@@ -259,11 +274,10 @@ def test_a_second_interrupt_leaves_no_server_either(tmp_path: Path, monkeypatch:
             facts=FACTS,
         ) as (process, _),
     ):
-        child = int((tmp_path / "log").read_text(encoding="utf-8").split()[1])
         monkeypatch.setattr("serving.launch.time.sleep", pause)
     assert process.poll() == -signal.SIGKILL
     monkeypatch.undo()
-    assert gone(child)
+    assert gone(int((tmp_path / "log").read_text(encoding="utf-8").split()[1]))
 
 
 def gone(pid: int) -> bool:

@@ -13,7 +13,7 @@ import pytest
 
 from serving.engine import Engine
 from serving.engines.openai import OpenAIEngine, normal_base_url
-from serving.errors import BadEndpoint, RequestRefused, UnsupportedRequest
+from serving.errors import BadEndpoint, MalformedReply, RequestRefused, UnsupportedRequest
 from serving.stub import Stub, StubPlan
 from serving.types import EngineLimits, Generation, Message, Sampling, Usage
 
@@ -248,6 +248,24 @@ async def test_choose_sums_the_variants_and_bounds_what_is_missing() -> None:
     assert choice.bounded == ("No",)
 
 
+async def test_an_infinite_log_probability_counts_as_not_reported() -> None:
+    top = (("Yes", math.log(0.5)), ("Maybe", math.log(0.25)), ("No", -math.inf))
+    async with Stub(StubPlan(top_logprobs=top)) as stub:
+        engine = OpenAIEngine([stub.url])
+        choice = await engine.choose(PROMPT, ["Yes", "No"])
+        await engine.aclose()
+    assert choice.logprobs == {"Yes": pytest.approx(math.log(0.5)), "No": pytest.approx(math.log(0.25))}
+    assert choice.bounded == ("No",)
+
+
+async def test_nothing_but_infinite_log_probabilities_is_a_malformed_reply() -> None:
+    async with Stub(StubPlan(top_logprobs=(("Yes", -math.inf), ("No", math.nan)))) as stub:
+        engine = OpenAIEngine([stub.url])
+        with pytest.raises(MalformedReply, match="no finite log-probability"):
+            await engine.choose(PROMPT, ["Yes", "No"])
+        await engine.aclose()
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -316,6 +334,13 @@ def test_what_is_no_base_url_is_refused(url: str) -> None:
 def test_a_password_in_the_url_is_refused_without_being_shown() -> None:
     with pytest.raises(BadEndpoint) as caught:
         OpenAIEngine(["http://me:s3cret@host/v1"])
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["s3cret\n", "s3cret\u2014"])
+def test_a_key_that_no_header_can_hold_is_refused_without_being_shown(key: str) -> None:
+    with pytest.raises(BadEndpoint, match="API key") as caught:
+        OpenAIEngine(["http://host/v1"], api_key=key)
     assert "s3cret" not in str(caught.value)
 
 

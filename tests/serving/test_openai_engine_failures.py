@@ -20,6 +20,7 @@ from serving.errors import (
     PromptTooLong,
     RequestRefused,
 )
+from serving.http import refusal
 from serving.stub import Fault, Stub, StubPlan
 from serving.types import Message, Sampling
 
@@ -158,6 +159,21 @@ async def test_a_retry_after_of_a_day_ends_the_call(value: str) -> None:
             await engine.generate(PROMPT, Sampling())
         await engine.aclose()
     assert (naps.taken, len(stub.chats)) == ([], 1)
+
+
+async def test_a_key_that_the_server_quotes_is_not_passed_on() -> None:
+    async with Stub(StubPlan(faults=(Fault("401", message="wrong key: k-123"),))) as stub:
+        engine = OpenAIEngine([stub.url], api_key="k-123")
+        with pytest.raises(RequestRefused, match=r"wrong key: \*\*\*") as caught:
+            await engine.generate(PROMPT, Sampling())
+        await engine.aclose()
+    assert "k-123" not in str(caught.value)
+
+
+def test_an_error_body_of_endless_brackets_is_still_an_error() -> None:
+    error = refusal("http://host/v1", 500, {}, b"[" * 60_000)
+    assert isinstance(error, EngineFault)
+    assert str(error).startswith("http://host/v1 answered HTTP 500 ([[[")
 
 
 async def test_a_server_that_hangs_runs_into_the_time_limit() -> None:

@@ -184,6 +184,22 @@ def test_a_checkpoint_folder_is_linked_if_it_is_one(tmp_path: Path) -> None:
     assert (path / "config.json").is_file()
 
 
+def test_a_link_to_a_folder_that_is_gone_is_made_anew(tmp_path: Path) -> None:
+    folders = [tmp_path / "first", tmp_path / "second"]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "config.json").write_text("{}", encoding="utf-8")
+    fetch(folder_preset(), source=folders[0])
+    shutil.rmtree(folders[0])
+    assert fetch(folder_preset(), source=folders[1]).resolve() == folders[1].resolve()
+
+
+def test_a_home_that_cannot_be_written_is_named(home: Path) -> None:
+    home.touch()
+    with pytest.raises(FetchFailed, match=r"home/models.*LOCAL_JUDGE_HOME"):
+        fetch(preset(), source=home)
+
+
 def test_a_hub_is_not_asked_for_a_moving_branch() -> None:
     with pytest.raises(FetchFailed, match=r"owner/tiny: no commit is pinned; copy the preset's file"):
         fetch(folder_preset())

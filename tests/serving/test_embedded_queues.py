@@ -1,0 +1,104 @@
+"""The queues of the embedded engines, with stand-ins for the libraries: nobody waits for a reply that never comes."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from serving.engines.openvino_worker import Request, Worker
+from serving.engines.transformers import TransformersEngine
+from serving.engines.transformers_model import Reply, Row
+from serving.errors import EngineFault, EngineUnreachable
+from serving.types import Message, Sampling
+
+
+class Tokenizer:
+    """One token a character."""
+
+    def apply_chat_template(self, history: list[dict[str, str]], **_: bool) -> str:
+        return history[-1]["content"]
+
+    def __call__(self, text: str, **_: bool) -> dict[str, list[int]]:
+        return {"input_ids": [ord(letter) for letter in text]}
+
+    def decode(self, tokens: list[int], **_: bool) -> str:
+        return "".join(map(chr, tokens))
+
+
+async def test_a_call_that_is_given_up_holds_up_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    batches: list[str] = []
+
+    class Echo:
+        tokenizer = Tokenizer()
+
+        def __init__(self, _: Path) -> None:
+            pass
+
+        def run(self, rows: list[Row]) -> list[Reply]:
+            batches.append(" ".join(self.tokenizer.decode(row.prompt) for row in rows))
+            begun.set()
+            assert go_on.wait(10)
+            return [Reply(row.prompt, True, 0, []) for row in rows]
+
+    monkeypatch.setattr("serving.engines.transformers.Model", Echo)
+    engine = TransformersEngine("echo", tmp_path)
+
+    def ask(text: str) -> asyncio.Task[Any]:
+        message = Message(role="user", content=text)
+        return asyncio.create_task(engine.generate([message], Sampling(max_tokens=8)))
+
+    first = ask("a")
+    assert await asyncio.to_thread(begun.wait, 10)
+    given_up, last = ask("b"), ask("c")
+    await asyncio.sleep(0.05)
+    for task in (first, given_up):
+        task.cancel()
+    await asyncio.wait([first, given_up])
+    go_on.set()
+    assert (await asyncio.wait_for(last, 10)).text == "c"
+    await engine.aclose()
+    assert batches == ["a", "c"]  # "a" ran on, and its end had nobody to tell
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_worker_that_dies_fails_those_who_wait_and_those_who_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = tmp_path / "w.gguf"
+    weights.touch()
+
+    def broken() -> None:
+        raise RuntimeError("a handle that cannot be read")
+
+    def giving(value: object) -> Callable[..., object]:
+        def give(*_: object) -> object:
+            return value
+
+        return give
+
+    pipeline = SimpleNamespace(
+        get_tokenizer=giving("tokenizer"),
+        get_config=SimpleNamespace,
+        add_request=giving(SimpleNamespace(can_read=broken, cancel=giving(None))),
+        step=giving(None),
+    )
+    genai = SimpleNamespace(SchedulerConfig=SimpleNamespace, ContinuousBatchingPipeline=giving(pipeline))
+    openvino = SimpleNamespace(Tensor=giving(None))
+    monkeypatch.setattr("serving.engines.openvino_worker.load_openvino", giving((genai, openvino)))
+    worker = Worker(weights, kv_tokens=1024, max_num_seqs=8, properties={})
+    assert worker.ready.result(10) == "tokenizer"
+    waiting = worker.submit(Request((1, 2), {}))
+    with pytest.raises(EngineFault, match=r"w\.gguf"):
+        waiting.result(10)
+    with pytest.raises(EngineUnreachable, match="is closed"):
+        worker.submit(Request((1, 2), {}))
+    worker.close()
