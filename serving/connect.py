@@ -5,7 +5,6 @@ Invariant: the identity that an engine reports holds what the preset pins; nothi
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,8 +66,9 @@ def _over_http(preset: Preset, base_urls: Sequence[str], api_key: str | None) ->
             "URL: --base-url http://127.0.0.1:8000/v1"
         )
     settings = preset.vllm or VllmSettings()
-    openai = importlib.import_module("serving.engines.openai")
-    engine: Engine = openai.OpenAIEngine(
+    from serving.engines.openai import OpenAIEngine
+
+    return OpenAIEngine(
         tuple(base_urls),
         preset.model,
         api_key=api_key,
@@ -83,4 +83,3 @@ def _over_http(preset: Preset, base_urls: Sequence[str], api_key: str | None) ->
         quantisation=preset.quantisation,
         options={"dtype": settings.dtype, "kv_cache_dtype": settings.kv_cache_dtype},
     )
-    return engine
