@@ -183,8 +183,14 @@ def load(path: Path) -> dict[str, list[Case]]:
 
 
 def check(name: str, cases: Sequence[Case]) -> Result:
-    """Run one list. Raises GoldenError if a case does not have the fields of its shape."""
+    """Run one list. Raises GoldenError if a case does not have the fields of its shape, or not all have one shape."""
     shape = next((shape for shape in SHAPES if all(shape.matches(case) for case in cases)), None)
+    if shape is None:
+        # One odd case must not take the others out of the comparison.
+        for known in SHAPES:
+            odd = [index for index, case in enumerate(cases) if not known.matches(case)]
+            if known.run is not None and len(odd) < len(cases):
+                raise GoldenError(f"{name}[{odd[0]}]: not a case of {known.name}, as others of the list are")
     if shape is None or shape.run is None:
         return Result(name, len(cases), shape, 0, ())
     n_passed = 0

@@ -104,6 +104,7 @@ def test_unknown_shape_beside_a_covered_one(tmp_path: Path, capsys: pytest.Captu
         ('{"a": []}', "no list of cases"),
         ('{"b": [{"in": [["L1.S1", "B"]], "out": []}]}', "b[0]: not a case of backtrack"),
         ('{"b": [{"in": [["?", "B", [], [], []]], "out": []}]}', "not a sentence label: '?'"),
+        ('{"r": [{"in": "", "out": {}}, {"in": ""}]}', "r[1]: not a case of refs, as others of the list are"),
         ('{"m": [{"in": {"claims": [{}], "references": {}}, "out": {}}]}', "m[0]: not a case of metrics"),
     ],
 )

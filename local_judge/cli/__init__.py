@@ -18,6 +18,7 @@ from local_judge.cli import demo, judges, parse, run, serve, show, snapshot, ver
 from local_judge.documents import UnreadableReport
 from local_judge.errors import UserError
 from local_judge.judge.errors import JudgeError
+from local_judge.reporting.tables import plain
 from serving.errors import ServingError
 
 app = typer.Typer(
@@ -43,7 +44,7 @@ def main() -> None:
     try:
         app()
     except (UserError, ServingError, IndexesError, JudgeError, UnreadableReport) as error:
-        sys.stderr.write(f"local-judge: {error}\n")
+        sys.stderr.write(f"local-judge: {plain(str(error))}\n")
         raise SystemExit(1) from None
     except BrokenPipeError:
         raise SystemExit(0) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import signal
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from local_judge.reporting.tables import safe
+from serving.errors import LaunchFailed
 from serving.launch import command_line, launch
 from serving.presets import load_preset
 
@@ -39,6 +40,8 @@ def serve(
                 sys.stderr.write(
                     f"{preset.name} answers at {server.base_url}; Ctrl-C stops it. Log: {server.log}\n"
                 )
-                signal.pause()
+                # Left to be reaped by `launch`, which ends the rest of its process group.
+                os.waitid(os.P_PID, server.pid, os.WEXITED | os.WNOWAIT)
+                raise LaunchFailed(f"{preset.name}: the server has ended by itself (log: {server.log})")
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")

@@ -53,7 +53,7 @@ def show(
             raise RunError(f"{run}: no report {report!r}; `local-judge show {run}` lists them")
     claim_set = (
         store.read_model(f"claims/{records[0].key}.json", ClaimSet)
-        if report and records[0].status == "done"
+        if report is not None and records[0].status == "done"
         else None
     )
     if as_json:

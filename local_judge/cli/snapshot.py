@@ -15,7 +15,7 @@ from indexes.importing import import_pages
 from indexes.snapshot import Snapshot, SnapshotInfo
 from indexes.verify import verify as verify_bytes
 from local_judge.cli.options import AsJson
-from local_judge.reporting.tables import safe, stdout
+from local_judge.reporting.tables import plain, safe, stdout
 
 app = typer.Typer(help="Import, describe and verify snapshots of the web.", no_args_is_help=True)
 SnapshotPath = Annotated[Path, typer.Argument(help="A snapshot directory.")]
@@ -57,7 +57,7 @@ def verify(snapshot: SnapshotPath, as_json: AsJson = False) -> None:
         print(report.model_dump_json())
     else:
         for problem in report.problems:
-            print(f"{problem.path}: {problem.kind}: {problem.detail}")
+            print(plain(f"{problem.path}: {problem.kind}: {problem.detail}"))
         print(f"{report.n_files} files, {len(report.problems)} wrong; digest {report.digest}")
     if not report.ok:
         raise SystemExit(1)

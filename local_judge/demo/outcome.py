@@ -1,7 +1,8 @@
 """How many planted alterations a judge caught.
 
 Invariant: counted from the stored claim set and the list of what was planted, by sentence; a judge that gave no answer
-neither caught an alteration nor called a true claim wrong, and is counted apart.
+neither caught an alteration nor called a true claim wrong, and is counted apart. So is a claim that one page does not
+support while the answer on another is missing.
 """
 
 from __future__ import annotations
@@ -63,6 +64,9 @@ def assess(document: Document, claims: ClaimSet, planted: Sequence[Planted]) -> 
     for verdict in claims.verdicts:
         if verdict.label is not None:
             supported[verdict.claim] = supported.get(verdict.claim, False) or verdict.label == "supported"
+    for verdict in claims.verdicts:
+        if verdict.label is None and not supported.get(verdict.claim, False):
+            supported.pop(verdict.claim, None)
     leaning = {claim for source in claims.sources if source.status == "ok" for claim in source.claims}
     label_of = {sentence.text: sentence.label for sentence in document.sentences}
     altered = {label_of[entry.sentence]: entry for entry in planted}

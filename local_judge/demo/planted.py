@@ -1,6 +1,7 @@
 """What a judge made of the sample's planted alterations, in plain words.
 
-Invariant: says what a small judge is worth, and which command runs a larger one.
+Invariant: says what a judge of the demo's size is worth, of no other judge that it is small, and which commands run a
+larger one.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from local_judge.demo.outcome import Outcome
+from local_judge.demo.run import JUDGE as DEMO_JUDGE
 from local_judge.reporting.tables import safe
 
 
@@ -22,7 +24,14 @@ def planted_lines(outcome: Outcome, judge: str) -> Iterator[str]:
     for claim in outcome.called_wrong:
         yield f"  called wrong: {safe(claim)}"
     yield (
-        f"{judge} is a small judge: it shows the path, and its verdicts are not to be published. With a GPU:\n"
-        "  local-judge serve qwen3-14b\n"
-        "  local-judge run REPORTS --snapshot SNAPSHOT --judge qwen3-14b --base-url http://127.0.0.1:8000/v1 --out RUN"
+        f"{judge} is a small judge: it shows the path, and its verdicts are not to be published."
+        if judge == DEMO_JUDGE
+        else f"So few statements show that {judge} works, and do not rank it."
+    )
+    yield (
+        "With a GPU, and a commit pinned in a copy of configs/judges/qwen3-14b.yaml:\n"
+        "  local-judge judges fetch qwen3-14b.yaml\n"
+        "  local-judge serve qwen3-14b.yaml\n"
+        "  local-judge run REPORTS --snapshot SNAPSHOT --judge qwen3-14b.yaml "
+        "--base-url http://127.0.0.1:8000/v1 --out RUN"
     )

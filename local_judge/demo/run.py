@@ -16,6 +16,7 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
 from local_judge.demo.outcome import Outcome, assess, load_planted, sample_folder
 from local_judge.documents import parse_report
+from local_judge.errors import RunError
 from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.execute import CaseRecord, ScoreRecord, load_records, load_scores
 from local_judge.runs.inputs import load_reports
@@ -56,9 +57,15 @@ def demo_job(out: Path, judge: str, base_urls: Sequence[str]) -> Job:
 
 
 async def run_demo(job: Job, arguments: Sequence[str], watch: Watch) -> DemoResult:
-    """Evaluate the sample and compare the verdicts with what was planted."""
+    """Evaluate the sample and compare the verdicts with what was planted.
+
+    Raises:
+        RunError: the sample could not be evaluated.
+    """
     await carry_out(job, arguments, watch)
     records = load_records(job.store)
+    if records[0].status != "done":
+        raise RunError(f"{job.store.root}: the sample could not be evaluated: {records[0].detail}")
     claims = job.store.read_model(f"claims/{records[0].key}.json", ClaimSet)
     document = parse_report(job.reports[0].content)
     return DemoResult(

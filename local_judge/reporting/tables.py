@@ -21,12 +21,17 @@ from local_judge.runs.job import Plan
 from local_judge.runs.verify import VerifiedRow
 
 
+def plain(text: str) -> str:
+    """Untrusted text as one line without control characters, for where no markup is read."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
 def safe(text: str, limit: int | None = None) -> str:
     """Untrusted text for the terminal: no control characters, no markup, at most `limit` characters."""
-    plain = "".join(character if character.isprintable() else " " for character in text)
-    if limit is not None and len(plain) > limit:
-        plain = plain[: limit - 1] + "…"
-    return escape(plain)
+    shown = plain(text)
+    if limit is not None and len(shown) > limit:
+        shown = shown[: limit - 1] + "…"
+    return escape(shown)
 
 
 def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]]) -> Table:
@@ -207,9 +212,12 @@ def _quotation(verdict: Verdict) -> str:
 
 
 def stdout() -> Console:
-    """The console for results; wide enough for tables when it is not a terminal."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=160)
+    """The console for results; wide enough for tables when it is not a terminal.
+
+    A text is printed as it is: ":x:" in a claim is no emoji.
+    """
+    console = Console(highlight=False, emoji=False)
+    return console if console.is_terminal else Console(highlight=False, emoji=False, width=160)
 
 
 def plan_table(plan: Plan) -> Table:

