@@ -57,6 +57,8 @@ _WEB_NAMES = {"iso-8859-1": "windows-1252", "latin-1": "windows-1252", "us-ascii
     "euc-kr": "cp949",
     "big5": "big5hkscs",
 }
+_NO_CHARSETS = frozenset({"idna", "punycode", "raw_unicode_escape", "unicode_escape"})
+"""Names that Python decodes by and no page is written in; the first two take a time that grows with the square."""
 
 _HTML = re.compile(
     r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta|article|main|section|div|p|h1|table)\b",
@@ -124,7 +126,8 @@ def decode(data: bytes) -> str:
     declared = _DECLARED.search(data[:_SNIFF])
     if declared:
         name = declared.group(1).decode("ascii").lower()
-        candidates.append(_WEB_NAMES.get(name, name))
+        if name.replace("-", "_") not in _NO_CHARSETS:
+            candidates.append(_WEB_NAMES.get(name, name))
     for encoding in candidates:
         try:
             return clean(data.decode(encoding))

@@ -163,6 +163,9 @@ def main(arguments: list[str]) -> int:
         say(f"error: could not make the {kind} environment: exit status {error.returncode} of")
         say(f"  {' '.join(error.cmd)}")
         return 1
+    except OSError as error:
+        say(f"error: {error.filename or home()}: {error.strerror}; LOCAL_JUDGE_HOME names another place")
+        return 1
     return 0
 
 

@@ -81,5 +81,18 @@ def _over_http(preset: Preset, base_urls: Sequence[str], api_key: str | None) ->
         revision=preset.weights.revision,
         weights_digest=preset.weights.sha256,
         quantisation=preset.quantisation,
-        options={"dtype": settings.dtype, "kv_cache_dtype": settings.kv_cache_dtype},
+        options=_reply_options(settings),
     )
+
+
+def _reply_options(settings: VllmSettings) -> dict[str, Any]:
+    """What the server was started with that can change a reply and that it does not say itself.
+
+    What a preset adds in `args` may be anything (a quantisation, a RoPE scaling), so all of it counts.
+    """
+    options: dict[str, Any] = {"dtype": settings.dtype, "kv_cache_dtype": settings.kv_cache_dtype}
+    if not settings.compact_json:
+        options["compact_json"] = False
+    if settings.args:
+        options["args"] = list(settings.args)
+    return options

@@ -71,3 +71,10 @@ def test_any_bytes_decode_to_writable_text() -> None:
 
 def test_clean() -> None:
     assert clean("a\r\nb\rc\0d\ud800") == "a\nb\ncd?"
+
+
+@pytest.mark.parametrize("name", ["idna", "punycode", "unicode-escape", "raw_unicode_escape"])
+def test_a_codec_that_is_no_charset_is_not_used(name: str) -> None:
+    # Not UTF-8, so that the declaration is looked at; each of these codecs would read "\\x41" or the ACE label.
+    data = f'<meta charset="{name}">\\x41 xn--bcher-kva '.encode() + b"caf\xe9"
+    assert decode(data).startswith(f'<meta charset="{name}">\\x41 xn--bcher-kva caf')

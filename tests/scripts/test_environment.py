@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -105,6 +106,16 @@ def test_a_wrong_kind_is_one_line_and_exit_status_2() -> None:
     tried = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (tried.returncode, tried.stdout) == (2, "")
     assert tried.stderr == "usage: environment.py dev|embedded|vllm\n"
+
+
+def test_a_home_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    command = [str(ROOT / "scripts" / "_env"), "dev"]
+    environment = {**os.environ, "LOCAL_JUDGE_HOME": str(tmp_path / "file")}
+    tried = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (tried.returncode, tried.stdout) == (1, "")
+    assert tried.stderr.startswith("error: ") and "LOCAL_JUDGE_HOME" in tried.stderr
+    assert tried.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(("chosen", "named"), [({}, "python3"), ({"PYTHON": "/no/python"}, "/no/python")])
