@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +25,7 @@ from local_judge.cli.options import (
     Terse,
 )
 from local_judge.reporting.numbers import count
+from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.tables import stdout, verified_table
 from local_judge.runs.config import RunConfig, load_config
 from local_judge.runs.session import open_judge
@@ -85,4 +87,4 @@ async def _verify(
     async with open_judge(
         preset, base_urls=base_urls, ledger=ledger, reasks=config.reasks, only_engine=offline
     ) as judge:
-        return await verify_rows(rows, snapshot, judge, config.claims)
+        return await verify_rows(rows, snapshot, judge, config.claims, partial(RunProgress, unit="pages"))

@@ -1,4 +1,4 @@
-"""Live progress of a run: reports and calls, tokens per second, cache-hit rate, time left.
+"""Live progress of a run: reports (of `verify`: pages) and calls, tokens per second, cache-hit rate, time left.
 
 Invariant: drawing costs the same however many calls are in flight: the display polls counters a few times a second.
 """
@@ -43,10 +43,10 @@ class MeterColumn(ProgressColumn):
 class RunProgress:
     """Context manager that shows how far a run is on standard error, if that is a terminal."""
 
-    def __init__(self, judge: Judge, n_reports: int) -> None:
+    def __init__(self, judge: Judge, total: int, unit: str = "reports") -> None:
         self._console = Console(stderr=True)
         self._progress = Progress(
-            TextColumn("reports"),
+            TextColumn(unit),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             MeterColumn(judge.meter),
@@ -58,7 +58,7 @@ class RunProgress:
             get_time=time.monotonic,
             disable=not self._console.is_terminal,
         )
-        self._task = self._progress.add_task("run", total=n_reports)
+        self._task = self._progress.add_task("run", total=total)
 
     def __enter__(self) -> RunProgress:
         """Start to draw."""
@@ -71,8 +71,8 @@ class RunProgress:
         """Draw the last state and stop."""
         self._progress.stop()
 
-    def report_done(self) -> None:
-        """One more report is complete."""
+    def one_done(self) -> None:
+        """One more is complete."""
         self._progress.advance(self._task)
 
 

@@ -53,13 +53,13 @@ class Job:
 class Watcher(Protocol):
     """Shows how far a run is."""
 
-    def report_done(self) -> None:
-        """One more report is complete."""
+    def one_done(self) -> None:
+        """One more report, or page, is complete."""
         ...
 
 
 Watch = Callable[[Judge, int], contextlib.AbstractContextManager[Watcher]]
-"""Opened with the judge and the number of reports; what it yields is told of each finished report."""
+"""Opened with the judge and the number of reports, or pages; what it yields is told of each that is finished."""
 
 
 class Plan(Frozen):
@@ -99,7 +99,7 @@ async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[Ca
                 job.snapshot,
                 job.config,
                 job.store,
-                done=lambda record: watcher.report_done(),
+                done=lambda record: watcher.one_done(),
             )
 
 

@@ -7,6 +7,7 @@ a question that could not be answered is a failure.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from local_judge.errors import InputError
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.runs.inputs import is_text, read_jsonl, row_id
+from local_judge.runs.job import Watch
 from serving.types import Frozen
 
 
@@ -86,9 +88,13 @@ def load_claim_rows(path: Path) -> list[ClaimRow]:
 
 
 async def verify_rows(
-    rows: Sequence[ClaimRow], snapshot: Snapshot, judge: Judge, config: ClaimsConfig
+    rows: Sequence[ClaimRow],
+    snapshot: Snapshot,
+    judge: Judge,
+    config: ClaimsConfig,
+    watch: Watch | None = None,
 ) -> list[VerifiedRow]:
-    """Verdicts on `rows`, grouped by page."""
+    """Verdicts on `rows`, grouped by page; `watch` shows how many pages are done."""
     by_url: dict[str, list[Claim]] = {}
     for row in rows:
         claim = Claim(
@@ -102,13 +108,16 @@ async def verify_rows(
         )
         by_url.setdefault(normalise_url(row.url), []).append(claim)
     pages = {url: snapshot.page(url) for url in by_url}
-    verified = await asyncio.gather(
-        *(
-            verify_page(pages[url], claims, snapshot, judge, config)
-            for url, claims in by_url.items()
-            if pages[url].status == "ok"
-        )
-    )
+    readable = [url for url in by_url if pages[url].status == "ok"]
+    with contextlib.nullcontext() if watch is None else watch(judge, len(readable)) as watcher:
+
+        async def one(url: str) -> tuple[Verdict, ...]:
+            found = await verify_page(pages[url], by_url[url], snapshot, judge, config)
+            if watcher is not None:
+                watcher.one_done()
+            return found
+
+        verified = await asyncio.gather(*(one(url) for url in readable))
     verdicts = {verdict.claim: verdict for page in verified for verdict in page}
     return [_row(row, pages[normalise_url(row.url)].status, verdicts.get(row.id)) for row in rows]
 

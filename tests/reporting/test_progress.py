@@ -27,7 +27,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch, out: io.StringIO) -> str:
         judge = Judge(ScriptedEngine(), ledger)
         with RunProgress(judge, 2) as progress:
             judge.meter.made, judge.meter.prompt_tokens, judge.meter.cached_tokens = 5, 1000, 250
-            progress.report_done()
+            progress.one_done()
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", out.getvalue())
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
 from local_judge.errors import InputError
+from local_judge.judge.judge import Judge
 from local_judge.runs.verify import ClaimRow, load_claim_rows, verify_rows
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineTimeout
@@ -41,6 +43,25 @@ async def test_one_row_comes_out_for_each_that_went_in(make_judge: MakeJudge, sn
     assert "1. 1,240 dwellings were connected.\n2. It opened in 1974.\n" in engine.calls[0].prompt
     assert all(row.failure is None for row in found)
     assert found[0].replies and found[0].text_digest == snapshot.page(RENEWAL).text_digest
+
+
+async def test_a_watcher_is_told_of_each_page_that_is_judged(
+    make_judge: MakeJudge, snapshot: Snapshot
+) -> None:
+    told: list[object] = []
+
+    class Counting:
+        def one_done(self) -> None:
+            told.append("page")
+
+    def watch(judge: Judge, total: int) -> AbstractContextManager[Counting]:
+        told.append(total)
+        return nullcontext(Counting())
+
+    judge, _ = make_judge()
+    await verify_rows(ROWS, snapshot, judge, ClaimsConfig(reliability=False), watch)
+    # Five rows on four URLs, of which two can be read.
+    assert told == [2, "page", "page"]
 
 
 async def test_a_question_without_an_answer_is_a_failure_of_its_rows(
