@@ -23,7 +23,9 @@ Method = Annotated[
     str | None,
     typer.Option("--method", help="`grouped` (quotations, rationales) or `scored` (probabilities)."),
 ]
-Terse = Annotated[bool, typer.Option("--terse", help="No rationales and no flags: faster on slow machines.")]
+Terse = Annotated[
+    bool, typer.Option("--terse", help="One claim a sentence, no flags, no rationales: faster.")
+]
 Ledger = Annotated[
     Path | None, typer.Option("--ledger", help="Keep the judge's replies here instead of in --out.")
 ]
