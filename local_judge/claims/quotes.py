@@ -1,11 +1,14 @@
 """Finding a judge's quotation in a page.
 
 Invariant: a quotation is accepted only where the page has the same characters, up to white space, letter case and
-typographic variants of quotes, dashes and full-width forms; its offsets are those of the page's own text.
+typographic variants of quotes, dashes and full-width forms, and where it does not begin inside a word or a number, nor
+end inside a number: "legal" is not quoted from "illegal", nor "5 percent" from "25 percent". Its offsets are those of
+the page's own text.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from local_judge.claims.model import Quote
@@ -14,6 +17,10 @@ _SAME = str.maketrans(
     {"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "−": "-"}
 )
 _EDGES = "\"'.…,;:!?。，；：！？-  \n\t*"
+_WORD = re.compile(r"[^\W_\u0590-\U0010ffff]$")
+"""A letter or digit of the scripts that put spaces between words and nothing before them: Latin, Greek, Cyrillic."""
+_NUMBER_BEFORE = re.compile(r"\d[.,]?$")
+_NUMBER_AFTER = re.compile(r"[.,]?\d")
 MIN_CHARACTERS = 8
 """Shorter quotations prove nothing: "the" occurs in every page."""
 
@@ -37,6 +44,24 @@ def _folded(text: str) -> tuple[str, list[int]]:
     return "".join(characters), offsets
 
 
+def _cuts(text: str, start: int, end: int) -> bool:
+    """Whether `text[start:end]` begins inside a word or a number, or ends inside a number.
+
+    It may end inside a word, where a judge ran into its limit.
+    """
+    before, first, last, after = (
+        text[max(start - 2, 0) : start],
+        text[start],
+        text[end - 1],
+        text[end : end + 2],
+    )
+    if _WORD.search(before) and _WORD.match(first):
+        return True
+    return bool(
+        (first.isdigit() and _NUMBER_BEFORE.search(before)) or (last.isdigit() and _NUMBER_AFTER.match(after))
+    )
+
+
 class QuoteFinder:
     """Looks quotations up in one page; folds the page once."""
 
@@ -50,8 +75,12 @@ class QuoteFinder:
         """
         wanted = _folded(quotation)[0].strip(_EDGES)
         for text, folded, offsets, in_title in self._places:
+            if not wanted or len(wanted) < min(MIN_CHARACTERS, len(folded.strip())):
+                continue
             place = folded.find(wanted)
-            if place < 0 or not wanted or len(wanted) < min(MIN_CHARACTERS, len(folded.strip())):
+            while place >= 0 and _cuts(folded, place, place + len(wanted)):
+                place = folded.find(wanted, place + 1)
+            if place < 0:
                 continue
             start = offsets[place]
             end = offsets[place + len(wanted) - 1] + 1

@@ -19,6 +19,7 @@ from typing import Any, cast
 import local_judge
 from local_judge.errors import RunError
 from local_judge.judge.judge import Judge
+from local_judge.judge.layout import SYSTEM
 from local_judge.protocols.base import load_protocol
 from local_judge.runs.config import RunConfig
 from local_judge.runs.inputs import RawReport
@@ -101,8 +102,8 @@ def existing_manifest(store: RunStore) -> dict[str, Any] | None:
 
 
 def prompts_digest() -> str:
-    """SHA-256 over the names and bytes of all prompt texts."""
-    digest = hashlib.sha256()
+    """SHA-256 over the system text that opens every prompt, and the names and bytes of all prompt texts."""
+    digest = hashlib.sha256(SYSTEM.encode())
     for path, resource in sorted(_prompts(files(local_judge), ""), key=lambda entry: entry[0]):
         digest.update(path.encode() + b"\0" + resource.read_bytes() + b"\0")
     return digest.hexdigest()

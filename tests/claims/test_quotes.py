@@ -59,3 +59,29 @@ def test_a_title_can_be_quoted() -> None:
     )
     assert quote is not None
     assert (quote.in_title, quote.start, quote.end) == (True, 11, 37)
+
+
+@pytest.mark.parametrize(
+    ("page", "quotation", "start"),
+    [
+        ("25 percent of the homes are warm.", "5 percent of the homes", None),
+        ("It has 6.25 megawatts, says the town.", "It has 6.2", None),
+        ("It has 6.25 megawatts, says the town.", "25 megawatts, says", None),
+        ("It has 1,240,000 dwellings.", "It has 1,240", None),
+        ("It is illegal under the law of 1990.", "legal under the law", None),
+        # The first place cuts a number, the second does not.
+        ("25 percent of homes, later 5 percent of homes", "5 percent of homes", 27),
+        # What stands beside a number is no part of it.
+        ("In 2020, 31 percent were warm.", "31 percent were warm", 9),
+        ("It grew to 412. 18 were lost.", "It grew to 412", 0),
+        # A judge that ran into its limit stops inside a word.
+        ("The retrofit connected the dwellings.", "The retrofit connec", 0),
+        # No spaces between words.
+        ("该市的改造工程连接了三个区的住宅。", "改造工程连接了三个区", 3),
+    ],
+)
+def test_a_quotation_is_not_cut_out_of_a_word_or_a_number(
+    page: str, quotation: str, start: int | None
+) -> None:
+    found = QuoteFinder(page).find(quotation)
+    assert (found.start if found else None) == start

@@ -125,9 +125,14 @@ def _retrieved(group: Sequence[PairRow]) -> bool | None:
 
 
 def _reliable(group: Sequence[PairRow]) -> bool | None:
-    """Whether the page supports a claim and is held to be reliable; None if a failure leaves that open."""
+    """Whether the page supports a claim and is held to be reliable; None if a failure leaves that open.
+
+    What a page held to be unreliable says of a claim leaves nothing open.
+    """
     if _supported(group) and any(pair.reliable for pair in group):
         return True
+    if all(pair.reliable is False for pair in group):
+        return False
     unrated = any(pair.outcome == "supported" and pair.reliable is None for pair in group)
     return None if unrated or _failed(group) else False
 

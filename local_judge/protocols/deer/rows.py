@@ -122,8 +122,9 @@ def _outcome(verdict: Verdict | None) -> Outcome:
 def resolved(rows: Rows, favour: bool) -> Rows:
     """The rows as they would be if every failure had turned out for the report (`favour`) or against it.
 
-    In favour: the page says so and is reliable. Against: a page that nobody fetched is dead, a page that was
-    not judged does not support the claim, a source of unknown reliability is not reliable.
+    In favour: the page says so and is reliable, unless it was held not to be. Against: a page that nobody
+    fetched is dead, a page that was not judged does not support the claim, a source of unknown reliability is
+    not reliable.
     """
 
     def resolve(pair: PairRow) -> PairRow:
@@ -131,7 +132,7 @@ def resolved(rows: Rows, favour: bool) -> Rows:
             known = pair.reliable is not None or pair.outcome != "supported"
             return pair if known else pair.model_copy(update={"reliable": favour})
         if favour:
-            return PairRow(url=pair.url, outcome="supported", reliable=True)
+            return PairRow(url=pair.url, outcome="supported", reliable=pair.reliable is not False)
         if pair.outcome == "source_unavailable":
             return PairRow(url=pair.url, outcome="source_unavailable", status="dead", reliable=False)
         return PairRow(url=pair.url, outcome="not_supported", reliable=False)

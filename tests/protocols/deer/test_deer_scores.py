@@ -261,6 +261,18 @@ def test_reliability_that_was_not_asked_is_unknown() -> None:
     assert (found.value, found.n_failed, found.low, found.high) == (None, 1, 0, 10)
 
 
+def test_a_page_held_to_be_unreliable_stays_so_whatever_failed() -> None:
+    rows = Rows(
+        claims=(
+            claim("1", "A", pair("u1", "judge_failed", False)),
+            claim("2", "A", pair("u2", "supported", reliable=True)),
+        )
+    )
+    found = metrics(score(rows, "paper"))["reliability"]
+    # u2 of two; that u1 may support its claim changes nothing
+    assert (found.value, found.n_failed, found.low, found.high) == (5, 0, 5, 5)
+
+
 def test_other_classes_count_only_in_the_code() -> None:
     """An E claim's verified pair: the paper's reference metrics do not see it, the code's do."""
     rows = Rows(
