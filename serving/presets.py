@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 import yaml
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from serving.errors import PresetError
 from serving.types import Frozen, Sampling
@@ -34,6 +34,17 @@ class IndexParts(Frozen):
     count: int = Field(ge=1, le=999)
     member: str
     """Path of the data file in the wheel; `{n}` as above, `{n:02d}` with leading zeros."""
+
+    @field_validator("package", "member")
+    @classmethod
+    def _numbered(cls, pattern: str) -> str:
+        try:
+            pattern.format(n=1)
+        except (ValueError, LookupError, AttributeError) as error:
+            raise ValueError(
+                f"{pattern!r} may hold {{n}} for the number of a part, and nothing else"
+            ) from error
+        return pattern
 
 
 class Weights(Frozen):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Generic, NoReturn, TypeVar, cast
 
@@ -147,8 +148,8 @@ def _repaired(text: str, cut: bool) -> _Parsed | None:
     if isinstance(value, dict):
         names = list(cast("dict[str, Any]", value))
         # Repairing keeps the last of equal keys without a word, so the text itself is searched for them.
-        written = re.findall(r'"(\d+)"\s*:', text)
-        doubtful = {name for name in names if written.count(name) > 1}
+        written = Counter(re.findall(r'"(\d+)"\s*:', text))
+        doubtful = {name for name in names if written[name] > 1}
         if cut or not text.rstrip("` \n").endswith("}"):
             doubtful.add(names[-1])
     return _Parsed(cast("Any", value), True, frozenset(doubtful))

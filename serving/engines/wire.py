@@ -18,6 +18,9 @@ from serving.types import FinishReason, Generation, Message, Usage
 _THINK_OPEN = "<think>"
 _THINK_CLOSE = "</think>"
 
+_MOST_TOKENS = 1 << 40
+"""Of one call; what is more was miscounted, and may not fit where replies are kept."""
+
 
 class Wire(BaseModel):
     """A received object."""
@@ -28,14 +31,14 @@ class Wire(BaseModel):
 class PromptDetails(Wire):
     """vLLM reports it only when started with --enable-prompt-tokens-details."""
 
-    cached_tokens: int | None = None
+    cached_tokens: int | None = Field(default=None, ge=0, le=_MOST_TOKENS)
 
 
 class WireUsage(Wire):
     """Token counts."""
 
-    prompt_tokens: int = 0
-    completion_tokens: int | None = 0
+    prompt_tokens: int = Field(default=0, ge=0, le=_MOST_TOKENS)
+    completion_tokens: int | None = Field(default=0, ge=0, le=_MOST_TOKENS)
     prompt_tokens_details: PromptDetails | None = None
 
     def usage(self) -> Usage:

@@ -85,6 +85,13 @@ def test_reasons(data: bytes, name: str, status: str, reason: str) -> None:
     assert found.reason.startswith(reason)
 
 
+def test_emphasis_on_every_letter_takes_no_longer_than_letters() -> None:
+    started = time.process_time()
+    found = extract(b"<html><body><p>The w" + b"<b>o</b>" * 50_000 + b"rd", "a.html")
+    assert time.process_time() - started < 5
+    assert found.text == "The w" + "o" * 50_000 + "rd"
+
+
 def test_deeply_nested_markup_ends() -> None:
     found = extract(b"<html><body>" + b"<div>" * 50_000 + b"deep", "a.html")
     assert found.status in ("empty", "ok")

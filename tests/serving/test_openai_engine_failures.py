@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections.abc import Callable
 from random import Random
@@ -10,6 +11,7 @@ from random import Random
 import pytest
 
 from serving.engines.openai import OpenAIEngine
+from serving.engines.wire import ChatReply, parse
 from serving.errors import (
     EngineError,
     EngineFault,
@@ -174,6 +176,13 @@ def test_an_error_body_of_endless_brackets_is_still_an_error() -> None:
     error = refusal("http://host/v1", 500, {}, b"[" * 60_000)
     assert isinstance(error, EngineFault)
     assert str(error).startswith("http://host/v1 answered HTTP 500 ([[[")
+
+
+@pytest.mark.parametrize("count", [-1, 10**30])
+def test_a_count_that_cannot_be_kept_is_a_malformed_reply(count: int) -> None:
+    body = {"choices": [{"message": {"content": "{}"}}], "usage": {"prompt_tokens": count}}
+    with pytest.raises(MalformedReply, match=r"usage\.prompt_tokens"):
+        parse(ChatReply, "http://host/v1/chat/completions", json.dumps(body).encode())
 
 
 async def test_a_server_that_hangs_runs_into_the_time_limit() -> None:
