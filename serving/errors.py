@@ -14,6 +14,7 @@
         ├── EngineOverloaded   HTTP 429 or 503 after all retries
         ├── EngineFault        any other 5xx after all retries
         ├── RequestRefused     a 4xx: the request itself is wrong (model name, key, schema)
+        │   └── KeyRefused     HTTP 401: no request with this key can succeed
         ├── PromptTooLong      prompt and reply do not fit the context
         ├── UnsupportedRequest something that this engine cannot do
         └── MalformedReply     a body that is not what the protocol promises (truncated, empty, not JSON)
@@ -103,6 +104,10 @@ class RequestRefused(EngineError):
     """A 4xx: sending it again cannot help."""
 
     kind = "refused"
+
+
+class KeyRefused(RequestRefused):
+    """HTTP 401: no request with this API key, or without one, can succeed."""
 
 
 class PromptTooLong(EngineError):

@@ -25,6 +25,7 @@ from serving.errors import (
     EngineOverloaded,
     EngineTimeout,
     EngineUnreachable,
+    KeyRefused,
     MalformedReply,
     PromptTooLong,
     RequestRefused,
@@ -178,7 +179,8 @@ def refusal(url: str, status: int, headers: Mapping[str, str], body: bytes) -> E
     if status == 413 or (status in (400, 422) and _TOO_LONG.search(detail)):
         return PromptTooLong(f"{said}; shorten the prompt or serve the model with a longer context")
     if status in (401, 403):
-        return RequestRefused(f"{said}; give the API key that this server takes")
+        refused = KeyRefused if status == 401 else RequestRefused
+        return refused(f"{said}; give the API key that this server takes")
     if status == 404:
         return RequestRefused(f"{said}; check the base URL (it usually ends in /v1) and the model name")
     if 300 <= status < 400:

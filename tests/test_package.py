@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
 import re
 import subprocess
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import local_judge
 
@@ -142,3 +144,29 @@ def test_no_dependency_at_run_time_is_under_a_strong_copyleft_licence() -> None:
         assert written or classifiers, f"{name} names no licence"
         assert not strong_copyleft(written), f"{name}: {written}"
         assert not classifiers or not all(map(strong_copyleft, classifiers)), f"{name}: {classifiers}"
+
+
+def imported(*folders: str) -> set[str]:
+    """Distributions of the modules that stand in import statements of Python files below these folders."""
+    modules: set[str] = set()
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Import):
+                    modules.update(alias.name.partition(".")[0] for alias in node.names)
+                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    modules.add(node.module.partition(".")[0])
+    modules -= {*sys.stdlib_module_names, "local_judge", "serving", "indexes", "scripts", "tests"}
+    of = importlib.metadata.packages_distributions()
+    return {canonicalize_name(of.get(module, [module])[0]) for module in modules}
+
+
+def declared(requirements: list[str]) -> set[str]:
+    return {canonicalize_name(Requirement(requirement).name) for requirement in requirements}
+
+
+def test_every_import_is_declared_where_it_is_used() -> None:
+    base, test = declared(PROJECT["dependencies"]), declared(PROJECT["optional-dependencies"]["test"])
+    assert imported("local_judge", "serving", "indexes") <= base
+    assert imported("tests", "scripts") <= base | test
+    assert not base & test

@@ -11,6 +11,7 @@ from random import Random
 import pytest
 
 from serving.engines.openai import OpenAIEngine
+from serving.engines.server import ServerFacts, ask_server
 from serving.engines.wire import ChatReply, parse
 from serving.errors import (
     EngineError,
@@ -18,11 +19,12 @@ from serving.errors import (
     EngineOverloaded,
     EngineTimeout,
     EngineUnreachable,
+    KeyRefused,
     MalformedReply,
     PromptTooLong,
     RequestRefused,
 )
-from serving.http import refusal
+from serving.http import Answer, HttpClient, refusal
 from serving.stub import Fault, Stub, StubPlan
 from serving.types import Message, Sampling
 
@@ -72,7 +74,7 @@ ALWAYS = [
     (Fault("text"), MalformedReply, 3, "no ChatReply"),
     (Fault("wrong"), MalformedReply, 3, r"choices: Field required"),
     (Fault("400", message="bad\nschema\x1b[31m"), RequestRefused, 1, r"HTTP 400 \(bad schema \[31m\)"),
-    (Fault("401"), RequestRefused, 1, "give the API key"),
+    (Fault("401"), KeyRefused, 1, "give the API key"),
     (Fault("404"), RequestRefused, 1, "check the base URL"),
     (Fault("400", message=VLLM_TOO_LONG), PromptTooLong, 1, "maximum context length is 4096"),
     (
@@ -170,6 +172,23 @@ async def test_a_key_that_the_server_quotes_is_not_passed_on() -> None:
             await engine.generate(PROMPT, Sampling())
         await engine.aclose()
     assert "k-123" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("status", "named"), [(401, None), (403, "m"), (404, "m")])
+async def test_a_wrong_key_is_told_when_the_server_is_asked_what_it_is(
+    status: int, named: str | None
+) -> None:
+    class Refusing(HttpClient):
+        async def get(self, url: str) -> Answer:
+            raise refusal(url, status, {}, b"")
+
+    client = Refusing(api_key="k", timeout=5)
+    if named is None:
+        with pytest.raises(KeyRefused, match="give the API key"):
+            await ask_server(client, "http://host/v1", "m")
+    else:  # perhaps it only does not list its models
+        assert await ask_server(client, "http://host/v1", "m") == ServerFacts(model="m", vllm=False)
+    await client.aclose()
 
 
 def test_an_error_body_of_endless_brackets_is_still_an_error() -> None:
