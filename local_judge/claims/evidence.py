@@ -37,8 +37,10 @@ class Exhibit:
             whole_page=whole,
         )
         body = page.text if whole else _join(chunks, page.text)
-        self.shared = fence(f"{page.title}\n\n{body}" if page.title else body, f"Page {page.url}:")
-        self.prefix_key = f"page:{page.text_digest}" + ("" if whole else ":" + ",".join(self.evidence.chunks))
+        # The address is the report's word, so it stands inside the fence too.
+        shown = [f"Address: {page.url}", page.title, body]
+        self.shared = fence("\n\n".join(part for part in shown if part), "Page:")
+        self.prefix_key = f"page:{page.url}:{page.text_digest}" + ("" if whole else ":" + ",".join(self.evidence.chunks))
 
 
 def exhibits(

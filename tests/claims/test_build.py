@@ -153,7 +153,9 @@ async def test_no_question_is_asked_about_a_page_that_cannot_be_read(
 ) -> None:
     _, engine = await built(make_judge, sample_snapshot)
     pages = [
-        match[1] for call in engine.calls if (match := re.match(r"Page (\S+):", call.messages[1].content))
+        match[1]
+        for call in engine.calls
+        if (match := re.match(r"Page:\n`+\nAddress: (\S+)\n", call.messages[1].content))
     ]
     assert sorted(pages) == sorted([RENEWAL, RENEWAL, MINUTES, MINUTES])
     _, engine = await built(make_judge, sample_snapshot, reliability=False)

@@ -43,7 +43,7 @@ def test_a_page_within_the_limit_is_shown_whole_and_alike_to_all_groups(sample_s
     ]
     first = found[0][0]
     assert all(exhibit is first for exhibit, _ in found)
-    assert first.shared == f"Page {RENEWAL}:\n```\n{page.title}\n\n{page.text}\n```"
+    assert first.shared == f"Page:\n```\nAddress: {RENEWAL}\n\n{page.title}\n\n{page.text}\n```"
     assert first.evidence.whole_page
     assert first.evidence.chunks == tuple(chunk.id for chunk in sample_snapshot.chunks(page))
     assert first.evidence.text_digest == page.text_digest

@@ -38,7 +38,7 @@ async def test_the_prompt_as_sent(exhibit: Exhibit, make_judge: MakeJudge) -> No
     system, user = call.messages
     assert system.content == SYSTEM
     assert user.content.startswith(f"{exhibit.shared}\n\nTask: ")
-    assert user.content.startswith(f"Page {RENEWAL}:\n```\n")
+    assert user.content.startswith(f"Page:\n```\nAddress: {RENEWAL}\n\n")
     listed = "1. The retrofit connected 1,240 dwellings.\n2. Halvorsen Pipework was the contractor."
     assert f"\n\nClaims:\n```\n{listed}\n```" in user.content
     assert "{{" not in user.content
