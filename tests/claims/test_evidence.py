@@ -47,7 +47,7 @@ def test_a_page_within_the_limit_is_shown_whole_and_alike_to_all_groups(sample_s
     assert first.evidence.whole_page
     assert first.evidence.chunks == tuple(chunk.id for chunk in sample_snapshot.chunks(page))
     assert first.evidence.text_digest == page.text_digest
-    assert first.prefix_key == f"page:{page.text_digest}"
+    assert first.prefix_key == f"page:{page.url}:{page.text_digest}"
 
 
 def test_the_limit_is_where_the_page_stops_being_whole(long_page: LongPage) -> None:
