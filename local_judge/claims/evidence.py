@@ -40,7 +40,9 @@ class Exhibit:
         # The address is the report's word, so it stands inside the fence too.
         shown = [f"Address: {page.url}", page.title, body]
         self.shared = fence("\n\n".join(part for part in shown if part), "Page:")
-        self.prefix_key = f"page:{page.url}:{page.text_digest}" + ("" if whole else ":" + ",".join(self.evidence.chunks))
+        self.prefix_key = f"page:{page.url}:{page.text_digest}" + (
+            "" if whole else ":" + ",".join(self.evidence.chunks)
+        )
 
 
 def exhibits(
