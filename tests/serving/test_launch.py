@@ -227,9 +227,10 @@ def test_a_signal_that_ends_the_command_ends_the_server_too(tmp_path: Path, sign
     program = tmp_path / "serve.py"
     program.write_text(
         textwrap.dedent(f"""
-            import os, sys, time
+            import os, signal, sys, time
             from pathlib import Path
             from serving.launch import running
+            signal.signal({int(sign)}, signal.SIG_DFL)  # where the tests themselves run under nohup it is ignored
             with running(
                 [sys.executable, "-c", {HEALTHY!r}, "{port}"], os.environ,
                 health="http://127.0.0.1:{port}/health", log=Path({str(tmp_path / "log")!r}), timeout=30,
@@ -248,7 +249,10 @@ def test_a_signal_that_ends_the_command_ends_the_server_too(tmp_path: Path, sign
         assert outer.stdout.readline() == b"up\n"
         child = int((tmp_path / "log").read_text(encoding="utf-8").split()[1])
         outer.send_signal(sign)
-        assert outer.wait(timeout=30) == 128 + sign
+        try:
+            assert outer.wait(timeout=30) == 128 + sign
+        finally:
+            outer.kill()
     assert gone(child)
 
 
