@@ -99,13 +99,15 @@ def _profile_table(
     roots = rows[0].scores if rows else ()
     for root in roots:
         table.add_column(root.label, justify="right")
+    table.add_column("sources read", justify="right")
     table.add_column("calls failed", justify="right")
-    failed = {record.id: record.n_calls_failed for record in records}
+    by_id = {record.id: record for record in records}
     for row in rows:
         table.add_row(
             safe(row.case, 40),
             *(_with_bounds(root.score) for root in row.scores),
-            str(failed.get(row.case, 0) or ""),
+            f"{by_id[row.case].n_sources_read}/{by_id[row.case].n_sources}",
+            str(by_id[row.case].n_calls_failed or ""),
         )
     if len(records) > 1:
         columns = [[row.scores[column].score for row in rows] for column in range(len(roots))]
@@ -114,6 +116,7 @@ def _profile_table(
         table.add_row(
             f"mean of {len(rows)} of {count(len(records), 'report')}",
             *(_mean_cell(mean, scores) for mean, scores in zip(means, columns, strict=True)),
+            f"{sum(record.n_sources_read for record in records)}/{sum(record.n_sources for record in records)}",
             "",
             style="bold",
         )
@@ -125,6 +128,7 @@ def _profile_table(
                 else NONE
                 for mean in means
             ),
+            "",
             "",
             style="dim",
         )
@@ -242,5 +246,6 @@ def verified_table(rows: Sequence[VerifiedRow]) -> Table:
         verdict = row.label or (f"failed: {row.failure.kind}" if row.failure else row.status)
         if row.confidence is not None:
             verdict += f" {row.confidence:.2f}"
-        table.add_row(safe(row.id), safe(row.claim), verdict, safe(row.quote or row.quote_rejected or ""))
+        rejected = f"rejected: {safe(row.quote_rejected)}" if row.quote_rejected is not None else ""
+        table.add_row(safe(row.id), safe(row.claim), verdict, safe(row.quote) if row.quote else rejected)
     return table

@@ -47,6 +47,10 @@ class CaseRecord(Frozen):
     """Sentences whose claims are not known."""
     n_verdicts_failed: int = 0
     """Claims that a page was not judged on."""
+    n_sources: int = 0
+    """Pages that the report's claims lean on."""
+    n_sources_read: int = 0
+    """Those of them that the snapshot has with text."""
     n_pages_unrated: int = 0
     """Pages of which the judge did not say whether they are reliable, though it was to be asked."""
 
@@ -131,6 +135,8 @@ async def _evaluate(
         status="done",
         n_sentences_failed=sum(len(failure.sentences) for failure in claims.extraction_failures),
         n_verdicts_failed=sum(verdict.failure is not None for verdict in claims.verdicts),
+        n_sources=len(claims.sources),
+        n_sources_read=sum(source.status == "ok" for source in claims.sources),
         n_pages_unrated=len({verdict.url for verdict in claims.verdicts if verdict.reliable is None})
         if config.claims.reliability
         else 0,

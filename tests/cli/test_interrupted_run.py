@@ -128,7 +128,10 @@ def test_a_run_killed_at_any_instant_goes_on_to_the_same_files(tmp_path: Path, s
 def test_control_c_says_how_to_go_on_and_the_same_command_does(tmp_path: Path, snapshot: Path) -> None:
     with StubThread(StubPlan(answer=answer, delay=0.05, slots=1)) as server:
         given = arguments(tmp_path, snapshot, server.url, names="c")
+        # A signal that is ignored here (tests started in the background) would be ignored by the command too.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
         process = start(*given, cwd=tmp_path)
+        signal.signal(signal.SIGINT, before)
         wait_for(server, 3)
         process.send_signal(signal.SIGINT)
         ended = finish(process)
