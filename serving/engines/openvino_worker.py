@@ -74,7 +74,7 @@ def load_openvino() -> tuple[Any, Any]:
         return importlib.import_module("openvino_genai"), importlib.import_module("openvino")
     except ImportError as error:
         raise MissingExtra(
-            f"the embedded judge needs openvino-genai ({error}): pip install 'local-judge[embedded]'"
+            f"the embedded judge needs openvino-genai ({error}): in the checkout, pip install '.[embedded]'"
         ) from error
 
 

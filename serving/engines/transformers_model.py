@@ -227,5 +227,5 @@ def _library(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         raise MissingExtra(
-            f"the transformers engine needs {name}: pip install 'local-judge[transformers]'"
+            f"the transformers engine needs {name}: in the checkout, pip install '.[transformers]'"
         ) from error

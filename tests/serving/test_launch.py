@@ -133,7 +133,7 @@ def test_a_log_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         ),
         (
             "/usr/bin/python: Error while finding module (ModuleNotFoundError: No module named 'vllm')",
-            "vLLM is not installed in /usr/bin/python: pip install 'local-judge[gpu]'",
+            "vLLM is not installed in /usr/bin/python: in the checkout, pip install '.[gpu]'",
         ),
         (
             "usage: api_server.py [...]\napi_server.py: error: unrecognized arguments: --no-such-flag",

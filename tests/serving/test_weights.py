@@ -221,6 +221,6 @@ def test_a_conversion_without_torch_names_the_extra(tmp_path: Path) -> None:
     bare.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$0.py"\n', encoding="utf-8")
     bare.with_name("python.py").write_text("import torch\n", encoding="utf-8")
     bare.chmod(0o755)
-    with pytest.raises(MissingExtra, match=r"pip install 'local-judge\[transformers\]'"):
+    with pytest.raises(MissingExtra, match=r"in the checkout, pip install '\.\[transformers\]'"):
         checkpoint(preset(vllm=VllmSettings(checkpoint=True)), python=str(bare))
     assert not list(models_folder().glob("*float32"))
