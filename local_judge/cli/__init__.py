@@ -17,6 +17,7 @@ from indexes.errors import IndexesError
 from local_judge.cli import demo, judges, parse, run, serve, show, snapshot, verify
 from local_judge.documents import UnreadableReport
 from local_judge.errors import UserError
+from local_judge.judge.collector import relax_collector
 from local_judge.judge.errors import JudgeError
 from local_judge.reporting.tables import plain
 from serving.errors import ServingError
@@ -41,6 +42,7 @@ app.add_typer(judges.app, name="judges")
 
 def main() -> None:
     """Entry point of `local-judge`."""
+    relax_collector()
     try:
         app()
     except (UserError, ServingError, IndexesError, JudgeError, UnreadableReport) as error:
