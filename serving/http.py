@@ -131,17 +131,20 @@ class HttpClient:
             ) from error
 
 
+def _check_size(url: str, response: aiohttp.ClientResponse, size: int) -> None:
+    """Refuse a body as soon as it is longer than MAX_BODY."""
+    if size > MAX_BODY:
+        response.close()
+        raise MalformedReply(f"{url} answers with more than {MAX_BODY >> 20} MiB; this is no model server")
+
+
 async def _read(url: str, response: aiohttp.ClientResponse) -> bytes:
     """The body, refused as soon as it is longer than MAX_BODY."""
     pieces: list[bytes] = []
     size = 0
     async for piece in response.content.iter_any():
         size += len(piece)
-        if size > MAX_BODY:
-            response.close()
-            raise MalformedReply(
-                f"{url} answers with more than {MAX_BODY >> 20} MiB; this is no model server"
-            )
+        _check_size(url, response, size)
         pieces.append(piece)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
@@ -151,11 +154,7 @@ async def _lines(url: str, response: aiohttp.ClientResponse) -> AsyncIterator[by
     size = 0
     async for piece in response.content.iter_any():
         size += len(piece)
-        if size > MAX_BODY:
-            response.close()
-            raise MalformedReply(
-                f"{url} answers with more than {MAX_BODY >> 20} MiB; this is no model server"
-            )
+        _check_size(url, response, size)
         first, *others = piece.split(b"\n")
         rest.append(first)
         for start in others:
