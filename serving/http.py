@@ -11,13 +11,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any, cast
 
 import aiohttp
+from yarl import URL
 
 from serving.errors import (
     EngineError,
@@ -62,8 +64,8 @@ class HttpClient:
         self._secret = api_key.encode() if api_key else None
         if api_key:
             headers["Authorization"] = f"Bearer {api_key}"
-        self._post_seconds = timeout
-        self._get_seconds = min(timeout, GET_SECONDS)
+        self._post_limit = aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_SECONDS)
+        self._get_limit = aiohttp.ClientTimeout(total=min(timeout, GET_SECONDS), sock_connect=CONNECT_SECONDS)
         self._session = aiohttp.ClientSession(
             # The caller bounds the requests in flight; a bound here would count waiting as answering.
             connector=aiohttp.TCPConnector(limit=0),
@@ -80,55 +82,72 @@ class HttpClient:
 
     async def get(self, url: str) -> Answer:
         """GET; raises EngineError for anything but a complete 200."""
-        async with self._exchange("GET", url, None) as response:
-            return Answer(url, await _read(url, response))
+        return await self._exchange("GET", url, None)
 
     async def post(self, url: str, body: bytes) -> Answer:
         """POST JSON; raises EngineError for anything but a complete 200."""
-        async with self._exchange("POST", url, body) as response:
-            return Answer(url, await _read(url, response))
+        return await self._exchange("POST", url, body)
 
     @asynccontextmanager
     async def stream(self, url: str, body: bytes) -> AsyncGenerator[AsyncIterator[bytes]]:
         """POST JSON and iterate the answer's lines as they come (without line ends)."""
-        async with self._exchange("POST", url, body) as response:
-            yield _lines(url, response)
-
-    @asynccontextmanager
-    async def _exchange(
-        self, method: str, url: str, body: bytes | None
-    ) -> AsyncGenerator[aiohttp.ClientResponse]:
-        seconds = self._get_seconds if body is None else self._post_seconds
-        limit = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS)
         try:
-            request = self._session.request(method, url, data=body, allow_redirects=False, timeout=limit)
-            async with request as response:
+            async with self._request("POST", url, body) as response:
                 if response.status != 200:
-                    said = await _read(url, response)
-                    if self._secret is not None:  # some servers quote the key that they refuse
-                        said = said.replace(self._secret, b"***")
-                    raise refusal(url, response.status, response.headers, said)
-                yield response
-        except aiohttp.ConnectionTimeoutError as error:
-            raise EngineUnreachable(
-                f"{url} took no connection within {CONNECT_SECONDS:g} s; check host and port"
-            ) from error
-        except TimeoutError as error:
-            raise EngineTimeout(
-                f"{url} did not answer within {seconds:g} s; raise the time limit or send less at once"
-            ) from error
-        except aiohttp.ClientConnectorError as error:
-            raise EngineUnreachable(
-                f"{url} cannot be reached ({_one_line(str(error.os_error))}); check that the server runs"
-            ) from error
-        except (aiohttp.ClientPayloadError, aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-            raise EngineUnreachable(
-                f"{url} closed the connection before its answer was complete; look at the server's log"
-            ) from error
-        except aiohttp.ClientError as error:
-            raise MalformedReply(
-                f"{url} does not answer in HTTP ({_one_line(str(error))}); check the address and the port"
-            ) from error
+                    raise await self._refused(url, response)
+                yield _lines(url, response)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise _broken(url, self._post_limit, error) from error
+
+    async def _exchange(self, method: str, url: str, body: bytes | None) -> Answer:
+        try:
+            async with self._request(method, url, body) as response:
+                if response.status != 200:
+                    raise await self._refused(url, response)
+                return Answer(url, await _read(url, response))
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise _broken(url, self._get_limit if body is None else self._post_limit, error) from error
+
+    def _request(
+        self, method: str, url: str, body: bytes | None
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        limit = self._get_limit if body is None else self._post_limit
+        return self._session.request(method, _parsed(url), data=body, allow_redirects=False, timeout=limit)
+
+    async def _refused(self, url: str, response: aiohttp.ClientResponse) -> EngineError:
+        said = await _read(url, response)
+        if self._secret is not None:  # some servers quote the key that they refuse
+            said = said.replace(self._secret, b"***")
+        return refusal(url, response.status, response.headers, said)
+
+
+@lru_cache(maxsize=256)
+def _parsed(url: str) -> URL:
+    """One URL serves thousands of requests."""
+    return URL(url)
+
+
+def _broken(url: str, limit: aiohttp.ClientTimeout, error: Exception) -> EngineError:
+    """The error that a failed exchange means."""
+    if isinstance(error, aiohttp.ConnectionTimeoutError):
+        return EngineUnreachable(
+            f"{url} took no connection within {CONNECT_SECONDS:g} s; check host and port"
+        )
+    if isinstance(error, TimeoutError):
+        return EngineTimeout(
+            f"{url} did not answer within {limit.total:g} s; raise the time limit or send less at once"
+        )
+    if isinstance(error, aiohttp.ClientConnectorError):
+        why = _one_line(str(error.os_error))
+        return EngineUnreachable(f"{url} cannot be reached ({why}); check that the server runs")
+    if isinstance(
+        error, (aiohttp.ClientPayloadError, aiohttp.ClientOSError, aiohttp.ServerDisconnectedError)
+    ):
+        return EngineUnreachable(
+            f"{url} closed the connection before its answer was complete; look at the server's log"
+        )
+    why = _one_line(str(error))
+    return MalformedReply(f"{url} does not answer in HTTP ({why}); check the address and the port")
 
 
 def _check_size(url: str, response: aiohttp.ClientResponse, size: int) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast, get_args
 
@@ -37,36 +37,43 @@ BYTES_PER_TOKEN = 3
 
 
 class SingleFlight(Generic[T]):
-    """Concurrent calls with one key share one run, which is cancelled when all who wait for it are."""
+    """Concurrent calls with one key share one run: that of the first, in its own task.
+
+    If the first is cancelled, the next in line runs anew.
+    """
 
     def __init__(self) -> None:
-        self._tasks: dict[str, tuple[asyncio.Task[T], list[int]]] = {}
+        self._running: dict[str, asyncio.Future[tuple[T] | None]] = {}
+        """What each run under way comes to; None if it was cancelled."""
 
     def running(self, key: str) -> bool:
         """Whether a run for `key` is under way."""
-        return key in self._tasks
+        return key in self._running
 
-    async def run(self, key: str, work: Coroutine[Any, Any, T]) -> T:
-        """The result of `work`, or of the run for `key` that is under way (`work` is then dropped)."""
-        if key in self._tasks:
-            work.close()
-            task, waiters = self._tasks[key]
-        else:
-            task, waiters = asyncio.ensure_future(work), [0]
-            self._tasks[key] = task, waiters
-            task.add_done_callback(lambda done: self._forget(key, done))
-        waiters[0] += 1
+    async def run(self, key: str, work: Callable[[], Awaitable[T]]) -> T:
+        """The result of `work()`, or of the run for `key` that is under way.
+
+        Raises:
+            Exception: what the run raised, to all who wait for it.
+        """
+        while key in self._running:
+            ended = await asyncio.shield(self._running[key])
+            if ended is not None:
+                return ended[0]
+        own: asyncio.Future[tuple[T] | None] = asyncio.get_running_loop().create_future()
+        self._running[key] = own
         try:
-            return await asyncio.shield(task)
+            value = await work()
+            own.set_result((value,))
+            return value
+        except Exception as error:
+            own.set_exception(error)
+            own.exception()  # seen: no warning where nobody else waits
+            raise
         finally:
-            waiters[0] -= 1
-            if waiters[0] == 0 and not task.done():
-                self._forget(key, task)
-                task.cancel()
-
-    def _forget(self, key: str, task: asyncio.Task[T]) -> None:
-        if key in self._tasks and self._tasks[key][0] is task:
-            del self._tasks[key]
+            del self._running[key]
+            if not own.done():
+                own.set_result(None)
 
 
 class Caller:
@@ -88,7 +95,7 @@ class Caller:
         """The engine's identity, asked for once."""
         if self._ready is None:
             try:
-                self._ready = await self._setup.run("", self._ask_engine())
+                self._ready = await self._setup.run("", self._ask_engine)
             except EngineError as error:
                 return _failed(error, "asking the judge what it is")
         return self._ready[0]
@@ -104,7 +111,7 @@ class Caller:
             self.meter.replayed += 1
             return stored
         self.meter.replayed += self._calls.running(request.key)
-        return await self._calls.run(request.key, self._make(request))
+        return await self._calls.run(request.key, lambda: self._make(request))
 
     async def _ask_engine(self) -> tuple[Identified, EngineLimits]:
         identity = Identified.of(await self._engine.identity())
@@ -202,14 +209,11 @@ class Caller:
         key = sha256(f"{len(system)} {system}{shared}")
         if key not in self._shared_tokens:
             messages = (request.messages[0], Message(role="user", content=shared))
-            tokens = await self._counting.run(key, self._engine_count(messages))
+            tokens = await self._counting.run(key, lambda: self._engine.count_tokens(messages))
             if len(self._shared_tokens) >= _COUNTS_KEPT:
                 del self._shared_tokens[next(iter(self._shared_tokens))]
             self._shared_tokens[key] = tokens
         return self._shared_tokens[key]
-
-    async def _engine_count(self, messages: tuple[Message, ...]) -> int:
-        return await self._engine.count_tokens(messages)
 
 
 _COUNTS_KEPT = 4096

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +19,7 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger_explain import Explanation, nearest, request_parts
 from local_judge.judge.ledger_file import connect, connect_to_read, ledger_errors
+from local_judge.judge.ledger_texts import insert_text, read_text
 from local_judge.judge.ledger_writer import Writer
 from local_judge.judge.requests import Reply, Request, canonical, now
 from serving.types import EngineIdentity, Frozen, Message, Sampling, Usage
@@ -65,6 +65,8 @@ class Ledger:
         self.path = path
         self._reader = reader
         self._writer = writer
+        self._known: set[Any] = set()
+        """Digests of judges and of shared texts whose rows are committed."""
 
     @classmethod
     def open(cls, path: str | Path, *, read_only: bool = False) -> Ledger:
@@ -118,7 +120,7 @@ class Ledger:
         """
 
         def work(connection: sqlite3.Connection) -> Reply:
-            _insert_request(connection, request)
+            self._insert_request(connection, request)
             usage = reply.usage
             row = (
                 reply.key,
@@ -137,13 +139,15 @@ class Ledger:
                 return reply
             return _select(connection, reply.key) or reply
 
-        return await self._write(work)
+        stored = await self._write(work)
+        self._note_committed(request)
+        return stored
 
     async def put_failure(self, request: Request, failure: Failure) -> None:
         """Keep the record of a call that was not answered."""
 
         def work(connection: sqlite3.Connection) -> None:
-            _insert_request(connection, request)
+            self._insert_request(connection, request)
             connection.execute(
                 "INSERT INTO failures VALUES (?,?,?,?,?)",
                 (request.key, failure.kind, failure.detail, failure.attempts, now()),
@@ -169,8 +173,8 @@ class Ledger:
                 "FROM requests JOIN judges ON judges.digest = requests.judge WHERE key=?",
                 (key,),
             ).fetchone()
-            system, shared, own = (self._text(digest) for digest in row[1:4])
-            schema = None if row[4] is None else json.loads(self._text(row[4]))
+            system, shared, own = (read_text(self._reader, digest) for digest in row[1:4])
+            schema = None if row[4] is None else json.loads(read_text(self._reader, row[4]))
         user = shared + own
         messages = (Message(role="system", content=system), Message(role="user", content=user))
         sampling = json.loads(row[5])
@@ -227,40 +231,40 @@ class Ledger:
             )
         return await self._writer.write(work)
 
-    def _text(self, digest: bytes) -> str:
-        (body,) = self._reader.execute("SELECT body FROM texts WHERE digest=?", (digest,)).fetchone()
-        return zlib.decompress(body).decode()
+    def _insert_request(self, connection: sqlite3.Connection, request: Request) -> None:
+        prompt = request.prompt
+        parts = request_parts(request)
+        if parts["judge"] not in self._known:
+            connection.execute(
+                "INSERT OR IGNORE INTO judges VALUES (?,?)", (parts["judge"], request.judge.json)
+            )
+        shared = {"system": prompt.system, "shared": prompt.shared, "schema": request.schema}
+        for name, text in shared.items():
+            if text is not None and parts[name] not in self._known:
+                insert_text(connection, parts[name], text)
+        insert_text(connection, parts["own"], prompt.rest)
+        connection.execute(
+            "INSERT OR IGNORE INTO requests VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+            (
+                request.key,
+                *(parts[name] for name in _COLUMNS),
+                prompt.prefix_key,
+                request.draw,
+                request.attempt,
+            ),
+        )
+
+    def _note_committed(self, request: Request) -> None:
+        """Rows that many calls share are not asked for again. To be called after the commit, not before."""
+        if len(self._known) > _KNOWN_AT_MOST:
+            self._known.clear()
+        parts = request_parts(request)
+        self._known.update(parts[name] for name in ("judge", "system", "shared", "schema"))
 
 
-def _insert_request(connection: sqlite3.Connection, request: Request) -> None:
-    connection.execute(
-        "INSERT OR IGNORE INTO judges VALUES (?,?)",
-        (request.judge.digest, request.judge.json),
-    )
-    prompt = request.prompt
-    parts = request_parts(request)
-    _insert_text(connection, parts["system"], prompt.system)
-    _insert_text(connection, parts["shared"], prompt.shared)
-    _insert_text(connection, parts["own"], prompt.rest)
-    if request.schema is not None:
-        _insert_text(connection, parts["schema"], request.schema)
-    names = ("judge", "system", "shared", "own", "schema", "sampling", "kind", "options")
-    connection.execute(
-        "INSERT OR IGNORE INTO requests VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-        (
-            request.key,
-            *(parts[name] for name in names),
-            request.prompt.prefix_key,
-            request.draw,
-            request.attempt,
-        ),
-    )
+_COLUMNS = ("judge", "system", "shared", "own", "schema", "sampling", "kind", "options")
 
-
-def _insert_text(connection: sqlite3.Connection, digest: bytes, text: str) -> None:
-    # Asked before compressing: a report comes with every one of its calls.
-    if connection.execute("SELECT 1 FROM texts WHERE digest=?", (digest,)).fetchone() is None:
-        connection.execute("INSERT INTO texts VALUES (?,?)", (digest, zlib.compress(text.encode(), 1)))
+_KNOWN_AT_MOST = 4096
 
 
 def _select(connection: sqlite3.Connection, key: str) -> Reply | None:

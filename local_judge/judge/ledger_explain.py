@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
+from local_judge.judge.ledger_texts import read_text
 from local_judge.judge.requests import Request, canonical
 from serving.types import Frozen
 
@@ -108,10 +108,7 @@ def _fields(part: str, stored: dict[str, Any], asked: dict[str, Any]) -> list[Ch
 
 
 def _text(connection: sqlite3.Connection, digest: bytes | None) -> str:
-    if digest is None:
-        return ""
-    (body,) = connection.execute("SELECT body FROM texts WHERE digest=?", (digest,)).fetchone()
-    return zlib.decompress(body).decode()
+    return "" if digest is None else read_text(connection, digest)
 
 
 def _around(stored: str, asked: str) -> tuple[str, str]:

@@ -29,7 +29,7 @@ BUSY_SECONDS = 30.0
 TABLES = """
 CREATE TABLE texts (              -- message parts and schemas, by content
     digest BLOB PRIMARY KEY,      -- SHA-256 of the UTF-8 text
-    body   BLOB NOT NULL          -- zlib
+    body   BLOB NOT NULL          -- TEXT as it is where short, else zlib
 );
 CREATE TABLE judges (
     digest   TEXT PRIMARY KEY,    -- SHA-256 of `identity`

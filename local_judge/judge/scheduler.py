@@ -3,10 +3,11 @@
 Invariants: of the calls that share a prefix, one (the leader) goes first, and the others only after its
 prompt has been processed, so that they find it in the prefix cache; a leader that fails hands over to the
 next in line; at most `concurrency` calls are in flight; the prefixes in flight together take at most
-`kv_tokens`, unless it is one alone. Calls go in the order in which they came, passing over only those that
-wait for their leader; calls whose prefix is held may overtake one that does not fit yet, but only those that
-were already there, so none waits for ever. Nothing here touches what is asked or answered: results do not
-depend on it.
+`kv_tokens`, unless it is one alone. Calls go in the order in which they came, but for three cases: those that
+wait for their leader are passed over; a leader goes ahead when few calls are left that may follow one, so that
+the server does not run dry while the next prefix is processed; and calls whose prefix is held may overtake one
+that does not fit yet. The last two are bounded, so none waits for ever. Nothing here touches what is asked or
+answered: results do not depend on it.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import heapq
+import math
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from types import TracebackType
 
 
 @dataclass(eq=False)
@@ -42,17 +43,41 @@ class _Group:
     """Whether its prefix has been processed since it is held."""
 
 
-class Turn:
-    """One admitted call. Its engine calls `started` when the prompt has been processed; from any thread."""
+_WINDOWS = 2
+"""A leader's way through a full server takes as long as `concurrency` calls; a second window keeps it busy."""
 
-    def __init__(self, scheduler: Scheduler, group: _Group, leads: bool) -> None:
+
+def _may_go(group: _Group) -> bool:
+    return bool(group.waiting) and (group.warm or group.running == 0)
+
+
+class Turn:
+    """A call's turn: entering it waits until the call may go; it is in flight while the context is open.
+
+    Leaving it without an exception also says that the prompt has been processed.
+    """
+
+    def __init__(self, scheduler: Scheduler, prefix_key: str, tokens: int) -> None:
         self._scheduler = scheduler
-        self._group = group
-        self.leads = leads
+        self._prefix_key = prefix_key
+        self._tokens = tokens
+        self._group: _Group | None = None
+        self.leads = False
         """Whether calls with the same prefix wait for this one's `started`."""
 
+    async def __aenter__(self) -> Turn:
+        self._group, self.leads = await self._scheduler.wait(self._prefix_key, self._tokens)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._group is not None
+        self._scheduler.leave(self._group, processed=kind is None)
+
     def started(self) -> None:
-        """The prompt has been processed: calls with the same prefix may follow."""
+        """The prompt has been processed: calls with the same prefix may follow. From any thread."""
+        assert self._group is not None
         self._scheduler.processed(self._group)
 
 
@@ -63,8 +88,10 @@ class Scheduler:
         self._concurrency = max(1, concurrency)
         self._kv_tokens = kv_tokens
         self._groups: dict[str, _Group] = {}
-        self._ready: list[tuple[int, str]] = []
-        """Heap of (order of the oldest waiting call, prefix) of groups that may go, and stale entries."""
+        self._followers: list[tuple[int, str]] = []
+        """Heap of (order of the oldest waiting call, prefix) of groups whose prefix is warm, and stale entries."""
+        self._leaders: list[tuple[int, str]] = []
+        """The same of groups that need a leader."""
         self._order = 0
         self._running = 0
         self._held: dict[str, _Group] = {}
@@ -73,16 +100,17 @@ class Scheduler:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
 
-    @asynccontextmanager
-    async def turn(self, prefix_key: str, tokens: int) -> AsyncGenerator[Turn]:
-        """Wait for a turn; the call is in flight while the context is open.
-
-        Leaving it without an exception also says that the prompt has been processed.
+    def turn(self, prefix_key: str, tokens: int) -> Turn:
+        """A turn to be entered.
 
         Args:
             prefix_key: calls with equal keys share their prefix.
             tokens: about how many tokens the prefix takes in the KV cache.
         """
+        return Turn(self, prefix_key, tokens)
+
+    async def wait(self, prefix_key: str, tokens: int) -> tuple[_Group, bool]:
+        """Wait until a call may go; its group, and whether it leads. `leave` must follow."""
         group = self._groups.setdefault(prefix_key, _Group(prefix_key, tokens))
         call = _Waiting(self._order, self._loop.create_future())
         self._order += 1
@@ -90,20 +118,22 @@ class Scheduler:
         self._offer(group)
         self._admit()
         try:
-            leads = await call.turn
+            return group, await call.turn
         except asyncio.CancelledError:
             if call.turn.cancelled():
                 with contextlib.suppress(ValueError):
                     group.waiting.remove(call)
                 self._settle(group)
             else:  # admitted, but cancelled before it woke
-                self._leave(group)
+                self.leave(group, processed=False)
             raise
-        try:
-            yield Turn(self, group, leads)
-            group.warm = True
-        finally:
-            self._leave(group)
+
+    def leave(self, group: _Group, *, processed: bool) -> None:
+        """A call that was admitted has ended."""
+        group.warm |= processed
+        group.running -= 1
+        self._running -= 1
+        self._settle(group)
 
     def processed(self, group: _Group) -> None:
         """The prefix of `group` is in the cache; may be called from any thread."""
@@ -116,25 +146,63 @@ class Scheduler:
 
     def _offer(self, group: _Group) -> None:
         """Put the group in line if a call of it may go: as leader, or after one that has been processed."""
-        if self._may_go(group):
-            heapq.heappush(self._ready, (group.waiting[0].order, group.key))
+        if _may_go(group):
+            line = self._followers if group.warm else self._leaders
+            heapq.heappush(line, (group.waiting[0].order, group.key))
 
     def _admit(self) -> None:
-        while self._ready and self._running < self._concurrency:
-            order, key = self._ready[0]
+        while self._running < self._concurrency:
+            group = self._next()
+            if group is None:
+                return
+            if group.key not in self._held and not self._make_room(group):
+                group = self._overtaking()
+                if group is None:
+                    return
+            self._send(group)
+
+    def _next(self) -> _Group | None:
+        """Whose oldest call goes next, if there is room for it."""
+        follower, leader = self._first(self._followers), self._first(self._leaders)
+        if follower is None or leader is None:
+            return follower or leader
+        if leader.waiting[0].order < follower.waiting[0].order:
+            return leader
+        return leader if self._goes_ahead(leader) else follower
+
+    def _first(self, line: list[tuple[int, str]]) -> _Group | None:
+        """The group at the head of a line; entries that are no longer true are dropped."""
+        while line:
+            order, key = line[0]
             group = self._groups.get(key)
-            if group is None or not self._may_go(group) or group.waiting[0].order != order:
-                heapq.heappop(self._ready)
+            stands = self._followers if group is not None and group.warm else self._leaders
+            if group is None or stands is not line or not _may_go(group) or group.waiting[0].order != order:
+                heapq.heappop(line)
             elif group.waiting[0].turn.cancelled():  # its task has not woken yet to leave by itself
                 group.waiting.popleft()
                 self._offer(group)
-            elif key in self._held or self._make_room(group):
-                self._send(group)
             else:
-                overtaking = self._overtaking()
-                if overtaking is None:
-                    return
-                self._send(overtaking)
+                return group
+        return None
+
+    def _goes_ahead(self, leader: _Group) -> bool:
+        """Whether a leader goes before older calls.
+
+        It does where it has followers, its prefix fits beside those held, and fewer calls wait for these than
+        `_WINDOWS` times those that may be in flight.
+        """
+        if len(leader.waiting) < 2 or not self._fits(leader):
+            return False
+        return sum(len(held.waiting) for held in self._held.values()) < _WINDOWS * self._concurrency
+
+    def _fits(self, group: _Group) -> bool:
+        return group.key in self._held or self._free() >= group.tokens
+
+    def _free(self) -> float:
+        """Tokens that the prefixes held leave in the KV cache."""
+        if self._kv_tokens is None:
+            return math.inf
+        return self._kv_tokens - sum(held.tokens for held in self._held.values())
 
     def _send(self, group: _Group) -> None:
         """Admit the group's oldest call."""
@@ -154,7 +222,7 @@ class Scheduler:
             return True
         if self._blocked is None or self._blocked[0] is not group:
             self._blocked = group, self._order
-        free = self._kv_tokens - sum(held.tokens for held in self._held.values())
+        free = self._free()
         for held in list(self._held.values()):
             if free >= group.tokens:
                 break
@@ -162,6 +230,7 @@ class Scheduler:
                 free += held.tokens
                 held.warm = False
                 del self._held[held.key]
+                self._offer(held)
         return free >= group.tokens or not self._held
 
     def _overtaking(self) -> _Group | None:
@@ -170,21 +239,11 @@ class Scheduler:
         Only calls that were there when the group was found not to fit: they use what lies in the cache, they
         are finite, and no later one joins them, so the blocked group gets its turn.
         """
-        able = [
-            held for held in self._held.values() if self._may_go(held) and self._goes_before_blocked(held)
-        ]
+        able = [held for held in self._held.values() if _may_go(held) and self._goes_before_blocked(held)]
         return min(able, key=lambda held: held.waiting[0].order, default=None)
-
-    def _may_go(self, group: _Group) -> bool:
-        return bool(group.waiting) and (group.warm or group.running == 0)
 
     def _goes_before_blocked(self, group: _Group) -> bool:
         return self._blocked is not None and bool(group.waiting) and group.waiting[0].order < self._blocked[1]
-
-    def _leave(self, group: _Group) -> None:
-        group.running -= 1
-        self._running -= 1
-        self._settle(group)
 
     def _settle(self, group: _Group) -> None:
         """After a call has left: forget a group that has none, or let its next call go; then whoever may."""

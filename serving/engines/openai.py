@@ -17,6 +17,8 @@ from random import Random
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from pydantic_core import to_json
+
 from serving.engine import JsonSchema
 from serving.engines.choosing import check_options, read_choice
 from serving.engines.server import ServerFacts, agree, ask_server, root_of
@@ -158,7 +160,7 @@ class OpenAIEngine:
             return text + TEMPLATE_TOKENS + TEMPLATE_TOKENS_PER_MESSAGE * len(messages)
         template = {"add_generation_prompt": True, "chat_template_kwargs": {"enable_thinking": False}}
         body = {"model": facts.model, "messages": chat_messages(messages), **template}
-        return (await self._tokenize(_prefix(messages), body)).count
+        return (await self._tokenize(self._prefix(messages), body)).count
 
     async def generate(
         self,
@@ -271,7 +273,17 @@ class OpenAIEngine:
             answer = await self._post(f"{base_url}/chat/completions", content)
             return parse(ChatReply, answer.url, answer.body), answer.url
 
-        return await self._retry.run(self._replicas, _prefix(messages), send)
+        return await self._retry.run(self._replicas, self._prefix(messages), send)
+
+    def _prefix(self, messages: Sequence[Message]) -> str:
+        """The opening of a conversation, by which replicas share out the work; '' where there is but one."""
+        opening = ""
+        if len(self._urls) > 1:
+            for message in messages:
+                opening += f"{message.role}\n{message.content[: PREFIX_CHARACTERS - len(opening)]}\n"
+                if len(opening) >= PREFIX_CHARACTERS:
+                    break
+        return opening
 
     async def _post(self, url: str, content: bytes) -> Answer:
         async with self._slots:
@@ -293,7 +305,7 @@ class OpenAIEngine:
             started()
             return reply
 
-        return await self._retry.run(self._replicas, _prefix(messages), send)
+        return await self._retry.run(self._replicas, self._prefix(messages), send)
 
     async def _tokenize(self, prefix: str, body: Mapping[str, Any]) -> TokenList:
         content = _encoded(body)
@@ -340,19 +352,12 @@ def normal_base_url(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{path or '/v1'}"
 
 
-def _prefix(messages: Sequence[Message]) -> str:
-    """The opening of a conversation, by which replicas share out the work."""
-    opening = ""
-    for message in messages:
-        opening += f"{message.role}\n{message.content[: PREFIX_CHARACTERS - len(opening)]}\n"
-        if len(opening) >= PREFIX_CHARACTERS:
-            break
-    return opening
-
-
 def _encoded(body: Mapping[str, Any]) -> bytes:
     try:
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        content = to_json(body)
+        if b"NaN" in content or b"Infinity" in content:  # as a word, or as a number, which JSON does not have
+            json.dumps(body, allow_nan=False)
+        return content
     except (TypeError, ValueError) as error:
         raise RequestRefused(
             f"a request that cannot be written as JSON ({error}); check schema and extra_body"

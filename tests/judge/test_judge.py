@@ -172,7 +172,7 @@ async def test_identical_calls_at_one_time_are_one(tmp_path: Path) -> None:
     assert (judge.meter.made, judge.meter.replayed) == (1, 4)
 
 
-async def test_one_of_two_identical_calls_may_be_cancelled(tmp_path: Path) -> None:
+async def test_a_cancelled_call_hands_over_to_an_identical_one(tmp_path: Path) -> None:
     engine = FakeEngine(lambda _: YES, delay=0.02)
     with ledger_at(tmp_path) as ledger:
         judge = Judge(engine, ledger)
@@ -182,7 +182,7 @@ async def test_one_of_two_identical_calls_may_be_cancelled(tmp_path: Path) -> No
         assert isinstance(await second, Answer)
         with pytest.raises(asyncio.CancelledError):
             await first
-    assert len(engine.calls) == 1
+    assert len(engine.calls) == 2  # the first was never answered
 
 
 @pytest.mark.parametrize(

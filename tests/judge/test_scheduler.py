@@ -137,6 +137,35 @@ async def test_without_started_the_leaders_end_releases_all() -> None:
     assert log == [True] + [False] * 5
 
 
+async def admitted(scheduler: Scheduler, calls: list[tuple[str, str]], tokens: int = 10) -> list[str]:
+    """The order in which calls (prefix, name) go, each starting before and ending after the next is admitted."""
+    order: list[str] = []
+
+    async def call(prefix: str, name: str) -> None:
+        async with scheduler.turn(prefix, tokens) as turn:
+            order.append(name + "*" * turn.leads)
+            turn.started()
+            await asyncio.sleep(0.001)
+
+    async with asyncio.timeout(2):
+        await asyncio.gather(*(call(prefix, name) for prefix, name in calls))
+    return order
+
+
+async def test_a_leader_goes_ahead_while_few_calls_wait_for_a_slot() -> None:
+    calls = [("a", f"a{n}") for n in range(6)] + [("b", "b0"), ("b", "b1")]
+    # One slot, so two windows are two calls. When a2 has gone, a3 to a5 wait: enough. When a3 has, a4 and a5: enough.
+    # When a4 has, only a5: b0 goes ahead of it, so that b1 can follow at once.
+    assert await admitted(Scheduler(1), calls) == ["a0*", "a1", "a2", "a3", "a4", "b0*", "a5", "b1"]
+
+
+async def test_no_leader_goes_ahead_without_room_or_without_followers() -> None:
+    calls = [("a", f"a{n}") for n in range(4)] + [("b", "b0"), ("b", "b1")]
+    in_order = ["a0*", "a1", "a2", "a3", "b0*", "b1"]
+    assert await admitted(Scheduler(1, kv_tokens=15), calls) == in_order
+    assert await admitted(Scheduler(1), calls[:-1]) == in_order[:-1]
+
+
 async def test_a_failed_leader_hands_over_to_the_next() -> None:
     scheduler = Scheduler(8)
     watch = Watch(scheduler, 8, None, 10)
