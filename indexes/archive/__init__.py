@@ -1,0 +1,1 @@
+"""What was fetched or imported, as WARC records: written, read, indexed, packed as WACZ."""

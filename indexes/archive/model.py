@@ -1,0 +1,87 @@
+"""What an archive holds, apart from how its bytes lie on disk.
+
+Invariant: a `Capture` says all that is known of one URL: every exchange that was made for it, in order, and how it
+ended. A page of a snapshot is a function of one capture.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from indexes.model import Frozen, SourceStatus
+
+Headers = tuple[tuple[str, str], ...]
+"""Name and value as received, in order, repeated names kept."""
+
+
+class Exchange(Frozen):
+    """One request and its response."""
+
+    url: str
+    """As requested, with the host, the path and the query as sent."""
+    at: str
+    """When the request was sent: ISO 8601 in UTC to the second, `2026-01-31T12:00:00Z`."""
+    status: int
+    """HTTP status; 304 where the server said that the page is as it was."""
+    reason: str = ""
+    """The words beside the status."""
+    request_headers: Headers = ()
+    headers: Headers = ()
+    """Of the response; without Transfer-Encoding, which is undone."""
+    body: bytes = b""
+    """Of the response as the server encoded it (Content-Encoding is not undone)."""
+    ip: str | None = None
+    """Address that answered."""
+
+
+class Rendered(Frozen):
+    """The document of a page after its scripts have run."""
+
+    url: str
+    at: str
+    html: bytes
+    """In UTF-8."""
+    renderer: str
+    """Name and version of the browser."""
+
+
+class Imported(Frozen):
+    """The bytes of a page that came as a file."""
+
+    url: str
+    data: bytes
+    """Decompressed."""
+    media_type: str
+    """As the file name and the bytes tell; `application/octet-stream` where they do not."""
+    name: str = ""
+    """The file's name, where it decides how the bytes are read (`.md`, `.csv`)."""
+
+
+Outcome = Literal["page", "dead", "blocked", "empty", "unsupported_type"]
+"""`page`: there are bytes to extract a text from. Otherwise why there are none."""
+
+
+class Capture(Frozen):
+    """One URL at one time."""
+
+    url: str
+    """As it was cited."""
+    fetched: str | None
+    """ISO 8601 in UTC; None where the time is not known."""
+    outcome: Outcome
+    reason: str = ""
+    """Why there is no page, or which of several texts was kept, in words."""
+    exchanges: tuple[Exchange, ...] = ()
+    """Every hop in order; the last one answered with the page. Empty where no answer came, or none was asked for."""
+    rendered: Rendered | None = None
+    imported: Imported | None = None
+
+    @property
+    def status(self) -> SourceStatus:
+        """As far as it is known before the text is extracted."""
+        return "ok" if self.outcome == "page" else self.outcome
+
+    @property
+    def final_url(self) -> str:
+        """Where the redirects ended."""
+        return self.exchanges[-1].url if self.exchanges else self.url
