@@ -1,61 +1,41 @@
-"""A folder of pages made into a snapshot.
+"""Pages that are there already, as files or in archives, made into a snapshot.
 
 Invariant: the snapshot is a function of the pages and their list. Not of the order of lines, the number of
-processes, or the time; and a directory with the final name exists only when it is whole (written beside it,
-then renamed).
+processes, or the time.
 
-URLs that are equal after normalisation: the same bytes with the same status are one page, which keeps the
-first original URL; different ones are refused, both lines named. A `final_url` that leads to one page is
-another name of that page; one that leads to several pages with different bytes is a name of none.
+In a page list, URLs that are equal after normalisation: the same bytes with the same status are one page, which keeps
+the first original URL; different ones are two captures if each says when it was fetched, at different times, and are
+refused otherwise, both lines named. A `final_url` that leads to one page is another name of that page; one that leads
+to several pages with different bytes is a name of none.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import shutil
-from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from functools import partial
-from pathlib import Path
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path, PurePosixPath
 
-from indexes.chunk import CHUNKING, chunk_spans
-from indexes.errors import ImportRefused, NotASnapshot, SnapshotExists, SnapshotMissing
-from indexes.extract import EXTRACTION, Extracted, extract, extractor_versions
+from indexes.archive.captures import Warn, read_captures
+from indexes.archive.model import Capture, Imported, Outcome
+from indexes.archive.wacz import opened
+from indexes.archive.warc import FOLDER, ArchiveWriter
+from indexes.building import Progress, build
+from indexes.decode import MEDIA_TYPES, Kind
+from indexes.errors import ImportRefused
 from indexes.limits import MAX_PAGE_BYTES, GzipRefused, gunzip, is_gzip
-from indexes.manifest import (
-    MANIFEST,
-    PAGES,
-    TEXTS,
-    FileEntry,
-    Manifest,
-    Settings,
-    load_manifest,
-    render_manifest,
-    sha256,
-    snapshot_digest,
-)
-from indexes.model import Frozen
+from indexes.manifest import Manifest, sha256
 from indexes.pagelist import PageEntry, read_page_list
-from indexes.raw import pack, raw_path, write_raw
-from indexes.records import PageRecord, render_records
-from indexes.verify import verify
+from indexes.staging import publish, staged
 
-Progress = Callable[[int, int], None]
-"""Called with the number of pages done and their total."""
-
-
-class _Read(Frozen):
-    """One page as a worker hands it back."""
-
-    entry: PageEntry
-    extracted: Extracted
-    raw_digest: str = ""
-    raw_size: int = 0
-    packed: bytes = b""
-    chunks: tuple[tuple[int, int], ...] = ()
+_KINDS: dict[str, Kind] = {
+    ".html": "html",
+    ".htm": "html",
+    ".pdf": "pdf",
+    ".md": "markdown",
+    ".txt": "text",
+    ".json": "json",
+}
 
 
 def import_pages(
@@ -82,181 +62,133 @@ def import_pages(
         ImportRefused: the list or a line of it is wrong.
         SnapshotExists: `out` is there and is something else.
     """
-    folder, out = Path(folder), Path(out)
-    entries = read_page_list(pages or folder / "pages.jsonl", folder)
-    existing = _existing(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    part = out.parent / f".{out.name}.{os.getpid()}.part"
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir()
-    try:
-        manifest = _write(part, _reads(entries, folder, workers), len(entries), progress)
-        if existing is None:
-            part.rename(out)
-        elif existing.digest != manifest.digest:
-            raise SnapshotExists(
-                f"{out} holds snapshot {existing.digest[:12]} and these pages make {manifest.digest[:12]}; "
-                f"choose another directory or remove it"
-            )
-        elif not verify(out).ok:
-            raise SnapshotExists(
-                f"{out} holds this snapshot, but damaged; run `snapshot verify` or remove it"
-            )
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+    folder = Path(folder)
+    listed = pages or folder / "pages.jsonl"
+    total = sum(1 for _ in read_page_list(listed, folder))
+
+    def captures() -> Iterator[Capture]:
+        with closing(_Seen()) as seen:
+            for entry in read_page_list(listed, folder):
+                capture = _capture(entry, folder.resolve())
+                seen.check(entry, capture)
+                yield capture
+
+    return make(captures, out, progress=progress, total=total, workers=workers)
+
+
+def import_archives(
+    files: Sequence[Path],
+    out: Path,
+    *,
+    warn: Warn,
+    progress: Progress | None = None,
+    workers: int = 1,
+) -> Manifest:
+    """Make a snapshot of WARC files (`.warc`, `.warc.gz`) and WACZ files, of this package or of other tools.
+
+    Args:
+        files: read in this order.
+        out: as in `import_pages`.
+        warn: told, in one line each, what was damaged and what was left out.
+        progress: as in `import_pages`.
+        workers: as in `import_pages`.
+
+    Raises:
+        ImportRefused: a file that is neither, or nothing in the files that can be a page.
+        SnapshotExists: `out` is there and is something else.
+    """
+    found = 0
+
+    def captures() -> Iterator[Capture]:
+        nonlocal found
+        for path in files:
+            with opened(path) as archive:
+                for stored in read_captures(archive.warcs, warn, only=archive.pages):
+                    found += 1
+                    yield stored.capture
+        if not found:
+            raise ImportRefused(f"{', '.join(map(str, files))}: no page in it; is it a WARC or WACZ file?")
+
+    return make(captures, out, progress=progress, total=None, workers=workers)
+
+
+def make(
+    captures: Callable[[], Iterator[Capture]],
+    out: Path,
+    *,
+    progress: Progress | None,
+    total: int | None,
+    workers: int,
+) -> Manifest:
+    """Write captures to an archive and make it the snapshot at `out`. Raises as `import_pages` does."""
+    out = Path(out)
+    with staged(out) as part:
+        count = 0
+        with ArchiveWriter(part / FOLDER) as archive:
+            for capture in captures():
+                archive.write(capture)
+                count += 1
+        manifest = build(part, progress=progress, total=count if total is None else total, workers=workers)
+        publish(part, out, manifest)
     return manifest
 
 
-def _existing(out: Path) -> Manifest | None:
-    if not out.exists():
-        return None
-    try:
-        return load_manifest(out)
-    except (NotASnapshot, SnapshotMissing):
-        if out.is_dir() and not any(out.iterdir()):
-            return None
-    raise SnapshotExists(f"{out} exists and is not a snapshot; choose another directory")
-
-
-def _reads(entries: list[PageEntry], folder: Path, workers: int) -> Iterator[_Read]:
-    read = partial(_read, folder.resolve())
-    if workers <= 1:
-        yield from map(read, entries)
-        return
-    # Spawned, not forked: a child starts from nothing, whatever threads and state the parent has.
-    context = multiprocessing.get_context("spawn")
-    try:
-        with ProcessPoolExecutor(workers, mp_context=context) as pool:
-            yield from pool.map(read, entries, chunksize=4)
-    except BrokenProcessPool:
-        raise ImportRefused(
-            f"a process that read pages of {folder} ended (out of memory, or a script without a main guard); "
-            f"import with one worker"
-        ) from None
-
-
-def _read(root: Path, entry: PageEntry) -> _Read:
-    """Read, keep and extract one page; runs in a worker."""
-    known = Extracted(status=entry.status, reason=entry.reason, media_type="")
-    if entry.file is None:
-        return _Read(entry=entry, extracted=known)
-    path = root / entry.file
-    size = path.stat().st_size
-    if size > MAX_PAGE_BYTES:
-        reason = f"the file has {size:,} bytes, more than {MAX_PAGE_BYTES:,}"
-        return _Read(
-            entry=entry, extracted=Extracted(status="unsupported_type", reason=reason, media_type="")
-        )
-    data = path.read_bytes()
-    if is_gzip(data):
+def _capture(entry: PageEntry, root: Path) -> Capture:
+    """What one line of a page list stands for."""
+    outcome: Outcome = "page" if entry.status in ("ok", "not_in_snapshot") else entry.status
+    reason, imported = entry.reason, None
+    if entry.text is not None:
+        imported = _imported(entry, entry.text.encode("utf-8", "replace"), "page.txt")
+    elif entry.file is not None:
+        path = root / entry.file
+        size = path.stat().st_size
         try:
-            data = gunzip(data)
+            if size > MAX_PAGE_BYTES:
+                raise GzipRefused(f"the file has {size:,} bytes, more than {MAX_PAGE_BYTES:,}")
+            data = path.read_bytes()
+            imported = _imported(entry, gunzip(data) if is_gzip(data) else data, entry.file)
         except GzipRefused as error:
-            extracted = Extracted(status="unsupported_type", reason=str(error), media_type="application/gzip")
-            return _Read(entry=entry, extracted=extracted)
-    extracted = extract(data, entry.file) if entry.status == "ok" else known
-    return _Read(
-        entry=entry,
-        extracted=extracted,
-        raw_digest=sha256(data),
-        raw_size=len(data),
-        packed=pack(data),
-        chunks=tuple(chunk_spans(extracted.text)),
+            outcome, reason = "unsupported_type", str(error)
+    return Capture(
+        url=entry.original_url, fetched=entry.fetched, outcome=outcome, reason=reason, imported=imported
     )
 
 
-def _write(part: Path, reads: Iterator[_Read], total: int, progress: Progress | None) -> Manifest:
-    kept: list[_Read] = []
-    files: dict[str, FileEntry] = {}
-    records: list[PageRecord] = []
-    offsets: dict[str, tuple[int, int]] = {}
-    with (part / TEXTS).open("wb") as texts:
-        for done, read in enumerate(reads, start=1):
-            if not (kept and kept[-1].entry.url == read.entry.url and _same(kept[-1], read)):
-                if read.raw_digest:
-                    write_raw(part, read.raw_digest, read.packed)
-                    files[raw_path(read.raw_digest)] = _raw_entry(read)
-                data = read.extracted.text.encode()
-                digest = sha256(data) if data else ""
-                if digest not in offsets:
-                    offsets[digest] = (texts.tell(), texts.write(data))
-                records.append(_record(read, digest, *(offsets[digest] if data else (0, 0))))
-                kept.append(read.model_copy(update={"packed": b"", "chunks": (), "extracted": _bare(read)}))
-            if progress is not None:
-                progress(done, total)
-    aliases = _aliases(kept)
-    named = [record.model_copy(update={"aliases": aliases.get(record.url, ())}) for record in records]
-    (part / PAGES).write_bytes(render_records(named))
-    for name in (PAGES, TEXTS):
-        data = (part / name).read_bytes()
-        files[name] = FileEntry(path=name, size=len(data), sha256=sha256(data), content_sha256=sha256(data))
-    return _manifest(part, named, tuple(files[path] for path in sorted(files)))
-
-
-def _same(first: _Read, second: _Read) -> bool:
-    """Whether two lines of one URL are one page. Raises ImportRefused if they are not."""
-    if (first.raw_digest, first.extracted.status) == (second.raw_digest, second.extracted.status):
-        return True
-    lines = sorted((first.entry.line, second.entry.line))
-    raise ImportRefused(
-        f"lines {lines[0]} and {lines[1]} of the page list give different pages for {first.entry.url}; "
-        f"keep one of them"
+def _imported(entry: PageEntry, data: bytes, name: str) -> Imported:
+    suffix = PurePosixPath(name.lower().removesuffix(".gz")).suffix
+    kind = _KINDS.get(suffix)
+    return Imported(
+        url=entry.final_url or entry.original_url,
+        data=data,
+        media_type=MEDIA_TYPES[kind] if kind is not None else "application/octet-stream",
+        name=f"page{suffix}",
+        title=entry.title if entry.text is not None else "",
     )
 
 
-def _bare(read: _Read) -> Extracted:
-    return read.extracted.model_copy(update={"text": ""})
+class _Seen:
+    """The lines so far, in a scratch database of SQLite's own, so that memory does not grow with their number."""
 
+    def __init__(self) -> None:
+        self._connection = sqlite3.connect("")
+        self._connection.execute("CREATE TABLE seen (url TEXT, fetched TEXT, content TEXT, line INTEGER)")
+        self._connection.execute("CREATE INDEX by_url ON seen (url)")
 
-def _raw_entry(read: _Read) -> FileEntry:
-    return FileEntry(
-        path=raw_path(read.raw_digest),
-        size=len(read.packed),
-        sha256=sha256(read.packed),
-        content_sha256=read.raw_digest,
-    )
+    def check(self, entry: PageEntry, capture: Capture) -> None:
+        """Remember a line. Raises ImportRefused if it contradicts an earlier one."""
+        data = b"" if capture.imported is None else capture.imported.data
+        content = f"{capture.outcome} {sha256(data)}"
+        query = "SELECT fetched, content, line FROM seen WHERE url=?"
+        for fetched, other, line in self._connection.execute(query, (entry.url,)):
+            told_apart = entry.fetched is not None and fetched is not None and entry.fetched != fetched
+            if other != content and not told_apart:
+                raise ImportRefused(
+                    f"lines {line} and {entry.line} of the page list give different pages for {entry.url}; "
+                    f"keep one of them, or say of both when they were fetched"
+                )
+        row = (entry.url, entry.fetched, content, entry.line)
+        self._connection.execute("INSERT INTO seen VALUES (?,?,?,?)", row)
 
-
-def _record(read: _Read, text_digest: str, offset: int, size: int) -> PageRecord:
-    entry, extracted = read.entry, read.extracted
-    return PageRecord(
-        url=entry.url,
-        original_url=entry.original_url,
-        aliases=(),
-        status=extracted.status,
-        reason=extracted.reason,
-        title=extracted.title,
-        media_type=extracted.media_type,
-        fetched=entry.fetched,
-        raw_digest=read.raw_digest,
-        raw_size=read.raw_size,
-        text_digest=text_digest,
-        offset=offset,
-        size=size,
-        chunks=read.chunks,
-    )
-
-
-def _aliases(kept: list[_Read]) -> dict[str, tuple[str, ...]]:
-    """Other names of each page by its URL; the page list's own URLs are never another page's alias."""
-    own = {read.entry.url for read in kept}
-    claims: dict[str, list[_Read]] = {}
-    for read in kept:
-        final = read.entry.final_url
-        if final is not None and final not in own:
-            claims.setdefault(final, []).append(read)
-    found: dict[str, list[str]] = {}
-    for final in sorted(claims):
-        if len({read.raw_digest for read in claims[final]}) == 1:
-            found.setdefault(claims[final][0].entry.url, []).append(final)
-    return {url: tuple(names) for url, names in found.items()}
-
-
-def _manifest(part: Path, records: list[PageRecord], files: tuple[FileEntry, ...]) -> Manifest:
-    settings = Settings(extractor=extractor_versions(), extraction=EXTRACTION, chunking=CHUNKING)
-    counts = Counter(record.status for record in records)
-    statuses: dict[str, int] = {status: counts[status] for status in sorted(counts)}
-    digest = snapshot_digest(settings, statuses, files)
-    manifest = Manifest(settings=settings, statuses=statuses, files=files, digest=digest)
-    (part / MANIFEST).write_bytes(render_manifest(manifest))
-    return manifest
+    def close(self) -> None:
+        """Release the database."""
+        self._connection.close()

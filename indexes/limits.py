@@ -61,3 +61,24 @@ def gunzip(data: bytes, *, limit: int = MAX_PAGE_BYTES, ratio: int = MAX_GZIP_RA
         # Some servers pad with zero bytes after the last member.
         rest = member.unused_data.lstrip(b"\0")
     return b"".join(parts)
+
+
+def inflate(data: bytes, *, limit: int = MAX_PAGE_BYTES, ratio: int = MAX_GZIP_RATIO) -> bytes:
+    """Undo the `deflate` content encoding of HTTP, with its zlib head or, as some servers send it, without.
+
+    Raises:
+        GzipRefused: as `gunzip` does.
+    """
+    ceiling = min(limit, max(RATIO_FLOOR, ratio * len(data)))
+    for wbits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
+        stream = zlib.decompressobj(wbits=wbits)
+        try:
+            found = stream.decompress(data, ceiling + 1)
+        except zlib.error:
+            continue
+        if len(found) > ceiling:
+            raise GzipRefused(f"deflate of {len(data):,} bytes holds more than {ceiling:,} bytes")
+        if not stream.eof:
+            raise GzipRefused("damaged deflate: it ends too soon")
+        return found
+    raise GzipRefused("damaged deflate")

@@ -1,8 +1,10 @@
 """The manifest: what a snapshot is made of, and the one digest that stands for it.
 
 Invariant: the digest is a function of the settings and of the contents alone. No clock, no machine, no order
-of import, and no compressor enters it: a `.gz` file counts by what it holds, so that a zlib that packs
-differently gives the same snapshot; its bytes as stored are named beside it and are what `verify` compares.
+of import, and no compressor enters it. It covers the page records and the texts; the records name the SHA-256 of
+every page's bytes and of the archive's record that holds them, so the archive is covered however it was packed. The
+bytes of each file as stored are named beside it and are what `verify` compares. Search indexes are made from the
+texts and named by files of their own: adding one to a snapshot does not make it another web.
 """
 
 from __future__ import annotations
@@ -18,11 +20,11 @@ from indexes.errors import DigestMismatch, NotASnapshot, SnapshotMissing, Snapsh
 from indexes.model import Frozen
 
 FORMAT = "frozen-web-snapshot"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MANIFEST = "manifest.json"
 PAGES = "pages.jsonl"
 TEXTS = "texts.utf8"
-RAW = "raw"
+_PIECE = 1 << 20
 
 
 class FileEntry(Frozen):
@@ -34,8 +36,6 @@ class FileEntry(Frozen):
     """Bytes as stored."""
     sha256: str
     """Of the bytes as stored."""
-    content_sha256: str
-    """Of what it holds: the decompressed bytes of a `.gz` file, else the same as `sha256`."""
 
     @field_validator("path")
     @classmethod
@@ -89,7 +89,8 @@ def canonical(value: object) -> str:
 
 
 def snapshot_digest(settings: Settings, statuses: dict[str, int], files: tuple[FileEntry, ...]) -> str:
-    """SHA-256 over the canonical JSON of format, settings, statuses and every `[path, content_sha256]`."""
+    """SHA-256 over the canonical JSON of format, settings, statuses and the digests of page records and texts."""
+    digests = {entry.path: entry.sha256 for entry in files}
     return sha256(
         canonical(
             {
@@ -97,7 +98,7 @@ def snapshot_digest(settings: Settings, statuses: dict[str, int], files: tuple[F
                 "format_version": FORMAT_VERSION,
                 "settings": settings.model_dump(),
                 "statuses": statuses,
-                "files": [[entry.path, entry.content_sha256] for entry in files],
+                "files": [[name, digests.get(name, "")] for name in (PAGES, TEXTS)],
             }
         ).encode()
     )
@@ -106,6 +107,29 @@ def snapshot_digest(settings: Settings, statuses: dict[str, int], files: tuple[F
 def render_manifest(manifest: Manifest) -> bytes:
     """The only bytes that a manifest has on disk."""
     return (json.dumps(manifest.model_dump(), sort_keys=True, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def hash_file(path: Path) -> FileEntry:
+    """Size and SHA-256 of a file, read piece by piece; its `path` is the name alone. Raises OSError."""
+    hasher = hashlib.sha256()
+    size = 0
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            hasher.update(piece)
+            size += len(piece)
+    return FileEntry(path=path.name, size=size, sha256=hasher.hexdigest())
+
+
+def list_files(folder: Path) -> tuple[FileEntry, ...]:
+    """Every file below a snapshot but its manifest, hashed, in order of path."""
+    found = sorted(
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and not path.is_symlink()
+    )
+    return tuple(
+        hash_file(folder / name).model_copy(update={"path": name}) for name in found if name != MANIFEST
+    )
 
 
 def load_manifest(folder: Path, *, check_digest: bool = True) -> Manifest:
@@ -125,7 +149,7 @@ def load_manifest(folder: Path, *, check_digest: bool = True) -> Manifest:
     except OSError:
         raise NotASnapshot(f"{folder} is not a snapshot: it has no {MANIFEST}") from None
     except (ValueError, RecursionError):
-        raise NotASnapshot(f"{path} is not JSON; import the pages again") from None
+        raise NotASnapshot(f"{path} is not JSON; make the snapshot again") from None
     fields = cast("dict[str, object]", data) if isinstance(data, dict) else {}
     version = fields.get("format_version")
     if fields.get("format") != FORMAT or not isinstance(version, int):
@@ -134,15 +158,19 @@ def load_manifest(folder: Path, *, check_digest: bool = True) -> Manifest:
         raise SnapshotTooNew(
             f"{path} has format {version} and this package reads up to {FORMAT_VERSION}; upgrade it"
         )
+    if version < FORMAT_VERSION:
+        raise NotASnapshot(
+            f"{path} has format {version}, and this package reads format {FORMAT_VERSION}; make the snapshot again"
+        )
     try:
         manifest = Manifest.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise NotASnapshot(f"{path}: {place}: {first['msg']}; import the pages again") from None
+        raise NotASnapshot(f"{path}: {place}: {first['msg']}; make the snapshot again") from None
     if check_digest and manifest.digest != manifest.expected_digest():
         raise DigestMismatch(
             f"{path} says digest {manifest.digest[:12]} but its contents give "
-            f"{manifest.expected_digest()[:12]}; run `snapshot verify` or import the pages again"
+            f"{manifest.expected_digest()[:12]}; run `snapshot verify` or make the snapshot again"
         )
     return manifest

@@ -34,10 +34,20 @@ class Page(Frozen):
     text_digest: str = ""
     """SHA-256 of the UTF-8 text."""
     raw_digest: str = ""
-    """SHA-256 of the bytes as they were imported (decompressed)."""
+    """SHA-256 of the bytes that the text was taken from (content encoding undone)."""
     media_type: str = ""
+    language: str = ""
+    """ISO 639-1 code of the text, `und` where it cannot be told; empty where there is no text."""
     fetched: str | None = None
     """ISO 8601 time of fetching, where known."""
+    published: str | None = None
+    """ISO 8601 date of publication, where the page says it."""
+    final_url: str = ""
+    """Where redirects led, as requested there; empty where there were none."""
+    http_status: int | None = None
+    """Of the answer that holds the page; None for pages that were imported as files."""
+    record_digest: str = ""
+    """`sha256:` and hex of the block of the archive's record that the text was taken from."""
 
 
 class Chunk(Frozen):

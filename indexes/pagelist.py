@@ -1,12 +1,14 @@
 """`pages.jsonl` of a folder of pages: which URL is in which file.
 
 Invariant: every line is checked before a page is read, a file name can only name a regular file inside the
-folder, and the result is in order of normalised URL whatever the order of the lines.
+folder, and no more than one line is held at a time.
 
-One JSON object a line:
+One JSON object a line, the whole plain or gzipped:
 
     url        as cited; http or https
-    file       its file in the folder; may be absent where `status` says that there is no page
+    file       its file in the folder; may be absent where `text` holds the page, or `status` says that there is none
+    text       the text of the page itself, where there is no file
+    title      of such a text
     final_url  where the URL led, if it was redirected: another name of the page
     fetched    ISO 8601 time
     status     an HTTP status, or one of ok, dead, blocked, empty, unsupported_type; default ok
@@ -17,19 +19,25 @@ Other keys, such as a reference text, are ignored.
 
 from __future__ import annotations
 
+import gzip
 import json
-from datetime import datetime
+import zlib
+from collections.abc import Iterator
+from contextlib import nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from indexes.errors import ImportRefused
+from indexes.limits import MAX_PAGE_BYTES, is_gzip
 from indexes.model import Frozen, SourceStatus
 from indexes.urls import normalise_url
 
 _BLOCKED = frozenset({401, 402, 403, 407, 418, 429, 451})
 """HTTP statuses by which a server refuses this reader and not the page."""
+_LONGEST_LINE = 2 * MAX_PAGE_BYTES
 
 
 class PageLine(BaseModel):
@@ -39,6 +47,8 @@ class PageLine(BaseModel):
 
     url: str
     file: str | None = None
+    text: str | None = None
+    title: str = ""
     final_url: str | None = None
     fetched: str | None = None
     status: int | Literal["ok", "dead", "blocked", "empty", "unsupported_type"] = "ok"
@@ -48,7 +58,9 @@ class PageLine(BaseModel):
     @classmethod
     def _a_time(cls, value: str | None) -> str | None:
         if value is not None:
-            datetime.fromisoformat(value)
+            moment = datetime.fromisoformat(value)
+            moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+            return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return value
 
 
@@ -62,35 +74,50 @@ class PageEntry(Frozen):
     final_url: str | None
     """Normalised; None where it is the URL itself."""
     file: str | None
+    text: str | None
+    title: str
     fetched: str | None
+    """ISO 8601 in UTC, to the second."""
     status: SourceStatus
     """What is known without reading the file: `ok` means that it should be read."""
     reason: str
 
 
-def read_page_list(path: Path, folder: Path) -> list[PageEntry]:
-    """Read and check a page list.
-
-    Returns:
-        Entries in order of `(url, original_url, fetched, file)`.
+def read_page_list(path: Path, folder: Path) -> Iterator[PageEntry]:
+    """The entries of a page list, line after line.
 
     Raises:
         ImportRefused: the list cannot be read or holds no page, or a line is wrong; names file and line.
     """
     if not folder.is_dir():
         raise ImportRefused(f"no folder at {folder}; give the folder that holds the pages")
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise ImportRefused(f"cannot read the page list {path}: {error.strerror or error}") from None
     root = folder.resolve()
-    entries: list[PageEntry] = []
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            entries.append(_entry(line, number, f"{path}:{number}", root))
-    if not entries:
+    found = False
+    try:
+        with path.open("rb") as plain:
+            packed = is_gzip(plain.read(3))
+            plain.seek(0)
+            with gzip.open(plain) if packed else nullcontext(plain) as lines:
+                for number, line in enumerate(_lines(lines, path), start=1):
+                    if line.strip():
+                        found = True
+                        yield _entry(line, number, f"{path}:{number}", root)
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ImportRefused(f"cannot read the page list {path}: {reason}") from None
+    if not found:
         raise ImportRefused(f"{path} names no page; each line is an object with url and file")
-    return sorted(entries, key=lambda e: (e.url, e.original_url, e.fetched or "", e.file or "", e.line))
+
+
+def _lines(file: BinaryIO | gzip.GzipFile, path: Path) -> Iterator[bytes]:
+    number = 0
+    while line := file.readline(_LONGEST_LINE):
+        number += 1
+        if len(line) == _LONGEST_LINE and not line.endswith(b"\n"):
+            raise ImportRefused(
+                f"{path}:{number}: the line is longer than {_LONGEST_LINE:,} bytes; keep pages in files"
+            )
+        yield line
 
 
 def _entry(line: bytes, number: int, place: str, root: Path) -> PageEntry:
@@ -105,9 +132,9 @@ def _entry(line: bytes, number: int, place: str, root: Path) -> PageEntry:
     url = _normalised(parsed.url, place)
     final = _normalised(parsed.final_url, place) if parsed.final_url else None
     status, reason = _status(parsed)
-    if parsed.file is None and status == "ok":
+    if parsed.file is None and parsed.text is None and status == "ok":
         raise ImportRefused(
-            f"{place}: an ok page needs a file; name one, or give the status that explains why not"
+            f"{place}: an ok page needs a file or a text; give one, or the status that explains why not"
         )
     if parsed.file is not None:
         _check_file(parsed.file, place, root)
@@ -117,6 +144,8 @@ def _entry(line: bytes, number: int, place: str, root: Path) -> PageEntry:
         original_url=parsed.url,
         final_url=final if final != url else None,
         file=parsed.file,
+        text=parsed.text if parsed.file is None else None,
+        title=parsed.title,
         fetched=parsed.fetched,
         status=status,
         reason=reason,

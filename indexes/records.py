@@ -1,12 +1,17 @@
-"""`pages.jsonl` of a snapshot: one record a page, in order of URL, texts apart.
+"""`pages.jsonl` of a snapshot: one record a capture, in order of URL and time, texts apart.
 
-Invariant: a record holds all that a `Page` holds but its text, and says where in the text file the text lies.
+Invariant: a record holds all that a `Page` holds but its text, and says where in the text file the text lies and which
+record of the archive it was taken from. It says nothing of where that record lies on disk, so the same captures give
+the same bytes however they were packed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pydantic import ValidationError
 
+from indexes.archive.captures import RecordRef
 from indexes.errors import NotASnapshot
 from indexes.manifest import canonical
 from indexes.model import Frozen, Page, SourceStatus
@@ -17,21 +22,26 @@ class PageRecord(Frozen):
 
     url: str
     original_url: str
-    aliases: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
     """Normalised URLs that were redirected from or to here."""
+    final_url: str = ""
     status: SourceStatus
-    reason: str
-    title: str
-    media_type: str
-    fetched: str | None
-    raw_digest: str
-    raw_size: int
-    text_digest: str
-    offset: int
+    reason: str = ""
+    http_status: int | None = None
+    title: str = ""
+    media_type: str = ""
+    language: str = ""
+    fetched: str | None = None
+    published: str | None = None
+    raw_digest: str = ""
+    raw_size: int = 0
+    record: RecordRef | None = None
+    text_digest: str = ""
+    offset: int = 0
     """Of the text's first byte in the text file."""
-    size: int
+    size: int = 0
     """Bytes of the text in UTF-8."""
-    chunks: tuple[tuple[int, int], ...]
+    chunks: tuple[tuple[int, int], ...] = ()
     """Character offsets `[start, end)` into the text."""
 
     def page(self, text: str) -> Page:
@@ -46,22 +56,30 @@ class PageRecord(Frozen):
             text_digest=self.text_digest,
             raw_digest=self.raw_digest,
             media_type=self.media_type,
+            language=self.language,
             fetched=self.fetched,
+            published=self.published,
+            final_url=self.final_url,
+            http_status=self.http_status,
+            record_digest="" if self.record is None else self.record.digest,
         )
 
 
-def render_records(records: list[PageRecord]) -> bytes:
-    """The bytes of `pages.jsonl`."""
-    return "".join(canonical(record.model_dump()) + "\n" for record in records).encode()
+def render_record(record: PageRecord) -> bytes:
+    """One line of `pages.jsonl`."""
+    return (canonical(record.model_dump()) + "\n").encode()
 
 
-def parse_records(data: bytes, place: str) -> list[PageRecord]:
-    """What `render_records` wrote. Raises NotASnapshot, which names `place` and the line."""
-    records: list[PageRecord] = []
+def parse_record(line: bytes, place: str) -> PageRecord:
+    """What `render_record` wrote. Raises NotASnapshot, which names the place."""
+    try:
+        return PageRecord.model_validate_json(line)
+    except ValidationError as error:
+        message = error.errors()[0]["msg"]
+        raise NotASnapshot(f"{place}: {message}; make the snapshot again") from None
+
+
+def parse_records(data: bytes, place: str) -> Iterator[PageRecord]:
+    """All records of a file, each when it is asked for. Raises NotASnapshot, which names `place` and the line."""
     for number, line in enumerate(data.splitlines(), start=1):
-        try:
-            records.append(PageRecord.model_validate_json(line))
-        except ValidationError as error:
-            message = error.errors()[0]["msg"]
-            raise NotASnapshot(f"{place}:{number}: {message}; import the pages again") from None
-    return records
+        yield parse_record(line, f"{place}:{number}")

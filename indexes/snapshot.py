@@ -3,23 +3,48 @@
 Invariant: nothing is returned that was not checked. Opening compares the manifest with its own digest, every
 file's size, and the page records byte for byte; a page's text is compared with its digest whenever it is
 read, a raw page with its. `verify` compares every byte of everything.
+
+One URL may have several captures, at different times. A look-up gives the latest that has a text, or the latest if none
+has one; with `as_of`, of those only that were known by that day: published by then, or, where the page does not say
+when, fetched by then.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import date
+from functools import cached_property
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
+from pydantic_core import from_json
+
+from indexes.archive.captures import RecordRef
+from indexes.archive.cdxj import INDEX, Cdxj
+from indexes.archive.content import undone
+from indexes.archive.records import Damage, read_record
+from indexes.archive.warc import FOLDER
 from indexes.chunk import make_chunks
 from indexes.dense import DenseRanker
-from indexes.errors import DigestMismatch
+from indexes.errors import DigestMismatch, NotASnapshot
+from indexes.limits import GzipRefused
 from indexes.manifest import PAGES, TEXTS, Manifest, load_manifest, sha256
 from indexes.model import Chunk, Frozen, Page, Passage
 from indexes.rank import Bm25Ranker, Ranker, RankerName, best_passages
-from indexes.raw import read_raw
-from indexes.records import PageRecord, parse_records
+from indexes.records import PageRecord, parse_record
 from indexes.urls import normalise_url
+
+
+class DateRange(Frozen):
+    """First and last of some days or times; None where none is known."""
+
+    first: str | None
+    last: str | None
+    known: int
 
 
 class SnapshotInfo(Frozen):
@@ -28,29 +53,42 @@ class SnapshotInfo(Frozen):
     digest: str
     format_version: int
     n_pages: int
+    """Captures: a URL that was fetched at two times counts twice."""
+    n_urls: int
     statuses: dict[str, int]
     media_types: dict[str, int]
-    """Of the pages that are `ok`."""
+    """Of the pages that are `ok`, like the next two."""
+    languages: dict[str, int]
+    hosts: dict[str, int]
+    """The most frequent ones, at most `MOST_HOSTS`."""
+    n_hosts: int
+    fetched: DateRange
+    published: DateRange
     n_chunks: int
     text_bytes: int
+    """Each different text once, like raw bytes."""
     raw_bytes: int
-    """Decompressed, each different page once."""
+    """Of the pages as the texts were taken from them."""
     stored_bytes: int
     """All files but the manifest."""
     extractor: dict[str, str]
 
 
-class Snapshot:
-    """A frozen set of pages. Make one with `Snapshot.open`."""
+MOST_HOSTS = 20
 
-    def __init__(self, path: Path, manifest: Manifest, records: Sequence[PageRecord]) -> None:
+
+class Snapshot:
+    """A frozen set of pages. Make one with `Snapshot.open`; any number of threads may read."""
+
+    def __init__(self, path: Path, manifest: Manifest, lines: Any) -> None:
         self.path = path
         self.manifest = manifest
-        self._records = tuple(records)
-        self._by_url = {alias: record for record in self._records for alias in record.aliases}
-        self._by_url.update({record.url: record for record in self._records})
-        self._spans = {record.text_digest: record.chunks for record in self._records if record.text_digest}
+        self._lines = lines
+        self._rows: dict[str, tuple[int, ...]] = {}
+        """URL or other name: where the lines of its captures begin, in their order."""
+        self._n_pages = 0
         self._dense: DenseRanker | None = None
+        self._read_names()
 
     @classmethod
     def open(cls, path: Path | str) -> Snapshot:
@@ -72,10 +110,10 @@ class Snapshot:
                     f"{path}: {entry.path} has {size:,} bytes, not {entry.size:,}; run `snapshot verify`"
                 )
         digests = {entry.path: entry.sha256 for entry in manifest.files}
-        data = (path / PAGES).read_bytes() if PAGES in digests else b""
-        if digests.get(PAGES) != sha256(data) or TEXTS not in digests:
+        lines = _mapped(path / PAGES) if PAGES in digests else b""
+        if digests.get(PAGES) != sha256(lines) or TEXTS not in digests:
             raise DigestMismatch(f"{path}: {PAGES} is not the file of the manifest; run `snapshot verify`")
-        return cls(path, manifest, parse_records(data, str(path / PAGES)))
+        return cls(path, manifest, lines)
 
     @property
     def digest(self) -> str:
@@ -83,39 +121,66 @@ class Snapshot:
         return self.manifest.digest
 
     def __len__(self) -> int:
-        return len(self._records)
+        return self._n_pages
 
-    def page(self, url: str) -> Page:
+    def page(self, url: str, *, as_of: date | None = None) -> Page:
         """The page of a URL in any form, or of a URL that was redirected to it.
+
+        Args:
+            url: as written.
+            as_of: only what was known by the end of this day (see the module).
 
         Returns:
             The page; with status `not_in_snapshot` where there is none.
 
         Raises:
-            DigestMismatch: the stored text is not the one that was imported.
+            DigestMismatch: the stored text is not the one that was taken from the page.
         """
         try:
             wanted = normalise_url(url)
         except ValueError as error:
             return Page(url=url, original_url=url, status="not_in_snapshot", reason=f"not a URL: {error}")
-        record = self._by_url.get(wanted)
-        if record is None:
+        captures = [self._record(row) for row in self._rows.get(wanted, ())]
+        if not captures:
             return Page(url=wanted, original_url=url, status="not_in_snapshot", reason="not among the pages")
-        return self._load(record)
+        known = [record for record in captures if as_of is None or known_by(record, as_of)]
+        if not known:
+            reason = f"not known by {as_of}"
+            return Page(url=wanted, original_url=url, status="not_in_snapshot", reason=reason)
+        return self._load(latest(known))
 
     def pages(self) -> Iterator[Page]:
-        """All pages in order of URL, each read when it is asked for."""
-        return map(self._load, self._records)
+        """All pages in order of URL and time, each read when it is asked for."""
+        return map(self._load, self.records())
+
+    def records(self) -> Iterator[PageRecord]:
+        """All page records in order of URL and time, without texts."""
+        row = 0
+        while row < len(self._lines):
+            yield self._record(row)
+            row = self._lines.find(b"\n", row) + 1
 
     def raw(self, page: Page) -> bytes:
-        """The bytes of a page as they were imported; empty where none were kept. Raises DigestMismatch."""
-        return read_raw(self.path, page.raw_digest) if page.raw_digest else b""
+        """The bytes that a page's text was taken from; empty where there are none. Raises DigestMismatch."""
+        if not page.raw_digest:
+            return b""
+        for row in self._rows.get(page.url, ()):
+            record = self._record(row)
+            if (record.raw_digest, record.fetched) == (page.raw_digest, page.fetched) and record.record:
+                data = self._archived(record.record)
+                if sha256(data) == page.raw_digest:
+                    return data
+        raise DigestMismatch(f"{self.path}: the archive does not hold {page.url}; run `snapshot verify`")
 
     def chunks(self, page: Page) -> tuple[Chunk, ...]:
         """The chunks of one of this snapshot's pages, in order. KeyError for a page of another one."""
         if not page.text:
             return ()
-        return make_chunks(page.text, page.text_digest, self._spans[page.text_digest])
+        for row in self._rows[page.url]:
+            record = self._record(row)
+            if record.text_digest == page.text_digest:
+                return make_chunks(page.text, page.text_digest, record.chunks)
+        raise KeyError(page.url)
 
     def passages(
         self, page: Page, queries: Sequence[str], k: int, ranker: RankerName = "bm25"
@@ -138,19 +203,41 @@ class Snapshot:
 
     def info(self) -> SnapshotInfo:
         """What it holds, in numbers, from the records alone."""
-        types: dict[str, int] = {}
-        for record in self._records:
+        types: Counter[str] = Counter()
+        languages: Counter[str] = Counter()
+        hosts: Counter[str] = Counter()
+        fetched: list[str] = []
+        published: list[str] = []
+        texts: dict[str, int] = {}
+        raws: dict[str, int] = {}
+        urls: set[str] = set()
+        n_chunks = 0
+        for record in self.records():
+            urls.add(record.url)
+            texts[record.text_digest] = record.size
+            raws[record.raw_digest] = record.raw_size
+            n_chunks += len(record.chunks)
+            fetched += [record.fetched] if record.fetched else []
             if record.status == "ok":
-                types[record.media_type] = types.get(record.media_type, 0) + 1
+                types[record.media_type] += 1
+                languages[record.language] += 1
+                hosts[host_of(record.url)] += 1
+                published += [record.published] if record.published else []
         return SnapshotInfo(
             digest=self.digest,
             format_version=self.manifest.format_version,
-            n_pages=len(self._records),
+            n_pages=len(self),
+            n_urls=len(urls),
             statuses=self.manifest.statuses,
-            media_types=dict(sorted(types.items())),
-            n_chunks=sum(len(record.chunks) for record in self._records),
-            text_bytes=sum({record.text_digest: record.size for record in self._records}.values()),
-            raw_bytes=sum({record.raw_digest: record.raw_size for record in self._records}.values()),
+            media_types=_counts(types),
+            languages=_counts(languages),
+            hosts=dict(sorted(hosts.items(), key=lambda item: (-item[1], item[0]))[:MOST_HOSTS]),
+            n_hosts=len(hosts),
+            fetched=_range(fetched),
+            published=_range(published),
+            n_chunks=n_chunks,
+            text_bytes=sum(texts.values()),
+            raw_bytes=sum(raws.values()),
             stored_bytes=sum(entry.size for entry in self.manifest.files),
             extractor=self.manifest.settings.extractor,
         )
@@ -162,6 +249,41 @@ class Snapshot:
             self._dense = DenseRanker()
         return self._dense
 
+    @cached_property
+    def _index(self) -> Cdxj:
+        return Cdxj(self.path / INDEX)
+
+    def _archived(self, reference: RecordRef) -> bytes:
+        """The content of a record of the archive."""
+        for entry in self._index.find(reference.url, reference.at):
+            try:
+                record = read_record(self.path / FOLDER / entry.file, entry.offset)
+                if record.id == reference.id and record.block_digest == reference.digest:
+                    return undone(record.payload, record.header("content-encoding"))
+            except (Damage, GzipRefused) as error:
+                raise DigestMismatch(f"{self.path}: {error}; run `snapshot verify`") from None
+        raise DigestMismatch(f"{self.path}: the archive has no record {reference.id}; run `snapshot verify`")
+
+    def _read_names(self) -> None:
+        """Where each URL and each other name has its lines; reads every line once, and keeps no record."""
+        rows: dict[str, list[int]] = {}
+        row = 0
+        while row < len(self._lines):
+            end = self._lines.find(b"\n", row)
+            try:
+                said = from_json(self._lines[row:end])
+                for name in (said["url"], *said["aliases"]):
+                    rows.setdefault(name, []).append(row)
+            except (ValueError, KeyError, TypeError):
+                raise NotASnapshot(f"{self.path / PAGES}: line {self._n_pages + 1} is no record") from None
+            self._n_pages += 1
+            row = end + 1
+        self._rows = {name: tuple(found) for name, found in rows.items()}
+
+    def _record(self, row: int) -> PageRecord:
+        end = self._lines.find(b"\n", row)
+        return parse_record(self._lines[row:end], f"{self.path / PAGES}: byte {row}")
+
     def _load(self, record: PageRecord) -> Page:
         if not record.text_digest:
             return record.page("")
@@ -172,3 +294,33 @@ class Snapshot:
         if sha256(data) != record.text_digest:
             raise DigestMismatch(f"{self.path}: the text of {record.url} was altered; run `snapshot verify`")
         return record.page(data.decode())
+
+
+def known_by(record: PageRecord, day: date) -> bool:
+    """Whether a page was known by the end of a day: published by then, or fetched by then if it does not say when."""
+    said = record.published or record.fetched
+    return said is not None and said[:10] <= day.isoformat()
+
+
+def latest(captures: Sequence[PageRecord]) -> PageRecord:
+    """Of the captures of one URL in their order: the last that has a text, or the last."""
+    return next((record for record in reversed(captures) if record.status == "ok"), captures[-1])
+
+
+def host_of(url: str) -> str:
+    """Host of a normalised URL."""
+    return urlsplit(url).hostname or ""
+
+
+def _counts(counter: Counter[str]) -> dict[str, int]:
+    return {key: counter[key] for key in sorted(counter)}
+
+
+def _range(values: Sequence[str]) -> DateRange:
+    return DateRange(first=min(values, default=None), last=max(values, default=None), known=len(values))
+
+
+def _mapped(path: Path) -> Any:
+    """A file's bytes, mapped into memory."""
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""

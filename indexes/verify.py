@@ -1,19 +1,33 @@
-"""Every byte of a snapshot compared with its manifest.
+"""Every byte of a snapshot compared with its manifest, and every page with the archive.
 
 Invariant: reads everything, changes nothing, and names every file that is wrong, missing or extra, the
-manifest itself among them.
+manifest itself among them, and every page whose text or archived bytes are not those that its record names.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from indexes.errors import DigestMismatch
-from indexes.manifest import MANIFEST, RAW, FileEntry, load_manifest, render_manifest, sha256
+from indexes.archive.captures import read_captures
+from indexes.archive.content import content_of
+from indexes.archive.warc import FOLDER
+from indexes.errors import NotASnapshot
+from indexes.manifest import (
+    MANIFEST,
+    PAGES,
+    TEXTS,
+    FileEntry,
+    Manifest,
+    hash_file,
+    load_manifest,
+    render_manifest,
+    sha256,
+)
 from indexes.model import Frozen
-from indexes.raw import unpack
+from indexes.records import PageRecord, parse_records
 
 
 class FileProblem(Frozen):
@@ -42,20 +56,14 @@ class VerifyReport(Frozen):
 
 
 def verify(path: Path | str) -> VerifyReport:
-    """Hash every file of a snapshot.
+    """Hash every file of a snapshot, every text and every archived page.
 
     Raises:
         SnapshotMissing, NotASnapshot, SnapshotTooNew: there is no manifest to compare with.
     """
     path = Path(path)
     manifest = load_manifest(path, check_digest=False)
-    problems: list[FileProblem] = []
-    if manifest.digest != manifest.expected_digest():
-        problems.append(
-            FileProblem(path=MANIFEST, kind="wrong", detail="its digest is not that of its contents")
-        )
-    elif (path / MANIFEST).read_bytes() != render_manifest(manifest):
-        problems.append(FileProblem(path=MANIFEST, kind="wrong", detail="not the bytes that were written"))
+    problems = [*_manifest_problems(path, manifest)]
     for entry in manifest.files:
         problem = _check(path, entry)
         if problem is not None:
@@ -63,34 +71,63 @@ def verify(path: Path | str) -> VerifyReport:
     named = {entry.path for entry in manifest.files} | {MANIFEST}
     for extra in sorted(_files(path) - named):
         problems.append(FileProblem(path=extra, kind="extra", detail="the manifest does not name it"))
+    if not any(problem.path in (PAGES, TEXTS) for problem in problems):
+        problems += _page_problems(path)
     return VerifyReport(
         digest=manifest.digest,
         n_files=len(manifest.files),
         n_bytes=sum(entry.size for entry in manifest.files),
-        problems=tuple(sorted(problems, key=lambda p: (p.path, p.kind))),
+        problems=tuple(sorted(problems, key=lambda p: (p.path, p.kind, p.detail))),
     )
+
+
+def _manifest_problems(root: Path, manifest: Manifest) -> Iterator[FileProblem]:
+    if manifest.digest != manifest.expected_digest():
+        yield FileProblem(path=MANIFEST, kind="wrong", detail="its digest is not that of its contents")
+    elif (root / MANIFEST).read_bytes() != render_manifest(manifest):
+        yield FileProblem(path=MANIFEST, kind="wrong", detail="not the bytes that were written")
 
 
 def _check(root: Path, entry: FileEntry) -> FileProblem | None:
     file = root / entry.path
     if file.is_symlink() or not file.is_file():
         return FileProblem(path=entry.path, kind="missing", detail="there is no such file")
-    data = file.read_bytes()
-    if len(data) != entry.size:
-        detail = f"{len(data):,} bytes, not {entry.size:,}"
+    found = hash_file(file)
+    if found.size != entry.size:
+        detail = f"{found.size:,} bytes, not {entry.size:,}"
         return FileProblem(path=entry.path, kind="wrong", detail=detail)
-    if sha256(data) != entry.sha256:
+    if found.sha256 != entry.sha256:
         return FileProblem(path=entry.path, kind="wrong", detail="its SHA-256 is another")
-    if not entry.path.startswith(f"{RAW}/"):
-        content = entry.sha256
-    else:
-        try:
-            content = sha256(unpack(file))
-        except DigestMismatch:
-            content = ""
-    if content != entry.content_sha256:
-        return FileProblem(path=entry.path, kind="wrong", detail="what it holds has another SHA-256")
     return None
+
+
+def _page_problems(root: Path) -> Iterator[FileProblem]:
+    """Texts against the records, then the archive against the records."""
+    wanted: dict[str, PageRecord] = {}
+    try:
+        with (root / TEXTS).open("rb") as texts:
+            for record in parse_records((root / PAGES).read_bytes(), str(root / PAGES)):
+                if record.record is not None:
+                    wanted[record.record.id] = record.model_copy(update={"chunks": ()})
+                texts.seek(record.offset)
+                if record.text_digest and sha256(texts.read(record.size)) != record.text_digest:
+                    yield FileProblem(path=TEXTS, kind="wrong", detail=f"the text of {record.url} is another")
+    except (NotASnapshot, OSError) as error:
+        yield FileProblem(path=PAGES, kind="wrong", detail=str(error))
+        return
+    damage: list[str] = []
+    for stored in read_captures(sorted((root / FOLDER).glob("*.warc.gz")), damage.append):
+        record = wanted.pop(stored.content.id, None) if stored.content is not None else None
+        if record is None or record.record is None or stored.content is None:
+            continue
+        content = content_of(stored.capture)
+        digest = sha256(content.data) if content.data else ""
+        if digest != record.raw_digest or stored.content.digest != record.record.digest:
+            yield FileProblem(path=FOLDER, kind="wrong", detail=f"it holds another page for {record.url}")
+    for said in damage:
+        yield FileProblem(path=FOLDER, kind="wrong", detail=said)
+    for record in wanted.values():
+        yield FileProblem(path=FOLDER, kind="missing", detail=f"it does not hold {record.url}")
 
 
 def _files(root: Path) -> set[str]:

@@ -55,6 +55,8 @@ class Imported(Frozen):
     """As the file name and the bytes tell; `application/octet-stream` where they do not."""
     name: str = ""
     """The file's name, where it decides how the bytes are read (`.md`, `.csv`)."""
+    title: str = ""
+    """As the list says that came with it; '' where the page itself has to say."""
 
 
 Outcome = Literal["page", "dead", "blocked", "empty", "unsupported_type"]

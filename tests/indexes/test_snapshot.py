@@ -5,15 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
 import indexes.importing
+from indexes.archive.captures import read_captures
+from indexes.archive.warc import ArchiveWriter
 from indexes.errors import (
     DigestMismatch,
     ImportRefused,
@@ -23,7 +21,7 @@ from indexes.errors import (
     SnapshotTooNew,
 )
 from indexes.importing import import_pages
-from indexes.manifest import MANIFEST, Manifest
+from indexes.manifest import MANIFEST, Manifest, list_files, render_manifest
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
 
@@ -156,14 +154,20 @@ def test_info(snapshot: Snapshot) -> None:
     assert set(info.extractor) >= {"trafilatura", "pypdfium2"}
 
 
-def test_order_processes_and_repetition_change_no_byte(folder: Path, tmp_path: Path) -> None:
+def test_order_processes_and_repetition_change_no_page(folder: Path, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     import_pages(folder, tmp_path / "one", progress=lambda done, total: seen.append((done, total)))
     write_list(folder, LINES[::-1])
     import_pages(folder, tmp_path / "two", workers=2)
     write_list(folder, LINES[4:] + LINES[:4])
     import_pages(folder, tmp_path / "three")
-    assert tree(tmp_path / "one") == tree(tmp_path / "two") == tree(tmp_path / "three")
+    one, two, three = (tree(tmp_path / name) for name in ("one", "two", "three"))
+    for name in ("pages.jsonl", "texts.utf8"):
+        assert one[name] == two[name] == three[name]
+    assert len({Snapshot.open(tmp_path / name).digest for name in ("one", "two", "three")}) == 1
+    write_list(folder, LINES)
+    import_pages(folder, tmp_path / "again")
+    assert tree(tmp_path / "again") == one  # not even of the archive
     assert seen == [(n, 9) for n in range(1, 10)]
 
 
@@ -313,17 +317,6 @@ def test_an_interrupted_import_leaves_nothing(folder: Path, tmp_path: Path) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["pages"]
 
 
-def test_a_lost_worker_is_named(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Lost(ProcessPoolExecutor):
-        def map(self, *args: object, **kwargs: object) -> Iterator[NoReturn]:
-            raise BrokenProcessPool
-
-    monkeypatch.setattr(indexes.importing, "ProcessPoolExecutor", Lost)
-    with pytest.raises(ImportRefused, match="import with one worker"):
-        import_pages(folder, tmp_path / "snap", workers=2)
-    assert [path.name for path in tmp_path.iterdir()] == ["pages"]
-
-
 def test_open_names_what_is_wrong(snapshot: Snapshot, tmp_path: Path) -> None:
     with pytest.raises(SnapshotMissing, match=r"no snapshot at .*/none"):
         Snapshot.open(tmp_path / "none")
@@ -335,7 +328,8 @@ def test_open_names_what_is_wrong(snapshot: Snapshot, tmp_path: Path) -> None:
         ("{", NotASnapshot, "is not JSON"),
         ("[]", NotASnapshot, "is not the manifest of a snapshot"),
         ('{"format": "wheel", "format_version": 1}', NotASnapshot, "format 'wheel'"),
-        (good.replace('"format_version": 1', '"format_version": 2'), SnapshotTooNew, "has format 2"),
+        (good.replace('"format_version": 2', '"format_version": 3'), SnapshotTooNew, "has format 3"),
+        (good.replace('"format_version": 2', '"format_version": 1'), NotASnapshot, "has format 1"),
         (good.replace('"dead": 2', '"dead": "two"'), NotASnapshot, "statuses.dead: "),
         (good.replace('"texts.utf8"', '"../texts.utf8"'), NotASnapshot, "leaves the snapshot"),
         (good.replace('"deduplicate": false', '"deduplicate": true'), DigestMismatch, "says digest"),
@@ -356,15 +350,16 @@ def _flip(path: Path) -> None:
 def test_verify_finds_a_changed_byte_in_any_file(snapshot: Snapshot, tmp_path: Path) -> None:
     report = verify(snapshot.path)
     assert report.ok
-    assert (report.digest, report.n_files) == (snapshot.digest, 9)  # 7 raw pages, records, texts
+    assert (report.digest, report.n_files) == (snapshot.digest, 4)  # archive and its index, records, texts
     for name in sorted(tree(snapshot.path)):
         if name == MANIFEST:
             continue
         copy = tmp_path / "copy"
         shutil.copytree(snapshot.path, copy)
         _flip(copy / name)
-        [problem] = verify(copy).problems
-        assert (problem.path, problem.kind) == (name, "wrong")
+        problems = verify(copy).problems
+        assert (name, "wrong") in [(problem.path, problem.kind) for problem in problems]
+        assert all(problem.path.startswith(name.partition("/")[0]) for problem in problems)
         shutil.rmtree(copy)
 
 
@@ -386,46 +381,52 @@ def test_verify_finds_a_changed_manifest(snapshot: Snapshot, old: str, new: str)
 
 
 def test_verify_names_missing_and_extra_files(snapshot: Snapshot) -> None:
-    raw = min((snapshot.path / "raw").rglob("*.gz"))
-    raw.unlink()
+    name = "archive/data-00000.warc.gz"
+    (snapshot.path / name).unlink()
     (snapshot.path / "notes.txt").write_text("mine")
-    name = raw.relative_to(snapshot.path).as_posix()
-    assert [(p.path, p.kind) for p in verify(snapshot.path).problems] == [
-        ("notes.txt", "extra"),
-        (name, "missing"),
-    ]
+    problems = verify(snapshot.path).problems
+    assert ("notes.txt", "extra") in [(p.path, p.kind) for p in problems]
+    assert (name, "missing") in [(p.path, p.kind) for p in problems]
+    assert next(p.detail for p in problems if p.path == "archive") == "it does not hold https://example.org/a"
     with pytest.raises(DigestMismatch, match=f"{name} is missing; run `snapshot verify`"):
         Snapshot.open(snapshot.path)
 
 
-def test_verify_looks_into_packed_pages(snapshot: Snapshot) -> None:
-    """A raw file swapped for another, with the manifest's size and digest of the file made to fit."""
+def test_verify_compares_the_archive_with_the_records(snapshot: Snapshot, tmp_path: Path) -> None:
+    """An archive with one page altered, whose file the manifest was made to fit."""
+    altered = tmp_path / "altered"
+    with ArchiveWriter(altered) as archive:
+        for stored in read_captures([snapshot.path / "archive/data-00000.warc.gz"], pytest.fail):
+            capture = stored.capture
+            if capture.imported is not None and capture.url == "https://example.org/d":
+                other = capture.imported.model_copy(update={"data": "另一页。".encode()})
+                capture = capture.model_copy(update={"imported": other})
+            archive.write(capture)
+    shutil.copy(altered / "data-00000.warc.gz", snapshot.path / "archive")
     manifest = Manifest.model_validate_json((snapshot.path / MANIFEST).read_bytes())
-    first, second = [entry for entry in manifest.files if entry.path.startswith("raw/")][:2]
-    (snapshot.path / first.path).write_bytes((snapshot.path / second.path).read_bytes())
-    forged = first.model_copy(update={"size": second.size, "sha256": second.sha256})
-    files = tuple(forged if entry == first else entry for entry in manifest.files)
-    data = manifest.model_copy(update={"files": files}).model_dump()
-    (snapshot.path / MANIFEST).write_text(
-        json.dumps(data, sort_keys=True, ensure_ascii=False, indent=1) + "\n"
-    )
-    Snapshot.open(snapshot.path)  # the digest still holds: it is over contents
-    [problem] = verify(snapshot.path).problems
-    assert (problem.path, problem.detail) == (first.path, "what it holds has another SHA-256")
+    forged = manifest.model_copy(update={"files": list_files(snapshot.path)})
+    (snapshot.path / MANIFEST).write_bytes(render_manifest(forged))
+    reopened = Snapshot.open(snapshot.path)  # the digest still holds: it is over pages and texts
+    assert [(p.path, p.detail) for p in verify(snapshot.path).problems] == [
+        ("archive", "it does not hold https://example.org/d")
+    ]
+    with pytest.raises(DigestMismatch, match="the archive has no record"):
+        reopened.raw(reopened.page("https://example.org/d"))
 
 
 def test_reading_checks_what_it_reads(snapshot: Snapshot) -> None:
-    page = snapshot.page("https://example.org/c")
     texts = snapshot.path / "texts.utf8"
     texts.write_bytes(texts.read_bytes().replace(b"Second", b"Fourth"))
     reopened = Snapshot.open(snapshot.path)  # sizes still fit
     with pytest.raises(DigestMismatch, match=r"the text of .*/c was altered"):
         reopened.page("https://example.org/c")
     assert reopened.page("https://example.org/a").status == "ok"
-    raw = snapshot.path / "raw" / page.raw_digest[:2] / f"{page.raw_digest}.gz"
-    raw.write_bytes(gzip.compress(b"other"))
-    with pytest.raises(DigestMismatch, match="does not hold the bytes that its name says"):
-        snapshot.raw(page)
+    archive = snapshot.path / "archive/data-00000.warc.gz"
+    archive.write_bytes(archive.read_bytes()[:-1500])
+    assert snapshot.raw(snapshot.page("https://example.org/a")) == FILES["a.html"]
+    with pytest.raises(DigestMismatch, match="run `snapshot verify`"):
+        for line in LINES:
+            snapshot.raw(snapshot.page(str(line["url"])))
 
 
 def test_cut_records_are_refused(snapshot: Snapshot) -> None:

@@ -1,0 +1,290 @@
+"""Captures read back from WARC files, those written here and those of other tools.
+
+Invariant: what `ArchiveWriter` wrote reads back as it was; of a file by another tool, each answer that can be a page is
+one capture, with the redirects that led to it in front, and what is only part of a page (images, scripts, styles) is
+none. The same files give the same captures in the same order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urljoin
+
+from indexes.archive.content import answer_of
+from indexes.archive.model import Capture, Exchange, Imported, Outcome, Rendered
+from indexes.archive.records import Damage, Record, read_record, read_records
+from indexes.archive.warc import OUTCOME, RENDERED, SOFTWARE
+from indexes.model import Frozen
+
+_PAGE_TYPES = ("text/html", "application/xhtml+xml", "application/pdf", "text/plain", "text/markdown")
+_BLOCKED = frozenset({401, 402, 403, 407, 418, 429, 451})
+_MOST_HOPS = 20
+
+
+class RecordRef(Frozen):
+    """The record that a page is made of, wherever its archive lies."""
+
+    id: str
+    url: str
+    """Its WARC-Target-URI."""
+    at: str
+    """Its WARC-Date."""
+    digest: str
+    """`sha256:` and hex of its block."""
+
+
+class IndexEntry(NamedTuple):
+    """What a CDXJ line says of one record."""
+
+    url: str
+    at: str
+    status: int
+    media_type: str
+    digest: str
+    """Of the payload."""
+    file: str
+    offset: int
+    length: int
+
+
+class Stored(NamedTuple):
+    """A capture with the places of its records."""
+
+    capture: Capture
+    content: RecordRef | None
+    """The record that `content_of` takes its bytes from."""
+    entries: tuple[IndexEntry, ...]
+    """For the archive's index."""
+
+
+Warn = Callable[[str], None]
+"""Told, in one line, what was damaged or left out."""
+
+
+def read_captures(
+    files: Sequence[Path], warn: Warn, *, only: Sequence[str] | None = None
+) -> Iterator[Stored]:
+    """All captures of some WARC files, file after file.
+
+    Args:
+        files: in the order in which they count.
+        warn: told of damage; what stands before it is still read.
+        only: URLs of the pages, where another list says which these are (in files of other tools).
+    """
+    foreign: list[Path] = []
+    for path in files:
+        if _is_own(path):
+            yield from _own(path, warn)
+        else:
+            foreign.append(path)
+    if foreign:
+        yield from _Foreign(foreign, warn, only).captures()
+
+
+def _is_own(path: Path) -> bool:
+    try:
+        for record in read_records(path):
+            return record.kind == "warcinfo" and f"software: {SOFTWARE}".encode() in record.payload
+    except Damage:
+        return False
+    return False
+
+
+def _own(path: Path, warn: Warn) -> Iterator[Stored]:
+    group: list[Record] = []
+    try:
+        for record in read_records(path):
+            if record.kind == "metadata" and record.url.startswith(OUTCOME):
+                yield _stored(group, record)
+                group = []
+            elif record.kind != "warcinfo":
+                group.append(record)
+    except Damage as damage:
+        warn(str(damage))
+    except (ValueError, KeyError, TypeError) as error:
+        warn(f"{path.name}: an outcome that cannot be read ({type(error).__name__})")
+
+
+def _stored(group: Sequence[Record], outcome: Record) -> Stored:
+    said: dict[str, Any] = json.loads(outcome.payload)
+    requests = {
+        record.fields.get("warc-concurrent-to"): record for record in group if record.kind == "request"
+    }
+    exchanges = tuple(
+        _exchange(record, requests.get(record.id))
+        for record in group
+        if record.kind in ("response", "revisit")
+    )
+    rendered = next((record for record in group if record.kind == "conversion"), None)
+    imported = next((record for record in group if record.kind == "resource"), None)
+    capture = Capture(
+        url=said["url"],
+        fetched=said["fetched"],
+        outcome=said["outcome"],
+        reason=said["reason"],
+        exchanges=exchanges,
+        rendered=None if rendered is None else _rendered(rendered),
+        imported=None if imported is None else _imported(imported),
+    )
+    content = rendered or imported
+    if content is None:
+        answer = answer_of(capture)
+        answers = [record for record in group if record.kind in ("response", "revisit")]
+        content = next((r for r, e in zip(answers, exchanges, strict=True) if e is answer), None)
+    return Stored(capture, None if content is None else _ref(content), _entries(group))
+
+
+def _exchange(record: Record, request: Record | None) -> Exchange:
+    return Exchange(
+        url=record.url,
+        at=record.date,
+        status=record.status,
+        reason=record.reason,
+        request_headers=() if request is None else request.headers,
+        headers=record.headers,
+        body=record.payload,
+        ip=record.fields.get("warc-ip-address"),
+    )
+
+
+def _rendered(record: Record) -> Rendered:
+    return Rendered(
+        url=record.url.removeprefix(RENDERED),
+        at=record.date,
+        html=record.payload,
+        renderer=record.fields.get("x-renderer", ""),
+    )
+
+
+def _imported(record: Record) -> Imported:
+    return Imported(
+        url=record.url,
+        data=record.payload,
+        media_type=record.fields.get("content-type", "application/octet-stream"),
+        name=record.fields.get("x-file-name", ""),
+        title=record.fields.get("x-title", ""),
+    )
+
+
+def _ref(record: Record) -> RecordRef:
+    return RecordRef(id=record.id, url=record.url, at=record.date, digest=record.block_digest)
+
+
+def _entries(group: Sequence[Record]) -> tuple[IndexEntry, ...]:
+    return tuple(
+        IndexEntry(
+            url=record.url,
+            at=record.date,
+            status=record.status or 200,
+            media_type="warc/revisit" if record.kind == "revisit" else _media_type(record),
+            digest=record.payload_digest,
+            file=record.file,
+            offset=record.offset,
+            length=record.length,
+        )
+        for record in group
+        if record.kind in ("response", "revisit", "resource", "conversion")
+    )
+
+
+def _media_type(record: Record) -> str:
+    value = record.header("content-type") if record.status else record.fields.get("content-type", "")
+    return value.split(";")[0].strip().lower()
+
+
+class _Foreign:
+    """Files of other tools, read twice: first what leads where, then the pages."""
+
+    def __init__(self, files: Sequence[Path], warn: Warn, only: Sequence[str] | None) -> None:
+        self._files = files
+        self._warn = warn
+        self._only = None if only is None else set(only)
+        self._redirects: dict[str, tuple[str, Path, int]] = {}
+        """From a URL: where to, and the place of the record that says so."""
+        self._bodies: dict[str, tuple[Path, int]] = {}
+        """Payload digest as the file states it: place of the record that holds it."""
+
+    def captures(self) -> Iterator[Stored]:
+        wanted: set[str] = set()
+        for path in self._files:
+            for record in self._records(path, payloads=False, warn=self._warn):
+                location = record.header("location")
+                digest = record.fields.get("warc-payload-digest", "")
+                if record.kind == "response" and 300 <= record.status < 400 and location:
+                    target = urljoin(record.url, location)
+                    self._redirects.setdefault(record.url, (target, path, record.offset))
+                elif record.kind == "response" and digest:
+                    self._bodies.setdefault(digest, (path, record.offset))
+                elif record.kind == "revisit":
+                    wanted.add(digest)
+        self._bodies = {digest: self._bodies[digest] for digest in wanted if digest in self._bodies}
+        sources: dict[str, list[str]] = {}
+        for source in self._redirects:
+            sources.setdefault(self._end_of(source), []).append(source)
+        ends = None if self._only is None else {self._end_of(url) for url in self._only}
+        for path in self._files:
+            for record in self._records(path, payloads=True, warn=_quiet):
+                if (ends is None or record.url in ends) and self._is_page(record):
+                    yield self._page(record, sources.get(record.url, []))
+
+    def _records(self, path: Path, *, payloads: bool, warn: Warn) -> Iterator[Record]:
+        try:
+            for record in read_records(path, payloads=payloads):
+                if record.url.startswith(("http://", "https://")):
+                    yield record
+        except Damage as damage:
+            warn(str(damage))
+
+    def _end_of(self, url: str) -> str:
+        for _ in range(_MOST_HOPS):
+            if url not in self._redirects:
+                break
+            url = self._redirects[url][0]
+        return url
+
+    def _is_page(self, record: Record) -> bool:
+        if record.kind == "resource":
+            return _media_type(record) in _PAGE_TYPES
+        if record.kind == "revisit":
+            return record.fields.get("warc-payload-digest", "") in self._bodies
+        media_type = _media_type(record)
+        readable = media_type in _PAGE_TYPES or (not media_type and record.url.endswith("/"))
+        return (
+            record.kind == "response"
+            and readable
+            and not (300 <= record.status < 400 and record.status != 304)
+        )
+
+    def _page(self, record: Record, sources: Sequence[str]) -> Stored:
+        hops = [read_record(path, offset) for _, path, offset in (self._redirects[url] for url in sources)]
+        if record.kind == "revisit":
+            path, offset = self._bodies[record.fields.get("warc-payload-digest", "")]
+            held = read_record(path, offset)
+            record = held._replace(url=record.url, date=record.date, id=record.id)
+        group = [*hops, record]
+        outcome, reason = _outcome(record)
+        resource = record.kind == "resource"
+        capture = Capture(
+            url=record.url,
+            fetched=record.date or None,
+            outcome=outcome,
+            reason=reason,
+            exchanges=tuple(_exchange(one, None) for one in group if one.kind != "resource"),
+            imported=_imported(record) if resource else None,
+        )
+        return Stored(capture, _ref(record), _entries(group))
+
+
+def _outcome(record: Record) -> tuple[Outcome, str]:
+    if record.too_large:
+        return "unsupported_type", "the answer is larger than a page may be"
+    if record.kind == "resource" or 200 <= record.status < 300:
+        return "page", ""
+    return ("blocked" if record.status in _BLOCKED else "dead"), f"HTTP {record.status}"
+
+
+def _quiet(_: str) -> None:
+    """What was said the first time that the file was read."""

@@ -1,0 +1,125 @@
+"""The index of an archive: which record of which file answers for a URL.
+
+Invariant: one line a record, `<key> <14 digits of its time> <JSON>`, sorted by bytes, so that a record is found by
+bisection without reading the rest. The key is the URL with its host turned round (`org,example)/path?query`), in the
+form that tools for web archives look up.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from indexes.archive.captures import IndexEntry
+from indexes.archive.warc import RENDERED
+from indexes.errors import DigestMismatch
+
+INDEX = "indexes/index.cdxj"
+
+_NOT_DIGIT = re.compile(r"\D")
+_IPV4 = re.compile(r"[\d.]+$")
+_WWW = re.compile(r"^www\d*\.")
+
+
+def sort_key(url: str) -> str:
+    """The key of a URL.
+
+    Host reversed, without `www.` and default port; path and query in lower case, the query's parameters in order.
+    """
+    prefix = RENDERED if url.startswith(RENDERED) else ""
+    try:
+        parts = urlsplit(url.removeprefix(prefix))
+        host, port = (parts.hostname or "").rstrip("."), parts.port
+    except ValueError:
+        return prefix + _token(url.lower())
+    host = _WWW.sub("", host) if "." in _WWW.sub("", host) else host
+    numeric = ":" in host or _IPV4.match(host)
+    reversed_host = host if numeric else ",".join(reversed(host.split(".")))
+    number = f":{port}" if port not in (None, 80, 443) else ""
+    path = (parts.path or "/").lower()
+    path = path.rstrip("/") or "/"
+    query = "&".join(sorted(parts.query.lower().split("&"))) if parts.query else ""
+    return prefix + _token(f"{reversed_host}{number}){path}{'?' + query if query else ''}")
+
+
+def timestamp(at: str) -> str:
+    """`2026-01-31T12:00:00Z` as `20260131120000`."""
+    return _NOT_DIGIT.sub("", at.partition(".")[0])[:14].ljust(14, "0")
+
+
+def render_line(entry: IndexEntry) -> str:
+    """One line, with its line end."""
+    fields = {
+        "url": entry.url,
+        "mime": entry.media_type,
+        "status": str(entry.status),
+        "digest": entry.digest,
+        "length": str(entry.length),
+        "offset": str(entry.offset),
+        "filename": entry.file,
+    }
+    said = json.dumps(fields, ensure_ascii=True)
+    return f"{sort_key(entry.url)} {timestamp(entry.at)} {said}\n"
+
+
+class Cdxj:
+    """An index file opened for looking up. `find` may be called from any thread."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with path.open("rb") as file:
+            self._empty = path.stat().st_size == 0
+            self._data: Any = b"" if self._empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def find(self, url: str, at: str) -> Iterator[IndexEntry]:
+        """The records of a URL at a time, in the order of the index.
+
+        Raises:
+            DigestMismatch: a line that cannot be read.
+        """
+        wanted = f"{sort_key(url)} {timestamp(at)} ".encode()
+        place = self._first_not_before(wanted)
+        while self._data[place : place + len(wanted)] == wanted:
+            end = self._data.find(b"\n", place)
+            entry = self._parsed(self._data[place : end if end >= 0 else len(self._data)], at)
+            if entry.url == url:
+                yield entry
+            place = end + 1 if end >= 0 else len(self._data)
+
+    def _first_not_before(self, wanted: bytes) -> int:
+        low, high = 0, len(self._data)
+        while low < high:
+            middle = (low + high) // 2
+            start = self._data.rfind(b"\n", low, middle) + 1 or low
+            end = self._data.find(b"\n", start)
+            end = end if end >= 0 else len(self._data)
+            if self._data[start:end] < wanted:
+                low = end + 1
+            else:
+                high = start
+        return min(low, len(self._data))
+
+    def _parsed(self, line: bytes, at: str) -> IndexEntry:
+        try:
+            said: dict[str, Any] = json.loads(line.split(b" ", 2)[2])
+            return IndexEntry(
+                url=str(said["url"]),
+                at=at,
+                status=int(said["status"]),
+                media_type=str(said["mime"]),
+                digest=str(said["digest"]),
+                file=str(said["filename"]),
+                offset=int(said["offset"]),
+                length=int(said["length"]),
+            )
+        except (ValueError, KeyError, IndexError, TypeError):
+            raise DigestMismatch(f"{self._path}: a line cannot be read; run `snapshot verify`") from None
+
+
+def _token(text: str) -> str:
+    return "".join(f"%{ord(char):02x}" if char <= " " or char == "\x7f" else char for char in text)

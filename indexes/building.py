@@ -1,0 +1,135 @@
+"""An archive made into a snapshot.
+
+Invariant: the snapshot is a function of the captures, whatever their order, the number of processes and the time; and
+memory does not grow with their number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from indexes.archive.captures import Stored, read_captures
+from indexes.archive.cdxj import INDEX, render_line
+from indexes.archive.content import content_of
+from indexes.archive.model import Capture
+from indexes.archive.warc import FOLDER
+from indexes.chunk import CHUNKING, chunk_spans
+from indexes.errors import DigestMismatch
+from indexes.extract import EXTRACTION, Extracted, extract, extractor_versions
+from indexes.manifest import (
+    MANIFEST,
+    PAGES,
+    TEXTS,
+    Manifest,
+    Settings,
+    list_files,
+    render_manifest,
+    sha256,
+    snapshot_digest,
+)
+from indexes.records import PageRecord, render_record
+from indexes.spool import Spool
+from indexes.urls import normalise_url
+
+Progress = Callable[[int, int], None]
+"""Called with the number of pages done and their total."""
+
+
+def build(folder: Path, *, total: int, progress: Progress | None = None, workers: int = 1) -> Manifest:
+    """Write page records, texts, the archive's index and the manifest beside the archive in `folder`.
+
+    Args:
+        folder: holds the archive, whose files end with whole captures, and nothing else.
+        total: how many captures the archive holds, for the progress.
+        progress: told after each page.
+        workers: processes that extract.
+
+    Raises:
+        DigestMismatch: the archive is damaged.
+    """
+    files = sorted((folder / FOLDER).glob("*.warc.gz"))
+    with Spool(folder) as spool:
+        for done, stored in enumerate(read_captures(files, _no_damage), start=1):
+            for entry in stored.entries:
+                spool.add_line(render_line(entry))
+            _add(spool, stored)
+            if progress is not None:
+                progress(done, total)
+        statuses = _write_pages(folder, spool)
+        _write_index(folder, spool)
+    settings = Settings(extractor=extractor_versions(), extraction=EXTRACTION, chunking=CHUNKING)
+    entries = list_files(folder)
+    digest = snapshot_digest(settings, statuses, entries)
+    manifest = Manifest(settings=settings, statuses=statuses, files=entries, digest=digest)
+    (folder / MANIFEST).write_bytes(render_manifest(manifest))
+    return manifest
+
+
+def _add(spool: Spool, stored: Stored) -> None:
+    capture = stored.capture
+    content = content_of(capture)
+    found = Extracted(status=capture.status, reason=capture.reason, media_type="")
+    if content.refused:
+        found = Extracted(status="unsupported_type", reason=content.refused, media_type="")
+    elif capture.outcome == "page":
+        found = extract(content.data, content.name)
+    url = normalise_url(capture.url)
+    names = sorted(set(_names(capture)) - {url})
+    record = PageRecord(
+        url=url,
+        original_url=capture.url,
+        final_url=capture.final_url if capture.final_url != capture.url else "",
+        status=found.status,
+        reason=found.reason or capture.reason,
+        http_status=content.http_status,
+        title=found.title or (capture.imported.title if capture.imported is not None else ""),
+        media_type=found.media_type,
+        fetched=capture.fetched,
+        raw_digest=sha256(content.data) if content.data else "",
+        raw_size=len(content.data),
+        record=stored.content,
+        text_digest=spool.add_text(found.text),
+        chunks=tuple(chunk_spans(found.text)),
+    )
+    spool.add_page(record, names)
+
+
+def _names(capture: Capture) -> Iterator[str]:
+    """Every address under which the page was met, normalised; those that are none are left out."""
+    met = [exchange.url for exchange in capture.exchanges]
+    met += [capture.imported.url] if capture.imported is not None else []
+    for url in met:
+        try:
+            yield normalise_url(url)
+        except ValueError:
+            continue
+
+
+def _write_pages(folder: Path, spool: Spool) -> dict[str, int]:
+    """Page records and texts; how many pages have each status."""
+    counts: Counter[str] = Counter()
+    offsets: dict[bytes, int] = {}
+    size = 0
+    with (folder / PAGES).open("wb") as pages, (folder / TEXTS).open("wb") as texts:
+        for record, text in spool.pages():
+            key = bytes.fromhex(record.text_digest)
+            if text and key not in offsets:
+                offsets[key] = size
+                size += texts.write(text)
+            place = {"offset": offsets[key], "size": len(text)} if text else {}
+            pages.write(render_record(record.model_copy(update=place)))
+            counts[record.status] += 1
+    return {status: counts[status] for status in sorted(counts)}
+
+
+def _write_index(folder: Path, spool: Spool) -> None:
+    path = folder / INDEX
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="\n") as index:
+        index.writelines(spool.lines())
+
+
+def _no_damage(said: str) -> None:
+    raise DigestMismatch(f"the archive is damaged: {said}; make the snapshot again")
