@@ -49,9 +49,8 @@ def build(folder: Path, *, total: int, progress: Progress | None = None, workers
     Raises:
         DigestMismatch: the archive is damaged.
     """
-    files = sorted((folder / FOLDER).glob("*.warc.gz"))
     with Spool(folder) as spool:
-        for done, stored in enumerate(read_captures(files, _no_damage), start=1):
+        for done, stored in enumerate(read_captures(archive_files(folder), no_damage), start=1):
             for entry in stored.entries:
                 spool.add_line(render_line(entry))
             _add(spool, stored)
@@ -131,5 +130,11 @@ def _write_index(folder: Path, spool: Spool) -> None:
         index.writelines(spool.lines())
 
 
-def _no_damage(said: str) -> None:
+def archive_files(folder: Path) -> list[Path]:
+    """The archive's files of a snapshot, in their order."""
+    return sorted((folder / FOLDER).glob("*.warc.gz"))
+
+
+def no_damage(said: str) -> None:
+    """What to do about damage in an archive of our own: raises DigestMismatch."""
     raise DigestMismatch(f"the archive is damaged: {said}; make the snapshot again")

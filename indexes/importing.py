@@ -20,12 +20,13 @@ from indexes.archive.captures import Warn, read_captures
 from indexes.archive.model import Capture, Imported, Outcome
 from indexes.archive.wacz import opened
 from indexes.archive.warc import FOLDER, ArchiveWriter
-from indexes.building import Progress, build
+from indexes.building import Progress, archive_files, build, no_damage
 from indexes.decode import MEDIA_TYPES, Kind
 from indexes.errors import ImportRefused
 from indexes.limits import MAX_PAGE_BYTES, GzipRefused, gunzip, is_gzip
 from indexes.manifest import Manifest, sha256
 from indexes.pagelist import PageEntry, read_page_list
+from indexes.snapshot import Snapshot
 from indexes.staging import publish, staged
 
 _KINDS: dict[str, Kind] = {
@@ -192,3 +193,32 @@ class _Seen:
     def close(self) -> None:
         """Release the database."""
         self._connection.close()
+
+
+def merge_snapshots(
+    snapshots: Sequence[Path],
+    out: Path,
+    *,
+    progress: Progress | None = None,
+    workers: int = 1,
+) -> Manifest:
+    """Make one snapshot of the captures of several; the order in which they are given changes no page.
+
+    Args:
+        snapshots: directories of snapshots.
+        out: as in `import_pages`.
+        progress: as in `import_pages`.
+        workers: as in `import_pages`.
+
+    Raises:
+        SnapshotError: one of them cannot be opened, or its archive is damaged.
+        SnapshotExists: `out` is there and is something else.
+    """
+    total = sum(len(Snapshot.open(path)) for path in snapshots)
+
+    def captures() -> Iterator[Capture]:
+        for path in snapshots:
+            for stored in read_captures(archive_files(path), no_damage):
+                yield stored.capture
+
+    return make(captures, out, progress=progress, total=total, workers=workers)

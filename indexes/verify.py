@@ -14,6 +14,7 @@ from typing import Literal
 from indexes.archive.captures import read_captures
 from indexes.archive.content import content_of
 from indexes.archive.warc import FOLDER
+from indexes.building import archive_files
 from indexes.errors import NotASnapshot
 from indexes.manifest import (
     MANIFEST,
@@ -116,7 +117,7 @@ def _page_problems(root: Path) -> Iterator[FileProblem]:
         yield FileProblem(path=PAGES, kind="wrong", detail=str(error))
         return
     damage: list[str] = []
-    for stored in read_captures(sorted((root / FOLDER).glob("*.warc.gz")), damage.append):
+    for stored in read_captures(archive_files(root), damage.append):
         record = wanted.pop(stored.content.id, None) if stored.content is not None else None
         if record is None or record.record is None or stored.content is None:
             continue
