@@ -1,0 +1,124 @@
+"""Looking at snapshots: `info`, `page`, `verify`, `diff`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from indexes.compare import compare
+from indexes.model import Page
+from indexes.snapshot import Snapshot, SnapshotInfo
+from indexes.verify import verify as verify_bytes
+from local_judge.cli.options import AsJson
+from local_judge.reporting.tables import plain, safe, stdout
+
+SnapshotPath = Annotated[Path, typer.Argument(help="A snapshot directory.")]
+AsOf = Annotated[
+    datetime | None,
+    typer.Option(
+        "--as-of",
+        formats=["%Y-%m-%d"],
+        help="Only what was known by this day: published by then, or fetched by then if the page does not say when.",
+    ),
+]
+
+
+def info(snapshot: SnapshotPath, as_json: AsJson = False) -> None:
+    """Describe a snapshot: pages by status, languages, hosts, dates, sizes."""
+    show_info(Snapshot.open(snapshot).info(), as_json)
+
+
+def page(
+    snapshot: SnapshotPath,
+    url: Annotated[str, typer.Argument(help="The URL in any form, or one that was redirected.")],
+    text: Annotated[bool, typer.Option("--text", help="Print the text (the default).")] = False,
+    html: Annotated[
+        bool, typer.Option("--html", help="Print the page's bytes as they were archived.")
+    ] = False,
+    as_of: AsOf = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print one page: its text, its archived bytes, or all that is known of it."""
+    if text + html + as_json > 1:
+        raise typer.BadParameter("give one of --text, --html and --json")
+    opened = Snapshot.open(snapshot)
+    found = opened.page(url, as_of=day(as_of))
+    if as_json:
+        print(json.dumps(_described(opened, found), ensure_ascii=False))
+    elif html:
+        _print_bytes(opened.raw(found))
+    elif found.status == "ok":
+        _print_bytes(found.text.encode() + b"\n")
+    if found.status != "ok":
+        sys.stderr.write(f"local-judge: {plain(found.url)}: {found.status}: {plain(found.reason)}\n")
+        raise SystemExit(1)
+
+
+def verify(snapshot: SnapshotPath, as_json: AsJson = False) -> None:
+    """Hash every byte of a snapshot again, and compare pages, texts and archive."""
+    report = verify_bytes(snapshot)
+    if as_json:
+        print(report.model_dump_json())
+    else:
+        for problem in report.problems:
+            print(plain(f"{problem.path}: {problem.kind}: {problem.detail}"))
+        print(f"{report.n_files} files, {len(report.problems)} wrong; digest {report.digest}")
+    if not report.ok:
+        raise SystemExit(1)
+
+
+def diff(first: SnapshotPath, second: SnapshotPath, as_json: AsJson = False) -> None:
+    """Name the pages and settings in which two snapshots differ; exits 1 if they do."""
+    found = compare(Snapshot.open(first), Snapshot.open(second))
+    if as_json:
+        print(found.model_dump_json())
+    else:
+        for setting in found.settings:
+            print(plain(setting))
+        for one in found.pages:
+            sides = f"{one.first or '-'} -> {one.second or '-'}"
+            print(plain(f"{one.kind:8} {sides:24} {one.url}"))
+        same = "the same snapshot" if found.equal else f"{len(found.pages)} pages differ"
+        print(f"{same}: {found.first[:12]} and {found.second[:12]}")
+    if not found.equal:
+        raise SystemExit(1)
+
+
+def day(given: datetime | None) -> date | None:
+    """The day that `--as-of` names."""
+    return None if given is None else given.replace(tzinfo=UTC).date()
+
+
+def show_info(description: SnapshotInfo, as_json: bool) -> None:
+    """Print what a snapshot holds."""
+    if as_json:
+        print(description.model_dump_json())
+        return
+    table = Table(show_header=False, show_edge=False, pad_edge=False)
+    table.add_column(style="dim")
+    table.add_column(overflow="fold")
+    for key, entry in description.model_dump(mode="json").items():
+        table.add_row(key, safe(entry if isinstance(entry, str) else json.dumps(entry)))
+    stdout().print(table)
+
+
+def _described(snapshot: Snapshot, page: Page) -> dict[str, object]:
+    chunks = snapshot.chunks(page) if page.status == "ok" else ()
+    said = page.model_dump(mode="json")
+    return {**said, "chunks": [{"id": chunk.id, "start": chunk.start, "end": chunk.end} for chunk in chunks]}
+
+
+def _print_bytes(data: bytes) -> None:
+    """As they are into a file or a pipe; without control characters on a terminal."""
+    if sys.stdout.isatty():
+        for line in data.decode("utf-8", "replace").splitlines():
+            print(plain(line))
+    else:
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()

@@ -1,0 +1,102 @@
+"""Making snapshots from what is there already: `import`, `merge`, `export`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from indexes.building import Progress
+from indexes.errors import ImportRefused
+from indexes.exporting import export_wacz
+from indexes.importing import import_archives, import_pages, merge_snapshots
+from indexes.snapshot import Snapshot
+from local_judge.cli.options import AsJson
+from local_judge.cli.snapshot.look import show_info
+from local_judge.reporting.tables import plain
+
+Out = Annotated[Path, typer.Argument(help="The snapshot directory to make.")]
+Workers = Annotated[int, typer.Option("--workers", min=1, help="Processes that extract texts.")]
+
+
+def import_(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="A folder of pages with a pages.jsonl (url, file, …); a JSONL file of texts (url, text, …); a WARC "
+            "or WACZ file; or a folder of these."
+        ),
+    ],
+    out: Out,
+    pages: Annotated[
+        Path | None, typer.Option("--pages", help="The page list of a folder, if it is not in it.")
+    ] = None,
+    workers: Workers = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Make a snapshot of pages that are there already."""
+    archives = _archives(source)
+    with _bar() as progress:
+        if archives:
+            import_archives(archives, out, warn=_warn, progress=progress, workers=workers)
+        elif source.is_file():
+            import_pages(source.parent, out, pages=source, progress=progress, workers=workers)
+        else:
+            import_pages(source, out, pages=pages, progress=progress, workers=workers)
+    show_info(Snapshot.open(out).info(), as_json)
+
+
+def merge(
+    out: Out,
+    snapshots: Annotated[list[Path], typer.Argument(help="The snapshots to merge.")],
+    workers: Workers = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Make one snapshot of all captures of several."""
+    with _bar() as progress:
+        merge_snapshots(snapshots, out, progress=progress, workers=workers)
+    show_info(Snapshot.open(out).info(), as_json)
+
+
+def export(
+    snapshot: Annotated[Path, typer.Argument(help="A snapshot directory.")],
+    wacz: Annotated[Path, typer.Option("--wacz", help="The WACZ file to write.")],
+    title: Annotated[str, typer.Option("--title", help="Title of the collection.")] = "",
+) -> None:
+    """Write a snapshot as one WACZ 1.1.1 file, which other tools for web archives open."""
+    opened = Snapshot.open(snapshot)
+    export_wacz(opened, wacz, title=title)
+    print(plain(f"{wacz}: {len(opened)} pages, {wacz.stat().st_size:,} bytes; snapshot {opened.digest}"))
+
+
+def _archives(source: Path) -> list[Path]:
+    """The WARC and WACZ files that are meant; none where the source is a page list or a folder with one."""
+    suffixes = (".warc", ".warc.gz", ".wacz")
+    if source.is_file():
+        return [source] if source.name.lower().endswith(suffixes) else []
+    if source.is_dir() and not (source / "pages.jsonl").exists():
+        return sorted(path for path in source.iterdir() if path.name.lower().endswith(suffixes))
+    if not source.exists():
+        raise ImportRefused(
+            f"nothing at {source}; give a folder of pages, a list of texts, or a WARC or WACZ file"
+        )
+    return []
+
+
+def _warn(said: str) -> None:
+    sys.stderr.write(f"local-judge: {plain(said)}\n")
+
+
+@contextmanager
+def _bar() -> Generator[Progress]:
+    columns = (TextColumn("pages"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("pages", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
