@@ -27,7 +27,7 @@ CREATE INDEX pages_by_url ON pages (url, fetched, raw, status, original, record)
 CREATE TABLE aliases AS
     SELECT name, min(url) AS url FROM names
     WHERE name NOT IN (SELECT url FROM pages)
-    GROUP BY name HAVING count(DISTINCT raw) = 1;
+    GROUP BY name HAVING count(DISTINCT url) = 1 OR count(DISTINCT raw) = 1;
 CREATE INDEX aliases_by_url ON aliases (url, name);
 """
 

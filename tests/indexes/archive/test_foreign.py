@@ -1,0 +1,190 @@
+"""Archives of other tools: what is a page in them, and what only belongs to one."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from base64 import b32encode
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from warcio.statusandheaders import StatusAndHeaders  # pyright: ignore[reportMissingTypeStubs]
+from warcio.warcwriter import WARCWriter  # pyright: ignore[reportMissingTypeStubs]
+
+from indexes.archive.captures import read_captures
+from indexes.archive.content import content_of
+from indexes.archive.model import Capture
+from indexes.archive.records import read_records
+from indexes.errors import ImportRefused
+from indexes.importing import import_archives
+from indexes.snapshot import Snapshot
+
+HTML = b"<html><body><article><p>The observatory was opened in 1931 on the hill.</p></article></body></html>"
+CHUNKED = b"%x\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n" % (30, HTML[:30], len(HTML) - 30, HTML[30:])
+
+
+def sha1(data: bytes) -> str:
+    """As most crawlers write digests."""
+    return "sha1:" + b32encode(hashlib.sha1(data).digest()).decode()
+
+
+class Foreign:
+    """A WARC file as a crawler would write it."""
+
+    def __init__(self, path: Path, *, packed: bool = True) -> None:
+        self.path = path
+        self._file = path.open("wb")
+        self._writer: Any = WARCWriter(self._file, gzip=packed)
+
+    def add(
+        self,
+        url: str,
+        body: bytes,
+        status: str = "200 OK",
+        kind: str = "text/html",
+        record_type: str = "response",
+        at: str = "2024-05-01T10:00:00Z",
+        **headers: str,
+    ) -> Foreign:
+        more = [(name.replace("_", "-"), value) for name, value in headers.items()]
+        http: Any = StatusAndHeaders(status, [("Content-Type", kind), *more], protocol="HTTP/1.1")
+        head = http.to_ascii_bytes()
+        fields = {"WARC-Date": at, "WARC-Payload-Digest": sha1(body), "WARC-Block-Digest": sha1(head + body)}
+        record = self._writer.create_warc_record(
+            url,
+            record_type,
+            payload=BytesIO(body),
+            length=len(body),
+            http_headers=http,
+            warc_headers_dict=fields,
+        )
+        self._writer.write_record(record)
+        return self
+
+    def add_revisit(self, url: str, digest: str, at: str) -> Foreign:
+        record = self._writer.create_revisit_record(
+            url, digest, "http://example.org/a", "2024-05-01T10:00:00Z"
+        )
+        record.rec_headers.replace_header("WARC-Date", at)
+        self._writer.write_record(record)
+        return self
+
+    def done(self) -> Path:
+        self._file.close()
+        return self.path
+
+
+def captures(path: Path, **options: Any) -> dict[str, Capture]:
+    return {stored.capture.url: stored.capture for stored in read_captures([path], pytest.fail, **options)}
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_pages_with_the_redirects_that_led_to_them(tmp_path: Path, packed: bool) -> None:
+    made = Foreign(tmp_path / "crawl.warc.gz", packed=packed)
+    made.add("http://example.org/old", b"", "302 Found", Location="/middle")
+    made.add("http://example.org/middle", b"", "301 Moved Permanently", Location="http://example.org/a")
+    made.add("http://example.org/a", HTML)
+    made.add("http://example.org/style.css", b"p {}", kind="text/css")
+    made.add("http://example.org/photo.jpg", b"\xff\xd8\xff", kind="image/jpeg")
+    made.add("http://example.org/missing", b"<p>No</p>", "404 Not Found")
+    made.add("http://example.org/secret", b"<p>No</p>", "403 Forbidden")
+    found = captures(made.done())
+    assert sorted(found) == [
+        "http://example.org/a",
+        "http://example.org/missing",
+        "http://example.org/secret",
+    ]
+    page = found["http://example.org/a"]
+    assert [exchange.url for exchange in page.exchanges] == [
+        "http://example.org/old",
+        "http://example.org/middle",
+        "http://example.org/a",
+    ]
+    assert (page.outcome, page.fetched, page.exchanges[-1].body) == ("page", "2024-05-01T10:00:00Z", HTML)
+    assert (found["http://example.org/missing"].outcome, found["http://example.org/missing"].reason) == (
+        "dead",
+        "HTTP 404",
+    )
+    assert found["http://example.org/secret"].outcome == "blocked"
+
+
+def test_a_loop_of_redirects_is_no_page(tmp_path: Path) -> None:
+    made = Foreign(tmp_path / "crawl.warc.gz")
+    made.add("http://example.org/x", b"", "302 Found", Location="/y")
+    made.add("http://example.org/y", b"", "302 Found", Location="/x")
+    made.add("http://example.org/a", HTML)
+    assert list(captures(made.done())) == ["http://example.org/a"]
+
+
+def test_transfer_and_content_encodings_are_undone(tmp_path: Path) -> None:
+    made = Foreign(tmp_path / "crawl.warc.gz")
+    made.add("http://example.org/chunked", CHUNKED, Transfer_Encoding="chunked")
+    made.add("http://example.org/gzip", gzip.compress(HTML), Content_Encoding="gzip")
+    made.add("http://example.org/br", b"\x0b\x02\x80", Content_Encoding="br")
+    found = captures(made.done())
+    assert content_of(found["http://example.org/chunked"]).data == HTML
+    assert content_of(found["http://example.org/gzip"]).data == HTML
+    assert content_of(found["http://example.org/br"]).refused == "its content encoding 'br' is not read"
+
+
+def test_a_revisit_has_the_content_that_it_names(tmp_path: Path) -> None:
+    made = Foreign(tmp_path / "crawl.warc.gz")
+    made.add("http://example.org/a", HTML, WARC_Unused="x")
+    first = made.done()
+    [stored] = read_captures([first], pytest.fail)
+    digest = next(r.fields["warc-payload-digest"] for r in read_records(first) if r.kind == "response")
+    again = Foreign(tmp_path / "second.warc.gz").add_revisit(
+        "http://example.org/a", digest, "2025-01-01T00:00:00Z"
+    )
+    second = again.add_revisit("http://example.org/lost", "sha1:AAAA", "2025-01-01T00:00:00Z").done()
+    found = list(read_captures([first, second], pytest.fail))
+    assert [(s.capture.url, s.capture.fetched) for s in found] == [
+        ("http://example.org/a", "2024-05-01T10:00:00Z"),
+        ("http://example.org/a", "2025-01-01T00:00:00Z"),
+    ]
+    assert content_of(found[1].capture).data == content_of(stored.capture).data == HTML
+
+
+def test_a_list_says_which_are_pages(tmp_path: Path) -> None:
+    made = Foreign(tmp_path / "crawl.warc.gz")
+    made.add("http://example.org/old", b"", "302 Found", Location="/a")
+    made.add("http://example.org/a", HTML)
+    made.add("http://example.org/frame", HTML)
+    assert list(captures(made.done(), only=["http://example.org/old"])) == ["http://example.org/a"]
+
+
+def test_a_crawl_becomes_a_snapshot(tmp_path: Path) -> None:
+    made = Foreign(tmp_path / "crawl.warc.gz")
+    made.add("http://example.org/old", b"", "302 Found", Location="/a")
+    made.add("http://example.org/a", HTML)
+    made.add("http://example.org/a", HTML.replace(b"1931", b"1932"), at="2025-05-01T10:00:00Z")
+    import_archives([made.done()], tmp_path / "snap", warn=pytest.fail)
+    snapshot = Snapshot.open(tmp_path / "snap")
+    page = snapshot.page("http://example.org/old")
+    assert (page.url, page.fetched, page.http_status) == (
+        "https://example.org/a",
+        "2025-05-01T10:00:00Z",
+        200,
+    )
+    assert "1932" in page.text
+    assert len(snapshot) == 2
+
+
+def test_what_holds_no_page_is_refused(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.warc.gz"
+    empty.write_bytes(b"")
+    said: list[str] = []
+    with pytest.raises(ImportRefused, match="no page in it"):
+        import_archives([empty], tmp_path / "snap", warn=said.append)
+    cut = tmp_path / "cut.warc.gz"
+    cut.write_bytes(
+        Foreign(tmp_path / "whole.warc.gz").add("http://example.org/a", HTML).done().read_bytes()[:-9]
+    )
+    with pytest.raises(ImportRefused, match="no page in it"):
+        import_archives([cut], tmp_path / "snap", warn=said.append)
+    assert said == ["cut.warc.gz: damaged from byte 0 on (a record is cut off)"]
+    with pytest.raises(ImportRefused, match="no file at"):
+        import_archives([tmp_path / "none.warc"], tmp_path / "snap", warn=pytest.fail)
+    assert not (tmp_path / "snap").exists()

@@ -1,0 +1,175 @@
+"""Export, import again, merge, compare: the same pages are the same snapshot, wherever they come from."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from indexes.archive.cdxj import sort_key, timestamp
+from indexes.compare import compare
+from indexes.errors import ImportRefused, SnapshotExists
+from indexes.exporting import export_wacz
+from indexes.importing import import_archives, import_pages, merge_snapshots
+from indexes.snapshot import Snapshot
+from indexes.verify import verify
+
+PAGES: dict[str, dict[str, object]] = {
+    "a": {
+        "url": "https://example.org/a",
+        "text": "The tower is 93 m high.",
+        "title": "Tower",
+        "fetched": "2025-01-01",
+    },
+    "b": {"url": "https://example.org/b", "text": "The river is 12 km long."},
+    "gone": {"url": "https://example.org/gone", "status": 410},
+    "later": {
+        "url": "https://example.org/a",
+        "text": "The tower is 95 m high.",
+        "fetched": "2025-06-01T12:30:00+02:00",
+    },
+}
+
+
+def snapshot(folder: Path, name: str, *pages: str) -> Snapshot:
+    listed = folder / f"{name}.jsonl"
+    listed.write_text("".join(json.dumps(PAGES[page]) + "\n" for page in pages), encoding="utf-8")
+    import_pages(folder, folder / name, pages=listed)
+    return Snapshot.open(folder / name)
+
+
+def test_an_exported_snapshot_comes_back_the_same(tmp_path: Path) -> None:
+    first = snapshot(tmp_path, "first", "a", "b", "gone", "later")
+    export_wacz(first, tmp_path / "first.wacz")
+    import_archives([tmp_path / "first.wacz"], tmp_path / "back", warn=pytest.fail)
+    assert Snapshot.open(tmp_path / "back").digest == first.digest
+    assert verify(tmp_path / "back").ok
+    for name in ("pages.jsonl", "texts.utf8", "archive/data-00000.warc.gz", "indexes/index.cdxj"):
+        assert (tmp_path / "back" / name).read_bytes() == (first.path / name).read_bytes()
+    with pytest.raises(SnapshotExists, match="choose another name"):
+        export_wacz(first, tmp_path / "first.wacz")
+
+
+def test_the_layout_of_a_wacz(tmp_path: Path) -> None:
+    """Names, digests and page list as https://specs.webrecorder.net/wacz/1.1.1/ wants them."""
+    export_wacz(snapshot(tmp_path, "first", "a", "gone"), tmp_path / "one.wacz", title="Two pages")
+    export_wacz(Snapshot.open(tmp_path / "first"), tmp_path / "two.wacz", title="Two pages")
+    assert (tmp_path / "one.wacz").read_bytes() == (tmp_path / "two.wacz").read_bytes()
+    with zipfile.ZipFile(tmp_path / "one.wacz") as packed:
+        names = packed.namelist()
+        package = json.loads(packed.read("datapackage.json"))
+        lines = [json.loads(line) for line in packed.read("pages/pages.jsonl").splitlines()]
+        assert packed.getinfo("archive/data-00000.warc.gz").compress_type == zipfile.ZIP_STORED
+    assert names == [
+        "archive/data-00000.warc.gz",
+        "indexes/index.cdxj",
+        "pages/pages.jsonl",
+        "datapackage.json",
+        "datapackage-digest.json",
+    ]
+    assert (package["profile"], package["wacz_version"], package["title"]) == (
+        "data-package",
+        "1.1.1",
+        "Two pages",
+    )
+    assert package["created"] == "2025-01-01T00:00:00Z"
+    assert [entry["path"] for entry in package["resources"]] == names[:3]
+    assert lines[0]["format"] == "json-pages-1.0"
+    assert (lines[1]["url"], lines[1]["ts"], lines[1]["title"], lines[1]["text"]) == (
+        "https://example.org/a",
+        "2025-01-01T00:00:00Z",
+        "Tower",
+        "The tower is 93 m high.",
+    )
+    assert len(lines) == 2
+
+
+def test_a_wacz_that_was_altered_is_refused(tmp_path: Path) -> None:
+    export_wacz(snapshot(tmp_path, "first", "a"), tmp_path / "good.wacz")
+    export_wacz(snapshot(tmp_path, "other", "b"), tmp_path / "other.wacz")
+    with zipfile.ZipFile(tmp_path / "good.wacz") as good, zipfile.ZipFile(tmp_path / "other.wacz") as other:
+        with zipfile.ZipFile(tmp_path / "bad.wacz", "w") as bad:
+            for name in good.namelist():
+                bad.writestr(name, (other if name.startswith("archive/") else good).read(name))
+        with zipfile.ZipFile(tmp_path / "none.wacz", "w") as none:
+            none.writestr("../../evil.warc.gz", b"x")
+    with pytest.raises(
+        ImportRefused, match=r"archive/data-00000\.warc\.gz is not the file that datapackage\.json"
+    ):
+        import_archives([tmp_path / "bad.wacz"], tmp_path / "snap", warn=pytest.fail)
+    with pytest.raises(ImportRefused, match="is it a WACZ file"):
+        import_archives([tmp_path / "none.wacz"], tmp_path / "snap", warn=pytest.fail)
+    data = (tmp_path / "good.wacz").read_bytes()
+    (tmp_path / "cut.wacz").write_bytes(data[: len(data) // 2])
+    said: list[str] = []
+    with pytest.raises(ImportRefused, match="no page in it"):
+        import_archives([tmp_path / "cut.wacz"], tmp_path / "snap", warn=said.append)
+    assert len(said) == 1
+    assert not (tmp_path / "snap").exists()
+
+
+def test_merging_is_the_union_in_any_order(tmp_path: Path) -> None:
+    whole = snapshot(tmp_path, "whole", "a", "b", "gone", "later")
+    snapshot(tmp_path, "left", "a", "gone", "b")
+    snapshot(tmp_path, "right", "later", "b")
+    merge_snapshots([tmp_path / "left", tmp_path / "right"], tmp_path / "one")
+    merge_snapshots([tmp_path / "right", tmp_path / "left"], tmp_path / "two")
+    assert Snapshot.open(tmp_path / "one").digest == Snapshot.open(tmp_path / "two").digest == whole.digest
+
+
+def test_the_latest_text_is_found_and_an_earlier_one_by_its_day(tmp_path: Path) -> None:
+    found = snapshot(tmp_path, "snap", "a", "later")
+    url = "https://example.org/a"
+    assert found.page(url).text == "The tower is 95 m high."
+    assert found.page(url).fetched == "2025-06-01T10:30:00Z"
+    assert found.page(url, as_of=date(2025, 5, 31)).text == "The tower is 93 m high."
+    assert found.page(url, as_of=date(2025, 6, 1)).text == "The tower is 95 m high."
+    before = found.page(url, as_of=date(2024, 12, 31))
+    assert (before.status, before.reason) == ("not_in_snapshot", "not known by 2024-12-31")
+
+
+def test_a_later_failure_hides_no_text(tmp_path: Path) -> None:
+    listed = tmp_path / "list.jsonl"
+    lines = [PAGES["a"], {"url": "https://example.org/a", "status": 503, "fetched": "2025-12-01"}]
+    listed.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    import_pages(tmp_path, tmp_path / "snap", pages=listed)
+    assert Snapshot.open(tmp_path / "snap").page("https://example.org/a").status == "ok"
+
+
+def test_differences_are_named_once(tmp_path: Path) -> None:
+    first = snapshot(tmp_path, "first", "a", "b")
+    second = snapshot(tmp_path, "second", "later", "gone", "b")
+    found = compare(first, second)
+    assert not found.equal
+    assert found.settings == ()
+    assert [(page.url[-4:], page.kind, page.first, page.second) for page in found.pages] == [
+        ("rg/a", "bytes", "ok", "ok"),
+        ("gone", "added", None, "dead"),
+    ]
+    assert [page.kind for page in compare(second, first).pages] == ["bytes", "removed"]
+    shutil.copytree(first.path, tmp_path / "copy")
+    assert compare(first, Snapshot.open(tmp_path / "copy")).equal
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("https://www.Example.org:443/A/b/?z=1&a=2", "org,example)/a/b?a=2&z=1"),
+        ("http://www2.example.org", "org,example)/"),
+        ("http://127.0.0.1:8080/x", "127.0.0.1:8080)/x"),
+        ("http://[::1]/x y", "::1)/x%20y"),
+        ("urn:rendered:http://example.org/", "urn:rendered:org,example)/"),
+        ("http://www.org/", "org,www)/"),
+    ],
+)
+def test_keys_of_the_index(url: str, key: str) -> None:
+    assert sort_key(url) == key
+
+
+def test_times_of_the_index() -> None:
+    assert timestamp("2026-01-31T12:00:59Z") == "20260131120059"
+    assert timestamp("2026-01-31T12:00:59.123456Z") == "20260131120059"
