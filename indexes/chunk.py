@@ -1,16 +1,18 @@
 """A page's text cut into passages.
 
-Invariant: chunks are stretches of the text (`text[start:end] == chunk.text`), in order, without overlap, each
-without white space at its edges, and together they hold every other character. They end at sentence or line
-ends; only a sentence longer than `MAX_SENTENCE` is cut inside.
+Invariant: chunks are stretches of the text (`text[start:end] == chunk.text`), each beginning and ending after the one
+before it, without white space at their edges, and together they hold every other character. They begin and end where
+sentences or lines do; only a sentence longer than `MAX_SENTENCE` is cut inside.
 
-No overlap: a quotation is looked for in the whole page, so neighbours need not repeat each other, and the
-same sentence never costs a judge's context twice.
+A chunk opens with the last whole sentences of the one before, up to `OVERLAP` characters: a statement and the sentence
+that it leans on are found together. It does not where a heading opens it, nor where that would make it too long. Who
+shows several chunks joins them by their offsets, so that no sentence is shown twice.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,10 +25,21 @@ TARGET = 1_000
 MAX_SENTENCE = 1_500
 _HEADING_BREAK = TARGET // 2
 """A heading opens a new chunk once the current one is this long."""
-CHUNKING: dict[str, str | int] = {"target": TARGET, "max_sentence": MAX_SENTENCE, "overlap": 0, "version": 1}
+OVERLAP = 200
+"""Characters at most that a chunk shares with the one before."""
+CHUNKING: dict[str, str | int] = {
+    "target": TARGET,
+    "max_sentence": MAX_SENTENCE,
+    "overlap": OVERLAP,
+    "version": 2,
+}
 
 _segmenter: Any = sentencex
 _LINE = re.compile(r"[^\n]+")
+# Scripts without blanks end a clause by the sign alone; in the others a sign inside a number ends nothing.
+_ENDS = tuple(map(re.compile, (r"[。！？।]|[.!?](?=\s)", r"[，、；：]|[,;:،؛](?=\s)", r"(?=\s)")))
+_JOINERS = "\u200d\ufe0e\ufe0f"
+"""Zero-width joiner and variation selectors: they make one sign of their neighbours."""
 _PIECE = 20_000
 """Longest stretch given to the sentence segmenter at once."""
 
@@ -38,11 +51,15 @@ def chunk_spans(text: str) -> list[Span]:
     spans: list[Span] = []
     current: list[Span] = []
     for unit in _units(text):
-        while current and _closes(text, current, unit):
+        if current and _closes(text, current, unit):
             # A heading belongs to what follows it.
             carried = [current.pop()] if len(current) > 1 and _is_heading(text, current[-1]) else []
             spans.append((current[0][0], current[-1][1]))
-            current = carried
+            if carried and _closes(text, carried, unit):
+                spans.append(carried[0])
+                current = []
+            else:
+                current = carried or _repeated(text, current, unit)
         current.append(unit)
     if current:
         spans.append((current[0][0], current[-1][1]))
@@ -66,6 +83,17 @@ def _closes(text: str, current: list[Span], unit: Span) -> bool:
     return _is_heading(text, unit) and current[-1][1] - start >= _HEADING_BREAK
 
 
+def _repeated(text: str, closed: list[Span], unit: Span) -> list[Span]:
+    """The last units of a chunk that the next one, which goes on with `unit`, opens with."""
+    if _is_heading(text, unit):
+        return []
+    earliest = max(closed[-1][1] - OVERLAP, unit[1] - TARGET)
+    first = len(closed)
+    while first > 1 and closed[first - 1][0] >= earliest and not _is_heading(text, closed[first - 1]):
+        first -= 1
+    return closed[first:]
+
+
 def _is_heading(text: str, unit: Span) -> bool:
     return text.startswith("#", unit[0]) and (unit[0] == 0 or text[unit[0] - 1] == "\n")
 
@@ -87,7 +115,7 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _split(text: str, start: int, end: int, limit: int) -> Iterator[Span]:
-    """Trim `[start, end)` and cut it into pieces of up to `limit` characters, at white space if possible."""
+    """Trim `[start, end)` and cut it into pieces of up to `limit` characters, where it hurts least."""
     while True:
         while start < end and text[start].isspace():
             start += 1
@@ -97,13 +125,23 @@ def _split(text: str, start: int, end: int, limit: int) -> Iterator[Span]:
             if start < end:
                 yield start, end
             return
-        cut = start + limit
-        for position in range(cut, start + limit // 2, -1):
-            if text[position].isspace():
-                cut = position
-                break
+        cut = _cut(text, start + limit // 2, start + limit)
         last = cut
         while text[last - 1].isspace():
             last -= 1
         yield start, last
         start = cut
+
+
+def _cut(text: str, low: int, high: int) -> int:
+    """Where in `[low, high]` to cut: after the last sentence, else clause, else word, else between signs."""
+    for pattern in _ENDS:
+        found = [match.end() for match in pattern.finditer(text, low, high)]
+        if found:
+            return found[-1]
+    cut = high
+    while cut > low and (
+        unicodedata.combining(text[cut]) or text[cut] in _JOINERS or text[cut - 1] in _JOINERS
+    ):
+        cut -= 1
+    return cut if cut > low else high

@@ -73,6 +73,11 @@ _CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _BINARY_SHARE = 0.02
 
 
+def is_pdf(data: bytes) -> bool:
+    """Whether these bytes open like a PDF; readers allow for some rubbish before it."""
+    return b"%PDF-" in data[:1024]
+
+
 def sniff(data: bytes, name: str) -> tuple[Kind, str, str]:
     """Tell what a page is.
 
@@ -83,7 +88,7 @@ def sniff(data: bytes, name: str) -> tuple[Kind, str, str]:
     Returns:
         Kind, media type, and the decoded text, which is empty for a PDF and for what is not text.
     """
-    if b"%PDF-" in data[:1024]:
+    if is_pdf(data):
         return "pdf", MEDIA_TYPES["pdf"], ""
     for magic, media_type in _MAGIC:
         if data.startswith(magic):
@@ -126,7 +131,7 @@ def decode(data: bytes) -> str:
     declared = _DECLARED.search(data[:_SNIFF])
     if declared:
         name = declared.group(1).decode("ascii").lower()
-        if name.replace("-", "_") not in _NO_CHARSETS:
+        if name.replace("-", "_") not in _NO_CHARSETS and _reads_itself(name, declared.group()):
             candidates.append(_WEB_NAMES.get(name, name))
     for encoding in candidates:
         try:
@@ -135,6 +140,14 @@ def decode(data: bytes) -> str:
             continue
     best = from_bytes(data).best()
     return clean(str(best) if best is not None else data.decode("utf-8", "replace"))
+
+
+def _reads_itself(charset: str, declaration: bytes) -> bool:
+    """Whether a declaration found as ASCII is that text in the charset which it names; in UTF-16 it would not be."""
+    try:
+        return declaration.decode(charset) == declaration.decode("ascii")
+    except (LookupError, ValueError):
+        return False
 
 
 def clean(text: str) -> str:

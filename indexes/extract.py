@@ -5,53 +5,64 @@ does not depend on other pages, their order, or what the process did before (so 
 which remembers, is off). Whatever the bytes are, the answer is a text or a status with a reason, never an
 exception.
 
-Options: Markdown output, because it keeps headings, lists and tables as rows; emphasis is taken out before,
-because `**` inside a sentence breaks verbatim quotations; tables in, comments, links and images out.
+How HTML is read is in `markup`, how it is dated in `dates`.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
-import logging
-import os
 import re
 import subprocess
-import sys
+from datetime import date
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any
 
-import trafilatura
-
+from indexes.child import child_command
+from indexes.dates import EARLIEST, LATEST, latest_date, published_in_pdf
 from indexes.decode import MEDIA_TYPES, clean, sniff
-from indexes.limits import MAX_GZIP_RATIO, MAX_MARKUP, MAX_PAGE_BYTES, MAX_PDF_PAGES, PDF_SECONDS
+from indexes.language import MIN_PROBABILITY, SAMPLE, detect_language
+from indexes.limits import (
+    HTML_SECONDS,
+    MAX_GZIP_RATIO,
+    MAX_MARKUP,
+    MAX_PAGE_BYTES,
+    MAX_PDF_PAGES,
+    PAGE_MEMORY,
+    PDF_SECONDS,
+)
+from indexes.markup import MAX_DEPTH, OPTIONS, MarkupRefused, read_markup
 from indexes.model import Frozen, SourceStatus
 
-# What it says of a page is in the page's reason; on standard error it would only break a progress bar.
-logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
-
-_etree: Any = importlib.import_module("lxml.etree")  # has no types
-_EMPHASIS = ("b", "strong", "i", "em", "u", "tt", "kbd", "samp", "var", "del", "s", "strike", "mark")
-_XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*>")
 _MARKDOWN_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
-_WHOLE_PAGE = re.compile(r"<(?:html|body)\b", re.IGNORECASE)
 _MAX_TITLE = 300
 
 EXTRACTION: dict[str, str | int | bool] = {
-    "output_format": "markdown",
-    "deduplicate": False,
-    "include_comments": False,
-    "include_images": False,
-    "include_links": False,
-    "include_tables": True,
+    **OPTIONS,
     "strip_emphasis": True,
+    "unescape": True,
+    "date_extensive_search": False,
+    "date_original": True,
+    "date_earliest": EARLIEST.isoformat(),
+    "date_latest": LATEST.isoformat(),
+    "language_sample": SAMPLE,
+    "language_min_percent": round(100 * MIN_PROBABILITY),
     "max_page_bytes": MAX_PAGE_BYTES,
     "max_markup": MAX_MARKUP,
+    "max_depth": MAX_DEPTH,
     "max_gzip_ratio": MAX_GZIP_RATIO,
     "max_pdf_pages": MAX_PDF_PAGES,
+    "html_seconds": HTML_SECONDS,
+    "pdf_seconds": PDF_SECONDS,
+    "page_memory": PAGE_MEMORY,
 }
-_LIBRARIES = ("trafilatura", "lxml", "pypdfium2", "charset-normalizer", "sentencex")
+_LIBRARIES = (
+    "trafilatura",
+    "lxml",
+    "htmldate",
+    "pypdfium2",
+    "charset-normalizer",
+    "py3langid",
+    "sentencex",
+)
 
 
 class Extracted(Frozen):
@@ -62,6 +73,10 @@ class Extracted(Frozen):
     media_type: str
     title: str = ""
     text: str = ""
+    published: str | None = None
+    """`YYYY-MM-DD`, where the page says it."""
+    language: str = ""
+    """ISO 639-1 code of the text, `und` where it cannot be told, empty where there is no text."""
 
 
 def extractor_versions() -> dict[str, str]:
@@ -69,87 +84,86 @@ def extractor_versions() -> dict[str, str]:
     return {name: version(name) for name in _LIBRARIES}
 
 
-def extract(data: bytes, name: str) -> Extracted:
-    """Text and title of a page.
+def extract(data: bytes, name: str, *, url: str | None = None, fetched: str | None = None) -> Extracted:
+    """Text, title, date and language of a page.
 
     Args:
         data: the bytes of the page, decompressed.
         name: its file name (see `decode.sniff`).
+        url: where it came from; may hold the date.
+        fetched: ISO 8601 time; no page was published after it.
+
+    Raises:
+        ValueError: `fetched` is no such time.
     """
+    latest = latest_date(fetched)
     if not data.strip():
         return Extracted(status="empty", reason="the file is empty", media_type="")
     kind, media_type, text = sniff(data, name)
     if kind == "unsupported":
-        return Extracted(status="unsupported_type", reason=f"{media_type} is not read", media_type=media_type)
+        return _refused(media_type, f"{media_type} is not read")
     if kind == "pdf":
-        return _pdf(data)
+        return _pdf(data, latest)
     if kind == "html":
-        return _html(text)
+        return _html(text, url, latest)
     title = ""
     if kind == "markdown" and (found := _MARKDOWN_TITLE.search(text)):
         title = found.group(1).strip().rstrip("#")
-    return _finish(media_type, title, text, "the file holds white space only")
+    return _finish(media_type, title, None, text, "the file holds white space only")
 
 
-def _finish(media_type: str, title: str, text: str, why_empty: str) -> Extracted:
+def _refused(media_type: str, reason: str) -> Extracted:
+    return Extracted(status="unsupported_type", reason=reason, media_type=media_type)
+
+
+def _finish(media_type: str, title: str, published: str | None, text: str, why_empty: str) -> Extracted:
     text = clean(text).strip("\n")
     if not text.strip():
         return Extracted(status="empty", reason=why_empty, media_type=media_type)
-    short = " ".join(clean(title).split())[:_MAX_TITLE]
-    return Extracted(status="ok", media_type=media_type, title=short, text=text)
+    return Extracted(
+        status="ok",
+        media_type=media_type,
+        title=" ".join(clean(title).split())[:_MAX_TITLE],
+        text=text,
+        published=published,
+        language=detect_language(text),
+    )
 
 
-def _html(markup: str) -> Extracted:
+def _html(markup: str, url: str | None, latest: date) -> Extracted:
     media_type = MEDIA_TYPES["html"]
     if len(markup) > MAX_MARKUP:
-        reason = f"the HTML has {len(markup):,} characters, more than {MAX_MARKUP:,}"
-        return Extracted(status="unsupported_type", reason=reason, media_type=media_type)
-    # lxml refuses text that declares an encoding, and would believe the declaration over the text.
-    if declaration := _XML_DECLARATION.match(markup):
-        markup = markup[declaration.end() :]
-    if not _WHOLE_PAGE.search(markup):
-        markup = f"<html><body>{markup}</body></html>"  # the library takes a lone fragment for something else
+        return _refused(media_type, f"the HTML has {len(markup):,} characters, more than {MAX_MARKUP:,}")
     try:
-        tree: Any = trafilatura.load_html(markup)
-        if tree is None:
-            return Extracted(status="empty", reason="no HTML elements in the file", media_type=media_type)
-        title: str = tree.findtext(".//title") or ""
-        # In one pass: taking them out one by one copies the paragraph each time.
-        _etree.strip_tags(tree, *_EMPHASIS)
-        text = trafilatura.extract(
-            tree,
-            output_format="markdown",
-            deduplicate=False,
-            include_comments=False,
-            include_images=False,
-            include_links=False,
-            include_tables=True,
-        )
+        found = read_markup(markup, url, latest)
+    except MarkupRefused as error:
+        return _refused(media_type, str(error))
     except (
         Exception
     ) as error:  # markup from strangers: a parser's fault is that page's reason, not the import's end
-        reason = f"the HTML could not be read ({type(error).__name__})"
-        return Extracted(status="unsupported_type", reason=reason, media_type=media_type)
-    return _finish(media_type, title, text or "", "no main text was found in the HTML")
+        return _refused(media_type, f"the HTML could not be read ({type(error).__name__})")
+    if found is None:
+        return Extracted(status="empty", reason="no HTML elements in the file", media_type=media_type)
+    why_empty = "no main text was found in the HTML"
+    return _finish(media_type, found.title, found.published, found.text, why_empty)
 
 
-def _pdf(data: bytes) -> Extracted:
+def _pdf(data: bytes, latest: date) -> Extracted:
     """Read a PDF in a process of its own: a fault in the native library must not end the import."""
     media_type = MEDIA_TYPES["pdf"]
-    # -P and the path: this very package is run, whatever the working directory holds.
-    command = [sys.executable, "-P", "-m", "indexes.pdf"]
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    command, env = child_command("indexes.pdf")
     try:
         done = subprocess.run(
             command, input=data, capture_output=True, timeout=PDF_SECONDS, check=False, env=env
         )
     except subprocess.TimeoutExpired:
-        reason = f"the PDF gave no text within {PDF_SECONDS} s"
-        return Extracted(status="unsupported_type", reason=reason, media_type=media_type)
+        return _refused(media_type, f"the PDF gave no text within {PDF_SECONDS} s")
     if done.returncode != 0:
-        reason = f"the PDF reader ended with code {done.returncode}"
-        return Extracted(status="unsupported_type", reason=reason, media_type=media_type)
+        return _refused(media_type, f"the PDF reader ended with code {done.returncode}")
     answer: dict[str, str] = json.loads(done.stdout)
     if "error" in answer:
-        return Extracted(status="unsupported_type", reason=answer["error"], media_type=media_type)
-    return _finish(media_type, answer["title"], answer["text"], "the PDF has no text layer (a scan?)")
+        return _refused(media_type, answer["error"])
+    published = published_in_pdf(answer["created"], latest)
+    return _finish(
+        media_type, answer["title"], published, answer["text"], "the PDF has no text layer (a scan?)"
+    )

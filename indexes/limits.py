@@ -17,10 +17,11 @@ MAX_GZIP_RATIO = 200
 RATIO_FLOOR = 1_000_000
 """The ratio is not looked at below this many bytes: a small page of blanks is no bomb."""
 MAX_PDF_PAGES = 5_000
-PDF_MEMORY = 4 << 30
-"""Address space of the process that reads a PDF, bytes."""
+PAGE_MEMORY = 4 << 30
+"""Address space of a process that reads pages, bytes."""
+HTML_SECONDS = 60
 PDF_SECONDS = 120
-"""A guard against a PDF that never ends, far above what real ones take: no ordinary result depends on it."""
+"""Guards against a page that never ends, far above what real ones take: no ordinary result depends on them."""
 
 _STEP = 1 << 16
 

@@ -1,6 +1,6 @@
-"""`python -m indexes.pdf`: a PDF on standard input, its title and text on standard output.
+"""`python -m indexes.pdf`: a PDF on standard input, its title, date and text on standard output.
 
-The answer is JSON: `{"title", "text"}` or `{"error"}`.
+The answer is JSON: `{"title", "created", "text"}` or `{"error"}`.
 
 Invariant: runs alone in a process that its parent may end, and never raises for what a PDF holds. Pages are
 joined by a blank line; the lines of a page are kept, hyphens that a line break left inside a word are closed.
@@ -16,14 +16,14 @@ from typing import Any
 
 import pypdfium2 as pdfium  # pyright: ignore[reportMissingTypeStubs]
 
-from indexes.limits import MAX_PDF_PAGES, PDF_MEMORY
+from indexes.limits import MAX_PDF_PAGES, PAGE_MEMORY
 
 # PDFium marks a hyphen at a line's end by U+FFFE, or by U+0002 in older builds.
 _LINE_HYPHEN = re.compile("[\ufffe\x02]\\s*")
 
 
 def read_pdf(data: bytes) -> dict[str, str]:
-    """Title and text of a PDF, or the reason why there is none."""
+    """Title, creation date as written and text of a PDF, or the reason why there is none."""
     try:
         document: Any = pdfium.PdfDocument(data)
         if len(document) > MAX_PDF_PAGES:
@@ -32,7 +32,11 @@ def read_pdf(data: bytes) -> dict[str, str]:
         for index in range(len(document)):
             text: str = document[index].get_textpage().get_text_bounded()
             pages.append(_LINE_HYPHEN.sub("", text.replace("\r\n", "\n")).strip())
-        return {"title": document.get_metadata_value("Title"), "text": "\n\n".join(filter(None, pages))}
+        return {
+            "title": document.get_metadata_value("Title"),
+            "created": document.get_metadata_value("CreationDate"),
+            "text": "\n\n".join(filter(None, pages)),
+        }
     except pdfium.PdfiumError as error:
         encrypted = "assword" in str(error)
         return {"error": "the PDF is encrypted" if encrypted else f"the PDF is damaged ({error})"}
@@ -40,7 +44,7 @@ def read_pdf(data: bytes) -> dict[str, str]:
 
 def main() -> None:
     """Read standard input, answer on standard output."""
-    resource.setrlimit(resource.RLIMIT_AS, (PDF_MEMORY, PDF_MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (PAGE_MEMORY, PAGE_MEMORY))
     answer = read_pdf(sys.stdin.buffer.read())
     sys.stdout.buffer.write(json.dumps(answer).encode("ascii"))
 

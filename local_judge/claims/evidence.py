@@ -1,8 +1,8 @@
 """What of a page a judge is shown.
 
 Invariants: evidence depends on the page and the claims alone, never on the judge, so that two judges see the same; it
-is in page order; a page up to the limit is shown whole, so that every group of claims that cites it, in every report,
-shares its prefix.
+is in page order and shows no sentence twice, though neighbouring chunks share some; a page up to the limit is shown
+whole, so that every group of claims that cites it, in every report, shares its prefix.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from local_judge.judge.layout import fence
 
 GAP = "[…]"
 """Stands between passages that are not adjacent in the page."""
+
+Stretch = tuple[int, int]
+"""Offsets `[start, end)` into the page's text."""
 
 
 def estimate_tokens(text: str) -> int:
@@ -67,26 +70,46 @@ def _select(page: Page, claims: Sequence[Claim], snapshot: Snapshot, config: Cla
         page, [claim.text for claim in claims], config.passages_per_claim, config.ranker
     )
     chosen: dict[str, Chunk] = {}
+    shown: list[Stretch] = []
     spent = 0
     for rank in range(config.passages_per_claim):
         for passages in ranked:
             if rank >= len(passages):
                 continue
             chunk = passages[rank].chunk
-            cost = estimate_tokens(chunk.text)
+            # What a neighbour shows already costs nothing more.
+            cost = sum(estimate_tokens(page.text[start:end]) for start, end in _new(chunk, shown))
             if chunk.id in chosen or (chosen and spent + cost > config.evidence_tokens):
                 continue
             chosen[chunk.id] = chunk
+            shown = _stretches(sorted(chosen.values(), key=lambda one: one.start), page.text)
             spent += cost
     return sorted(chosen.values(), key=lambda chunk: chunk.start)
 
 
-def _join(chunks: Sequence[Chunk], text: str) -> str:
-    """Passages in page order; overlapping or adjacent ones run together, others are apart by `GAP`."""
-    stretches: list[tuple[int, int]] = []
+def _new(chunk: Chunk, shown: Sequence[Stretch]) -> list[Stretch]:
+    """The parts of a chunk outside the stretches `shown`, which are in order and apart."""
+    parts: list[Stretch] = []
+    start = chunk.start
+    for low, high in shown:
+        if high > start and low < chunk.end:
+            parts.append((start, low))
+            start = high
+    parts.append((start, chunk.end))
+    return [(low, high) for low, high in parts if low < high]
+
+
+def _stretches(chunks: Sequence[Chunk], text: str) -> list[Stretch]:
+    """Offsets of what chunks in page order show together: those that overlap or touch make one stretch."""
+    stretches: list[Stretch] = []
     for chunk in chunks:
         if stretches and not text[stretches[-1][1] : chunk.start].strip():
             stretches[-1] = (stretches[-1][0], max(stretches[-1][1], chunk.end))
         else:
             stretches.append((chunk.start, chunk.end))
-    return f"\n{GAP}\n".join(text[start:end].strip() for start, end in stretches)
+    return stretches
+
+
+def _join(chunks: Sequence[Chunk], text: str) -> str:
+    """Passages in page order, each sentence once, with `GAP` between stretches that are apart."""
+    return f"\n{GAP}\n".join(text[start:end].strip() for start, end in _stretches(chunks, text))

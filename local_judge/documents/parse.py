@@ -12,9 +12,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from indexes.language import detect_language
 from local_judge.documents.errors import UnreadableReport
 from local_judge.documents.inline import Mark, scan
-from local_judge.documents.language import detect_language
 from local_judge.documents.markdown import RawBlock, heading_path, parse_blocks, squeezed
 from local_judge.documents.model import Block, BlockRole, Citation, Document, Reference, Sentence
 from local_judge.documents.preamble import find_chatter, stands_instead, unwrap

@@ -50,19 +50,21 @@ TOPICS = ("copper", "barley", "cotton", "butter", "silver", "timber", "walnut", 
 
 
 def paragraph(topic: str) -> str:
-    """949 characters on one topic: one chunk, since no sentence more fits into 1,000."""
-    return " ".join(f"In year {1900 + n} the town traded {topic} worth {n} crowns a cask." for n in range(16))
+    """A heading and 949 characters on one topic: a chunk of its own, which repeats nothing, as a heading opens it."""
+    return f"## Of {topic}\n\n" + " ".join(
+        f"In year {1900 + n} the town traded {topic} worth {n} crowns a cask." for n in range(16)
+    )
 
 
 @pytest.fixture(scope="session")
 def long_page(tmp_path_factory: pytest.TempPathFactory) -> tuple[Snapshot, Page]:
     """A page of ten paragraphs, each a chunk of its own on a topic of its own."""
     folder = tmp_path_factory.mktemp("long")
-    (folder / "town.txt").write_text(
+    (folder / "town.md").write_text(
         "\n\n".join(paragraph(topic) for topic in TOPICS) + "\n", encoding="utf-8"
     )
     (folder / "pages.jsonl").write_text(
-        json.dumps({"url": "https://town.example/trade", "file": "town.txt"}) + "\n"
+        json.dumps({"url": "https://town.example/trade", "file": "town.md"}) + "\n"
     )
     import_pages(folder, folder / "snapshot")
     snapshot = Snapshot.open(folder / "snapshot")

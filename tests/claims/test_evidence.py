@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+import json
+import re
+from itertools import pairwise
+
 import pytest
 
+from indexes.importing import import_pages
 from indexes.model import Page
 from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
@@ -10,6 +15,7 @@ from local_judge.claims.evidence import GAP, estimate_tokens, exhibits
 from .conftest import TOPICS, claim, paragraph
 
 LongPage = tuple[Snapshot, Page]
+WORDS = ("copper", "barley", "cotton", "butter", "silver")
 RENEWAL = "https://heat.example/fernholt/renewal"
 
 
@@ -106,3 +112,53 @@ def test_groups_of_a_long_page_each_have_their_own_passages(long_page: LongPage)
     first, second = (exhibit for exhibit, _ in exhibits(page, claims, snapshot, config))
     assert (shown(first.shared), shown(second.shared)) == (["barley"], ["pewter"])
     assert first.prefix_key != second.prefix_key
+
+
+@pytest.fixture(scope="module")
+def flowing_page(tmp_path_factory: pytest.TempPathFactory) -> LongPage:
+    """200 numbered sentences in one paragraph, each with a word that no other has."""
+    folder = tmp_path_factory.mktemp("flowing")
+    text = " ".join(f"Sentence {n:03} is about the {WORDS[n % 5]}{n:03} only." for n in range(200))
+    (folder / "flow.txt").write_text(text, encoding="utf-8")
+    line = json.dumps({"url": "https://town.example/flow", "file": "flow.txt"})
+    (folder / "pages.jsonl").write_text(line + "\n", encoding="utf-8")
+    import_pages(folder, folder / "snapshot")
+    snapshot = Snapshot.open(folder / "snapshot")
+    return snapshot, snapshot.page("https://town.example/flow")
+
+
+def numbers(text: str) -> list[int]:
+    """The numbers of the sentences shown, in order."""
+    return [int(number) for number in re.findall(r"Sentence (\d+) is", text)]
+
+
+def test_overlapping_chunks_show_each_sentence_once(flowing_page: LongPage) -> None:
+    snapshot, page = flowing_page
+    chunks = snapshot.chunks(page)
+    held = [numbers(chunk.text) for chunk in chunks[:5]]
+    assert all(set(one) & set(next_one) for one, next_one in pairwise(held))
+    # A sentence from the middle of a chunk is in no other one.
+    words = [f"{WORDS[n % 5]}{n:03}" for n in (held[1][12], held[0][12], held[4][12])]
+    claims = [claim(n, f"It is {word}.") for n, word in enumerate(words)]
+    config = ClaimsConfig(evidence_tokens=1_000, passages_per_claim=1)
+    [(exhibit, _)] = exhibits(page, claims, snapshot, config)
+    assert exhibit.evidence.chunks == (chunks[0].id, chunks[1].id, chunks[4].id)
+    assert numbers(exhibit.shared) == [*range(held[1][-1] + 1), *held[4]]
+    assert exhibit.shared.count(GAP) == 1
+    assert page.text[: chunks[1].end] in exhibit.shared  # one stretch, as it stands in the page
+
+
+def test_what_a_neighbour_shows_already_is_not_counted_again(flowing_page: LongPage) -> None:
+    snapshot, page = flowing_page
+    first, second = snapshot.chunks(page)[:2]
+    together = estimate_tokens(page.text[: second.end])
+    assert together < estimate_tokens(first.text) + estimate_tokens(second.text) - 30
+    words = [f"{WORDS[n % 5]}{n:03}" for n in (numbers(first.text)[3], numbers(second.text)[-1])]
+    claims = [claim(n, f"It is {word}.") for n, word in enumerate(words)]
+    # One token more: the new part of the second chunk is rounded up by itself.
+    config = ClaimsConfig(evidence_tokens=together + 1, passages_per_claim=1)
+    [(exhibit, _)] = exhibits(page, claims, snapshot, config)
+    assert exhibit.evidence.chunks == (first.id, second.id)
+    config = ClaimsConfig(evidence_tokens=together - 2, passages_per_claim=1)
+    [(exhibit, _)] = exhibits(page, claims, snapshot, config)
+    assert exhibit.evidence.chunks == (first.id,)

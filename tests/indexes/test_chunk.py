@@ -1,4 +1,4 @@
-"""Chunks cover a text, in order, on its boundaries."""
+"""Chunks cover a text, in order, on its boundaries, with a little of each in the next."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from indexes.chunk import MAX_SENTENCE, TARGET, chunk_spans, make_chunks
+from indexes.chunk import MAX_SENTENCE, OVERLAP, TARGET, chunk_spans, make_chunks
 
 _ALPHABET = [
     "word",
@@ -29,19 +29,27 @@ _ALPHABET = [
 ]
 
 
-def assert_covers(text: str) -> None:
+def assert_covers(text: str) -> list[tuple[int, int]]:
+    """Check all that holds of the chunks of any text, and give their offsets."""
     spans = chunk_spans(text)
-    end = 0
+    last = (-1, 0)
     for start, stop in spans:
-        assert start >= end
-        assert not text[end:start].strip()
+        assert last[0] < start
+        assert last[1] < stop
+        if start < last[1]:
+            assert last[1] - start <= OVERLAP
+            assert not text.startswith("#", start) or text[start - 1] != "\n"
+        assert not text[last[1] : start].strip()
         assert text[start:stop] == text[start:stop].strip()
         assert 0 < stop - start <= max(TARGET, MAX_SENTENCE)
-        end = stop
-    assert not text[end:].strip()
-    for chunk in make_chunks(text, "0123456789abcdef" * 4, spans):
+        last = (start, stop)
+    assert not text[last[1] :].strip()
+    chunks = make_chunks(text, "0123456789abcdef" * 4, spans)
+    assert len({chunk.id for chunk in chunks}) == len(spans)
+    for chunk in chunks:
         assert text[chunk.start : chunk.end] == chunk.text
         assert chunk.id == f"0123456789ab:{chunk.start}-{chunk.end}"
+    return spans
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -55,19 +63,65 @@ def test_nothing_gives_nothing() -> None:
     assert chunk_spans(" \n\u3000\n ") == []
 
 
-def test_ends_at_sentences() -> None:
+def test_ends_at_sentences_and_repeats_the_last_of_them() -> None:
     text = "Dr. Smith et al. measured 3.14 units in the U.S. last year. " * 60
-    assert_covers(text)
-    spans = chunk_spans(text)
-    # 59 characters and a blank: 16 sentences take 16 * 60 - 1 = 959, a 17th would pass 1,000.
-    assert [stop - start for start, stop in spans] == [959, 959, 959, 719]
+    # 59 characters and a blank: 16 sentences take 16 * 60 - 1 = 959, a 17th would pass 1,000. Three of them take
+    # 3 * 60 - 1 = 179 of the 200 that may be repeated, so each chunk begins 16 - 3 = 13 sentences after the last.
+    # It is 60 in all: 0 to 16, 13 to 29, 26 to 42, 39 to 55, 52 to 60.
+    assert assert_covers(text) == [(0, 959), (780, 1739), (1560, 2519), (2340, 3299), (3120, 3599)]
 
 
-def test_chinese_ends_at_full_stops() -> None:
-    text = "深度研究报告的每一个论断都应当能够追溯到它的来源。" * 100
-    assert_covers(text)
-    assert all(text[stop - 1] == "。" for _, stop in chunk_spans(text))
-    assert len(chunk_spans(text)) == 3  # 25 characters each: 40 sentences, 40, 20
+@pytest.mark.parametrize("end", ["。", "！", "？", "。”"])
+def test_chinese_ends_at_full_stops(end: str) -> None:
+    sentence = f"深度研究报告的每一个论断都应当能够追溯到它的来源{end}"
+    text = sentence * 100
+    size = len(sentence)  # 25, or 26
+    each, shared = 1_000 // size, 200 // size  # 40 and 8, or 38 and 7: 26 characters with a quotation mark
+    spans = assert_covers(text)
+    assert [start for start, _ in spans] == [n * (each - shared) * size for n in range(len(spans))]
+    assert all(stop - start == each * size for start, stop in spans[:-1])
+
+
+def test_unpunctuated_chinese_is_cut_after_a_clause() -> None:
+    text = (
+        "深度研究报告的每一个论断，" * 300
+    )  # 13 characters each; of at most 1,500 that is 115 clauses, 1,495
+    spans = assert_covers(text)
+    assert [stop - start for start, stop in spans] == [1_495, 1_495, 910]
+
+
+def test_numbers_are_not_cut_at_their_commas() -> None:
+    text = "1,234,567" * 400
+    spans = assert_covers(text)
+    assert [stop - start for start, stop in spans] == [1_500, 1_500, 600]
+    text = "12,345 and " * 400
+    assert {(text[start], text[stop - 1]) for start, stop in assert_covers(text)} <= {
+        ("1", "d"),
+        ("1", "5"),
+        ("a", "d"),
+    }
+
+
+def test_a_cut_keeps_signs_whole() -> None:
+    assert assert_covers("e\u0301" * 1_000) == [(0, 1_500), (1_500, 2_000)]
+    accents = "x" + "e\u0301" * 1_000  # here 1,500 would be between a letter and its accent
+    assert assert_covers(accents) == [(0, 1_499), (1_499, 2_001)]
+    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"  # five code points, one sign
+    assert [start % 5 for start, _ in assert_covers(family * 500)] == [0, 0]
+
+
+def test_nothing_is_repeated_across_a_heading_that_opens_a_chunk() -> None:
+    sentence = "A sentence about the matter at hand. "  # 37
+    text = f"{sentence * 16}\n\n## Next part\n\n{sentence * 40}"
+    first, second, third = assert_covers(text)[:3]
+    assert text[second[0] :].startswith("## Next part")
+    assert first[1] < second[0]
+    assert second[1] - third[0] == 5 * 37 - 1  # the last five sentences
+
+
+def test_a_long_sentence_is_not_made_longer_by_what_comes_before() -> None:
+    text = "Short one. " * 30 + "x" * 990 + "."
+    assert assert_covers(text) == [(0, 329), (330, 1321)]
 
 
 def test_heading_goes_with_what_follows() -> None:
@@ -98,5 +152,4 @@ def test_one_line_of_megabytes(unit: str) -> None:
     started = time.perf_counter()
     spans = chunk_spans(text)
     assert time.perf_counter() - started < 10
-    assert sum(stop - start for start, stop in spans) <= len(text)
     assert spans[-1][1] == len(text.rstrip())

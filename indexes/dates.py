@@ -1,0 +1,83 @@
+"""When a page was published, as far as it says so.
+
+Invariant: a date is a function of the page, its URL, the time of fetching and the versions recorded in the manifest.
+The wall clock does not enter it. It is never later than the fetch, nor outside `EARLIEST` to `LATEST`.
+
+Of HTML the date comes from the URL (`/2019/11/19/`), else from the page's metadata and markup, as htmldate reads them;
+what a page says of its last change is not looked at. A PDF says when it was made. Dates are as written there, in
+whatever time zone that was.
+
+htmldate's extensive search is off: of 120 real pages it dates one more than the 119 that have a date without it, by
+guessing from the text, and none of the 32 whose URL gives the day better (with the URL hidden: 25 to the day and 31 to
+within a day, both ways). It is also the part that asks a parser which fills in what is missing from today's date.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import re
+from datetime import UTC, date, datetime, time
+from functools import partial
+from typing import Any
+
+EARLIEST = date(1995, 1, 1)
+LATEST = date(2099, 12, 31)
+"""The bound where the time of fetching is not known: a fixed one, so that no result changes with the day."""
+
+logging.getLogger("htmldate").setLevel(logging.CRITICAL)  # what it cannot read is no news
+
+_htmldate: Any = importlib.import_module("htmldate")  # its trees have no types
+_extractors: Any = importlib.import_module("htmldate.extractors")
+# "2019-11" would become a day of November 2019 that depends on today's; the first is what htmldate itself takes for
+# all other ways to write a month.
+_extractors.dateutil_parse = partial(_extractors.dateutil_parse, default=datetime(2000, 1, 1))  # noqa: DTZ001
+
+_PDF_DATE = re.compile(r"\s*(?:D:)?(\d{4})(\d{2})(\d{2})")
+
+
+def latest_date(fetched: str | None) -> date:
+    """The day of the fetch in UTC, `LATEST` where it is not known.
+
+    Args:
+        fetched: ISO 8601 time, UTC unless it says otherwise.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if fetched is None:
+        return LATEST
+    at = datetime.fromisoformat(fetched)
+    return min(LATEST, (at if at.tzinfo is None else at.astimezone(UTC)).date())
+
+
+def published_in_html(tree: Any, url: str | None, latest: date) -> str | None:
+    """The date of an HTML page as `YYYY-MM-DD`, None where it has none that holds.
+
+    Args:
+        tree: the page as lxml parsed it; it is not changed.
+        url: of the page; where it is None, the page's own canonical link stands for it.
+        latest: see `latest_date`.
+    """
+    found: str | None = _htmldate.find_date(
+        tree,
+        extensive_search=False,
+        original_date=True,
+        url=url,
+        min_date=datetime.combine(EARLIEST, time.min),
+        max_date=datetime.combine(LATEST, time.max),
+    )
+    # The library, told of the fetch, would cut a day too late down to its month, which is a date that no one wrote.
+    return found if found is not None and found <= latest.isoformat() else None
+
+
+def published_in_pdf(made: str, latest: date) -> str | None:
+    """The date of a PDF from its creation date (`D:20191119...`), None where that does not hold."""
+    match = _PDF_DATE.match(made)
+    if match is None:
+        return None
+    try:
+        found = date(*map(int, match.groups()))
+    except ValueError:
+        return None
+    return found.isoformat() if EARLIEST <= found <= latest else None

@@ -1,0 +1,109 @@
+r"""From HTML to its title, date and main text.
+
+Invariant: the text has the characters that a reader of the page sees, in order: no mark stands inside a sentence, so
+that what is quoted from the page is found in the text. Marks are at the beginnings of lines (`#`, `-`, `1.`), between
+the cells of a table (`|`) and around code blocks (```` ``` ````).
+
+trafilatura finds the main text. Its Markdown output keeps headings, lists and tables; emphasis and code within a line
+are taken out before, and the backslashes that it puts before signs of Markdown are taken out after.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import re
+from datetime import date
+from typing import Any, NamedTuple
+
+import trafilatura
+
+from indexes.dates import published_in_html
+
+# What it says of a page is in the page's reason; on standard error it would only break a progress bar.
+logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
+
+OPTIONS: dict[str, str | bool] = {
+    "output_format": "markdown",
+    "deduplicate": False,
+    "include_comments": False,
+    "include_images": False,
+    "include_links": False,
+    "include_tables": True,
+}
+
+MAX_DEPTH = 255
+"""Elements around an element, at most. The parser drops what is deeper, and real pages have about 30."""
+
+_etree: Any = importlib.import_module("lxml.etree")  # has no types
+_TOO_DEEP: Any = _etree.XPath(f"boolean({'/*' * (MAX_DEPTH + 1)})")
+_CODE_IN_LINE: Any = _etree.XPath(
+    "//code[not(ancestor::pre) and not(descendant::br) and not(contains(., '\n'))]"
+)
+_EMPHASIS = ("b", "strong", "i", "em", "u", "tt", "kbd", "samp", "var", "del", "s", "strike", "mark")
+_XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*>")
+_WHOLE_PAGE = re.compile(r"<(?:html|body)\b", re.IGNORECASE)
+_FENCE = "```"
+# An odd number of backslashes before a sign is the page's own, each twice, and the one that was put there.
+_ESCAPED = re.compile(r"\\((?:\\\\)*)([*_`~\[\]<|])")
+_ESCAPED_OPENING = re.compile(r"([ \t]*(?:[-+] |\d+\. )?\d*)\\(?=[#>+.)-])")
+
+
+class MarkupText(NamedTuple):
+    """What a page of HTML holds. Texts are as they come, white space and all."""
+
+    title: str
+    published: str | None
+    text: str
+
+
+class MarkupRefused(ValueError):
+    """HTML that cannot be read; the message is fit for a page's reason."""
+
+
+def read_markup(markup: str, url: str | None, latest: date) -> MarkupText | None:
+    """Title, date and main text of a page; None if it has no elements.
+
+    Args:
+        markup: the page, decoded.
+        url: where it came from, if it is known.
+        latest: see `dates.latest_date`.
+
+    Raises:
+        MarkupRefused: the elements are nested deeper than the parser goes.
+    """
+    # lxml refuses text that declares an encoding, and would believe the declaration over the text.
+    if declaration := _XML_DECLARATION.match(markup):
+        markup = markup[declaration.end() :]
+    if not _WHOLE_PAGE.search(markup):
+        markup = f"<html><body>{markup}</body></html>"  # the library takes a lone fragment for something else
+    tree: Any = trafilatura.load_html(markup)
+    if tree is None:
+        return None
+    if _TOO_DEEP(tree):
+        raise MarkupRefused(f"the HTML has elements nested more than {MAX_DEPTH} deep")
+    title: str = tree.findtext(".//title") or ""
+    published = published_in_html(tree, url, latest)
+    for element in _CODE_IN_LINE(tree):
+        element.tag = "tt"
+    # In one pass: taking them out one by one copies the paragraph each time.
+    _etree.strip_tags(tree, *_EMPHASIS)
+    options: Any = OPTIONS
+    return MarkupText(title, published, unescaped(trafilatura.extract(tree, **options) or ""))
+
+
+def unescaped(markdown: str) -> str:
+    """`markdown` without the backslashes before signs that would be marks, code blocks as they are."""
+    lines = markdown.split("\n")
+    fenced = False
+    for number, line in enumerate(lines):
+        if line.startswith(_FENCE):
+            fenced = not fenced
+        elif not fenced and "\\" in line:
+            line = _ESCAPED_OPENING.sub(r"\1", line, count=1) if _ESCAPED_OPENING.match(line) else line
+            lines[number] = _ESCAPED.sub(_own, line)
+    return "\n".join(lines)
+
+
+def _own(match: re.Match[str]) -> str:
+    return match[1][: len(match[1]) // 2] + match[2]
