@@ -28,7 +28,7 @@ from indexes.errors import ImportRefused
 from indexes.model import Frozen, SourceStatus
 from indexes.urls import normalise_url
 
-_BLOCKED = frozenset({401, 402, 403, 407, 418, 429, 451})
+BLOCKED_STATUSES = frozenset({401, 402, 403, 407, 418, 429, 451})
 """HTTP statuses by which a server refuses this reader and not the page."""
 
 
@@ -129,7 +129,7 @@ def _status(parsed: PageLine) -> tuple[SourceStatus, str]:
     if 200 <= parsed.status < 300:
         return "ok", parsed.reason
     reason = parsed.reason or f"HTTP {parsed.status}"
-    return ("blocked" if parsed.status in _BLOCKED else "dead"), reason
+    return ("blocked" if parsed.status in BLOCKED_STATUSES else "dead"), reason
 
 
 def _normalised(url: str, place: str) -> str:
