@@ -8,6 +8,7 @@ costs more than the settings say in bytes, headers or time. What goes wrong leav
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -23,13 +24,14 @@ from yarl import URL
 from indexes.archive.model import Exchange, Headers
 from indexes.fetch.addresses import HostPolicy
 from indexes.fetch.encoding import Unpacker, content_coding
-from indexes.fetch.faults import Broken, FetchFault, Refused, TimedOut, TooMuch, Unreachable
+from indexes.fetch.faults import Broken, FetchFault, Refused, TimedOut, TooMuch, Unreachable, one_line
 from indexes.fetch.resolver import Resolver
 from indexes.fetch.settings import FetchSettings
 from indexes.fetch.target import Target
 
 if TYPE_CHECKING:
-    from aiohttp.client_reqrep import ClientRequest, Connection
+    from aiohttp.client_reqrep import ClientRequest
+    from aiohttp.connector import Connection
     from aiohttp.tracing import Trace
 
 ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
@@ -38,8 +40,18 @@ HEAD_BYTES = 2_000_000
 _NO_TEXT = ("image/", "video/", "audio/", "font/")
 _LARGEST_FIELDS = 8
 """One header field may have this fraction of all of them."""
+_QUOTED = re.compile(r":?\s*b['\"].*", re.DOTALL)
+"""The bytes that the parser quotes."""
 
-_peer: ContextVar[str | None] = ContextVar("peer", default=None)
+
+@dataclass
+class _Line:
+    """The connection of one request."""
+
+    peer: str | None = None
+
+
+_line: ContextVar[_Line] = ContextVar("line")
 
 
 @dataclass(frozen=True)
@@ -105,14 +117,18 @@ class _CheckedResolver(AbstractResolver):
 class _CheckedConnector(aiohttp.TCPConnector):
     """Looks once more at whom a connection leads to before anything is sent on it."""
 
-    def __init__(self, resolver: Resolver, policy: HostPolicy) -> None:
-        # The callers bound the requests under way. No cache of names: a connection is checked by its own look-up.
-        super().__init__(limit=0, use_dns_cache=False, resolver=_CheckedResolver(resolver, policy))
-        self._policy = policy
+    policy: HostPolicy
 
     async def connect(
-        self, req: ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
+        self,
+        req: ClientRequest,
+        traces: list[Trace],
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 the library's own signature
     ) -> Connection:
+        line = _line.get()
+        if line.peer is not None:
+            # The library asks again by itself where a server hangs up; when to ask again is not for it to say.
+            raise aiohttp.ServerDisconnectedError
         connection = await super().connect(req, traces, timeout)
         transport = connection.transport
         peer = transport.get_extra_info("peername") if transport is not None else None
@@ -121,11 +137,11 @@ class _CheckedConnector(aiohttp.TCPConnector):
         address = ip_address(str(peer[0])) if peer else None
         why = "the connection was lost" if address is None else None
         if address is not None:
-            why = self._policy.refuse_addresses(shown, req.url.port or 0, [address])
+            why = self.policy.refuse_addresses(shown, req.url.port or 0, [address])
         if why is not None:
             connection.close()
             raise Refused(why)
-        _peer.set(str(address))
+        line.peer = str(address)
         return connection
 
 
@@ -143,9 +159,14 @@ class Client:
     ) -> None:
         self.policy = HostPolicy(settings.allow_hosts, settings.ports)
         self._settings, self._now = settings, now
+        # The callers bound the requests under way. No cache of names: a connection is checked by its own look-up.
+        connector = _CheckedConnector(
+            limit=0, use_dns_cache=False, resolver=_CheckedResolver(resolver, self.policy)
+        )
+        connector.policy = self.policy
         largest = settings.max_header_bytes // _LARGEST_FIELDS
         self._session = aiohttp.ClientSession(
-            connector=_CheckedConnector(resolver, self.policy),
+            connector=connector,
             headers={
                 "User-Agent": settings.user_agent,
                 "Accept": ACCEPT,
@@ -184,7 +205,7 @@ class Client:
             why := self.policy.refuse_addresses(asked.host, asked.port, [asked.address])
         ):
             raise Refused(why)
-        _peer.set(None)
+        _line.set(_Line())
         try:
             async with asyncio.timeout(self._settings.total_seconds):
                 return await self._exchange(asked, extra)
@@ -200,7 +221,7 @@ class Client:
             size = sum(len(name) + len(value) + 4 for name, value in response.raw_headers)
             if size > self._settings.max_header_bytes:
                 raise TooMuch(f"too large: {size:,} bytes of header fields")
-            ip = _peer.get()
+            ip = _line.get().peer
             body, head = await self._body(response, headers)
             exchange = Exchange(
                 url=asked.url,
@@ -246,9 +267,7 @@ class Client:
                 raise
             return None
         settings = self._settings
-        return Unpacker(
-            coding, keep=HEAD_BYTES, limit=settings.max_decoded_bytes, ratio=settings.max_ratio
-        )
+        return Unpacker(coding, keep=HEAD_BYTES, limit=settings.max_decoded_bytes, ratio=settings.max_ratio)
 
     def _fault(self, asked: Target, error: Exception) -> FetchFault:
         """What a failed exchange means."""
@@ -264,9 +283,7 @@ class Client:
         if isinstance(error, aiohttp.ClientSSLError):
             return Unreachable(f"{asked.host}: no TLS connection ({error})")
         if isinstance(error, aiohttp.ClientConnectorError):
-            return Unreachable(
-                f"{asked.host}: no connection ({error.os_error.strerror or error.os_error})"
-            )
+            return Unreachable(f"{asked.host}: no connection ({error.os_error.strerror or error.os_error})")
         if isinstance(error, aiohttp.ClientPayloadError):
             return Broken(f"{asked.host}: the answer is cut short or garbled")
         if isinstance(error, (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError)):
@@ -274,7 +291,8 @@ class Client:
         if isinstance(error, aiohttp.ClientResponseError):
             if "Got more than" in error.message or "Too many" in error.message:
                 return TooMuch("too large: its header fields")
-            return Broken(f"{asked.host} does not answer in HTTP ({error.message})")
+            why = _QUOTED.sub("", error.message)
+            return Broken(f"{asked.host} does not answer in HTTP ({one_line(why)})")
         return Broken(f"{asked.host}: {error}")
 
 

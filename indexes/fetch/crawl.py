@@ -35,7 +35,7 @@ class HostTally:
     """How far one host is."""
 
     planned: int = 0
-    ended: Counter[Outcome] = field(default_factory=Counter)
+    ended: Counter[Outcome] = field(default_factory=Counter[Outcome])
 
     @property
     def n_ended(self) -> int:
@@ -57,7 +57,7 @@ class Tally:
     @property
     def ended(self) -> Counter[Outcome]:
         """Addresses by outcome, so far."""
-        return sum((tally.ended for tally in self.hosts.values()), Counter())
+        return sum((tally.ended for tally in self.hosts.values()), Counter[Outcome]())
 
 
 Progress = Callable[[Tally], None]
@@ -232,7 +232,9 @@ async def _run(
             url = queue.popleft()
             try:
                 capture = await fetcher.fetch(url)
-            except Exception as error:  # one strange page must not end a run of thousands; it is named in the report
+            except (
+                Exception
+            ) as error:  # one strange page must not end a run of thousands; it is named in the report
                 failed.append(NotFetched(url=url, reason=one_line(f"{type(error).__name__}: {error}")))
                 continue
             keep(host, capture)

@@ -122,9 +122,7 @@ class Unpacker:
             raise TooMuch(f"too large: packed more than {self._ratio} to 1")
 
 
-def unpack_body(
-    headers: Headers, body: bytes, *, limit: int, ratio: int, keep: int | None = None
-) -> bytes:
+def unpack_body(headers: Headers, body: bytes, *, limit: int, ratio: int, keep: int | None = None) -> bytes:
     """A body with its Content-Encoding undone; its beginning, where `keep` says so.
 
     Raises:

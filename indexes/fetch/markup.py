@@ -23,8 +23,8 @@ _REFRESH = re.compile(r"""\s*(\d{1,6}(?:\.\d*)?)\s*[;,\s]\s*(?:url\s*=\s*)?['"]?
 _DECLARED = re.compile(rb"""charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.IGNORECASE)
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _CHARSETS = frozenset(
-    "gb2312 gbk gb18030 big5 shift_jis euc-jp euc-kr windows-1250 windows-1251 windows-1252 iso-8859-1 "
-    "iso-8859-2 iso-8859-15 koi8-r".split()
+    {"gb2312", "gbk", "gb18030", "big5", "shift_jis", "euc-jp", "euc-kr", "koi8-r"}
+    | {"windows-1250", "windows-1251", "windows-1252", "iso-8859-1", "iso-8859-2", "iso-8859-15"}
 )
 
 

@@ -156,9 +156,7 @@ class PageFetcher:
         if found.kind != linked.kind:
             raise _Ended("unsupported_type", f"it is {found.kind}, not {linked.kind}")
         if linked.kind == "html":
-            self._refuse_wall(
-                found.target.url, there[0].url, found.headers, found.head, found.markup
-            )
+            self._refuse_wall(found.target.url, there[0].url, found.headers, found.head, found.markup)
             if found.markup.n_text <= landing.markup.n_text:
                 raise _Ended("empty", "it holds no more text than the landing page")
         trail.extend(there)

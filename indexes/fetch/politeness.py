@@ -115,9 +115,7 @@ class Asker:
         raise AssertionError("attempts is at least 1")
 
     def _jitter(self, attempt: int) -> float:
-        return self._rng.uniform(
-            0.0, min(self._settings.max_backoff, self._settings.backoff * 2.0**attempt)
-        )
+        return self._rng.uniform(0.0, min(self._settings.max_backoff, self._settings.backoff * 2.0**attempt))
 
     def _wait(self, attempt: int, answer: Answer) -> float | None:
         """Seconds until the next attempt; None where there is to be none."""

@@ -21,12 +21,18 @@ _MAX_HEAD = 65_536
 _PIECE = 65_536
 _HOP_BY_HOP = re.compile(rb"\r\n(?:proxy-[a-z-]+|connection|keep-alive):[^\r\n]*", re.IGNORECASE)
 _BROWSER_SERVICES = frozenset(
-    """
-    accounts.google.com clients1.google.com clients2.google.com clients3.google.com clients4.google.com
-    clientservices.googleapis.com content-autofill.googleapis.com edgedl.me.gvt1.com
-    optimizationguide-pa.googleapis.com redirector.gvt1.com safebrowsing.google.com safebrowsing.googleapis.com
-    update.googleapis.com
-    """.split()
+    (
+        "accounts.google.com",
+        "clientservices.googleapis.com",
+        "content-autofill.googleapis.com",
+        "edgedl.me.gvt1.com",
+        "optimizationguide-pa.googleapis.com",
+        "redirector.gvt1.com",
+        "safebrowsing.google.com",
+        "safebrowsing.googleapis.com",
+        "update.googleapis.com",
+        *(f"clients{number}.google.com" for number in range(1, 7)),
+    )
 )
 """What the browser asks for on its own account, whatever its flags say. No page is there."""
 _REFUSAL = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -53,6 +54,7 @@ _FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "--proxy-bypass-list=<-loopback>",
 )
+_LOAD_ERROR = re.compile(r"net::[A-Z_]+")
 _VERSION_SECONDS = 20.0
 
 
@@ -110,18 +112,19 @@ class ChromiumRenderer:
         ]
         try:
             async with asyncio.timeout(seconds):
-                html, code, said = await _run(command, profile, limit)
+                html, _, said = await _run(command, profile, limit)
         except TimeoutError:
             raise TimedOut(f"the browser was not done after {seconds:g} s") from None
         if len(html) > limit:
             raise TooMuch(f"its document has more than {limit:,} bytes")
-        if code != 0 or not html.strip():  # of a page that it could not load it says nothing
-            raise Broken(f"the browser ended with code {code}: {one_line(said) or 'it said nothing'}")
+        if not html.strip():
+            why = _LOAD_ERROR.search(said)
+            raise Broken(f"the browser could not load the page ({why.group() if why else one_line(said)})")
         return html
 
 
 async def _run(command: list[str], profile: str, limit: int) -> tuple[bytes, int, str]:
-    """Standard output (a byte more than `limit` where it is longer), exit code, and the end of what it complained of."""
+    """Standard output (more than `limit` bytes where it is longer), exit code, and its last complaint."""
     environment = {"HOME": profile, "TMPDIR": profile, "PATH": os.defpath, "LANG": "C.UTF-8"}
     process = await asyncio.create_subprocess_exec(
         *command,

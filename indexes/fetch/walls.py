@@ -83,13 +83,15 @@ _BY_MARK: tuple[tuple[str, Callable[[Seen], bool]], ...] = (
     ("an Anubis challenge", _mark(r"id=[\"']anubis_challenge")),
     ("a captcha", _both(_mark(r"g-recaptcha|h-captcha|hcaptcha\.com|cf-turnstile|geetest|captcha"), _mark(_HUMAN))),
 )  # fmt: skip
-_CONSENT = _host(r"consent\.(?:google|youtube|yahoo)\.[a-z.]+|guce\.[a-z]+\.com|collector-[0-9]+\.guce\.[a-z]+\.com")
-_LOG_IN = re.compile(r"(?:^|[/._-])(?:log-?in|log-?on|sign-?in|signon|sso|authenticate)(?:$|[/._?-])", re.IGNORECASE)
+_CONSENT = _host(
+    r"consent\.(?:google|youtube|yahoo)\.[a-z.]+|guce\.[a-z]+\.com|collector-[0-9]+\.guce\.[a-z]+\.com"
+)
+_LOG_IN = re.compile(
+    r"(?:^|[/._-])(?:log-?in|log-?on|sign-?in|signon|sso|authenticate)(?:$|[/._?-])", re.IGNORECASE
+)
 
 
-def recognise(
-    url: str, first_url: str, headers: Headers, source: str, markup: Markup
-) -> str | None:
+def recognise(url: str, first_url: str, headers: Headers, source: str, markup: Markup) -> str | None:
     """What kind of wall a page is, in words; None where it is none that is known for sure."""
     fields: dict[str, str] = {}
     for name, text in headers:
@@ -118,5 +120,7 @@ def _sent_to_log_in(seen: Seen) -> bool:
     here, before = urlsplit(seen.url), urlsplit(seen.first_url)
     if not seen.markup.asks_password or (here.hostname, here.path) == (before.hostname, before.path):
         return False
-    names = _LOG_IN.search(here.path) or (here.hostname or "").startswith(("login.", "signin.", "sso.", "auth."))
+    names = _LOG_IN.search(here.path) or (here.hostname or "").startswith(
+        ("login.", "signin.", "sso.", "auth.")
+    )
     return bool(names) and not _LOG_IN.search(before.path)
