@@ -35,7 +35,7 @@ from indexes.limits import MAX_PAGE_BYTES, is_gzip
 from indexes.model import Frozen, SourceStatus
 from indexes.urls import normalise_url
 
-_BLOCKED = frozenset({401, 402, 403, 407, 418, 429, 451})
+BLOCKED_STATUSES = frozenset({401, 402, 403, 407, 418, 429, 451})
 """HTTP statuses by which a server refuses this reader and not the page."""
 _LONGEST_LINE = 2 * MAX_PAGE_BYTES
 
@@ -158,7 +158,7 @@ def _status(parsed: PageLine) -> tuple[SourceStatus, str]:
     if 200 <= parsed.status < 300:
         return "ok", parsed.reason
     reason = parsed.reason or f"HTTP {parsed.status}"
-    return ("blocked" if parsed.status in _BLOCKED else "dead"), reason
+    return ("blocked" if parsed.status in BLOCKED_STATUSES else "dead"), reason
 
 
 def _normalised(url: str, place: str) -> str:

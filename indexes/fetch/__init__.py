@@ -1,0 +1,1 @@
+"""Pages of the web fetched once: politely, within bounds, and from public addresses only."""

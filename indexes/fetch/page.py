@@ -1,0 +1,263 @@
+"""One cited address: from the first request to its capture.
+
+Invariant: whatever servers do, an address ends as one `Capture` with an outcome and, unless it is simply the page, a
+reason in words; its exchanges are whole, in order, and end with the one whose answer was kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from urllib.parse import urljoin, urlsplit
+
+from indexes.archive.model import Capture, Exchange, Headers, Outcome, Rendered
+from indexes.decode import Kind, sniff
+from indexes.fetch.client import HEAD_BYTES, Answer, header, media_type, stamp, utc_now
+from indexes.fetch.encoding import unpack_body
+from indexes.fetch.faults import FetchFault, Refused, one_line
+from indexes.fetch.landing import FullText, full_texts
+from indexes.fetch.markup import Markup, read_markup
+from indexes.fetch.politeness import Asker
+from indexes.fetch.robots import REDIRECTS, Robots
+from indexes.fetch.settings import FetchSettings
+from indexes.fetch.shared import SharedAnswers
+from indexes.fetch.target import Target, target
+from indexes.fetch.walls import recognise
+from indexes.pagelist import BLOCKED_STATUSES
+
+Previous = Callable[[str], Exchange | None]
+"""The whole exchange (status 200, with its body) that an earlier snapshot keeps for an address exactly as it was sent;
+None where it keeps none. Its ETag and Last-Modified make the request conditional, its body answers a 304."""
+
+_PAGES = frozenset({200, 202, 203})
+_NO_CONTENT = frozenset({204, 205})
+_HTML = frozenset({"text/html", "application/xhtml+xml"})
+_SNIFFED = 65_536
+_FEW = 200
+"""Characters; a page of scripts shows a title and 'please enable JavaScript'."""
+
+
+class Renderer(Protocol):
+    """Runs the scripts of a page."""
+
+    async def render(self, page: Target) -> Rendered:
+        """The document after its scripts have run. Raises FetchFault if there is none."""
+        ...
+
+
+class _Ended(Exception):
+    """There is no page; says how it ended."""
+
+    def __init__(self, outcome: Outcome, reason: str) -> None:
+        super().__init__(reason)
+        self.outcome: Outcome = outcome
+
+
+@dataclass(frozen=True)
+class _Arrived:
+    """Where the redirects ended, with a page."""
+
+    target: Target
+    headers: Headers
+    """Of the answer that holds the body: an earlier one after a 304."""
+    head: bytes
+    kind: Kind
+    markup: Markup
+    """Empty for what is not HTML."""
+
+
+class PageFetcher:
+    """Fetches cited addresses. One for a run, inside one event loop.
+
+    Args:
+        asker: sends requests politely.
+        robots: says which may be sent.
+        settings: the bounds.
+        previous: exchanges of an earlier snapshot.
+        renderer: runs scripts; None leaves pages as they are sent.
+        now: the clock of captures without any exchange.
+    """
+
+    def __init__(
+        self,
+        asker: Asker,
+        robots: Robots,
+        settings: FetchSettings,
+        previous: Previous,
+        renderer: Renderer | None = None,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._asker, self._robots, self._settings = asker, robots, settings
+        self._previous, self._renderer, self._now = previous, renderer, now
+        self._shared = SharedAnswers(settings.shared_bytes)
+
+    async def fetch(self, url: str) -> Capture:
+        """The capture of one address as it was cited."""
+        trail: list[Exchange] = []
+        outcome: Outcome = "page"
+        reason, rendered = "", None
+        try:
+            arrived = await self._arrive(url, None, trail)
+            reason, rendered = await self._settle(arrived, trail)
+        except FetchFault as fault:
+            outcome, reason = fault.outcome, fault.reason
+            if trail and not isinstance(fault, _Lost):
+                reason = one_line(f"{reason} (led there from {trail[-1].url})")
+        except _Ended as end:
+            outcome, reason = end.outcome, one_line(str(end))
+        return Capture(
+            url=url,
+            fetched=trail[-1].at if trail else stamp(self._now()),
+            outcome=outcome,
+            reason=reason,
+            exchanges=tuple(trail),
+            rendered=rendered,
+        )
+
+    async def _settle(self, arrived: _Arrived, trail: list[Exchange]) -> tuple[str, Rendered | None]:
+        """Look for the full text, refuse walls, run scripts. Adds to `trail` what was kept."""
+        if arrived.kind != "html":
+            return "", None
+        why_not = ""
+        for linked in full_texts([exchange.url for exchange in trail], arrived.markup):
+            try:
+                return await self._full_text(linked, arrived, trail), None
+            except (FetchFault, _Ended) as fault:
+                why_not = why_not or f"{linked.url}: {fault}"
+        self._refuse_wall(arrived.target.url, trail[0].url, arrived.headers, arrived.head, arrived.markup)
+        if why_not:
+            return one_line(f"the landing page was stored; its full text could not be had ({why_not})"), None
+        if arrived.markup.n_text > _FEW or not arrived.markup.n_scripts:
+            return "", None
+        if self._renderer is None:
+            return "its scripts write the page, and they were not run", None
+        try:
+            rendered = await self._renderer.render(arrived.target)
+        except FetchFault as fault:
+            return one_line(f"its scripts write the page, and could not be run ({fault})"), None
+        markup = await asyncio.to_thread(read_markup, rendered.html[:HEAD_BYTES])
+        self._refuse_wall(arrived.target.url, trail[0].url, (), rendered.html[:HEAD_BYTES], markup)
+        return "the document was stored as it is after its scripts have run", rendered
+
+    def _refuse_wall(self, url: str, first: str, headers: Headers, head: bytes, markup: Markup) -> None:
+        wall = recognise(url, first, headers, head.decode("latin-1"), markup)
+        if wall is not None:
+            raise _Ended("blocked", wall)
+
+    async def _full_text(self, linked: FullText, landing: _Arrived, trail: list[Exchange]) -> str:
+        """Fetch what a landing page links; the reason that says so. Raises if it is not a full text."""
+        there: list[Exchange] = []
+        found = await self._arrive(linked.url, landing, there)
+        if any(exchange.url == landing.target.url for exchange in there):
+            raise _Ended("dead", "it leads back to the landing page")
+        if found.kind != linked.kind:
+            raise _Ended("unsupported_type", f"it is {found.kind}, not {linked.kind}")
+        if linked.kind == "html":
+            self._refuse_wall(found.target.url, there[0].url, found.headers, found.head, found.markup)
+            if found.markup.n_text <= landing.markup.n_text:
+                raise _Ended("empty", "it holds no more text than the landing page")
+        trail.extend(there)
+        kind = "PDF" if linked.kind == "pdf" else "HTML"
+        return one_line(
+            f"the full text was stored ({kind}, {found.target.url}), linked on {landing.target.url}", 1_000
+        )
+
+    async def _arrive(self, url: str, page: _Arrived | None, trail: list[Exchange]) -> _Arrived:
+        """Follow redirects from an address, or from a link of a page, to a page. Adds each hop to `trail`."""
+        longest = self._settings.max_url
+        base = None if page is None else _base(page)
+        asked = target(url, base, longest=longest)
+        seen: set[str] = set()
+        for _ in range(self._settings.max_redirects + 1):
+            if asked.url in seen:
+                raise _Ended("dead", f"redirect loop at {asked.url}")
+            seen.add(asked.url)
+            answer, headers = await self._hop(asked, trail)
+            if answer.exchange.status in REDIRECTS:
+                location = answer.header("location")
+                if location is None:
+                    raise _Ended("dead", f"HTTP {answer.exchange.status} without a Location")
+                asked = self._next(location, asked.url)
+                continue
+            arrived = await self._look(asked, answer, headers)
+            refresh = arrived.markup.refresh
+            if refresh is None or refresh[0] > self._settings.max_refresh_seconds:
+                return arrived
+            following = self._next(refresh[1], _base(arrived))
+            if following.url == asked.url:  # it only reloads itself
+                return arrived
+            asked = following
+        raise _Ended("dead", f"more than {self._settings.max_redirects} redirects")
+
+    def _next(self, location: str, base: str) -> Target:
+        try:
+            return target(location, base, longest=self._settings.max_url)
+        except Refused as refused:
+            raise _Lost(f"redirected to {refused.reason}") from None
+
+    async def _hop(self, asked: Target, trail: list[Exchange]) -> tuple[Answer, Headers]:
+        """The answer of one hop, and the header fields that its body came with: earlier ones after a 304."""
+        await self._robots.check(asked)
+        earlier = self._previous(asked.url)
+        conditions: list[tuple[str, str]] = []
+        if earlier is not None and earlier.status == 200:
+            for field, condition in (("etag", "If-None-Match"), ("last-modified", "If-Modified-Since")):
+                if value := header(earlier.headers, field):
+                    conditions.append((condition, value))
+        answer = await self._shared.get(asked.url, lambda: self._asker.ask(asked, tuple(conditions)))
+        trail.append(answer.exchange)
+        if answer.exchange.status != 304:
+            return answer, answer.exchange.headers
+        if earlier is None or not conditions:
+            raise _Ended("dead", "HTTP 304 without having been asked on a condition")
+        limit, ratio = self._settings.max_decoded_bytes, self._settings.max_ratio
+        head = unpack_body(earlier.headers, earlier.body, limit=limit, ratio=ratio, keep=HEAD_BYTES)
+        return Answer(answer.exchange, head), earlier.headers
+
+    async def _look(self, asked: Target, answer: Answer, headers: Headers) -> _Arrived:
+        """What the last hop brought. Raises _Ended if it is no page."""
+        if answer.exchange.status not in _PAGES | {304}:
+            await self._refuse_status(asked, answer)
+        if not answer.head.strip():
+            raise _Ended("empty", "the answer has no content")
+        kind, described = await asyncio.to_thread(_kind, asked, headers, answer.head)
+        if kind == "unsupported":
+            raise _Ended("unsupported_type", f"wrong type: {described}")
+        markup = await asyncio.to_thread(read_markup, answer.head) if kind == "html" else Markup()
+        return _Arrived(asked, headers, answer.head, kind, markup)
+
+    async def _refuse_status(self, asked: Target, answer: Answer) -> None:
+        status, words = answer.exchange.status, answer.exchange.reason
+        said = f"HTTP {status} {words}".strip()
+        if status in _NO_CONTENT:
+            raise _Ended("empty", said)
+        markup = await asyncio.to_thread(read_markup, answer.head)
+        source = answer.head.decode("latin-1")
+        wall = recognise(asked.url, asked.url, answer.exchange.headers, source, markup)
+        if wall is not None:
+            raise _Ended("blocked", f"{said}: {wall}")
+        raise _Ended("blocked" if status in BLOCKED_STATUSES else "dead", said)
+
+
+class _Lost(Refused):
+    """A redirect to an address that is none to be asked."""
+
+
+def _base(page: _Arrived) -> str:
+    """What the links of a page are relative to."""
+    return urljoin(page.target.url, page.markup.base) if page.markup.base else page.target.url
+
+
+def _kind(asked: Target, headers: Headers, head: bytes) -> tuple[Kind, str]:
+    """The kind of a page, and its media type in words."""
+    declared = media_type(headers)
+    name = "page.html" if declared in _HTML else urlsplit(asked.url).path.rpartition("/")[2]
+    start = head[:_SNIFFED]
+    if len(start) == _SNIFFED:
+        # A character cut in two would look like another encoding.
+        start = start.rstrip(bytes(range(0x80, 0x100))) or start
+    kind, described, _ = sniff(start, name)
+    return kind, described

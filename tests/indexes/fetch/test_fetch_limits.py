@@ -1,0 +1,185 @@
+"""Servers that send too much, too slowly, or something else than HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import time
+
+import pytest
+
+from .site import PROSE, Request, Web, article, redirect, reply
+
+
+async def drip(writer: asyncio.StreamWriter, piece: bytes, pause: float) -> None:
+    """Send for as long as somebody listens."""
+    while not writer.is_closing():
+        writer.write(piece)
+        await writer.drain()
+        await asyncio.sleep(pause)
+
+
+async def slow_headers(_: Request, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\n")
+    await drip(writer, b"X-A: b\r\n", 0.05)
+
+
+async def slow_body(_: Request, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nContent-Type: text/html\r\n\r\n")
+    await drip(writer, b"<p>", 0.05)
+
+
+async def silent(_: Request, writer: asyncio.StreamWriter) -> None:
+    await asyncio.sleep(5)
+
+
+async def stalled(_: Request, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n<html>")
+    await writer.drain()
+    await asyncio.sleep(5)
+
+
+@pytest.mark.parametrize(
+    ("server", "reason"),
+    [
+        (slow_headers, "timed out: a.test was not done after 0.3 s"),
+        (slow_body, "timed out: a.test was not done after 0.3 s"),
+        (silent, "timed out: nothing came from a.test for 0.2 s"),
+        (stalled, "timed out: nothing came from a.test for 0.2 s"),
+    ],
+)
+async def test_slow_servers_are_left(web: Web, server: object, reason: str) -> None:
+    web.site.routes["a.test/"] = server  # type: ignore[assignment]  # pyright: ignore
+    started = time.monotonic()
+    found = await web.capture("a.test/", total_seconds=0.3, stall_seconds=0.2)
+    assert (found.outcome, found.reason) == ("dead", reason)
+    assert time.monotonic() - started < 2
+    assert web.site.asked() == ["/", "/"], "asked twice, because a pause may pass, and not a third time"
+    assert found.exchanges == ()
+
+
+async def endless(_: Request, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
+    await drip(writer, PROSE.encode() * 100, 0)
+
+
+async def endless_header(_: Request, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
+    await drip(writer, b"a" * 1_000, 0)
+
+
+# 10 fields of 3 + 900 characters and 90 of 4 + 900, 4 more each for colon, blank and line end: 90,790; Content-Length
+# takes 21 and Content-Type 25.
+MANY_FIELDS = reply(article(), "200 OK", *(f"X-{number}: {'a' * 900}" for number in range(100)))
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (endless, "too large: more than 100,000 bytes"),
+        (reply(b"x", length=100_001), "too large: 100,001 bytes, more than 100,000"),
+        (endless_header, "too large: its header fields"),
+        (MANY_FIELDS, "too large: 90,836 bytes of header fields"),
+        (
+            # 5 MB of zeros, which pack to 5 kB.
+            reply(gzip.compress(bytes(5_000_000)), "200 OK", "Content-Encoding: gzip"),
+            "too large: packed more than 200 to 1",
+        ),
+        (
+            reply(gzip.compress(article(PROSE * 3_000)), "200 OK", "Content-Encoding: gzip"),
+            "too large: more than 200,000 bytes once unpacked",
+        ),
+        (reply(article(), "200 OK", "Content-Encoding: br"), "packed as 'br', which was not offered"),
+        (
+            reply(gzip.compress(article())[:-10], "200 OK", "Content-Encoding: gzip"),
+            "damaged gzip or deflate: it ends too soon",
+        ),
+        (reply(b"\x89PNG\r\n\x1a\n", kind="image/png"), "wrong type: image/png"),
+        (reply(b"PK\x03\x04" + bytes(900), kind="text/html"), "wrong type: application/zip"),
+        (reply(bytes(range(256)) * 9, kind="text/plain"), "wrong type: application/octet-stream"),
+    ],
+)
+async def test_what_passes_a_bound_is_no_page(web: Web, answer: object, reason: str) -> None:
+    web.site.routes["a.test/"] = answer  # type: ignore[assignment]  # pyright: ignore
+    more = {"max_decoded_bytes": 200_000} if "once unpacked" in reason else {}
+    found = await web.capture("a.test/", max_bytes=100_000, **more)
+    assert (found.outcome, found.reason) == ("unsupported_type", reason)
+    assert web.site.asked() == ["/"], "what is too large once is too large again"
+
+
+async def cut(_: Request, writer: asyncio.StreamWriter) -> None:
+    writer.write(reply(article(), length=50_000))
+
+
+async def garbled(_: Request, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzzz\r\nnot a size\r\n")
+
+
+async def not_http(_: Request, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"220 mail.test ESMTP ready\r\n\r\n")
+
+
+async def hang_up(_: Request, writer: asyncio.StreamWriter) -> None:
+    writer.close()
+
+
+@pytest.mark.parametrize(
+    ("server", "reason"),
+    [
+        (cut, "a.test: the answer is cut short or garbled"),
+        (garbled, "a.test does not answer in HTTP (Invalid character in chunk size)"),
+        (not_http, "a.test does not answer in HTTP"),
+        (hang_up, "a.test closed the connection before it answered"),
+    ],
+)
+async def test_broken_answers_are_asked_for_again(web: Web, server: object, reason: str) -> None:
+    web.site.routes["a.test/"] = server  # type: ignore[assignment]  # pyright: ignore
+    found = await web.capture("a.test/")
+    assert found.outcome == "dead"
+    assert found.reason.startswith(reason)
+    assert web.site.asked() == ["/"] * 3
+
+
+async def test_more_than_was_announced_is_not_trusted(web: Web) -> None:
+    async def longer(_: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(reply(article() + b"<p>smuggled</p>", length=len(article())))
+
+    web.site.routes["a.test/"] = longer
+    found = await web.capture("a.test/")
+    reason = "a.test does not answer in HTTP (Bad status line: Expected HTTP/, RTSP/ or ICE/)"
+    assert (found.outcome, found.reason) == ("dead", reason)
+
+
+async def test_redirects_end(web: Web) -> None:
+    def onward(request: Request) -> bytes:
+        return redirect(f"/{int(request.path[1:]) + 1}")
+
+    for number in range(30):
+        web.site.routes[f"a.test/{number}"] = onward
+    found = await web.capture("a.test/0", max_redirects=5)
+    assert (found.outcome, found.reason) == ("dead", "more than 5 redirects")
+    assert web.site.asked() == ["/0", "/1", "/2", "/3", "/4", "/5"]
+    assert [exchange.status for exchange in found.exchanges] == [302] * 6
+
+
+async def test_a_loop_is_called_one(web: Web) -> None:
+    web.site.routes["a.test/"] = redirect("/x#fragment")
+    web.site.routes["a.test/x"] = redirect(web.site.url("a.test/"))
+    found = await web.capture("a.test/")
+    assert (found.outcome, found.reason) == ("dead", f"redirect loop at {web.site.url('a.test/')}")
+    assert web.site.asked() == ["/", "/x"]
+
+
+async def test_a_cited_address_of_10000_characters(web: Web) -> None:
+    found = await web.capture(web.site.url("a.test/" + "a" * 10_000))
+    assert (found.outcome, web.site.requests) == ("blocked", [])
+    assert found.reason.endswith("characters, more than 8,000")
+
+
+async def test_no_such_host_and_no_server(web: Web) -> None:
+    gone = await web.capture("http://gone.example/")
+    assert (gone.outcome, gone.reason) == ("dead", "gone.example: no such host")
+    # Port 1 of the loopback address: nobody listens there.
+    closed = await web.capture("http://a.test:1/", allow_hosts=("a.test",))
+    assert closed.outcome == "dead"
+    assert closed.reason.startswith("a.test: no connection (")
