@@ -1,0 +1,306 @@
+"""BM25 over all chunks, in the files of `bm25s`.
+
+Invariant: the same chunks give the same bytes, on any number of threads; `bm25s` opens them, and its own `index` would
+have made the same arrays of the same terms, rounding included. Memory while building: the vocabulary, eight bytes a
+chunk, and one run of postings (`postings`).
+
+Formulas (Kamphuis et al. 2020, "Which BM25 do you mean?"), with N chunks, n of them with the term, its count f in a
+chunk of length l, mean length m and K = k1 (1 - b + b l / m):
+
+    lucene     ln(1 + (N - n + 0.5) / (n + 0.5)) f / (f + K)
+    robertson  max(0, ln((N - n + 0.5) / (n + 0.5))) f / (f + K)
+    atire      ln(N / n) f (k1 + 1) / (f + K)
+    bm25+      ln((N + 1) / n) (delta + f (k1 + 1) / (f + K))
+
+A chunk is a hit if it shares a term of positive weight with the query. BM25+ also gives every chunk `delta` times the
+weight of each term of the query, as `bm25s` and `rank-bm25` do; it changes no order and makes no hit.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import shutil
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from indexes.model import Frozen
+from indexes.search.analysis import PLAIN, Analyser, QueryAnalyser, analysis_of, stemmer_version
+from indexes.search.errors import IndexMismatch
+from indexes.search.folder import building, read_info, sizes, write_info, write_npy_header
+from indexes.search.model import ChunkDigest, ChunkText, IndexInfo, Mask, Ranked, check_search
+from indexes.search.postings import RUN, PostingRuns, Postings
+from indexes.search.ranking import best_positive
+from indexes.tokens import tokenise
+
+KIND = "bm25"
+REMEDY = "build the snapshot's indexes again"
+Method = Literal["lucene", "robertson", "atire", "bm25+"]
+Floats = npt.NDArray[np.float64]
+
+_IDF: dict[str, Callable[[int, int], float]] = {
+    "lucene": lambda n, total: math.log(1 + (total - n + 0.5) / (n + 0.5)),
+    "robertson": lambda n, total: math.log(max(1.0, (total - n + 0.5) / (n + 0.5))),
+    "atire": lambda n, total: math.log(total / n),
+    "bm25+": lambda n, total: math.log((total + 1) / n),
+}
+
+
+class Bm25Settings(Frozen):
+    """All that decides the scores beside the chunks."""
+
+    method: Method = "lucene"
+    k1: float = Field(default=1.5, ge=0, allow_inf_nan=False)
+    b: float = Field(default=0.75, ge=0, le=1)
+    delta: float = Field(default=1.0, ge=0, allow_inf_nan=False)
+    """Of BM25+ only."""
+    stemming: bool = True
+
+
+class Bm25Info(IndexInfo):
+    """What an index says of itself."""
+
+    settings: Bm25Settings
+    analyses: tuple[str, ...]
+    """Under which its chunks were read, in order of name."""
+    versions: dict[str, str]
+    """Of bm25s, whose format it is, and of PyStemmer."""
+    n_terms: int
+    n_postings: int
+    mean_length: float
+    """Words of a chunk."""
+
+
+class _Vocabulary:
+    """Numbers terms in the order in which they are first met."""
+
+    def __init__(self, stemming: bool) -> None:
+        self.ids: dict[str, int] = {}
+        self._stemming = stemming
+        self._analysers: dict[str, Analyser] = {}
+        self._words: dict[str, dict[str, int]] = {}
+        """By analysis: each word is stemmed once."""
+
+    @property
+    def analyses(self) -> tuple[str, ...]:
+        return tuple(sorted(self._analysers))
+
+    def read(self, chunk: ChunkText) -> list[int]:
+        """Ids of a chunk's terms, in order."""
+        analysis = analysis_of(chunk.language) if self._stemming else PLAIN
+        if analysis not in self._analysers:
+            self._analysers[analysis] = Analyser(analysis)
+            self._words[analysis] = {}
+        known, analyser = self._words[analysis], self._analysers[analysis]
+        ids: list[int] = []
+        for word in tokenise(chunk.text):
+            number = known.get(word)
+            if number is None:
+                number = known[word] = self.ids.setdefault(analyser.term(word), len(self.ids))
+            ids.append(number)
+        return ids
+
+
+def build_bm25(
+    chunks: Iterable[ChunkText], folder: Path, settings: Bm25Settings | None = None, *, run: int = RUN
+) -> Bm25Info:
+    """Build an index in `folder`, which is replaced if it holds one.
+
+    Args:
+        chunks: read once, in the order that gives them their rows.
+        folder: of this index alone.
+        settings: of the formula and of the terms.
+        run: postings held in memory at once; changes no byte of the index.
+
+    Raises:
+        IndexExists: `folder` holds something that is no index.
+    """
+    settings = settings or Bm25Settings()
+    stream = ChunkDigest(chunks)
+    vocabulary = _Vocabulary(settings.stemming)
+    with building(Path(folder)) as part:
+        spill = part / "runs"
+        spill.mkdir()
+        runs = PostingRuns(spill, run)
+        lengths, frequencies = array("q"), array("q")
+        for row, chunk in enumerate(stream):
+            counts = Counter(vocabulary.read(chunk))
+            lengths.append(counts.total())
+            frequencies.frombytes(bytes(8 * (len(vocabulary.ids) - len(frequencies))))
+            for term in counts:
+                frequencies[term] += 1
+            runs.add(row, np.fromiter(counts.keys(), np.int32), np.fromiter(counts.values(), np.int32))
+        scorer = _Scorer(settings, np.array(lengths, np.int64), np.array(frequencies, np.int64))
+        _write_arrays(part, scorer, runs)
+        shutil.rmtree(spill)
+        _write_json(part / "vocab.index.json", vocabulary.ids, indent=None)
+        _write_json(part / "params.index.json", _params(settings, stream.n_chunks), indent=4)
+        info = Bm25Info(
+            kind=KIND,
+            n_chunks=stream.n_chunks,
+            chunks_digest=stream.hexdigest,
+            files=sizes(part),
+            settings=settings,
+            analyses=vocabulary.analyses,
+            versions={"bm25s": version("bm25s"), "PyStemmer": stemmer_version()},
+            n_terms=len(vocabulary.ids),
+            n_postings=int(scorer.frequencies.sum()),
+            mean_length=scorer.mean_length,
+        )
+        write_info(part, info)
+    return info
+
+
+class _Scorer:
+    """The weight of a term in a chunk."""
+
+    def __init__(
+        self, settings: Bm25Settings, lengths: npt.NDArray[np.int64], frequencies: npt.NDArray[np.int64]
+    ) -> None:
+        self.settings = settings
+        self.frequencies = frequencies
+        self.mean_length = float(lengths.sum() / len(lengths)) if len(lengths) else 0.0
+        self._lengths = lengths
+        idf = _IDF[settings.method]
+        different, where = np.unique(frequencies, return_inverse=True)
+        weights = np.array([idf(int(n), len(lengths)) for n in different], np.float64)
+        self.exact_idf: Floats = weights[where]
+        # bm25s keeps the weights of terms in 32 bits before it multiplies.
+        self._idf: Floats = self.exact_idf.astype(np.float32).astype(np.float64)
+
+    def nonoccurrence(self) -> npt.NDArray[np.float32]:
+        """What BM25+ adds for a term that a chunk does not have."""
+        return (self.exact_idf * self.settings.delta).astype(np.float32)
+
+    def scores(self, postings: Postings) -> npt.NDArray[np.float32]:
+        """One weight a posting."""
+        k1, b, method = self.settings.k1, self.settings.b, self.settings.method
+        count = postings.counts.astype(np.float64)
+        length = k1 * ((1 - b) + b * self._lengths[postings.rows] / self.mean_length)
+        if method in ("lucene", "robertson"):
+            part = count / (length + count)
+        else:
+            # In 32 bits, as there: k1 + 1 is rounded first.
+            part = postings.counts.astype(np.float32) * (k1 + 1) / (count + length)
+        if method != "bm25+":
+            return (self._idf[postings.terms] * part).astype(np.float32)
+        whole = self._idf[postings.terms] * (part + self.settings.delta)
+        return (whole - self.nonoccurrence()[postings.terms]).astype(np.float32)
+
+
+def _write_arrays(part: Path, scorer: _Scorer, runs: PostingRuns) -> None:
+    total = int(scorer.frequencies.sum())
+    with (
+        (part / "data.csc.index.npy").open("wb") as data,
+        (part / "indices.csc.index.npy").open("wb") as indices,
+    ):
+        write_npy_header(data, np.dtype(np.float32), total)
+        write_npy_header(indices, np.dtype(np.int32), total)
+        for postings in runs.by_term(scorer.frequencies):
+            scorer.scores(postings).tofile(data)
+            postings.rows.tofile(indices)
+    np.save(part / "indptr.csc.index.npy", np.concatenate([[0], np.cumsum(scorer.frequencies)]))
+    if scorer.settings.method == "bm25+":
+        np.save(part / "nonoccurrence_array.index.npy", scorer.nonoccurrence())
+
+
+def _params(settings: Bm25Settings, n_chunks: int) -> dict[str, Any]:
+    """What `bm25s` reads of an index, in its words."""
+    return {
+        "k1": settings.k1,
+        "b": settings.b,
+        "delta": settings.delta,
+        "method": settings.method,
+        "idf_method": settings.method,
+        "dtype": "float32",
+        "int_dtype": "int32",
+        "num_docs": n_chunks,
+        "version": version("bm25s"),
+        "backend": "numpy",
+    }
+
+
+def _write_json(path: Path, value: dict[str, Any], indent: int | None) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        json.dump(value, file, ensure_ascii=False, indent=indent)
+
+
+class Bm25Index:
+    """An index opened for searching. Make one with `Bm25Index.open`."""
+
+    def __init__(self, info: Bm25Info, retriever: Any) -> None:
+        self.info = info
+        self._retriever = retriever
+        self._vocabulary: dict[str, int] = retriever.vocab_dict
+        self._query = QueryAnalyser(info.analyses)
+        self._constants: npt.NDArray[np.float32] | None = retriever.nonoccurrence_array
+        # Added to the hits alone, below: on all chunks it would make every chunk one.
+        retriever.nonoccurrence_array = None
+
+    @classmethod
+    def open(cls, folder: Path) -> Bm25Index:
+        """Map the arrays of an index; only its vocabulary is read.
+
+        Raises:
+            IndexMissing, IndexDamaged: see `folder.read_info`.
+            IndexMismatch: its chunks were stemmed by another version of PyStemmer.
+        """
+        folder = Path(folder)
+        info = read_info(folder, KIND, Bm25Info.model_validate, REMEDY)
+        built, here = info.versions.get("PyStemmer"), stemmer_version()
+        if built != here and any(analysis != PLAIN for analysis in info.analyses):
+            raise IndexMismatch(
+                f"{folder} was stemmed by PyStemmer {built} and {here} is installed: "
+                f"pip install 'PyStemmer=={built}', or {REMEDY}"
+            )
+        library: Any = importlib.import_module("bm25s")
+        retriever = library.BM25.load(folder, mmap=True, show_progress=False)
+        scores: dict[str, Any] = retriever.scores
+        for name in ("data", "indices", "indptr"):
+            scores[name] = np.asarray(scores[name])  # mapped still, without the cost of numpy's subclass
+        return cls(info, retriever)
+
+    def terms(self, query: str) -> list[str]:
+        """The terms of a query that the index knows, in order, repeated as they are."""
+        return [term for term in self._query.terms(query) if term in self._vocabulary]
+
+    def search(self, queries: list[str], k: int, mask: Mask | None = None) -> list[Ranked]:
+        """The `k` best chunks for each query: those that share a term, best first, ties in order of row.
+
+        Args:
+            queries: any text in any language; one that shares no term with any chunk finds nothing.
+            k: at least 1.
+            mask: chunks that may be found. The answer is the ranking without it, restricted: weights are those of
+                the whole index.
+
+        Returns:
+            One ranking a query, in the order of `queries`.
+
+        Raises:
+            ValueError: `k` or `mask` is not such.
+        """
+        check_search(k, self.info.n_chunks, mask)
+        excluded = None if mask is None else ~mask
+        return [self._search(query, k, excluded) for query in queries]
+
+    def _search(self, query: str, k: int, excluded: Mask | None) -> Ranked:
+        ids = [self._vocabulary[term] for term in self.terms(query)]
+        if not ids:
+            return Ranked.nothing()
+        scores: npt.NDArray[np.float32] = self._retriever.get_scores_from_ids(ids)
+        if excluded is not None:
+            scores[excluded] = 0
+        rows = best_positive(scores, k)
+        found = scores[rows]
+        if self._constants is not None:
+            found += self._constants[ids].sum()
+        return Ranked(rows, found.astype(np.float64))

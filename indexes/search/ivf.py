@@ -1,0 +1,98 @@
+"""Approximate search for many vectors: FAISS inverted lists over clusters of the vectors.
+
+Invariant: the same vectors give the same lists on any number of threads: the sample that the clusters are found on is
+drawn with a recorded seed, and one thread computes. Only candidates come from here; their order is decided by
+exact scores (`dense`). With as many probes as lists every vector is a candidate.
+
+Why lists and not a graph: on 100,000 and 500,000 vectors both find 99.7 % of the true first 100 in about the same
+time, and lists are built ten times faster (`scripts/bench_search` measures them).
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from indexes.errors import MissingExtra
+from indexes.model import Frozen
+from indexes.search.local import PIP_LINE
+from indexes.search.model import Mask, Vectors
+
+FILE = "lists.faiss"
+_ADD = 50_000
+"""Vectors added at once."""
+
+
+class IvfParameters(Frozen):
+    """Of the lists."""
+
+    lists: int = Field(ge=1)
+    probes: int = Field(ge=1)
+    """Lists searched for each query."""
+    seed: int = 0
+    iterations: int = 10
+    sample: int = Field(ge=1)
+    """Vectors that the clusters are found on."""
+
+    @classmethod
+    def for_size(cls, n: int) -> IvfParameters:
+        """About 3 sqrt(n) lists, of which a 32nd is searched; 64 vectors a list to find the clusters on."""
+        lists = max(1, min(n, round(3 * math.sqrt(n))))
+        return cls(lists=lists, probes=max(1, math.ceil(lists / 32)), sample=min(n, 64 * lists))
+
+
+def faiss() -> Any:
+    """The library, set to compute batches of any size as matrix products. Raises MissingExtra."""
+    try:
+        library: Any = importlib.import_module("faiss")
+    except ImportError:
+        raise MissingExtra(f"dense search needs faiss: {PIP_LINE}") from None
+    # By default it computes small batches vector by vector, which is five times slower for 64 queries.
+    library.cvar.distance_compute_blas_threshold = 1
+    return library
+
+
+def build_lists(vectors: Vectors, path: Path, parameters: IvfParameters) -> None:
+    """Write the lists of all vectors. Holds all of them in memory. Raises MissingExtra."""
+    library = faiss()
+    threads = library.omp_get_max_threads()
+    library.omp_set_num_threads(1)
+    try:
+        dimension = vectors.shape[1]
+        quantiser = library.IndexFlatIP(dimension)
+        index = library.IndexIVFFlat(quantiser, dimension, parameters.lists, library.METRIC_INNER_PRODUCT)
+        index.cp.seed = parameters.seed + 1
+        index.cp.niter = parameters.iterations
+        index.cp.min_points_per_centroid = 1
+        index.cp.max_points_per_centroid = max(1, math.ceil(parameters.sample / parameters.lists))
+        drawn = np.random.default_rng(parameters.seed).choice(len(vectors), parameters.sample, replace=False)
+        index.train(np.ascontiguousarray(vectors[np.sort(drawn)]))
+        for begin in range(0, len(vectors), _ADD):
+            index.add(np.ascontiguousarray(vectors[begin : begin + _ADD]))
+        library.write_index(index, str(path))
+    finally:
+        library.omp_set_num_threads(threads)
+
+
+class Lists:
+    """Lists opened for searching."""
+
+    def __init__(self, path: Path, parameters: IvfParameters) -> None:
+        self._library = faiss()
+        self._index = self._library.read_index(str(path), self._library.IO_FLAG_MMAP)
+        self._probes = min(parameters.probes, parameters.lists)
+
+    def candidates(self, queries: Vectors, m: int, mask: Mask | None) -> list[npt.NDArray[np.int64]]:
+        """Up to `m` rows for each query that are likely the nearest of those that the mask lets through."""
+        parameters = self._library.SearchParametersIVF(nprobe=self._probes)
+        if mask is not None:
+            bits = np.packbits(mask, bitorder="little")
+            parameters.sel = self._library.IDSelectorBitmap(bits)
+        _, rows = self._index.search(queries, m, params=parameters)
+        return [found[found >= 0] for found in rows]

@@ -1,0 +1,90 @@
+"""What goes into an index and what comes out of a search.
+
+Invariant: a chunk is known by its row, its position in the stream that the index was built from. Two indexes are
+of the same chunks exactly if their `chunks_digest` is the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from indexes.model import Frozen
+
+Vectors = npt.NDArray[np.float32]
+"""One row a text."""
+Mask = npt.NDArray[np.bool_]
+"""One value a row: whether the chunk may be found."""
+
+
+class ChunkText(NamedTuple):
+    """One chunk as it goes into an index."""
+
+    id: str
+    language: str
+    """ISO 639-1 code, a longer tag that begins with one (`pt-BR`), or empty where it is not known."""
+    text: str
+
+
+class Ranked(NamedTuple):
+    """What was found for one query, best first, ties in order of row."""
+
+    rows: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.float64]
+
+    @classmethod
+    def nothing(cls) -> Ranked:
+        """No hit."""
+        return cls(np.empty(0, np.int64), np.empty(0, np.float64))
+
+
+class Search(Protocol):
+    """An index that can be asked."""
+
+    def search(self, queries: list[str], k: int, mask: Mask | None = None) -> list[Ranked]:
+        """The `k` best rows for each query, in the order of the queries."""
+        ...
+
+
+class IndexInfo(Frozen):
+    """What every index says of itself."""
+
+    kind: str
+    format_version: int = 1
+    n_chunks: int
+    chunks_digest: str
+    """See `ChunkDigest`."""
+    files: dict[str, int]
+    """Name and size in bytes of every other file of the index."""
+
+
+class ChunkDigest:
+    """SHA-256 over `id`, tab, `language`, line feed of every chunk in order, taken while a stream passes."""
+
+    def __init__(self, chunks: Iterable[ChunkText]) -> None:
+        self._chunks = chunks
+        self._hash = hashlib.sha256()
+        self.n_chunks = 0
+
+    def __iter__(self) -> Iterator[ChunkText]:
+        for chunk in self._chunks:
+            self._hash.update(f"{chunk.id}\t{chunk.language}\n".encode())
+            self.n_chunks += 1
+            yield chunk
+
+    @property
+    def hexdigest(self) -> str:
+        """Of what has passed so far."""
+        return self._hash.hexdigest()
+
+
+def check_search(k: int, n_chunks: int, mask: Mask | None) -> None:
+    """ValueError for a `k` below 1 or a mask of another shape or type than `n_chunks` booleans."""
+    if k < 1:
+        raise ValueError(f"k is {k}; at least one chunk must be asked for")
+    if mask is not None and (mask.dtype != np.bool_ or mask.shape != (n_chunks,)):
+        raise ValueError(f"the mask is {mask.dtype}{mask.shape}; it must be bool({n_chunks},), one a chunk")

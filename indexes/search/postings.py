@@ -1,0 +1,96 @@
+"""Postings sorted by term without holding them in memory.
+
+Invariant: what comes out is in order of term, then row, whatever the size of the runs. Postings come in order of row,
+are kept up to `RUN`, sorted by term (stably, so rows stay in order) and written out as one run; ranges of terms are
+then read from all runs at once. Memory: one run, or the postings of the most frequent term if they are more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+RUN = 1_000_000
+"""Postings held in memory: 12 bytes each, and as much again while they are sorted."""
+
+Ints = npt.NDArray[np.int32]
+
+
+class Postings(NamedTuple):
+    """Columns of equal length."""
+
+    terms: Ints
+    rows: Ints
+    counts: Ints
+    """How often the term occurs in the row."""
+
+
+class PostingRuns:
+    """Takes postings in order of row and gives them back in order of term.
+
+    Args:
+        folder: for the runs; the caller removes it.
+        run: postings of a run.
+    """
+
+    def __init__(self, folder: Path, run: int = RUN) -> None:
+        self._folder = folder
+        self._run = run
+        self._kept = np.empty((3, run), np.int32)
+        self._n_kept = 0
+        self._lengths: list[int] = []
+
+    def add(self, row: int, terms: Ints, counts: Ints) -> None:
+        """The different terms of one row with their counts."""
+        taken = 0
+        while taken < len(terms):
+            begin = self._n_kept
+            end = min(begin + len(terms) - taken, self._run)
+            part = slice(taken, taken + end - begin)
+            self._kept[0, begin:end] = terms[part]
+            self._kept[1, begin:end] = row
+            self._kept[2, begin:end] = counts[part]
+            self._n_kept, taken = end, part.stop
+            if end == self._run:
+                self._flush()
+
+    def by_term(self, frequencies: npt.NDArray[np.int64]) -> Iterator[Postings]:
+        """All postings in order of term, then row, in blocks of whole terms.
+
+        Args:
+            frequencies: how many postings each term has.
+        """
+        self._flush()
+        runs = [
+            np.memmap(self._path(i), np.int32, "r", shape=(3, length))
+            for i, length in enumerate(self._lengths)
+        ]
+        ends = np.cumsum(frequencies)
+        first, before = 0, 0
+        begins = [0] * len(runs)
+        while first < len(ends):
+            last = max(first + 1, int(np.searchsorted(ends, before + self._run, "right")))
+            # Of the same type as the column, or numpy would copy the column for each search.
+            bound = np.int32(last)
+            stops = [int(np.searchsorted(run[0], bound)) for run in runs]
+            block = np.concatenate(
+                [run[:, begin:stop] for run, begin, stop in zip(runs, begins, stops, strict=True)], axis=1
+            )
+            block = block[:, np.argsort(block[0], kind="stable")]
+            yield Postings(block[0], block[1], block[2])
+            first, before, begins = last, int(ends[last - 1]), stops
+
+    def _flush(self) -> None:
+        if self._n_kept == 0:
+            return
+        kept = self._kept[:, : self._n_kept]
+        kept[:, np.argsort(kept[0], kind="stable")].tofile(self._path(len(self._lengths)))
+        self._lengths.append(self._n_kept)
+        self._n_kept = 0
+
+    def _path(self, run: int) -> Path:
+        return self._folder / f"run-{run:06d}"
