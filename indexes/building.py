@@ -16,6 +16,7 @@ from indexes.archive.content import content_of
 from indexes.archive.model import Capture
 from indexes.archive.warc import FOLDER
 from indexes.chunk import CHUNKING, chunk_spans
+from indexes.corpus import index_words
 from indexes.errors import DigestMismatch
 from indexes.extract import EXTRACTION, Extracted, extract, extractor_versions
 from indexes.manifest import (
@@ -38,7 +39,7 @@ Progress = Callable[[int, int], None]
 
 
 def build(folder: Path, *, total: int, progress: Progress | None = None, workers: int = 1) -> Manifest:
-    """Write page records, texts, the archive's index and the manifest beside the archive in `folder`.
+    """Write page records, texts, the indexes of the archive and of words, and the manifest beside the archive.
 
     Args:
         folder: holds the archive, whose files end with whole captures, and nothing else.
@@ -58,6 +59,7 @@ def build(folder: Path, *, total: int, progress: Progress | None = None, workers
                 progress(done, total)
         statuses = _write_pages(folder, spool)
         _write_index(folder, spool)
+    index_words(folder)
     settings = Settings(extractor=extractor_versions(), extraction=EXTRACTION, chunking=CHUNKING)
     entries = list_files(folder)
     digest = snapshot_digest(settings, statuses, entries)
@@ -73,7 +75,7 @@ def _add(spool: Spool, stored: Stored) -> None:
     if content.refused:
         found = Extracted(status="unsupported_type", reason=content.refused, media_type="")
     elif capture.outcome == "page":
-        found = extract(content.data, content.name)
+        found = extract(content.data, content.name, url=capture.final_url, fetched=capture.fetched)
     url = normalise_url(capture.url)
     names = sorted(set(_names(capture)) - {url})
     record = PageRecord(
@@ -85,6 +87,8 @@ def _add(spool: Spool, stored: Stored) -> None:
         http_status=content.http_status,
         title=found.title or (capture.imported.title if capture.imported is not None else ""),
         media_type=found.media_type,
+        language=found.language,
+        published=found.published,
         fetched=capture.fetched,
         raw_digest=sha256(content.data) if content.data else "",
         raw_size=len(content.data),

@@ -13,6 +13,9 @@ from pydantic import BaseModel, ConfigDict
 SourceStatus = Literal["ok", "not_in_snapshot", "dead", "blocked", "empty", "unsupported_type"]
 """Why a page can or cannot be read (design, section 2)."""
 
+BLOCKED_STATUSES = frozenset({401, 402, 403, 407, 418, 429, 451})
+"""HTTP statuses by which a server refuses this reader and not the page."""
+
 
 class Frozen(BaseModel):
     """An immutable model that refuses unknown keys."""

@@ -32,11 +32,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from indexes.errors import ImportRefused
 from indexes.limits import MAX_PAGE_BYTES, is_gzip
-from indexes.model import Frozen, SourceStatus
+from indexes.model import BLOCKED_STATUSES, Frozen, SourceStatus
 from indexes.urls import normalise_url
 
-BLOCKED_STATUSES = frozenset({401, 402, 403, 407, 418, 429, 451})
-"""HTTP statuses by which a server refuses this reader and not the page."""
 _LONGEST_LINE = 2 * MAX_PAGE_BYTES
 
 

@@ -8,6 +8,7 @@ the same bytes however they were packed.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
@@ -43,6 +44,11 @@ class PageRecord(Frozen):
     """Bytes of the text in UTF-8."""
     chunks: tuple[tuple[int, int], ...] = ()
     """Character offsets `[start, end)` into the text."""
+
+    @property
+    def host(self) -> str:
+        """Of the normalised URL."""
+        return urlsplit(self.url).hostname or ""
 
     def page(self, text: str) -> Page:
         """This record with its text."""

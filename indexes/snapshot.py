@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import mmap
 import os
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from pydantic_core import from_json
 
@@ -29,6 +29,7 @@ from indexes.archive.content import undone
 from indexes.archive.records import Damage, read_record
 from indexes.archive.warc import FOLDER
 from indexes.chunk import make_chunks
+from indexes.corpus import Corpus, describe
 from indexes.dense import DenseRanker
 from indexes.errors import DigestMismatch, NotASnapshot
 from indexes.limits import GzipRefused
@@ -36,6 +37,9 @@ from indexes.manifest import PAGES, TEXTS, Manifest, load_manifest, sha256
 from indexes.model import Chunk, Frozen, Page, Passage
 from indexes.rank import Bm25Ranker, Ranker, RankerName, best_passages
 from indexes.records import PageRecord, parse_record
+from indexes.search.encoder import Encoder
+from indexes.search.fusion import FusionSettings
+from indexes.search.searcher import PairScorer
 from indexes.urls import normalise_url
 
 
@@ -72,6 +76,8 @@ class SnapshotInfo(Frozen):
     stored_bytes: int
     """All files but the manifest."""
     extractor: dict[str, str]
+    indexes: dict[str, Any]
+    """What its search indexes say of themselves, by kind."""
 
 
 MOST_HOSTS = 20
@@ -86,7 +92,8 @@ class Snapshot:
         self._lines = lines
         self._rows: dict[str, tuple[int, ...]] = {}
         """URL or other name: where the lines of its captures begin, in their order."""
-        self._n_pages = 0
+        self._starts = array("Q")
+        """Where each line begins."""
         self._dense: DenseRanker | None = None
         self._read_names()
 
@@ -121,7 +128,7 @@ class Snapshot:
         return self.manifest.digest
 
     def __len__(self) -> int:
-        return self._n_pages
+        return len(self._starts)
 
     def page(self, url: str, *, as_of: date | None = None) -> Page:
         """The page of a URL in any form, or of a URL that was redirected to it.
@@ -155,10 +162,38 @@ class Snapshot:
 
     def records(self) -> Iterator[PageRecord]:
         """All page records in order of URL and time, without texts."""
-        row = 0
-        while row < len(self._lines):
-            yield self._record(row)
-            row = self._lines.find(b"\n", row) + 1
+        return map(self._record, self._starts)
+
+    def record_at(self, number: int) -> PageRecord:
+        """The record with this number, from 0, in the same order. Raises IndexError."""
+        return self._record(self._starts[number])
+
+    def text_of(self, record: PageRecord) -> str:
+        """The text of a record; '' where it has none.
+
+        Raises:
+            DigestMismatch: it is not the one that was taken from the page.
+        """
+        if not record.text_digest:
+            return ""
+        # Opened anew each time, so that any number of threads may read.
+        with (self.path / TEXTS).open("rb") as texts:
+            texts.seek(record.offset, os.SEEK_SET)
+            data = texts.read(record.size)
+        if sha256(data) != record.text_digest:
+            raise DigestMismatch(f"{self.path}: the text of {record.url} was altered; run `snapshot verify`")
+        return data.decode()
+
+    def corpus(
+        self,
+        *,
+        encoder: Encoder | None = None,
+        fusion: FusionSettings | None = None,
+        scorer: PairScorer | None = None,
+        depth: int = 50,
+    ) -> Corpus:
+        """The search over all chunks; see `corpus.Corpus` for arguments and errors."""
+        return Corpus(self, encoder=encoder, fusion=fusion, scorer=scorer, depth=depth)
 
     def raw(self, page: Page) -> bytes:
         """The bytes that a page's text was taken from; empty where there are none. Raises DigestMismatch."""
@@ -221,7 +256,7 @@ class Snapshot:
             if record.status == "ok":
                 types[record.media_type] += 1
                 languages[record.language] += 1
-                hosts[host_of(record.url)] += 1
+                hosts[record.host] += 1
                 published += [record.published] if record.published else []
         return SnapshotInfo(
             digest=self.digest,
@@ -240,6 +275,7 @@ class Snapshot:
             raw_bytes=sum(raws.values()),
             stored_bytes=sum(entry.size for entry in self.manifest.files),
             extractor=self.manifest.settings.extractor,
+            indexes=describe(self.path),
         )
 
     def _ranker(self, name: RankerName) -> Ranker:
@@ -275,8 +311,10 @@ class Snapshot:
                 for name in (said["url"], *said["aliases"]):
                     rows.setdefault(name, []).append(row)
             except (ValueError, KeyError, TypeError):
-                raise NotASnapshot(f"{self.path / PAGES}: line {self._n_pages + 1} is no record") from None
-            self._n_pages += 1
+                raise NotASnapshot(
+                    f"{self.path / PAGES}: line {len(self._starts) + 1} is no record"
+                ) from None
+            self._starts.append(row)
             row = end + 1
         self._rows = {name: tuple(found) for name, found in rows.items()}
 
@@ -285,15 +323,7 @@ class Snapshot:
         return parse_record(self._lines[row:end], f"{self.path / PAGES}: byte {row}")
 
     def _load(self, record: PageRecord) -> Page:
-        if not record.text_digest:
-            return record.page("")
-        # Opened anew each time, so that any number of threads may read.
-        with (self.path / TEXTS).open("rb") as texts:
-            texts.seek(record.offset, os.SEEK_SET)
-            data = texts.read(record.size)
-        if sha256(data) != record.text_digest:
-            raise DigestMismatch(f"{self.path}: the text of {record.url} was altered; run `snapshot verify`")
-        return record.page(data.decode())
+        return record.page(self.text_of(record))
 
 
 def known_by(record: PageRecord, day: date) -> bool:
@@ -305,11 +335,6 @@ def known_by(record: PageRecord, day: date) -> bool:
 def latest(captures: Sequence[PageRecord]) -> PageRecord:
     """Of the captures of one URL in their order: the last that has a text, or the last."""
     return next((record for record in reversed(captures) if record.status == "ok"), captures[-1])
-
-
-def host_of(url: str) -> str:
-    """Host of a normalised URL."""
-    return urlsplit(url).hostname or ""
 
 
 def _counts(counter: Counter[str]) -> dict[str, int]:

@@ -17,10 +17,9 @@ from indexes.archive.content import answer_of
 from indexes.archive.model import Capture, Exchange, Imported, Outcome, Rendered
 from indexes.archive.records import Damage, Record, read_record, read_records
 from indexes.archive.warc import OUTCOME, RENDERED, SOFTWARE
-from indexes.model import Frozen
+from indexes.model import BLOCKED_STATUSES, Frozen
 
 _PAGE_TYPES = ("text/html", "application/xhtml+xml", "application/pdf", "text/plain", "text/markdown")
-_BLOCKED = frozenset({401, 402, 403, 407, 418, 429, 451})
 _MOST_HOPS = 20
 
 
@@ -283,7 +282,7 @@ def _outcome(record: Record) -> tuple[Outcome, str]:
         return "unsupported_type", "the answer is larger than a page may be"
     if record.kind == "resource" or 200 <= record.status < 300:
         return "page", ""
-    return ("blocked" if record.status in _BLOCKED else "dead"), f"HTTP {record.status}"
+    return ("blocked" if record.status in BLOCKED_STATUSES else "dead"), f"HTTP {record.status}"
 
 
 def _quiet(_: str) -> None:

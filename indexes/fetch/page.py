@@ -26,7 +26,7 @@ from indexes.fetch.settings import FetchSettings
 from indexes.fetch.shared import SharedAnswers
 from indexes.fetch.target import Target, target
 from indexes.fetch.walls import recognise
-from indexes.pagelist import BLOCKED_STATUSES
+from indexes.model import BLOCKED_STATUSES
 
 Previous = Callable[[str], Exchange | None]
 """The whole exchange (status 200, with its body) that an earlier snapshot keeps for an address exactly as it was sent;

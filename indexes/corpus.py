@@ -1,0 +1,316 @@
+"""All chunks of a snapshot searched at once.
+
+Invariant: a chunk's row is its place in the page records, so the rows, and with them every tie, are the same whenever
+the same snapshot is indexed. A search shows of each URL only the capture that a look-up would give on the same day, and
+opens no connection but to an embedding server that it was given.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from indexes.chunk import make_chunks
+from indexes.manifest import PAGES, TEXTS
+from indexes.model import Chunk, Frozen
+from indexes.records import PageRecord, parse_record
+from indexes.search.bm25 import Bm25Index, Bm25Settings, build_bm25
+from indexes.search.dense import DenseIndex, DenseSettings, build_dense
+from indexes.search.encoder import Encoder
+from indexes.search.errors import IndexDamaged
+from indexes.search.fusion import FusionSettings
+from indexes.search.model import ChunkText, IndexInfo, Mask
+from indexes.search.searcher import Mode, PairScorer, Reranking, Searcher
+
+SEARCH = "search"
+"""Folder of a snapshot's search indexes."""
+BM25 = f"{SEARCH}/bm25"
+DENSE = f"{SEARCH}/dense"
+ROWS = f"{SEARCH}/pages.npy"
+"""For each chunk in order: the number of its page record, int32."""
+COMMANDS = {"bm25": "snapshot index SNAP", "dense": "snapshot index SNAP --dense"}
+
+
+class Filters(Frozen):
+    """What may be found. Empty fields exclude nothing."""
+
+    as_of: date | None = None
+    """Only what was known by the end of this day (see `snapshot`)."""
+    published_from: date | None = None
+    """Only pages that say a date of publication on or after this day."""
+    published_to: date | None = None
+    hosts: tuple[str, ...] = ()
+    """Of the normalised URL, or a parent: `example.org` also finds `news.example.org`."""
+    languages: tuple[str, ...] = ()
+    """ISO 639-1 codes, or `und`."""
+
+
+class Hit(Frozen):
+    """One chunk that was found."""
+
+    rank: int
+    """From 1."""
+    score: float
+    """On the scale of the mode; see `indexes.search`."""
+    url: str
+    title: str
+    language: str
+    published: str | None
+    fetched: str | None
+    text_digest: str
+    """Of the page's text."""
+    chunk: Chunk
+
+
+class Pages(Protocol):
+    """What a snapshot gives to its search."""
+
+    path: Path
+
+    def records(self) -> Iterator[PageRecord]:
+        """All, in order."""
+        ...
+
+    def record_at(self, number: int) -> PageRecord:
+        """The record with this number, from 0."""
+        ...
+
+    def text_of(self, record: PageRecord) -> str:
+        """The text of a record, checked against its digest."""
+        ...
+
+
+def index_words(folder: Path, settings: Bm25Settings | None = None) -> IndexInfo:
+    """Build the BM25 index, and the table of rows, of a snapshot's page records and texts.
+
+    Args:
+        folder: the snapshot, whole or in the making.
+        settings: of the formula and of the terms.
+    """
+    (folder / SEARCH).mkdir(exist_ok=True)
+    with (folder / ROWS).open("wb") as rows:
+        written = 0
+        # The header is written again when the number of rows is known: both take 128 bytes.
+        np.lib.format.write_array_header_1_0(rows, _header(0))
+
+        def counted() -> Iterator[ChunkText]:
+            nonlocal written
+            for number, chunk in chunk_stream(folder):
+                rows.write(int(number).to_bytes(4, "little"))
+                written += 1
+                yield chunk
+
+        info = build_bm25(counted(), folder / BM25, settings)
+        rows.seek(0)
+        np.lib.format.write_array_header_1_0(rows, _header(written))
+    return info
+
+
+def index_meanings(folder: Path, encoder: Encoder, settings: DenseSettings | None = None) -> IndexInfo:
+    """Build the dense index of a snapshot. Raises as `build_dense` does."""
+    return build_dense((chunk for _, chunk in chunk_stream(folder)), folder / DENSE, encoder, settings)
+
+
+def chunk_stream(folder: Path) -> Iterator[tuple[int, ChunkText]]:
+    """Every chunk with the number of its page record, in order of row."""
+    with (folder / PAGES).open("rb") as lines, (folder / TEXTS).open("rb") as texts:
+        for number, line in enumerate(lines):
+            record = parse_record(line, f"{folder / PAGES}:{number + 1}")
+            if not record.text_digest:
+                continue
+            texts.seek(record.offset)
+            text = texts.read(record.size).decode()
+            for chunk in make_chunks(text, record.text_digest, record.chunks):
+                yield number, ChunkText(chunk.id, record.language, chunk.text)
+
+
+def _header(n: int) -> dict[str, Any]:
+    return {"descr": "<i4", "fortran_order": False, "shape": (n,)}
+
+
+class _PageTable(NamedTuple):
+    """What filters ask of each page record, by number."""
+
+    hosts: list[str]
+    languages: list[str]
+    known: list[str]
+    """Day by which it was known; '' where none is said."""
+    published: list[str]
+    ok: npt.NDArray[np.bool_]
+    groups: list[tuple[int, int]]
+    """First and last + 1 number of the captures of each URL that has several."""
+
+
+class Corpus:
+    """The search over one snapshot. Make one with `Snapshot.corpus`.
+
+    Args:
+        pages: the snapshot.
+        encoder: of the dense index's queries; default: the packaged MiniLM.
+        fusion: of the mode `fused`.
+        scorer: a cross-encoder that orders the first `depth` hits anew.
+        depth: see `scorer`.
+
+    Raises:
+        IndexDamaged: an index is not whole.
+    """
+
+    def __init__(
+        self,
+        pages: Pages,
+        *,
+        encoder: Encoder | None = None,
+        fusion: FusionSettings | None = None,
+        scorer: PairScorer | None = None,
+        depth: int = 50,
+    ) -> None:
+        self._pages = pages
+        folder = pages.path
+        self._bm25 = Bm25Index.open(folder / BM25) if (folder / BM25).is_dir() else None
+        self._dense = DenseIndex.open(folder / DENSE, encoder) if (folder / DENSE).is_dir() else None
+        reranking = None if scorer is None else Reranking(scorer, self._texts, depth)
+        self._searcher = Searcher(
+            self._bm25, self._dense, fusion=fusion, reranking=reranking, commands=COMMANDS
+        )
+
+    @property
+    def infos(self) -> dict[str, IndexInfo]:
+        """What the indexes say of themselves, by kind."""
+        found = {"bm25": self._bm25, "dense": self._dense}
+        return {kind: index.info for kind, index in found.items() if index is not None}
+
+    def search(
+        self, queries: Sequence[str], k: int, mode: Mode = "bm25", filters: Filters | None = None
+    ) -> list[list[Hit]]:
+        """The best `k` chunks for each query, best first; ties in order of URL, time and place in the page.
+
+        Args:
+            queries: ranked in one batch.
+            k: at least 1.
+            mode: `bm25`, `dense` or `fused`.
+            filters: what may be found; without, every URL's latest text.
+
+        Returns:
+            One list a query, in the order of `queries`.
+
+        Raises:
+            IndexMissing: an index that the mode needs is not there; the message names the command that makes it.
+            IndexMismatch, MissingExtra, EncoderError: see `indexes.search`.
+            DigestMismatch: a text is not the one that its record names.
+        """
+        ranked = self._searcher.search(queries, k, mode, self.mask(filters or Filters()))
+        found: list[list[Hit]] = []
+        for one in ranked:
+            pairs = zip(one.rows.tolist(), one.scores.tolist(), strict=True)
+            found.append([self._hit(rank, row, score) for rank, (row, score) in enumerate(pairs, start=1)])
+        return found
+
+    def mask(self, filters: Filters) -> Mask | None:
+        """One boolean a chunk; None where everything may be found."""
+        if filters == Filters() and not self._table.groups:
+            return None
+        return _allowed(self._table, filters)[self._rows]
+
+    @cached_property
+    def _rows(self) -> npt.NDArray[np.int32]:
+        try:
+            return np.load(self._pages.path / ROWS, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError):
+            raise IndexDamaged(
+                f"{self._pages.path / ROWS} cannot be read; make it with `{COMMANDS['bm25']}`"
+            ) from None
+
+    @cached_property
+    def _table(self) -> _PageTable:
+        hosts: list[str] = []
+        languages: list[str] = []
+        known: list[str] = []
+        published: list[str] = []
+        ok: list[bool] = []
+        groups: list[tuple[int, int]] = []
+        for _, captures in groupby(self._pages.records(), key=lambda record: record.url):
+            first = len(ok)
+            for record in captures:
+                hosts.append(record.host)
+                languages.append(record.language)
+                known.append((record.published or record.fetched or "")[:10])
+                published.append(record.published or "")
+                ok.append(record.status == "ok")
+            if len(ok) - first > 1:
+                groups.append((first, len(ok)))
+        return _PageTable(hosts, languages, known, published, np.array(ok, np.bool_), groups)
+
+    def _hit(self, rank: int, row: int, score: float) -> Hit:
+        record, chunk = self._chunk(row)
+        return Hit(
+            rank=rank,
+            score=round(score, 6),
+            url=record.url,
+            title=record.title,
+            language=record.language,
+            published=record.published,
+            fetched=record.fetched,
+            text_digest=record.text_digest,
+            chunk=chunk,
+        )
+
+    def _chunk(self, row: int) -> tuple[PageRecord, Chunk]:
+        number = int(self._rows[row])
+        record = self._pages.record_at(number)
+        first = int(np.searchsorted(self._rows, number))
+        start, end = record.chunks[row - first]
+        text = self._pages.text_of(record)
+        [chunk] = make_chunks(text, record.text_digest, [(start, end)])
+        return record, chunk
+
+    def _texts(self, rows: Sequence[int]) -> list[str]:
+        return [self._chunk(row)[1].text for row in rows]
+
+
+def _allowed(table: _PageTable, filters: Filters) -> npt.NDArray[np.bool_]:
+    """Which page records may be found."""
+    allowed = table.ok.copy()
+    if filters.as_of is not None:
+        day = filters.as_of.isoformat()
+        allowed &= _where("" < known <= day for known in table.known)
+    # Of what is known by then, each URL's last text; before the other filters, which must not bring an older one back.
+    for first, end in table.groups:
+        last = np.flatnonzero(allowed[first:end])[-1:] + first
+        allowed[first:end] = False
+        allowed[last] = True
+    if filters.published_from is not None:
+        day = filters.published_from.isoformat()
+        allowed &= _where(published >= day for published in table.published)
+    if filters.published_to is not None:
+        day = filters.published_to.isoformat()
+        allowed &= _where("" < published <= day for published in table.published)
+    if filters.hosts:
+        wanted = tuple(host.lower().removeprefix("www.") for host in filters.hosts)
+        below = tuple(f".{host}" for host in wanted)
+        allowed &= _where(host in wanted or host.endswith(below) for host in table.hosts)
+    if filters.languages:
+        allowed &= _where(language in filters.languages for language in table.languages)
+    return allowed
+
+
+def _where(tests: Iterable[bool]) -> npt.NDArray[np.bool_]:
+    return np.fromiter(tests, np.bool_)
+
+
+def describe(folder: Path) -> dict[str, Any]:
+    """What the indexes of a snapshot say of themselves, by kind; no index is opened."""
+    found: dict[str, Any] = {}
+    for kind, place in (("bm25", BM25), ("dense", DENSE)):
+        path = folder / place / "index.json"
+        if path.is_file():
+            said = json.loads(path.read_bytes())
+            found[kind] = {name: value for name, value in said.items() if name != "files"}
+    return found
