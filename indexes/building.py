@@ -6,8 +6,9 @@ memory does not grow with their number.
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from indexes.archive.captures import Stored, read_captures
@@ -38,18 +39,31 @@ Progress = Callable[[int, int], None]
 """Called with the number of pages done and their total."""
 
 
-def build(folder: Path, *, total: int, progress: Progress | None = None, workers: int = 1) -> Manifest:
+def build(
+    folder: Path,
+    *,
+    total: int,
+    progress: Progress | None = None,
+    workers: int = 1,
+    notes: Mapping[str, str] | None = None,
+) -> Manifest:
     """Write page records, texts, the indexes of the archive and of words, and the manifest beside the archive.
 
     Args:
-        folder: holds the archive, whose files end with whole captures, and nothing else.
+        folder: holds the archive, whose files end with whole captures; whatever else it holds is removed.
         total: how many captures the archive holds, for the progress.
         progress: told after each page.
         workers: processes that extract.
+        notes: further files of text, by name; not part of the digest.
 
     Raises:
         DigestMismatch: the archive is damaged.
     """
+    for path in folder.iterdir():  # what a build that was killed has left
+        if path.name != FOLDER:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for name, text in (notes or {}).items():
+        (folder / name).write_text(text, encoding="utf-8")
     with Spool(folder) as spool:
         for done, stored in enumerate(read_captures(archive_files(folder), no_damage), start=1):
             for entry in stored.entries:

@@ -109,6 +109,11 @@ def render_manifest(manifest: Manifest) -> bytes:
     return (json.dumps(manifest.model_dump(), sort_keys=True, ensure_ascii=False, indent=1) + "\n").encode()
 
 
+def part_of(out: Path) -> Path:
+    """Where a snapshot is made before it stands at `out`."""
+    return out.parent / f".{out.name}.part"
+
+
 def hash_file(path: Path) -> FileEntry:
     """Size and SHA-256 of a file, read piece by piece; its `path` is the name alone. Raises OSError."""
     hasher = hashlib.sha256()
@@ -141,6 +146,11 @@ def load_manifest(folder: Path, *, check_digest: bool = True) -> Manifest:
         SnapshotTooNew: its format is newer than this package.
         DigestMismatch: the manifest contradicts its own digest (unless `check_digest` is false).
     """
+    if not folder.exists() and part_of(folder).is_dir():
+        raise SnapshotMissing(
+            f"the snapshot at {folder} was begun and is not whole; give the command that made it once more, "
+            f"and it goes on or begins anew"
+        )
     if not folder.is_dir():
         raise SnapshotMissing(f"no snapshot at {folder}; make one with `snapshot import`")
     path = folder / MANIFEST

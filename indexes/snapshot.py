@@ -23,9 +23,10 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from indexes.archive.captures import RecordRef
+from indexes.archive.captures import RecordRef, exchange_of
 from indexes.archive.cdxj import INDEX, Cdxj
 from indexes.archive.content import undone
+from indexes.archive.model import Exchange
 from indexes.archive.records import Damage, read_record
 from indexes.archive.warc import FOLDER
 from indexes.chunk import make_chunks
@@ -206,6 +207,22 @@ class Snapshot:
                 if sha256(data) == page.raw_digest:
                     return data
         raise DigestMismatch(f"{self.path}: the archive does not hold {page.url}; run `snapshot verify`")
+
+    def exchange(self, url: str) -> Exchange | None:
+        """The latest answer with status 200 that the archive holds for a URL exactly as it was requested.
+
+        Raises:
+            DigestMismatch: the archive is damaged.
+        """
+        for entry in reversed(list(self._index.find(url))):
+            if entry.status == 200:
+                try:
+                    record = read_record(self.path / FOLDER / entry.file, entry.offset)
+                except Damage as error:
+                    raise DigestMismatch(f"{self.path}: {error}; run `snapshot verify`") from None
+                if record.kind == "response" and not record.too_large:
+                    return exchange_of(record)
+        return None
 
     def chunks(self, page: Page) -> tuple[Chunk, ...]:
         """The chunks of one of this snapshot's pages, in order. KeyError for a page of another one."""

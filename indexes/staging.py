@@ -15,13 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from indexes.errors import ImportRefused, NotASnapshot, SnapshotExists, SnapshotMissing
-from indexes.manifest import Manifest, load_manifest
+from indexes.manifest import Manifest, load_manifest, part_of
 from indexes.verify import verify
-
-
-def part_of(out: Path) -> Path:
-    """Where a snapshot is made before it stands at `out`."""
-    return out.parent / f".{out.name}.part"
 
 
 @contextmanager

@@ -113,7 +113,7 @@ def _stored(group: Sequence[Record], outcome: Record) -> Stored:
         record.fields.get("warc-concurrent-to"): record for record in group if record.kind == "request"
     }
     exchanges = tuple(
-        _exchange(record, requests.get(record.id))
+        exchange_of(record, requests.get(record.id))
         for record in group
         if record.kind in ("response", "revisit")
     )
@@ -136,7 +136,8 @@ def _stored(group: Sequence[Record], outcome: Record) -> Stored:
     return Stored(capture, None if content is None else _ref(content), _entries(group))
 
 
-def _exchange(record: Record, request: Record | None) -> Exchange:
+def exchange_of(record: Record, request: Record | None = None) -> Exchange:
+    """The exchange of a response or revisit record."""
     return Exchange(
         url=record.url,
         at=record.date,
@@ -271,7 +272,7 @@ class _Foreign:
             fetched=record.date or None,
             outcome=outcome,
             reason=reason,
-            exchanges=tuple(_exchange(one, None) for one in group if one.kind != "resource"),
+            exchanges=tuple(exchange_of(one) for one in group if one.kind != "resource"),
             imported=_imported(record) if resource else None,
         )
         return Stored(capture, _ref(record), _entries(group))

@@ -52,6 +52,11 @@ def timestamp(at: str) -> str:
     return _NOT_DIGIT.sub("", at.partition(".")[0])[:14].ljust(14, "0")
 
 
+def _time(digits: str) -> str:
+    day, time = digits[:8], digits[8:]
+    return f"{day[:4]}-{day[4:6]}-{day[6:]}T{time[:2]}:{time[2:4]}:{time[4:6]}Z"
+
+
 def render_line(entry: IndexEntry) -> str:
     """One line, with its line end."""
     fields = {
@@ -76,17 +81,17 @@ class Cdxj:
             self._empty = path.stat().st_size == 0
             self._data: Any = b"" if self._empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
-    def find(self, url: str, at: str) -> Iterator[IndexEntry]:
-        """The records of a URL at a time, in the order of the index.
+    def find(self, url: str, at: str | None = None) -> Iterator[IndexEntry]:
+        """The records of a URL, at one time or at any, in order of time.
 
         Raises:
             DigestMismatch: a line that cannot be read.
         """
-        wanted = f"{sort_key(url)} {timestamp(at)} ".encode()
+        wanted = f"{sort_key(url)} {'' if at is None else timestamp(at) + ' '}".encode()
         place = self._first_not_before(wanted)
         while self._data[place : place + len(wanted)] == wanted:
             end = self._data.find(b"\n", place)
-            entry = self._parsed(self._data[place : end if end >= 0 else len(self._data)], at)
+            entry = self._parsed(self._data[place : end if end >= 0 else len(self._data)])
             if entry.url == url:
                 yield entry
             place = end + 1 if end >= 0 else len(self._data)
@@ -104,12 +109,13 @@ class Cdxj:
                 high = start
         return min(low, len(self._data))
 
-    def _parsed(self, line: bytes, at: str) -> IndexEntry:
+    def _parsed(self, line: bytes) -> IndexEntry:
         try:
-            said: dict[str, Any] = json.loads(line.split(b" ", 2)[2])
+            _, at, fields = line.split(b" ", 2)
+            said: dict[str, Any] = json.loads(fields)
             return IndexEntry(
                 url=str(said["url"]),
-                at=at,
+                at=_time(at.decode()),
                 status=int(said["status"]),
                 media_type=str(said["mime"]),
                 digest=str(said["digest"]),

@@ -1,0 +1,119 @@
+"""Cited addresses made into a snapshot: fetched once, then built.
+
+Invariant: what was fetched is kept whatever happens; the same call goes on where a killed or interrupted one stopped,
+and the snapshot stands only when every address has an outcome.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from indexes.archive.model import Exchange
+from indexes.archive.warc import FOLDER
+from indexes.building import Progress, build
+from indexes.errors import FetchError, SnapshotExists
+from indexes.fetch.crawl import FetchReport, fetch_pages, plan
+from indexes.fetch.crawl import Progress as FetchProgress
+from indexes.fetch.resolver import Resolver
+from indexes.fetch.settings import FetchSettings
+from indexes.fetch.state import FetchState, database_of
+from indexes.manifest import Manifest
+from indexes.snapshot import Snapshot
+from indexes.staging import check_target, publish, staged
+
+FETCH = "fetch.json"
+"""In the snapshot: the settings that its pages were fetched with. Not part of the digest."""
+
+
+class Fetched(NamedTuple):
+    """What a fetch did."""
+
+    report: FetchReport
+    manifest: Manifest
+
+
+async def fetch_snapshot(
+    urls: Iterable[str],
+    out: Path,
+    settings: FetchSettings,
+    *,
+    base: Snapshot | None = None,
+    fetched: FetchProgress = lambda _: None,
+    built: Progress | None = None,
+    workers: int = 1,
+    resolver: Resolver | None = None,
+) -> Fetched:
+    """Fetch addresses into a snapshot at `out`, or go on with one that was begun there.
+
+    Args:
+        urls: as cited, in any order, with any repetitions.
+        out: the snapshot directory to make. A whole one that has all the addresses is left alone.
+        settings: bounds and manners.
+        base: an earlier snapshot; what it has is asked for only if it was changed since.
+        fetched: told how far fetching is.
+        built: told how far extraction is, afterwards.
+        workers: processes that extract.
+        resolver: looks names up; by default the operating system.
+
+    Raises:
+        SnapshotExists: `out` is there and lacks some of the addresses, or is no snapshot.
+        FetchError: no address was given, or some of them failed for a reason of ours; the same call tries them again.
+        ImportRefused: another process fetches into `out`, or the disk is full.
+    """
+    wanted = list(urls)
+    if not plan(wanted).by_host:
+        raise FetchError("no http or https address among those given; nothing to fetch")
+    standing = check_target(Path(out))
+    if standing is not None:
+        return Fetched(await _complete(wanted, Path(out), settings), standing)
+    database = database_of(Path(out))
+    with staged(Path(out), resumable=lambda _: database.exists()) as part:
+        if not (part / FOLDER).exists():
+            database.unlink(missing_ok=True)  # of an archive that was removed
+        with FetchState(part, database) as state:
+            report = await fetch_pages(
+                wanted,
+                settings,
+                store=state.store,
+                done=frozenset(state.done),
+                previous=_no_previous if base is None else base.exchange,
+                progress=fetched,
+                resolver=resolver,
+            )
+            if report.failed:
+                first = report.failed[0]
+                raise FetchError(
+                    f"{len(report.failed)} addresses failed by our fault, the first {first.url} ({first.reason}); "
+                    f"the rest is kept: give the same command again"
+                )
+            total = len(state.done)
+        said = json.dumps(settings.model_dump(mode="json"), sort_keys=True, indent=1) + "\n"
+        manifest = build(part, total=total, progress=built, workers=workers, notes={FETCH: said})
+        publish(part, Path(out), manifest)
+        database.unlink()
+    return Fetched(report, manifest)
+
+
+async def _complete(urls: list[str], out: Path, settings: FetchSettings) -> FetchReport:
+    """The report of a snapshot that is whole already."""
+    snapshot = Snapshot.open(out)
+    done = {record.url for record in snapshot.records()}
+    lacking = plan(urls, done).by_host
+    if lacking:
+        count = sum(len(cited) for cited in lacking.values())
+        raise SnapshotExists(
+            f"{out} is whole and lacks {count} of these addresses; fetch into another directory (--base {out} asks "
+            f"again only for what was changed), and merge the two"
+        )
+    return await fetch_pages(urls, settings, store=_never, done=done)
+
+
+def _no_previous(_: str) -> Exchange | None:
+    return None
+
+
+def _never(_: object) -> None:
+    raise AssertionError("nothing was to be fetched")
