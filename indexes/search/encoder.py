@@ -53,7 +53,7 @@ class Encoder(Protocol):
         """One row a text. Raises EncoderError."""
         ...
 
-    def encode_queries(self, queries: Sequence[str]) -> Vectors:
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """One row a query. Raises EncoderError."""
         ...
 

@@ -100,9 +100,9 @@ class EndpointEncoder:
         """One row a text. Raises EncoderError."""
         return self._encode([self.identity.document_prompt + text for text in texts])
 
-    def encode_queries(self, queries: Sequence[str]) -> Vectors:
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """One row a query. Raises EncoderError."""
-        return self._encode([self.identity.query_prompt + query for query in queries])
+        return self._encode([self.identity.query_prompt + text for text in texts])
 
     def _encode(self, texts: list[str]) -> Vectors:
         if not texts:

@@ -93,9 +93,9 @@ class LocalEncoder:
         """One row a text. Raises MissingExtra, EncoderError."""
         return self._encode(texts, self._prompt("document"))
 
-    def encode_queries(self, queries: Sequence[str]) -> Vectors:
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """One row a query. Raises MissingExtra, EncoderError."""
-        return self._encode(queries, self._prompt("query"))
+        return self._encode(texts, self._prompt("query"))
 
     def _prompt(self, kind: str) -> str:
         if self.preset is not None:
@@ -129,7 +129,7 @@ class LocalEncoder:
         if (self.folder / "modules.json").is_file() or self.preset is None:
             model: Any = library.SentenceTransformer(str(self.folder), **options)
         else:
-            modules: Any = importlib.import_module("sentence_transformers.models")
+            modules = _modules()
             transformer = modules.Transformer(str(self.folder))
             mode = _MODES[self.preset.pooling]
             pooling = modules.Pooling(self.preset.dimension, pooling_mode=mode)
@@ -240,6 +240,14 @@ def folder_digest(folder: Path) -> str:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             whole.update(f"{path.relative_to(folder).as_posix()}\t{digest}\n".encode())
     return f"sha256:{whole.hexdigest()}"
+
+
+def _modules() -> Any:
+    """Where the parts of a model are, which moved in version 6 of the library."""
+    try:
+        return importlib.import_module("sentence_transformers.sentence_transformer.modules")
+    except ImportError:
+        return importlib.import_module("sentence_transformers.models")
 
 
 def _engine(device: str) -> dict[str, str]:
