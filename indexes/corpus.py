@@ -28,6 +28,7 @@ from indexes.search.encoder import Encoder
 from indexes.search.errors import IndexDamaged
 from indexes.search.fusion import FusionSettings
 from indexes.search.model import ChunkText, IndexInfo, Mask
+from indexes.search.quality import ranked_pages
 from indexes.search.searcher import Mode, PairScorer, Reranking, Searcher
 
 SEARCH = "search"
@@ -139,6 +140,7 @@ def _header(n: int) -> dict[str, Any]:
 class _PageTable(NamedTuple):
     """What filters ask of each page record, by number."""
 
+    urls: list[str]
     hosts: list[str]
     languages: list[str]
     known: list[str]
@@ -213,6 +215,31 @@ class Corpus:
             found.append([self._hit(rank, row, score) for rank, (row, score) in enumerate(pairs, start=1)])
         return found
 
+    def search_pages(
+        self, queries: Sequence[str], k: int, mode: Mode = "bm25", filters: Filters | None = None
+    ) -> list[list[str]]:
+        """URLs of the best `k` pages for each query, a page at the place of its best chunk.
+
+        Args, Raises: as `search`. So many chunks are ranked that `k` pages are found where there are as many.
+        """
+        mask = self.mask(filters or Filters())
+        found: list[list[str]] = [[] for _ in queries]
+        waiting, depth = list(range(len(queries))), 4 * k
+        while waiting:
+            ranked = self._searcher.search([queries[i] for i in waiting], depth, mode, mask)
+            for i, one in zip(waiting, ranked, strict=True):
+                found[i] = ranked_pages(one, self._url)[:k]
+            waiting = [
+                i
+                for i, one in zip(waiting, ranked, strict=True)
+                if len(found[i]) < k and len(one.rows) == depth
+            ]
+            depth *= 4
+        return found
+
+    def _url(self, row: int) -> str:
+        return self._table.urls[int(self._rows[row])]
+
     def mask(self, filters: Filters) -> Mask | None:
         """One boolean a chunk; None where everything may be found."""
         if filters == Filters() and not self._table.groups:
@@ -230,6 +257,7 @@ class Corpus:
 
     @cached_property
     def _table(self) -> _PageTable:
+        urls: list[str] = []
         hosts: list[str] = []
         languages: list[str] = []
         known: list[str] = []
@@ -239,6 +267,7 @@ class Corpus:
         for _, captures in groupby(self._pages.records(), key=lambda record: record.url):
             first = len(ok)
             for record in captures:
+                urls.append(record.url)
                 hosts.append(record.host)
                 languages.append(record.language)
                 known.append((record.published or record.fetched or "")[:10])
@@ -246,7 +275,7 @@ class Corpus:
                 ok.append(record.status == "ok")
             if len(ok) - first > 1:
                 groups.append((first, len(ok)))
-        return _PageTable(hosts, languages, known, published, np.array(ok, np.bool_), groups)
+        return _PageTable(urls, hosts, languages, known, published, np.array(ok, np.bool_), groups)
 
     def _hit(self, rank: int, row: int, score: float) -> Hit:
         record, chunk = self._chunk(row)

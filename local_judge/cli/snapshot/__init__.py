@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from local_judge.cli.snapshot import look, make
+from local_judge.cli.snapshot import look, make, search
 
 app = typer.Typer(help="Make, describe, verify and search snapshots of the web.", no_args_is_help=True)
 app.command("import")(make.import_)
@@ -14,3 +14,6 @@ app.command("info")(look.info)
 app.command("page")(look.page)
 app.command("verify")(look.verify)
 app.command("diff")(look.diff)
+app.command("search")(search.search)
+app.command("index")(search.index)
+app.command("evaluate")(search.evaluate_)

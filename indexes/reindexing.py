@@ -1,0 +1,54 @@
+"""Search indexes added to a snapshot, or built again with other settings.
+
+Invariant: pages, texts and archive are not touched, so the snapshot's digest stays; the manifest names the files of the
+new indexes only once they are whole. A kill in between leaves files that `verify` names and the same call replaces.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from indexes.corpus import SEARCH, index_meanings, index_words
+from indexes.manifest import MANIFEST, FileEntry, hash_file, load_manifest, render_manifest
+from indexes.search.bm25 import Bm25Settings
+from indexes.search.dense import DenseSettings
+from indexes.search.encoder import Encoder
+from indexes.snapshot import Snapshot
+
+
+def reindex(
+    path: Path,
+    *,
+    words: Bm25Settings | None = None,
+    encoder: Encoder | None = None,
+    meanings: DenseSettings | None = None,
+) -> None:
+    """Build the indexes of a snapshot that are asked for.
+
+    Args:
+        path: of the snapshot.
+        words: builds the BM25 index.
+        encoder: builds the dense index.
+        meanings: settings of the dense index.
+
+    Raises:
+        SnapshotError: there is no snapshot, or it is damaged.
+        MissingExtra: the libraries of the encoder are not installed.
+        SearchError: see `indexes.search`.
+    """
+    Snapshot.open(path)
+    if words is not None:
+        index_words(path, words)
+    if encoder is not None:
+        index_meanings(path, encoder, meanings)
+    manifest = load_manifest(path)
+    kept = [entry for entry in manifest.files if not entry.path.startswith(f"{SEARCH}/")]
+    files = tuple(sorted([*kept, *_built(path)], key=lambda entry: entry.path))
+    part = path / f".{MANIFEST}.part"
+    part.write_bytes(render_manifest(manifest.model_copy(update={"files": files})))
+    part.replace(path / MANIFEST)
+
+
+def _built(path: Path) -> list[FileEntry]:
+    names = [file.relative_to(path).as_posix() for file in (path / SEARCH).rglob("*") if file.is_file()]
+    return [hash_file(path / name).model_copy(update={"path": name}) for name in names]

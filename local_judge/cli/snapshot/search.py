@@ -1,0 +1,275 @@
+"""Searching snapshots: `search`, `index`, `evaluate`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from indexes.corpus import Filters, Hit
+from indexes.reindexing import reindex
+from indexes.search.bm25 import Bm25Settings, Method
+from indexes.search.dense import DenseSettings
+from indexes.search.encoder import PRESETS, Encoder, EncoderPreset
+from indexes.search.endpoint import EndpointEncoder
+from indexes.search.errors import QueriesRefused
+from indexes.search.fusion import FusionSettings
+from indexes.search.local import CrossEncoder, LocalEncoder
+from indexes.search.quality import MEASURES, Quality, evaluate, read_queries
+from indexes.search.searcher import Mode
+from indexes.snapshot import Snapshot
+from local_judge.cli.options import AsJson
+from local_judge.cli.snapshot.look import AsOf, SnapshotPath, day
+from local_judge.errors import UserError
+from local_judge.reporting.tables import safe, stdout
+
+Model = Annotated[
+    Path | None,
+    typer.Option(
+        "--model", help="Folder of an embedding model; default: the packaged MiniLM (extra `dense`)."
+    ),
+]
+Preset = Annotated[
+    str | None,
+    typer.Option("--preset", help=f"How the model wants to be used: {', '.join(sorted(PRESETS))}."),
+]
+Endpoint = Annotated[
+    str | None,
+    typer.Option(
+        "--embeddings-url", help="Embed with an OpenAI-compatible server (vLLM), http://HOST:PORT/v1."
+    ),
+]
+ServedAs = Annotated[
+    str | None, typer.Option("--embeddings-model", help="Name under which that server serves the model.")
+]
+Revision = Annotated[
+    str | None,
+    typer.Option(
+        "--revision", help="Commit or digest of the weights that the server has; the index names it."
+    ),
+]
+_DEPTH = 100
+"""Pages ranked for each query of an evaluation."""
+_SHOWN = 200
+"""Characters of a passage in the table."""
+
+
+def search(
+    snapshot: SnapshotPath,
+    query: Annotated[
+        list[str] | None, typer.Argument(help="What to look for; several are one batch.")
+    ] = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option("--queries", help="A file of queries, one a line, or JSONL with a key `query`."),
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="Chunks a query.")] = 5,
+    mode: Annotated[Mode, typer.Option("--mode", help="By words, by meaning, or both.")] = "bm25",
+    as_of: AsOf = None,
+    published_from: Annotated[
+        datetime | None,
+        typer.Option("--published-from", formats=["%Y-%m-%d"], help="First day of publication."),
+    ] = None,
+    published_to: Annotated[
+        datetime | None, typer.Option("--published-to", formats=["%Y-%m-%d"], help="Last day of publication.")
+    ] = None,
+    host: Annotated[
+        list[str] | None,
+        typer.Option("--host", help="Only this host and those below it; repeat for several."),
+    ] = None,
+    language: Annotated[
+        list[str] | None, typer.Option("--language", help="Only this ISO 639-1 language; repeat for several.")
+    ] = None,
+    fusion: Annotated[
+        str, typer.Option("--fusion", help="Of the mode fused: `rrf`, or `convex` with --alpha.")
+    ] = "rrf",
+    alpha: Annotated[
+        float, typer.Option("--alpha", min=0, max=1, help="Share of meaning in `convex`.")
+    ] = 0.5,
+    rerank: Annotated[
+        Path | None, typer.Option("--rerank", help="Folder of a cross-encoder that orders the first anew.")
+    ] = None,
+    rerank_depth: Annotated[int, typer.Option("--rerank-depth", min=1, help="How many it orders.")] = 50,
+    model: Model = None,
+    preset: Preset = None,
+    embeddings_url: Endpoint = None,
+    embeddings_model: ServedAs = None,
+    revision: Revision = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search all chunks of a snapshot, offline."""
+    asked = [*(query or []), *(_lines(queries) if queries is not None else [])]
+    if not asked:
+        raise typer.BadParameter("give a query, or a file of them with --queries")
+    corpus = Snapshot.open(snapshot).corpus(
+        encoder=_encoder(model, preset, embeddings_url, embeddings_model, revision),
+        fusion=_fusion(fusion, alpha),
+        scorer=None if rerank is None else CrossEncoder(rerank),
+        depth=rerank_depth,
+    )
+    filters = Filters(
+        as_of=day(as_of),
+        published_from=day(published_from),
+        published_to=day(published_to),
+        hosts=tuple(host or ()),
+        languages=tuple(language or ()),
+    )
+    found = corpus.search(asked, k, mode, filters)
+    for one, hits in zip(asked, found, strict=True):
+        if as_json:
+            said = [hit.model_dump(mode="json") for hit in hits]
+            print(json.dumps({"query": one, "mode": mode, "hits": said}, ensure_ascii=False))
+        else:
+            stdout().print(_hits(one, hits))
+
+
+def index(
+    snapshot: SnapshotPath,
+    dense: Annotated[bool, typer.Option("--dense", help="Also build the index by meaning.")] = False,
+    method: Annotated[Method, typer.Option("--bm25", help="Variant of BM25.")] = "lucene",
+    k1: Annotated[float, typer.Option("--k1", min=0)] = 1.5,
+    b: Annotated[float, typer.Option("--b", min=0, max=1)] = 0.75,
+    stemming: Annotated[bool, typer.Option("--stemming/--no-stemming")] = True,
+    model: Model = None,
+    preset: Preset = None,
+    embeddings_url: Endpoint = None,
+    embeddings_model: ServedAs = None,
+    revision: Revision = None,
+    kind: Annotated[
+        str, typer.Option("--faiss", help="`flat` (exact), `ivf`, or `auto`: flat up to a measured size.")
+    ] = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Build a snapshot's search indexes again, or add the one by meaning. The snapshot's digest stays."""
+    if kind not in ("auto", "flat", "ivf"):
+        raise typer.BadParameter(f"--faiss {kind!r} is none of auto, flat and ivf")
+    encoder = _encoder(model, preset, embeddings_url, embeddings_model, revision)
+    reindex(
+        snapshot,
+        words=Bm25Settings(method=method, k1=k1, b=b, stemming=stemming),
+        encoder=(encoder or LocalEncoder()) if dense or encoder is not None else None,
+        meanings=DenseSettings(index=kind),
+    )
+    infos = Snapshot.open(snapshot).info().indexes
+    if as_json:
+        print(json.dumps(infos, ensure_ascii=False))
+        return
+    table = Table(show_edge=False, pad_edge=False)
+    for column in ("index", "chunks", "what made it"):
+        table.add_column(column, overflow="fold")
+    for name, info in infos.items():
+        made = {key: info[key] for key in ("settings", "encoder", "versions") if key in info}
+        table.add_row(name, f"{info['n_chunks']:,}", safe(json.dumps(made, ensure_ascii=False)))
+    stdout().print(table)
+
+
+def evaluate_(
+    snapshot: SnapshotPath,
+    queries: Annotated[
+        Path, typer.Option("--queries", help="JSONL: query, relevant (URLs), optionally grades and id.")
+    ],
+    seed: Annotated[int, typer.Option("--seed", help="Of the bootstrap.")] = 0,
+    model: Model = None,
+    preset: Preset = None,
+    embeddings_url: Endpoint = None,
+    embeddings_model: ServedAs = None,
+    revision: Revision = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how well search finds the pages that are known to be relevant, in every mode that has its index."""
+    judged = read_queries(queries)
+    opened = Snapshot.open(snapshot)
+    corpus = opened.corpus(encoder=_encoder(model, preset, embeddings_url, embeddings_model, revision))
+    asked = [one.query for one in judged]
+    modes: list[Mode] = ["bm25", "dense", "fused"] if "dense" in corpus.infos else ["bm25"]
+    found: dict[Mode, Quality] = {
+        one: evaluate(judged, corpus.search_pages(asked, _DEPTH, one), seed=seed) for one in modes
+    }
+    lacking = _not_in(opened, [url for one in judged for url in one.relevant])
+    if as_json:
+        said = {one: quality.model_dump(mode="json") for one, quality in found.items()}
+        print(json.dumps({"snapshot": opened.digest, "relevant_not_in_snapshot": lacking, "modes": said}))
+        return
+    stdout().print(_qualities(found))
+    if lacking:
+        print(f"{lacking} relevant URLs have no text in the snapshot; no search can find them")
+
+
+def _encoder(
+    model: Path | None, preset: str | None, url: str | None, served_as: str | None, revision: str | None
+) -> Encoder | None:
+    """The encoder that the options name; None for the packaged one."""
+    chosen: EncoderPreset | None = None
+    if preset is not None:
+        if preset not in PRESETS:
+            raise UserError(f"no embedding preset {preset!r}; there are {', '.join(sorted(PRESETS))}")
+        chosen = PRESETS[preset]
+    if url is not None:
+        if served_as is None or revision is None:
+            raise UserError("--embeddings-url needs --embeddings-model and --revision (the index names both)")
+        return EndpointEncoder(url, served_as, revision=revision, preset=chosen)
+    if model is not None:
+        return LocalEncoder(model, preset=chosen)
+    if chosen is not None:
+        raise UserError(f"--preset {preset} needs --model or --embeddings-url")
+    return None
+
+
+def _fusion(method: str, alpha: float) -> FusionSettings:
+    if method not in ("rrf", "convex"):
+        raise typer.BadParameter(f"--fusion {method!r} is neither rrf nor convex")
+    return FusionSettings(method=method, alpha=alpha)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise QueriesRefused(f"cannot read the queries in {path}: {error}") from None
+    found: list[str] = []
+    for line in filter(str.strip, lines):
+        if line.lstrip().startswith("{"):
+            try:
+                found.append(str(json.loads(line)["query"]))
+            except (ValueError, KeyError, TypeError):
+                raise QueriesRefused(f"{path}: {line[:80]!r} has no key `query`") from None
+        else:
+            found.append(line.strip())
+    return found
+
+
+def _hits(query: str, hits: Sequence[Hit]) -> Table:
+    table = Table(title=safe(query), title_justify="left", show_edge=False, pad_edge=False)
+    table.add_column("", justify="right")
+    table.add_column("score", justify="right")
+    table.add_column("published")
+    table.add_column("page and passage", overflow="fold")
+    for hit in hits:
+        passage = f"{safe(hit.url)}\n[dim]{safe(' '.join(hit.chunk.text.split()), _SHOWN)}[/dim]"
+        table.add_row(str(hit.rank), f"{hit.score:.4f}", hit.published or "", passage)
+    return table
+
+
+def _qualities(found: dict[Mode, Quality]) -> Table:
+    some = next(iter(found.values()))
+    title = f"{some.n_queries} queries; 95% bootstrap intervals, {some.replicates:,} draws, seed {some.seed}"
+    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
+    table.add_column("")
+    for name in found:
+        table.add_column(name, justify="right")
+    for measure in MEASURES:
+        cells = [
+            f"{q.means[measure].mean:.3f} ({q.means[measure].low:.3f} to {q.means[measure].high:.3f})"
+            for q in found.values()
+        ]
+        table.add_row(measure, *cells)
+    return table
+
+
+def _not_in(snapshot: Snapshot, urls: Sequence[str]) -> int:
+    return sum(snapshot.page(url).status != "ok" for url in dict.fromkeys(urls))
