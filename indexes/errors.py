@@ -3,6 +3,7 @@
     IndexesError
     ├── ImportRefused        a page list, a folder or a line of it that cannot be imported as it is
     ├── SnapshotExists       the output directory is there and holds something else
+    ├── ExtractionFailed     no process could be started that reads pages
     ├── MissingExtra         an optional dependency that is not installed
     └── SnapshotError        a snapshot that cannot be used
         ├── SnapshotMissing  there is no such directory
@@ -27,6 +28,10 @@ class ImportRefused(IndexesError):
 
 class SnapshotExists(IndexesError):
     """The output directory is there and holds something else."""
+
+
+class ExtractionFailed(IndexesError):
+    """No process could be started that reads pages."""
 
 
 class MissingExtra(IndexesError):
