@@ -4,6 +4,8 @@
     ├── ImportRefused        a page list, a folder or a line of it that cannot be imported as it is
     ├── SnapshotExists       the output directory is there and holds something else
     ├── FetchError           pages cannot be fetched in the way that was asked for
+    ├── ExtractionFailed     no process could be started that reads pages
+    ├── SearchError          see `indexes.search.errors`
     ├── MissingExtra         an optional dependency that is not installed
     └── SnapshotError        a snapshot that cannot be used
         ├── SnapshotMissing  there is no such directory
@@ -32,6 +34,10 @@ class SnapshotExists(IndexesError):
 
 class FetchError(IndexesError):
     """Pages cannot be fetched in the way that was asked for."""
+
+
+class ExtractionFailed(IndexesError):
+    """No process could be started that reads pages."""
 
 
 class MissingExtra(IndexesError):

@@ -19,7 +19,7 @@ from importlib.metadata import version
 from indexes.child import child_command
 from indexes.dates import EARLIEST, LATEST, latest_date, published_in_pdf
 from indexes.decode import MEDIA_TYPES, clean, sniff
-from indexes.language import MIN_PROBABILITY, SAMPLE, detect_language
+from indexes.language import MIN_PROBABILITY, MODEL_SAMPLE, SAMPLE, detect_language
 from indexes.limits import (
     HTML_SECONDS,
     MAX_GZIP_RATIO,
@@ -44,6 +44,7 @@ EXTRACTION: dict[str, str | int | bool] = {
     "date_earliest": EARLIEST.isoformat(),
     "date_latest": LATEST.isoformat(),
     "language_sample": SAMPLE,
+    "language_model_sample": MODEL_SAMPLE,
     "language_min_percent": round(100 * MIN_PROBABILITY),
     "max_page_bytes": MAX_PAGE_BYTES,
     "max_markup": MAX_MARKUP,

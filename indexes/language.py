@@ -22,7 +22,9 @@ MIN_PROBABILITY = 0.5
 MIN_LETTERS = 10
 """Fewer of them, outside addresses, are a name or a number and no language."""
 SAMPLE = 4_000
-"""Characters looked at: more changes no answer and costs time."""
+"""Characters whose script is looked at."""
+MODEL_SAMPLE = 500
+"""Characters that the model reads, at a microsecond each; more changed no answer on the pages and reports tried."""
 
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _KANA = re.compile("[\u3041-\u30ff]")
@@ -47,7 +49,7 @@ def detect_language(text: str) -> str:
         if hangul > han + kana:
             return "ko"
         return "ja" if kana * _JAPANESE > han else "zh"
-    code, probability = _identifier().classify(sample)
+    code, probability = _identifier().classify(sample[:MODEL_SAMPLE])
     return str(code) if probability >= MIN_PROBABILITY else UNDETERMINED
 
 

@@ -1,0 +1,46 @@
+"""`python -m indexes.extract_worker`: pages on standard input, their readings on standard output.
+
+Invariant: runs alone in a process that its parent may end, in bounded memory, and keeps nothing of one page for the
+next but the libraries' caches. The messages are those of `extracting`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+
+from indexes.extracting import Job, message, read_page
+from indexes.language import detect_language
+from indexes.limits import PAGE_MEMORY
+
+_HELD_KB = 1 << 20
+"""A worker that has held more kilobytes than this is replaced, so that no page finds less memory than another did."""
+
+
+def main() -> None:
+    """Answer until the input ends, or until this process is used up."""
+    resource.setrlimit(resource.RLIMIT_AS, (PAGE_MEMORY, PAGE_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    pages, answers = sys.stdin.buffer, sys.stdout.buffer
+    # What a library prints must not get among the answers.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    sys.stdout = sys.stderr
+    detect_language("The model is loaded before the clock of the first page runs.")
+    answers.write(message(b""))
+    answers.flush()
+    last = False
+    while not last and (size := pages.read(8)):
+        head: dict[str, str | None] = json.loads(pages.read(int.from_bytes(size, "big")))
+        data = pages.read(int.from_bytes(pages.read(8), "big"))
+        job = Job("", data, head["name"] or "", head["url"], head["fetched"])
+        reading = read_page(job)
+        last = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _HELD_KB
+        answer = json.dumps({"reading": reading.model_dump(), "last": last}, ensure_ascii=False)
+        answers.write(message(answer.encode()))
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()
