@@ -65,24 +65,28 @@ class PostingRuns:
             frequencies: how many postings each term has.
         """
         self._flush()
-        runs = [
-            np.memmap(self._path(i), np.int32, "r", shape=(3, length))
-            for i, length in enumerate(self._lengths)
-        ]
         ends = np.cumsum(frequencies)
         first, before = 0, 0
-        begins = [0] * len(runs)
+        begins = [0] * len(self._lengths)
         while first < len(ends):
             last = max(first + 1, int(np.searchsorted(ends, before + self._run, "right")))
-            # Of the same type as the column, or numpy would copy the column for each search.
-            bound = np.int32(last)
-            stops = [int(np.searchsorted(run[0], bound)) for run in runs]
-            block = np.concatenate(
-                [run[:, begin:stop] for run, begin, stop in zip(runs, begins, stops, strict=True)], axis=1
-            )
+            parts: list[Ints] = []
+            for number, begin in enumerate(begins):
+                part = self._read(number, begin, last)
+                begins[number] = begin + part.shape[1]
+                parts.append(part)
+            block = np.concatenate(parts, axis=1) if parts else np.empty((3, 0), np.int32)
             block = block[:, np.argsort(block[0], kind="stable")]
             yield Postings(block[0], block[1], block[2])
-            first, before, begins = last, int(ends[last - 1]), stops
+            first, before = last, int(ends[last - 1])
+
+    def _read(self, number: int, begin: int, last: int) -> Ints:
+        """A run's postings from `begin` on of terms below `last`."""
+        # Mapped anew each time: what stays mapped counts as this process's memory once it was read.
+        run = np.memmap(self._path(number), np.int32, "r", shape=(3, self._lengths[number]))
+        # Of the column's type, or numpy would copy the column for the search.
+        stop = int(np.searchsorted(run[0], np.int32(last)))
+        return np.array(run[:, begin:stop])
 
     def _flush(self) -> None:
         if self._n_kept == 0:
