@@ -7,19 +7,21 @@ memory does not grow with their number.
 from __future__ import annotations
 
 import shutil
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from indexes.archive.captures import Stored, read_captures
 from indexes.archive.cdxj import INDEX, render_line
-from indexes.archive.content import content_of
+from indexes.archive.content import Content, content_of
 from indexes.archive.model import Capture
 from indexes.archive.warc import FOLDER
-from indexes.chunk import CHUNKING, chunk_spans
+from indexes.chunk import CHUNKING
 from indexes.corpus import index_words
 from indexes.errors import DigestMismatch
-from indexes.extract import EXTRACTION, Extracted, extract, extractor_versions
+from indexes.extract import EXTRACTION, extractor_versions
+from indexes.extracting import ExtractionPool, Job, Reading
 from indexes.manifest import (
     MANIFEST,
     PAGES,
@@ -65,10 +67,8 @@ def build(
     for name, text in (notes or {}).items():
         (folder / name).write_text(text, encoding="utf-8")
     with Spool(folder) as spool:
-        for done, stored in enumerate(read_captures(archive_files(folder), no_damage), start=1):
-            for entry in stored.entries:
-                spool.add_line(render_line(entry))
-            _add(spool, stored)
+        for done, (draft, reading) in enumerate(_read(folder, spool, workers), start=1):
+            _add(spool, draft, reading)
             if progress is not None:
                 progress(done, total)
         statuses = _write_pages(folder, spool)
@@ -82,35 +82,73 @@ def build(
     return manifest
 
 
-def _add(spool: Spool, stored: Stored) -> None:
+class _Draft(NamedTuple):
+    """What is known of a capture's page before its text."""
+
+    record: PageRecord
+    names: tuple[str, ...]
+
+
+def _read(folder: Path, spool: Spool, workers: int) -> Iterator[tuple[_Draft, Reading | None]]:
+    """Every capture of the archive with what was read of it, in order; only a few are held at a time."""
+    waiting: deque[tuple[_Draft, bool]] = deque()
+
+    def jobs() -> Iterator[Job]:
+        for stored in read_captures(archive_files(folder), no_damage):
+            for entry in stored.entries:
+                spool.add_line(render_line(entry))
+            content = content_of(stored.capture)
+            wanted = stored.capture.outcome == "page" and not content.refused
+            waiting.append((_draft(stored, content), wanted))
+            if wanted:
+                capture = stored.capture
+                yield Job(capture.url, content.data, content.name, capture.final_url, capture.fetched)
+
+    with ExtractionPool(workers) as pool:
+        for reading in pool.run(jobs()):
+            while not waiting[0][1]:
+                yield waiting.popleft()[0], None
+            yield waiting.popleft()[0], reading
+    while waiting:
+        yield waiting.popleft()[0], None
+
+
+def _draft(stored: Stored, content: Content) -> _Draft:
     capture = stored.capture
-    content = content_of(capture)
-    found = Extracted(status=capture.status, reason=capture.reason, media_type="")
-    if content.refused:
-        found = Extracted(status="unsupported_type", reason=content.refused, media_type="")
-    elif capture.outcome == "page":
-        found = extract(content.data, content.name, url=capture.final_url, fetched=capture.fetched)
     url = normalise_url(capture.url)
-    names = sorted(set(_names(capture)) - {url})
     record = PageRecord(
         url=url,
         original_url=capture.url,
         final_url=capture.final_url if capture.final_url != capture.url else "",
-        status=found.status,
-        reason=found.reason or capture.reason,
+        status="unsupported_type" if content.refused else capture.status,
+        reason=content.refused or capture.reason,
         http_status=content.http_status,
-        title=found.title or (capture.imported.title if capture.imported is not None else ""),
-        media_type=found.media_type,
-        language=found.language,
-        published=found.published,
+        title=capture.imported.title if capture.imported is not None else "",
         fetched=capture.fetched,
         raw_digest=sha256(content.data) if content.data else "",
         raw_size=len(content.data),
         record=stored.content,
-        text_digest=spool.add_text(found.text),
-        chunks=tuple(chunk_spans(found.text)),
     )
-    spool.add_page(record, names)
+    return _Draft(record, tuple(sorted(set(_names(capture)) - {url})))
+
+
+def _add(spool: Spool, draft: _Draft, reading: Reading | None) -> None:
+    record = draft.record
+    if reading is not None:
+        found = reading.extracted
+        record = record.model_copy(
+            update={
+                "status": found.status,
+                "reason": found.reason or record.reason,
+                "title": found.title or record.title,
+                "media_type": found.media_type,
+                "language": found.language,
+                "published": found.published,
+                "text_digest": spool.add_text(found.text),
+                "chunks": reading.chunks,
+            }
+        )
+    spool.add_page(record, draft.names)
 
 
 def _names(capture: Capture) -> Iterator[str]:
