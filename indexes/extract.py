@@ -1,9 +1,9 @@
 """From the bytes of a page to its text.
 
-Invariant: the text is a function of the bytes, the file name and the versions recorded in the manifest. It
-does not depend on other pages, their order, or what the process did before (so trafilatura's `deduplicate`,
-which remembers, is off). Whatever the bytes are, the answer is a text or a status with a reason, never an
-exception.
+Invariant: what is told of a page is a function of its bytes, its file name, its URL, the time of fetching and the
+versions recorded in the manifest. It does not depend on other pages, their order, the clock, or what the process did
+before (so trafilatura's `deduplicate`, which remembers, is off). Whatever the bytes are, the answer is a text or a
+status with a reason, never an exception. An endless page is not ended here but by `extracting`.
 
 How HTML is read is in `markup`, how it is dated in `dates`.
 """

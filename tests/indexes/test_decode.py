@@ -78,3 +78,13 @@ def test_a_codec_that_is_no_charset_is_not_used(name: str) -> None:
     # Not UTF-8, so that the declaration is looked at; each of these codecs would read "\\x41" or the ACE label.
     data = f'<meta charset="{name}">\\x41 xn--bcher-kva '.encode() + b"caf\xe9"
     assert decode(data).startswith(f'<meta charset="{name}">\\x41 xn--bcher-kva caf')
+
+
+@pytest.mark.parametrize(
+    "charset", ["utf-16", "utf-32-be", "cp037", "no-such-charset", "hex", "utf-7", "x" * 40]
+)
+def test_a_charset_that_its_own_declaration_contradicts_is_passed_over(charset: str) -> None:
+    page = f"<html><meta charset={charset}><p>Größe und Übermaß der café-Häuser in Köln</p>".encode(
+        "windows-1252"
+    )
+    assert "Größe und Übermaß der café-Häuser in Köln" in decode(page)

@@ -18,6 +18,15 @@ says so in its first part.</p>
 <ul><li>first point of the list</li><li>second point of it</li></ul></article></body></html>"""
 
 
+_MARKS = """<html><body><article><p>The paragraphs of this page are full of signs that mean something elsewhere.</p>
+<p>Set <code>max_tokens</code> and top_p with 5 * 3 of them [1] in &lt;b&gt; ~here~ or `there`.</p>
+<p># no heading</p><p>1. no list</p><p>- no item</p><p>&gt; no quotation</p>
+<p>a\\_b and a path C:\\temp\\_x</p><ol><li>pass max_tokens="all" on</li></ol>
+<table><tr><td>a|b</td><td>c_d</td></tr><tr><td>1</td><td>2</td></tr></table>
+<pre><code>first = 1
+text_of = "\\_" * 2</code></pre></article></body></html>"""
+
+
 def make_pdf(*pages: str) -> bytes:
     """A PDF by hand: one line of Helvetica a page, with a valid cross-reference table."""
     kids = " ".join(f"{4 + 2 * i} 0 R" for i in range(len(pages)))
@@ -33,7 +42,7 @@ def make_pdf(*pages: str) -> bytes:
             f"/Resources << /Font << /F1 3 0 R >> >> >>"
         )
         objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
-    objects.append("<< /Title (A made PDF) >>")
+    objects.append("<< /Title (A made PDF) /CreationDate (D:20191119083000Z) >>")
     data, places = "%PDF-1.4\n", list[int]()
     for number, body in enumerate(objects, start=1):
         places.append(len(data))
@@ -92,9 +101,44 @@ def test_emphasis_on_every_letter_takes_no_longer_than_letters() -> None:
     assert found.text == "The w" + "o" * 50_000 + "rd"
 
 
-def test_deeply_nested_markup_ends() -> None:
-    found = extract(b"<html><body>" + b"<div>" * 50_000 + b"deep", "a.html")
-    assert found.status in ("empty", "ok")
+def test_what_a_reader_sees_stands_in_the_text() -> None:
+    found = extract(_MARKS.encode(), "a.html").text
+    for line in (
+        "Set max_tokens and top_p with 5 * 3 of them [1] in <b> ~here~ or `there`.",
+        "# no heading",
+        "1. no list",
+        "- no item",
+        "> no quotation",
+        "a\\_b and a path C:\\temp\\_x",
+        '1. pass max_tokens="all" on',
+        "| a|b | c_d |",
+        'text_of = "\\_" * 2',  # in a code block nothing was escaped
+    ):
+        assert line in [one.strip() for one in found.splitlines()], line
+
+
+def test_the_date_and_the_language_are_told() -> None:
+    page = _ARTICLE.replace("<title>", '<meta property="article:published_time" content="2019-11-19"><title>')
+    found = extract(page.encode(), "a.html")
+    assert (found.published, found.language) == ("2019-11-19", "en")
+    assert extract(page.encode(), "a.html", fetched="2019-11-18T23:00:00Z").published is None
+    dated = extract(_ARTICLE.encode(), "a.html", url="https://a.example/2018/02/03/sales")
+    assert dated.published == "2018-02-03"
+    assert extract("这份报告说明了每个论断的来源。".encode(), "a.txt").language == "zh"
+    assert extract(b"39,218", "a.txt").language == "und"
+    assert extract(b"", "a.html").language == ""
+
+
+@pytest.mark.parametrize("depth", [300, 100_000])
+@pytest.mark.parametrize("tag", ["div", "b", "ul><li"])
+def test_deeply_nested_markup_is_refused_and_not_cut(depth: int, tag: str) -> None:
+    page = f"<html><body><p>Opening.</p>{f'<{tag}>' * depth}deep"
+    found = extract(page.encode(), "a.html")
+    assert (found.status, found.reason) == (
+        "unsupported_type",
+        "the HTML has elements nested more than 255 deep",
+    )
+    assert extract(page.replace(f"<{tag}>" * depth, f"<{tag}>" * 60).encode(), "a.html").status == "ok"
 
 
 def test_too_much_markup_is_refused() -> None:
@@ -124,6 +168,8 @@ def test_pdf_with_text() -> None:
     found = extract(make_pdf("It sold 39,218 cars.", "Second page."), "a.bin")
     assert (found.status, found.media_type, found.title) == ("ok", "application/pdf", "A made PDF")
     assert found.text == "It sold 39,218 cars.\n\nSecond page."
+    assert (found.published, found.language) == ("2019-11-19", "en")
+    assert extract(make_pdf("text"), "a.pdf", fetched="2019-11-18").published is None
 
 
 def test_pdf_without_text_layer() -> None:

@@ -4,33 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from indexes.chunk import OVERLAP, chunk_spans, make_chunks
 from indexes.extract import extract
 from indexes.importing import import_pages
 from indexes.limits import gunzip
+from indexes.manifest import sha256
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
+from scripts.benchmarking.shingles import scores, without_marks
 
 PAGES = Path(__file__).resolve().parents[2] / "../shared/data/pages"
 
 pytestmark = pytest.mark.skipif(not PAGES.is_dir(), reason="the real pages are not here")
-
-Shingles = Counter[tuple[str, ...]]
-
-
-def shingles(text: str) -> Shingles:
-    words = re.findall(r"\w+", text)
-    return Counter(tuple(words[i : i + 4]) for i in range(max(1, len(words) - 3)))
-
-
-def overlap(found: Shingles, wanted: Shingles) -> tuple[float, float]:
-    """Precision and recall over runs of four words, as the benchmark of these pages counts them."""
-    shared = sum((found & wanted).values())
-    return shared / max(1, sum(found.values())), shared / max(1, sum(wanted.values()))
 
 
 @pytest.fixture(scope="module")
@@ -48,19 +37,32 @@ def snapshot(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Snap
 
 
 def test_extraction_against_hand_made_text(snapshot: Snapshot, lines: list[str]) -> None:
-    """F1 0.946 over these; over all 120: precision 0.934, recall 0.976, F1 0.954."""
-    scores: list[tuple[float, float]] = []
+    """F1 0.947 over these; over all 120: precision 0.936, recall 0.977, F1 0.956 (`scripts/bench_extraction`)."""
+    pairs: list[tuple[str, str]] = []
     for line in map(json.loads, lines):
         page = snapshot.page(line["url"])
         assert page.status == "ok"
-        scores.append(overlap(shingles(page.text), shingles(line["text"])))
-        covered = "".join(chunk.text for chunk in snapshot.chunks(page))
-        assert "".join(covered.split()) == "".join(page.text.split())
-    precision, recall = (sum(column) / len(scores) for column in zip(*scores, strict=True))
-    f1 = 2 * precision * recall / (precision + recall)
+        pairs.append((line["text"], without_marks(page.text)))
+        assert_covers(page.text)
+    precision, recall, f1 = scores(pairs)
     print(f"precision {precision:.3f}, recall {recall:.3f}, F1 {f1:.3f}")
-    assert f1 > 0.94
+    assert f1 > 0.945
     assert verify(snapshot.path).ok
+
+
+def assert_covers(text: str) -> None:
+    """Chunks are in order, hold all of a text, and share a bounded part."""
+    last = (-1, 0)
+    spans = chunk_spans(text)
+    for start, stop in spans:
+        assert last[0] < start <= stop
+        assert last[1] < stop
+        assert last[1] - start <= OVERLAP
+        assert not text[last[1] : start].strip()
+        last = (start, stop)
+    assert not text[last[1] :].strip()
+    digest = sha256(text.encode())
+    assert len({chunk.id for chunk in make_chunks(text, digest, spans)}) == len(spans)
 
 
 def test_a_sentence_of_a_page_finds_its_own_chunk(snapshot: Snapshot) -> None:
@@ -68,9 +70,9 @@ def test_a_sentence_of_a_page_finds_its_own_chunk(snapshot: Snapshot) -> None:
     for page in snapshot.pages():
         chunks = snapshot.chunks(page)
         queries = [max(re.split(r"(?<=[.!?]) ", chunk.text), key=len) for chunk in chunks]
-        for chunk, [best, *_] in zip(chunks, snapshot.passages(page, queries, 1), strict=True):
+        for query, [best, *_] in zip(queries, snapshot.passages(page, queries, 1), strict=True):
             asked += 1
-            hits += best.chunk == chunk
+            hits += query in best.chunk.text  # what chunks share may be found in either
     print(f"{hits} of {asked}")
     assert asked > 100
     assert hits / asked > 0.97
