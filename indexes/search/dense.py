@@ -15,7 +15,7 @@ Opening reads a description and no library: vectors are mapped and FAISS and the
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -167,7 +167,7 @@ class DenseIndex:
             raise IndexDamaged(f"{folder}: {VECTORS} is not of the size that index.json gives; {REMEDY}")
         return cls(folder, info, encoder)
 
-    def search(self, queries: list[str], k: int, mask: Mask | None = None) -> list[Ranked]:
+    def search(self, queries: Sequence[str], k: int, mask: Mask | None = None) -> list[Ranked]:
         """The `k` nearest chunks to each query, best first.
 
         Args:
@@ -186,7 +186,7 @@ class DenseIndex:
         check_search(k, self.info.n_chunks, mask)
         return self.search_vectors(self.encode(queries), k, mask) if queries else []
 
-    def encode(self, queries: list[str]) -> Vectors:
+    def encode(self, queries: Sequence[str]) -> Vectors:
         """Vectors of queries, by the encoder of the index. Raises as `search` does."""
         return self._checked_encoder().encode_queries(queries)
 
