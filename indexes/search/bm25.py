@@ -1,8 +1,8 @@
 """BM25 over all chunks, in the files of `bm25s`.
 
 Invariant: the same chunks give the same bytes, on any number of threads; `bm25s` opens them, and its own `index` would
-have made the same arrays of the same terms, rounding included (`weights`). Memory while building: the vocabulary, eight bytes a
-chunk, and one run of postings (`postings`).
+have made the same arrays of the same terms, rounding included (`weights`). Memory while building: the
+vocabulary, eight bytes a chunk, and one run of postings (`postings`).
 
 A chunk is a hit if it shares a term of positive weight with the query. BM25+ also gives every chunk `delta` times the
 weight of each term of the query, as `bm25s` and `rank-bm25` do; it changes no order and makes no hit.
