@@ -33,7 +33,7 @@ def tokenise(text: str) -> list[str]:
     words: list[str] = []
     for match in _WORD.finditer(text):
         word = match.group()
-        if len(word) > 1 and _UNSPACED_RUN.fullmatch(word):
+        if not word.isascii() and len(word) > 1 and _UNSPACED_RUN.fullmatch(word):
             words.extend(word[i : i + 2] for i in range(len(word) - 1))
         else:
             words.append(word)

@@ -1,16 +1,8 @@
 """BM25 over all chunks, in the files of `bm25s`.
 
 Invariant: the same chunks give the same bytes, on any number of threads; `bm25s` opens them, and its own `index` would
-have made the same arrays of the same terms, rounding included. Memory while building: the vocabulary, eight bytes a
-chunk, and one run of postings (`postings`).
-
-Formulas (Kamphuis et al. 2020, "Which BM25 do you mean?"), with N chunks, n of them with the term, its count f in a
-chunk of length l, mean length m and K = k1 (1 - b + b l / m):
-
-    lucene     ln(1 + (N - n + 0.5) / (n + 0.5)) f / (f + K)
-    robertson  max(0, ln((N - n + 0.5) / (n + 0.5))) f / (f + K)
-    atire      ln(N / n) f (k1 + 1) / (f + K)
-    bm25+      ln((N + 1) / n) (delta + f (k1 + 1) / (f + K))
+have made the same arrays of the same terms, rounding included (`weights`). Memory while building: the
+vocabulary, eight bytes a chunk, and one run of postings (`postings`).
 
 A chunk is a hit if it shares a term of positive weight with the query. BM25+ also gives every chunk `delta` times the
 weight of each term of the query, as `bm25s` and `rank-bm25` do; it changes no order and makes no hit.
@@ -20,50 +12,28 @@ from __future__ import annotations
 
 import importlib
 import json
-import math
 import shutil
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
-from indexes.model import Frozen
 from indexes.search.analysis import PLAIN, Analyser, QueryAnalyser, analysis_of, stemmer_version
 from indexes.search.errors import IndexMismatch
 from indexes.search.folder import building, read_info, sizes, write_info, write_npy_header
 from indexes.search.model import ChunkDigest, ChunkText, IndexInfo, Mask, Ranked, check_search
-from indexes.search.postings import RUN, PostingRuns, Postings
+from indexes.search.postings import RUN, PostingRuns
 from indexes.search.ranking import best_positive
+from indexes.search.weights import Bm25Settings, Weights
 from indexes.tokens import tokenise
 
 KIND = "bm25"
 REMEDY = "build the snapshot's indexes again"
-Method = Literal["lucene", "robertson", "atire", "bm25+"]
-Floats = npt.NDArray[np.float64]
-
-_IDF: dict[str, Callable[[int, int], float]] = {
-    "lucene": lambda n, total: math.log(1 + (total - n + 0.5) / (n + 0.5)),
-    "robertson": lambda n, total: math.log(max(1.0, (total - n + 0.5) / (n + 0.5))),
-    "atire": lambda n, total: math.log(total / n),
-    "bm25+": lambda n, total: math.log((total + 1) / n),
-}
-
-
-class Bm25Settings(Frozen):
-    """All that decides the scores beside the chunks."""
-
-    method: Method = "lucene"
-    k1: float = Field(default=1.5, ge=0, allow_inf_nan=False)
-    b: float = Field(default=0.75, ge=0, le=1)
-    delta: float = Field(default=1.0, ge=0, allow_inf_nan=False)
-    """Of BM25+ only."""
-    stemming: bool = True
 
 
 class Bm25Info(IndexInfo):
@@ -139,8 +109,8 @@ def build_bm25(
             for term in counts:
                 frequencies[term] += 1
             runs.add(row, np.fromiter(counts.keys(), np.int32), np.fromiter(counts.values(), np.int32))
-        scorer = _Scorer(settings, np.array(lengths, np.int64), np.array(frequencies, np.int64))
-        _write_arrays(part, scorer, runs)
+        weights = Weights(settings, np.array(lengths, np.int64), np.array(frequencies, np.int64))
+        _write_arrays(part, weights, runs)
         shutil.rmtree(spill)
         _write_json(part / "vocab.index.json", vocabulary.ids, indent=None)
         _write_json(part / "params.index.json", _params(settings, stream.n_chunks), indent=4)
@@ -153,64 +123,27 @@ def build_bm25(
             analyses=vocabulary.analyses,
             versions={"bm25s": version("bm25s"), "PyStemmer": stemmer_version()},
             n_terms=len(vocabulary.ids),
-            n_postings=int(scorer.frequencies.sum()),
-            mean_length=scorer.mean_length,
+            n_postings=int(weights.frequencies.sum()),
+            mean_length=weights.mean_length,
         )
         write_info(part, info)
     return info
 
 
-class _Scorer:
-    """The weight of a term in a chunk."""
-
-    def __init__(
-        self, settings: Bm25Settings, lengths: npt.NDArray[np.int64], frequencies: npt.NDArray[np.int64]
-    ) -> None:
-        self.settings = settings
-        self.frequencies = frequencies
-        self.mean_length = float(lengths.sum() / len(lengths)) if len(lengths) else 0.0
-        self._lengths = lengths
-        idf = _IDF[settings.method]
-        different, where = np.unique(frequencies, return_inverse=True)
-        weights = np.array([idf(int(n), len(lengths)) for n in different], np.float64)
-        self.exact_idf: Floats = weights[where]
-        # bm25s keeps the weights of terms in 32 bits before it multiplies.
-        self._idf: Floats = self.exact_idf.astype(np.float32).astype(np.float64)
-
-    def nonoccurrence(self) -> npt.NDArray[np.float32]:
-        """What BM25+ adds for a term that a chunk does not have."""
-        return (self.exact_idf * self.settings.delta).astype(np.float32)
-
-    def scores(self, postings: Postings) -> npt.NDArray[np.float32]:
-        """One weight a posting."""
-        k1, b, method = self.settings.k1, self.settings.b, self.settings.method
-        count = postings.counts.astype(np.float64)
-        length = k1 * ((1 - b) + b * self._lengths[postings.rows] / self.mean_length)
-        if method in ("lucene", "robertson"):
-            part = count / (length + count)
-        else:
-            # In 32 bits, as there: k1 + 1 is rounded first.
-            part = postings.counts.astype(np.float32) * (k1 + 1) / (count + length)
-        if method != "bm25+":
-            return (self._idf[postings.terms] * part).astype(np.float32)
-        whole = self._idf[postings.terms] * (part + self.settings.delta)
-        return (whole - self.nonoccurrence()[postings.terms]).astype(np.float32)
-
-
-def _write_arrays(part: Path, scorer: _Scorer, runs: PostingRuns) -> None:
-    total = int(scorer.frequencies.sum())
+def _write_arrays(part: Path, weights: Weights, runs: PostingRuns) -> None:
+    total = int(weights.frequencies.sum())
     with (
         (part / "data.csc.index.npy").open("wb") as data,
         (part / "indices.csc.index.npy").open("wb") as indices,
     ):
         write_npy_header(data, np.dtype(np.float32), total)
         write_npy_header(indices, np.dtype(np.int32), total)
-        for postings in runs.by_term(scorer.frequencies):
-            scorer.scores(postings).tofile(data)
+        for postings in runs.by_term(weights.frequencies):
+            weights.of(postings).tofile(data)
             postings.rows.tofile(indices)
-    np.save(part / "indptr.csc.index.npy", np.concatenate([[0], np.cumsum(scorer.frequencies)]))
-    if scorer.settings.method == "bm25+":
-        np.save(part / "nonoccurrence_array.index.npy", scorer.nonoccurrence())
+    np.save(part / "indptr.csc.index.npy", np.concatenate([[0], np.cumsum(weights.frequencies)]))
+    if weights.settings.method == "bm25+":
+        np.save(part / "nonoccurrence_array.index.npy", weights.nonoccurrence())
 
 
 def _params(settings: Bm25Settings, n_chunks: int) -> dict[str, Any]:
@@ -273,7 +206,7 @@ class Bm25Index:
         """The terms of a query that the index knows, in order, repeated as they are."""
         return [term for term in self._query.terms(query) if term in self._vocabulary]
 
-    def search(self, queries: list[str], k: int, mask: Mask | None = None) -> list[Ranked]:
+    def search(self, queries: Sequence[str], k: int, mask: Mask | None = None) -> list[Ranked]:
         """The `k` best chunks for each query: those that share a term, best first, ties in order of row.
 
         Args:

@@ -15,7 +15,7 @@ Opening reads a description and no library: vectors are mapped and FAISS and the
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -42,12 +42,14 @@ FLAT_VALUES = 200_000_000
 """Numbers (chunks times dimension) up to which exhaustive search is the default: 520,000 chunks of MiniLM, about
 10 ms a query in batches of 64 on two cores."""
 DIGITS = 6
-_SLACK = 32
+_SLACK = 16
 """Candidates beyond `k`."""
 _MARGIN = 1e-5
 """More than 32-bit inner products of unit vectors err by, plus a rounding to `DIGITS`."""
 _BLOCK = 32_768
 """Rows copied or widened at once."""
+_EXACT = 4_000_000
+"""Numbers of candidates widened at once."""
 
 
 class DenseSettings(Frozen):
@@ -167,7 +169,7 @@ class DenseIndex:
             raise IndexDamaged(f"{folder}: {VECTORS} is not of the size that index.json gives; {REMEDY}")
         return cls(folder, info, encoder)
 
-    def search(self, queries: list[str], k: int, mask: Mask | None = None) -> list[Ranked]:
+    def search(self, queries: Sequence[str], k: int, mask: Mask | None = None) -> list[Ranked]:
         """The `k` nearest chunks to each query, best first.
 
         Args:
@@ -186,7 +188,7 @@ class DenseIndex:
         check_search(k, self.info.n_chunks, mask)
         return self.search_vectors(self.encode(queries), k, mask) if queries else []
 
-    def encode(self, queries: list[str]) -> Vectors:
+    def encode(self, queries: Sequence[str]) -> Vectors:
         """Vectors of queries, by the encoder of the index. Raises as `search` does."""
         return self._checked_encoder().encode_queries(queries)
 
@@ -205,33 +207,18 @@ class DenseIndex:
         vectors, lists = self._open()
         m = min(k + _SLACK, n)
         if lists is not None and n * self.info.dimension > FLAT_VALUES:
-            found = lists.candidates(queries, m, None if allowed is None else mask)
+            candidates = lists.candidates(queries, m, None if allowed is None else mask)
             return [
                 ordered(rows, _cosines(vectors[rows], query), k)
-                for rows, query in zip(found, queries, strict=True)
+                for rows, query in zip(candidates, queries, strict=True)
             ]
         rows, proposed = _propose(vectors, queries, m, allowed)
-        return [
-            self._decide(vectors, query, k, rows[i], proposed[i], allowed) for i, query in enumerate(queries)
-        ]
-
-    def _decide(
-        self,
-        vectors: Vectors,
-        query: npt.NDArray[np.float32],
-        k: int,
-        rows: npt.NDArray[np.int64],
-        proposed: npt.NDArray[np.float32],
-        allowed: npt.NDArray[np.int64] | None,
-    ) -> Ranked:
-        """The first `k` of all rows, given the candidates: all rows again if the last candidate could be tied."""
-        ranked = ordered(rows, _cosines(vectors[rows], query), k)
-        n = self.info.n_chunks if allowed is None else len(allowed)
-        if len(rows) == n or proposed[-1] < ranked.scores[-1] - _MARGIN:
-            return ranked
-        every = np.arange(n) if allowed is None else allowed
-        scores = [_cosines(vectors[part], query) for part in _blocks(every)]
-        return ordered(every, np.concatenate(scores), k)
+        size = max(1, _EXACT // (m * self.info.dimension))
+        found: list[Ranked] = []
+        for begin in range(0, len(queries), size):
+            part = slice(begin, begin + size)
+            found += _decided(vectors, queries[part], k, rows[part], proposed[part], allowed)
+        return found
 
     def _checked_encoder(self) -> Encoder:
         with self._opening:
@@ -257,7 +244,34 @@ class DenseIndex:
 
 
 def _cosines(vectors: Vectors, query: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-    return np.round(vectors.astype(np.float64) @ query.astype(np.float64), DIGITS) + 0.0  # no -0.0
+    """Rounded cosines of one vector, or of one for each of several sets of vectors, without -0.0."""
+    exact = vectors.astype(np.float64) @ query.astype(np.float64)[..., np.newaxis]
+    return np.round(exact[..., 0], DIGITS) + 0.0
+
+
+def _decided(
+    vectors: Vectors,
+    queries: Vectors,
+    k: int,
+    rows: npt.NDArray[np.int64],
+    proposed: npt.NDArray[np.float32],
+    allowed: npt.NDArray[np.int64] | None,
+) -> list[Ranked]:
+    """The first `k` of all rows, given the candidates: of all rows again if the last candidate could be tied."""
+    scores = _cosines(vectors[rows], queries)
+    order = np.lexsort((rows, -scores))[:, :k]
+    rows, scores = np.take_along_axis(rows, order, axis=1), np.take_along_axis(scores, order, axis=1)
+    n = len(vectors) if allowed is None else len(allowed)
+    clear = proposed[:, -1] < scores[:, -1] - _MARGIN
+    found: list[Ranked] = []
+    for i, query in enumerate(queries):
+        if clear[i] or proposed.shape[1] == n:
+            found.append(Ranked(rows[i], scores[i]))
+        else:
+            every = np.arange(n) if allowed is None else allowed
+            whole = np.concatenate([_cosines(vectors[part], query) for part in _blocks(every)])
+            found.append(ordered(every, whole, k))
+    return found
 
 
 def _blocks(rows: npt.NDArray[np.int64]) -> Iterator[npt.NDArray[np.int64]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,14 +40,6 @@ class Ranked(NamedTuple):
     def nothing(cls) -> Ranked:
         """No hit."""
         return cls(np.empty(0, np.int64), np.empty(0, np.float64))
-
-
-class Search(Protocol):
-    """An index that can be asked."""
-
-    def search(self, queries: list[str], k: int, mask: Mask | None = None) -> list[Ranked]:
-        """The `k` best rows for each query, in the order of the queries."""
-        ...
 
 
 class IndexInfo(Frozen):

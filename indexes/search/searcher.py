@@ -111,18 +111,17 @@ class Searcher:
             IndexMismatch, MissingExtra, EncoderError: see `DenseIndex.search`.
             ValueError: `k` or `mask` is not such.
         """
-        asked = list(queries)
         wanted = k if self._reranking is None else max(k, self._reranking.depth)
         if mode == "fused":
-            found = self._fused(asked, wanted, mask)
+            found = self._fused(queries, wanted, mask)
         else:
             index = self._need_bm25(mode) if mode == "bm25" else self._need_dense(mode)
-            found = index.search(asked, wanted, mask)
+            found = index.search(queries, wanted, mask)
         if self._reranking is None:
             return found
-        return [self._reranking.apply(query, ranked, k) for query, ranked in zip(asked, found, strict=True)]
+        return [self._reranking.apply(query, ranked, k) for query, ranked in zip(queries, found, strict=True)]
 
-    def _fused(self, queries: list[str], k: int, mask: Mask | None) -> list[Ranked]:
+    def _fused(self, queries: Sequence[str], k: int, mask: Mask | None) -> list[Ranked]:
         bm25, dense = self._need_bm25("fused"), self._need_dense("fused")
         depth = max(k, self._fusion.depth)
         words = bm25.search(queries, depth, mask)

@@ -7,7 +7,8 @@ there are, they are recombined: runs of one to three neighbouring sentences of r
 `CHUNK_CHARACTERS`. So words keep their frequencies and their neighbours, and only the vocabulary grows no further.
 
 A query with a known answer is a sentence of a text, not its first one (which says what the title says), without the
-words of the title, of which at least `MIN_WORDS` are left; the page that it was taken from is the relevant one.
+words of the title, of which at least `MIN_WORDS` are left; the page that it was taken from is the relevant one. As it
+stands it favours exact words; a harder one is a few words of such a sentence, of four letters or more, drawn at random.
 """
 
 from __future__ import annotations
@@ -85,24 +86,43 @@ def recombined(texts: Sequence[Text], n: int, seed: int) -> Iterator[ChunkText]:
         yield ChunkText(f"{number:08d}", "en", " ".join(parts))
 
 
-def judged_queries(texts: Sequence[Text], n: int, seed: int) -> tuple[JudgedQuery, ...]:
-    """One query of each of `n` texts drawn at random; of fewer, if so few are good for one."""
+def judged_queries(
+    texts: Sequence[Text], n: int, seed: int, words: int | None = None
+) -> tuple[JudgedQuery, ...]:
+    """One query of each of `n` texts drawn at random; of fewer, if so few are good for one.
+
+    Args:
+        texts: a page each.
+        n: how many queries.
+        seed: of all draws.
+        words: of a query, in their order; default: all of a sentence.
+    """
     rng = Random(seed)
     found: list[JudgedQuery] = []
     for one in rng.sample(texts, len(texts)):
         if len(found) == n:
             break
         candidates = [query for query in map(_without(one.title), _later_sentences(one.text)) if query]
-        if candidates:
-            found.append(
-                JudgedQuery(query=rng.choice(candidates), relevant=(one.url,), id=str(len(found) + 1))
-            )
+        if words is not None:
+            candidates = [query for query in candidates if len(_long_words(query)) >= words]
+        if not candidates:
+            continue
+        query = rng.choice(candidates)
+        if words is not None:
+            long = _long_words(query)
+            query = " ".join(long[i] for i in sorted(rng.sample(range(len(long)), words)))
+        found.append(JudgedQuery(query=query, relevant=(one.url,), id=str(len(found) + 1)))
     return tuple(found)
 
 
 def _later_sentences(text: str) -> list[str]:
     sentences = [sentence.strip() for sentence in sentencex.segment("en", text)]
     return [sentence for sentence in sentences[1:] if len(sentence) <= MAX_CHARACTERS]
+
+
+def _long_words(query: str) -> list[str]:
+    words = [word.strip(".,;:!?()[]\"'“”") for word in query.split()]
+    return [word for word in words if len(word) >= 4 and word.isalpha()]
 
 
 class _without:

@@ -18,9 +18,10 @@ import numpy as np
 import pytest
 from rank_bm25 import BM25Okapi, BM25Plus  # pyright: ignore[reportMissingTypeStubs]
 
-from indexes.search.bm25 import Bm25Index, Bm25Settings, Method, build_bm25
+from indexes.search.bm25 import Bm25Index, build_bm25
 from indexes.search.errors import IndexDamaged, IndexExists, IndexMismatch, IndexMissing
 from indexes.search.model import ChunkDigest, ChunkText
+from indexes.search.weights import Bm25Settings, Method
 from indexes.tokens import tokenise
 
 _bm25s: Any = bm25s

@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -182,3 +183,33 @@ def test_missing_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("indexes.search.local.MODEL_PACKAGE", "no_such_model_package")
     with pytest.raises(MissingExtra, match=r"needs the model package no_such_model_package"):
         LocalEncoder()
+
+
+def test_nothing_is_connected_to(tmp_path: Path) -> None:
+    """Building and searching with a real model, in a process that reports whatever a socket is asked to do."""
+    needs_libraries()
+    pytest.importorskip("faiss")
+    script = """
+import sys
+from pathlib import Path
+asked = []
+sys.addaudithook(lambda event, arguments: event.startswith("socket.") and asked.append((event, arguments)))
+from indexes.search.bm25 import Bm25Index, build_bm25
+from indexes.search.dense import DenseIndex, build_dense
+from indexes.search.local import LocalEncoder
+from indexes.search.model import ChunkText
+from indexes.search.searcher import Searcher
+folder, chunks = Path(sys.argv[1]), [ChunkText("a", "en", "a cat"), ChunkText("b", "en", "a dog")]
+build_bm25(chunks, folder / "bm25")
+build_dense(chunks, folder / "dense", LocalEncoder())
+searcher = Searcher(Bm25Index.open(folder / "bm25"), DenseIndex.open(folder / "dense"))
+[found] = searcher.search(["cats"], 1, "fused")
+assert found.rows.tolist() == [0]
+print([event for event, _ in asked if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto")])
+"""
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
+        environment.pop(name, None)
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    assert done.stdout.strip() == "[]"
