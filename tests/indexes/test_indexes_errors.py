@@ -15,7 +15,7 @@ def test_docstring_names_every_error_under_its_parent() -> None:
     found = [
         kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind.__module__ == errors.__name__
     ]
-    assert len(found) == 9
+    assert len(found) == 10
     for kind in found:
         depth = len([base for base in kind.__mro__ if base.__module__ == errors.__name__]) - 1
         assert indent[kind.__name__] == 4 + 4 * depth
