@@ -12,6 +12,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import get_args
 from urllib.parse import urlsplit
 
 from indexes.archive.model import Capture, Outcome
@@ -25,6 +26,8 @@ from indexes.fetch.robots import Robots
 from indexes.fetch.settings import FetchSettings
 from indexes.model import Frozen
 from indexes.urls import UrlError, normalise_url
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 Store = Callable[[Capture], None]
 """Keeps a capture; it is committed when this returns. Called in the event loop's thread, one at a time."""
@@ -40,7 +43,7 @@ class HostTally:
     @property
     def n_ended(self) -> int:
         """Addresses that have an outcome."""
-        return self.ended.total()
+        return sum(self.ended[outcome] for outcome in OUTCOMES)
 
 
 class Tally:
@@ -55,9 +58,9 @@ class Tally:
         return sum(tally.planned for tally in self.hosts.values())
 
     @property
-    def ended(self) -> Counter[Outcome]:
-        """Addresses by outcome, so far."""
-        return sum((tally.ended for tally in self.hosts.values()), Counter[Outcome]())
+    def ended(self) -> dict[Outcome, int]:
+        """Addresses by outcome, so far; every outcome is there. May be read from another thread."""
+        return {outcome: sum(tally.ended[outcome] for tally in self.hosts.values()) for outcome in OUTCOMES}
 
 
 Progress = Callable[[Tally], None]
@@ -189,9 +192,9 @@ async def fetch_pages(
         n_different=planned.n_different,
         n_done_before=planned.n_done,
         n_requests=asker.n_requests,
-        outcomes={outcome: ended[outcome] for outcome in sorted(ended)},
+        outcomes={outcome: ended[outcome] for outcome in OUTCOMES if ended[outcome]},
         hosts={
-            host: {outcome: one.ended[outcome] for outcome in sorted(one.ended)}
+            host: {outcome: one.ended[outcome] for outcome in OUTCOMES if one.ended[outcome]}
             for host, one in tally.hosts.items()
         },
         not_addresses=planned.not_addresses,

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
 
 from indexes.fetch.addresses import HostPolicy
 from indexes.fetch.faults import FetchFault, Refused, Unreachable
@@ -20,6 +22,8 @@ from indexes.fetch.target import Target, target
 _MAX_HEAD = 65_536
 _PIECE = 65_536
 _HOP_BY_HOP = re.compile(rb"\r\n(?:proxy-[a-z-]+|connection|keep-alive):[^\r\n]*", re.IGNORECASE)
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,12})[ \t]*\r\n", re.IGNORECASE)
+_ENDINGS = (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
 _BROWSER_SERVICES = frozenset(
     (
         "accounts.google.com",
@@ -52,8 +56,9 @@ class _Proxy:
         assert task is not None
         self._open.add(task)
         try:
-            # A browser that leaves, a server that stops: what was to come is simply not there.
-            with suppress(OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            # A browser that leaves, a server that stops: what was to come is simply not there. Nobody waits for this
+            # task, so the end that `aclose` makes of it is told to nobody.
+            with suppress(*_ENDINGS, asyncio.CancelledError):
                 await self._serve(reader, writer)
         finally:
             self._open.discard(task)
@@ -78,14 +83,10 @@ class _Proxy:
         try:
             if opening is None:
                 writer.write(_ESTABLISHED)
+                await _either(self._pump(reader, out), self._pump(upstream, writer))
             else:
-                out.write(opening)
-            async with asyncio.TaskGroup() as both:
-                there = both.create_task(self._pump(reader, out))
-                await self._pump(upstream, writer)
-                there.cancel()
-        except* OSError:
-            pass
+                out.write(opening.head)
+                await _either(self._upload(reader, out, opening.length), self._download(upstream, writer))
         finally:
             out.close()
 
@@ -109,9 +110,45 @@ class _Proxy:
             sink.write(piece)
             await sink.drain()
 
+    async def _upload(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, length: int) -> None:
+        """The body of the one request that this connection is for; then only the browser's leaving counts."""
+        while length > 0 and (piece := await source.read(min(length, _PIECE))):
+            length -= len(piece)
+            sink.write(piece)
+            await sink.drain()
+        while await source.read(_PIECE):
+            pass
 
-def _read_head(head: bytes) -> tuple[Target, bytes | None]:
-    """Where a browser's request leads, and the head to send there; None for a tunnel.
+    async def _download(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        """One answer, marked as the last of its connection: the next request may be for another host."""
+        head = await source.readuntil(b"\r\n\r\n")
+        status, _, fields = head.partition(b"\r\n")
+        sink.write(b"%s\r\nConnection: close%s" % (status, _HOP_BY_HOP.sub(b"", b"\r\n" + fields)))
+        await self._pump(source, sink)
+
+
+async def _either(*pumps: Coroutine[Any, Any, None]) -> None:
+    """Run until the first ends, however it does."""
+    tasks = [asyncio.ensure_future(pump) for pump in pumps]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@dataclass(frozen=True)
+class _Opening:
+    """The head of a request as a server reads it."""
+
+    head: bytes
+    length: int
+    """Bytes of the body that follows."""
+
+
+def _read_head(head: bytes) -> tuple[Target, _Opening | None]:
+    """Where a browser's request leads, and what to send there; None for a tunnel.
 
     Raises:
         Refused: it is not a request to a proxy, or its address is none to be asked.
@@ -129,7 +166,9 @@ def _read_head(head: bytes) -> tuple[Target, bytes | None]:
         raise Refused("only http is asked for without a tunnel")
     path = asked.url.removeprefix(asked.origin).encode("ascii")
     kept = _HOP_BY_HOP.sub(b"", b"\r\n" + fields)
-    return asked, b"%s %s HTTP/1.1\r\nConnection: close%s" % (method, path, kept)
+    length = _LENGTH.search(kept)
+    opening = b"%s %s HTTP/1.1\r\nConnection: close%s" % (method, path, kept)
+    return asked, _Opening(opening, int(length.group(1)) if length else 0)
 
 
 @asynccontextmanager

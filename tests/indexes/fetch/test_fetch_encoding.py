@@ -30,9 +30,7 @@ DEFLATED = RAW.compress(TEXT) + RAW.flush()
 )
 @pytest.mark.parametrize("step", [1, 7, 1 << 20])
 def test_bodies_are_unpacked_however_they_arrive(coding: str, body: bytes, step: int) -> None:
-    unpacker = Unpacker(
-        content_coding((("Content-Encoding", coding),)), keep=100, limit=1_000_000, ratio=200
-    )
+    unpacker = Unpacker(content_coding((("Content-Encoding", coding),)), keep=100, limit=1_000_000, ratio=200)
     for start in range(0, len(body), step):
         unpacker.feed(body[start : start + step])
     unpacker.finish()

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from .site import PROSE, Request, Web, article, redirect, reply
+from .site import PROSE, Request, Route, Web, article, redirect, reply
 
 
 async def drip(writer: asyncio.StreamWriter, piece: bytes, pause: float) -> None:
@@ -48,8 +48,8 @@ async def stalled(_: Request, writer: asyncio.StreamWriter) -> None:
         (stalled, "timed out: nothing came from a.test for 0.2 s"),
     ],
 )
-async def test_slow_servers_are_left(web: Web, server: object, reason: str) -> None:
-    web.site.routes["a.test/"] = server  # type: ignore[assignment]  # pyright: ignore
+async def test_slow_servers_are_left(web: Web, server: Route, reason: str) -> None:
+    web.site.routes["a.test/"] = server
     started = time.monotonic()
     found = await web.capture("a.test/", total_seconds=0.3, stall_seconds=0.2)
     assert (found.outcome, found.reason) == ("dead", reason)
@@ -99,8 +99,8 @@ MANY_FIELDS = reply(article(), "200 OK", *(f"X-{number}: {'a' * 900}" for number
         (reply(bytes(range(256)) * 9, kind="text/plain"), "wrong type: application/octet-stream"),
     ],
 )
-async def test_what_passes_a_bound_is_no_page(web: Web, answer: object, reason: str) -> None:
-    web.site.routes["a.test/"] = answer  # type: ignore[assignment]  # pyright: ignore
+async def test_what_passes_a_bound_is_no_page(web: Web, answer: Route, reason: str) -> None:
+    web.site.routes["a.test/"] = answer
     more = {"max_decoded_bytes": 200_000} if "once unpacked" in reason else {}
     found = await web.capture("a.test/", max_bytes=100_000, **more)
     assert (found.outcome, found.reason) == ("unsupported_type", reason)
@@ -132,8 +132,8 @@ async def hang_up(_: Request, writer: asyncio.StreamWriter) -> None:
         (hang_up, "a.test closed the connection before it answered"),
     ],
 )
-async def test_broken_answers_are_asked_for_again(web: Web, server: object, reason: str) -> None:
-    web.site.routes["a.test/"] = server  # type: ignore[assignment]  # pyright: ignore
+async def test_broken_answers_are_asked_for_again(web: Web, server: Route, reason: str) -> None:
+    web.site.routes["a.test/"] = server
     found = await web.capture("a.test/")
     assert found.outcome == "dead"
     assert found.reason.startswith(reason)

@@ -16,7 +16,12 @@ PDF = b"%PDF-1.4\n%" + bytes(range(128, 160)) + b"\n" + PROSE.encode() * 20
 async def test_a_page_is_kept_as_it_was_sent(web: Web) -> None:
     packed = gzip.compress(article(), mtime=0)
     web.site.routes["a.test/x"] = reply(
-        packed, "200 OK", "Content-Encoding: gzip", "X-Two: 1", "x-two: caf\udce9", kind="text/html; charset=utf-8"
+        packed,
+        "200 OK",
+        "Content-Encoding: gzip",
+        "X-Two: 1",
+        "x-two: caf\udce9",
+        kind="text/html; charset=utf-8",
     )
     found = await web.capture("a.test/x?b=2&a=1#part")
     assert (found.outcome, found.reason) == ("dead", "HTTP 404 Not Found")  # the query is part of the place
@@ -44,7 +49,9 @@ async def test_chunked_bodies_are_joined(web: Web) -> None:
     body = article()
     chunked = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:100], body[100:]))
     web.site.routes["a.test/"] = (
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/html\r\n\r\n" + chunked + b"0\r\n\r\n"
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/html\r\n\r\n"
+        + chunked
+        + b"0\r\n\r\n"
     )
     (exchange,) = (await web.capture("a.test/")).exchanges
     assert exchange.body == body
@@ -73,7 +80,11 @@ async def test_every_hop_is_recorded(web: Web) -> None:
         (reply(b""), "empty", "the answer has no content"),
         (reply(b" \n\n "), "empty", "the answer has no content"),
         (reply(b"gone", "410 Gone"), "dead", "HTTP 410 Gone"),
-        (reply(b"law", "451 Unavailable For Legal Reasons"), "blocked", "HTTP 451 Unavailable For Legal Reasons"),
+        (
+            reply(b"law", "451 Unavailable For Legal Reasons"),
+            "blocked",
+            "HTTP 451 Unavailable For Legal Reasons",
+        ),
         (reply(b"", "304 Not Modified"), "dead", "HTTP 304 without having been asked on a condition"),
         (reply(b"x", "302 Found"), "dead", "HTTP 302 without a Location"),
         (reply(b"part", "206 Partial Content"), "dead", "HTTP 206 Partial Content"),

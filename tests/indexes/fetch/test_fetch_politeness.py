@@ -32,7 +32,9 @@ async def test_rules_for_this_tool_and_for_all(web: Web) -> None:
         "robots.txt does not allow it",
     ]
     assert web.site.asked() == ["/open"]
-    assert [request.host for request in web.site.requests if request.path == "/robots.txt"].count("a.test") == 1
+    assert [request.host for request in web.site.requests if request.path == "/robots.txt"].count(
+        "a.test"
+    ) == 1
     assert report.n_requests == 3  # two robots.txt and one page
 
 
@@ -99,7 +101,8 @@ async def test_requests_to_a_host_keep_their_distance(web: Web) -> None:
 
 
 @pytest.mark.parametrize(
-    ("robots", "distance"), [(b"Crawl-delay: 0.06", 0.06), (b"Crawl-delay: 3600", 0.08), (b"Crawl-delay: x", 0.0)]
+    ("robots", "distance"),
+    [(b"Crawl-delay: 0.06", 0.06), (b"Crawl-delay: 3600", 0.08), (b"Crawl-delay: x", 0.0)],
 )
 async def test_crawl_delay_is_kept_up_to_a_cap(web: Web, robots: bytes, distance: float) -> None:
     web.site.routes["a.test/robots.txt"] = reply(b"User-agent: *\n" + robots + b"\n", kind=TEXT)

@@ -11,13 +11,26 @@ import pytest
 
 from indexes.fetch.addresses import Address
 
-from .site import Names, Request, Site, Web, article, redirect, reply
+from .site import Names, Request, Site, Web, article, entries, redirect, reply
 
 
 @pytest.mark.parametrize(
     "host",
-    ["127.0.0.1", "2130706433", "0x7f000001", "0177.0.0.1", "0x7f.1", "127.1", "0", "[::1]", "[::ffff:127.0.0.1]"]
-    + ["[::]", "[::ffff:7f00:1]", "localhost.test", "127.0.0.1."],
+    [
+        "127.0.0.1",
+        "2130706433",
+        "0x7f000001",
+        "0177.0.0.1",
+        "0x7f.1",
+        "127.1",
+        "0",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[::]",
+        "localhost.test",
+        "127.0.0.1.",
+    ],
 )
 async def test_no_redirect_leads_to_this_machine(web: Web, host: str) -> None:
     web.site.routes["a.test/"] = redirect(f"http://{host}:{web.site.port}/secret")
@@ -76,6 +89,10 @@ async def test_what_was_checked_is_what_is_connected_to(web: Web) -> None:
     assert rebinding.looked_up == ["a.test"]  # robots.txt and page came through one connection
 
 
+def _loopback_only(address: Address) -> str | None:
+    return None if address.is_loopback else "link-local"
+
+
 async def test_each_new_connection_is_checked_anew(web: Web) -> None:
     """A name that turns inward between two connections is refused at the second."""
 
@@ -94,7 +111,7 @@ async def test_each_new_connection_is_checked_anew(web: Web) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             "indexes.fetch.addresses.why_refused",
-            lambda address: None if address.is_loopback else "link-local",  # type: ignore[no-any-return]  # pyright: ignore
+            _loopback_only,
         )
         found = await web.capture("turn.test/", ports=(web.site.port,))
     assert (found.outcome, found.reason) == (
@@ -161,14 +178,16 @@ async def test_an_address_with_a_password_is_no_address(web: Web) -> None:
     assert web.site.requests == []
 
 
-async def test_no_file_is_named_by_an_address(web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_file_is_named_by_an_address(
+    web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     web.site.routes["a.test/..%2f..%2fetc/passwd"] = reply(
         article(), "200 OK", 'Content-Disposition: attachment; filename="/tmp/evil"'
     )
     found = await web.capture("a.test/..%2f..%2fetc/passwd")
     assert found.outcome == "page"
-    assert list(tmp_path.iterdir()) == []
+    assert entries(tmp_path) == []
 
 
 async def test_hosts_with_underscores_and_trailing_dots(web: Web) -> None:

@@ -24,20 +24,38 @@ NOT_FREE = (
     '<script type="application/ld+json">{"@type": "NewsArticle", "isAccessibleForFree": "False"}</script>'
 )
 WALLS = [
-    (page("Just a moment...", '<script src="/cdn-cgi/challenge-platform/h/b/x.js"></script>'), "Cloudflare challenge"),
-    (page("Attention Required! | Cloudflare", "<h1>Sorry, you have been blocked</h1>"), "Cloudflare challenge"),
+    (
+        page("Just a moment...", '<script src="/cdn-cgi/challenge-platform/h/b/x.js"></script>'),
+        "Cloudflare challenge",
+    ),
+    (
+        page("Attention Required! | Cloudflare", "<h1>Sorry, you have been blocked</h1>"),
+        "Cloudflare challenge",
+    ),
     (page("example.test", "<script>window._cf_chl_opt={cvId:'3'}</script>"), "Cloudflare challenge"),
     (
-        page("Access Denied", "You don't have permission. Reference&#32;&#35;18.4 https://errors.edgesuite.net/18.4"),
+        page(
+            "Access Denied",
+            "You don't have permission. Reference&#32;&#35;18.4 https://errors.edgesuite.net/18.4",
+        ),
         "Akamai refusal",
     ),
     (page("", '<iframe src="/_sec/verify?provider=interstitial"></iframe>'), "Akamai challenge"),
     (page("site", "<script src='https://ct.captcha-delivery.com/c.js'></script>"), "DataDome captcha"),
-    (page("Access to this page has been denied", '<div id="px-captcha"></div>Press & Hold'), "PerimeterX captcha"),
+    (
+        page("Access to this page has been denied", '<div id="px-captcha"></div>Press & Hold'),
+        "PerimeterX captcha",
+    ),
     (page("", '<script src="/_Incapsula_Resource?SWJIYLWA=7"></script>'), "Imperva challenge"),
     (page("", '<script src="https://a.token.awswaf.com/a/challenge.js"></script>'), "AWS WAF challenge"),
-    (page("DDoS-Guard", "<p>Checking your browser</p><a href=https://ddos-guard.net>x</a>"), "DDoS-Guard challenge"),
-    (page("Oh noes!", '<script id="anubis_challenge" type="application/json">{}</script>'), "Anubis challenge"),
+    (
+        page("DDoS-Guard", "<p>Checking your browser</p><a href=https://ddos-guard.net>x</a>"),
+        "DDoS-Guard challenge",
+    ),
+    (
+        page("Oh noes!", '<script id="anubis_challenge" type="application/json">{}</script>'),
+        "Anubis challenge",
+    ),
     (page("Robot check", "<p>Please verify you are a human</p><div class=g-recaptcha></div>"), "a captcha"),
     (page("百度安全验证", "<p>请完成验证</p><script src=/captcha.js></script>"), "a captcha"),
     (page("News", f"<p>{PROSE * 3}</p>", NOT_FREE), "a paywall (it calls itself not free and shows 25"),
@@ -57,7 +75,10 @@ async def test_walls_are_recognised(web: Web, body: bytes, name: str, status: st
 
 @pytest.mark.parametrize(
     ("field", "name"),
-    [("cf-mitigated: challenge", "Cloudflare challenge"), ("x-amzn-waf-action: captcha", "AWS WAF challenge")],
+    [
+        ("cf-mitigated: challenge", "Cloudflare challenge"),
+        ("x-amzn-waf-action: captcha", "AWS WAF challenge"),
+    ],
 )
 async def test_a_header_says_it_alone(web: Web, field: str, name: str) -> None:
     web.site.routes["a.test/"] = reply(article(), "202 Accepted", field)
@@ -77,7 +98,9 @@ async def test_an_article_about_a_wall_is_none(web: Web, body: bytes) -> None:
     [
         page("News", f"<p>{PROSE * 30}</p>", NOT_FREE),  # not free, and shown all the same
         page("News", f"<p>{PROSE * 3}</p>", NOT_FREE.replace("False", "True")),
-        page("Paper", f"<p>{PROSE * 3}</p>", NOT_FREE + '<meta name="citation_title" content="Ice">'),  # an abstract
+        page(
+            "Paper", f"<p>{PROSE * 3}</p>", NOT_FREE + '<meta name="citation_title" content="Ice">'
+        ),  # an abstract
         page("Access denied: a history", "<p>Short.</p>"),
         page("Just a moment", "<p>A poem.</p>"),
         page("Contact", "<form><div class=g-recaptcha></div><input type=email></form>"),

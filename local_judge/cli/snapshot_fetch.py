@@ -1,0 +1,186 @@
+"""`local-judge snapshot fetch`: the pages that reports cite, asked for once.
+
+Invariant: what the command was told, and nothing of the environment, decides what is asked for; whoever stops it is
+told that the same command goes on. There is no switch that passes robots.txt over: who may have a page all the same
+saves it by other means, and brings it in with `snapshot import`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Container
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Annotated, Any, Protocol
+
+import typer
+from pydantic import ValidationError
+
+from indexes.archive.model import Capture, Exchange
+from indexes.fetch.crawl import FetchReport, fetch_pages
+from indexes.fetch.settings import USER_AGENT, FetchSettings
+from local_judge import __version__
+from local_judge.cli.options import AsJson
+from local_judge.errors import ConfigError
+from local_judge.reporting.fetching import FetchProgress, fetch_table
+from local_judge.reporting.tables import plain, stdout
+from local_judge.runs.cited import Cited, collect_urls
+
+_DEFAULTS = FetchSettings()
+_NAMED = USER_AGENT.replace("local_judge", f"local_judge/{__version__}", 1)
+
+
+class Archive(Protocol):
+    """Where captures go, and what is there already."""
+
+    @property
+    def done(self) -> Container[str]:
+        """Normalised addresses that have a capture."""
+        ...
+
+    def store(self, capture: Capture) -> None:
+        """Keep a capture; it is committed when this returns."""
+        ...
+
+    def previous(self, url: str) -> Exchange | None:
+        """The whole exchange that the base snapshot keeps for an address as it was sent."""
+        ...
+
+
+OpenArchive = Callable[[Path, Path | None, FetchSettings], AbstractContextManager[Archive]]
+"""Opens the archive at the first path, new or half-done, over a base snapshot at the second where there is one. Its
+context ends normally once all is stored: the moment to make the snapshot."""
+
+
+def add_fetch(app: typer.Typer, open_archive: OpenArchive) -> None:
+    """Add the command to `snapshot`'s."""
+
+    @app.command()
+    def fetch(  # pyright: ignore[reportUnusedFunction]
+        out: Annotated[
+            Path, typer.Argument(help="The snapshot directory to make; the same command continues it.")
+        ],
+        report: Annotated[
+            list[Path] | None,
+            typer.Option(
+                "--report", "--reports", help="Fetch all that these cite: Markdown, folders, JSONL. Repeat."
+            ),
+        ] = None,
+        tasks: Annotated[
+            list[Path] | None,
+            typer.Option("--tasks", help="Fetch all addresses in this JSON or JSONL file. Repeat."),
+        ] = None,
+        urls: Annotated[
+            list[Path] | None,
+            typer.Option(
+                "--urls", help="Fetch the addresses in this file, one a line, # for comments. Repeat."
+            ),
+        ] = None,
+        base: Annotated[
+            Path | None,
+            typer.Option("--base", help="An earlier snapshot: pages that did not change are not sent again."),
+        ] = None,
+        user_agent: Annotated[
+            str, typer.Option("--user-agent", help="Starts with the name that robots.txt is searched for.")
+        ] = _NAMED,
+        delay: Annotated[
+            float, typer.Option("--delay", help="Seconds between the starts of two requests to a host.")
+        ] = _DEFAULTS.delay,
+        per_host: Annotated[
+            int, typer.Option("--per-host", help="Requests under way to one host.")
+        ] = _DEFAULTS.per_host,
+        concurrency: Annotated[
+            int, typer.Option("--concurrency", help="Requests under way in all.")
+        ] = _DEFAULTS.concurrency,
+        max_bytes: Annotated[
+            int, typer.Option("--max-bytes", help="Of one page, as sent and unpacked.")
+        ] = _DEFAULTS.max_bytes,
+        timeout: Annotated[
+            float, typer.Option("--timeout", help="Seconds for one request with its whole answer.")
+        ] = _DEFAULTS.total_seconds,
+        allow_host: Annotated[
+            list[str] | None,
+            typer.Option("--allow-host", help="A test host (or host:port) that may have a private address."),
+        ] = None,
+        render: Annotated[
+            str | None,
+            typer.Option(
+                "--render", help="Run scripts that write a page in this Chromium; `auto` finds one."
+            ),
+        ] = None,
+        render_sandbox: Annotated[
+            bool, typer.Option("--render-sandbox/--no-render-sandbox", help="Chromium's own sandbox.")
+        ] = True,
+        as_json: AsJson = False,
+    ) -> None:
+        """Fetch the pages that reports cite, politely and once, into a snapshot."""
+        settings = make_settings(
+            user_agent=user_agent,
+            delay=delay,
+            per_host=per_host,
+            concurrency=concurrency,
+            max_bytes=max_bytes,
+            max_decoded_bytes=max_bytes,
+            total_seconds=timeout,
+            allow_hosts=tuple(allow_host or ()),
+            render=render,
+            render_sandbox=render_sandbox,
+        )
+        cited = collect_urls(report or (), tasks or (), urls or ())
+        try:
+            with open_archive(out, base, settings) as archive:
+                done = fetch_into(archive, cited, settings)
+        except KeyboardInterrupt:
+            sys.stderr.write(f"Stopped. Every finished page is kept in {out}; the same command goes on.\n")
+            raise SystemExit(130) from None
+        show(done, cited, as_json)
+
+
+def make_settings(**chosen: Any) -> FetchSettings:
+    """Settings from options.
+
+    Raises:
+        ConfigError: a value that is none for its option.
+    """
+    try:
+        return FetchSettings.model_validate(chosen)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = str(first["loc"][0])
+        option = {"total_seconds": "timeout", "allow_hosts": "allow-host"}.get(field, field.replace("_", "-"))
+        raise ConfigError(f"--{option}: {first['msg']}, not {first['input']!r}") from None
+
+
+def fetch_into(archive: Archive, cited: Cited, settings: FetchSettings) -> FetchReport:
+    """Fetch into an archive, showing how far it is."""
+    with FetchProgress() as progress:
+        return asyncio.run(
+            fetch_pages(
+                cited.urls,
+                settings,
+                store=archive.store,
+                done=archive.done,
+                previous=archive.previous,
+                progress=progress,
+            )
+        )
+
+
+def show(report: FetchReport, cited: Cited, as_json: bool) -> None:
+    """Print what a fetch did; end with 3 if something is left that another run may bring."""
+    for place, reason in cited.unreadable:
+        sys.stderr.write(f"Not read: {plain(f'{place}: {reason}')}\n")
+    for title, wrong in (("No address", report.not_addresses), ("Failed", report.failed)):
+        for one in wrong:
+            sys.stderr.write(f"{title}: {plain(f'{one.url}: {one.reason}')}\n")
+    if as_json:
+        print(report.model_dump_json())
+    else:
+        stdout().print(fetch_table(report))
+        print(
+            f"{report.n_given} spellings of {report.n_different} addresses, {report.n_done_before} fetched before; "
+            f"{report.n_requests} requests"
+        )
+    if report.failed:
+        raise SystemExit(3)

@@ -1,0 +1,155 @@
+"""The addresses that a snapshot has to hold: what reports cite, what tasks name, what a list says.
+
+Invariant: the addresses are as written, each spelling once, in the order of the input; which spellings are one address
+is for whoever fetches them to say. An unreadable report is named, not fatal.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from indexes.urls import UrlError, normalise_url
+from local_judge.documents import UnreadableReport, parse_report
+from local_judge.errors import InputError
+from local_judge.runs.inputs import load_reports, read_jsonl
+
+_SOURCES = "deep_research_sources"
+"""Field of DeepResearchEval's reports: the links that the numbers in the text stand for, as Markdown."""
+
+
+class Unreadable(NamedTuple):
+    """A report that nothing was collected from."""
+
+    place: str
+    reason: str
+
+
+class Cited(NamedTuple):
+    """What was collected."""
+
+    urls: tuple[str, ...]
+    unreadable: tuple[Unreadable, ...]
+
+
+def collect_urls(
+    reports: Sequence[Path] = (), tasks: Sequence[Path] = (), lists: Sequence[Path] = ()
+) -> Cited:
+    """Addresses of reports, task files and lists, each spelling once, in that order.
+
+    Args:
+        reports: as `inputs.load_reports` takes them.
+        tasks: JSON or JSONL files of any form; addresses in all their texts count.
+        lists: one address a line; blank lines and lines that begin with `#` are passed over.
+
+    Raises:
+        InputError: a file cannot be read or is malformed, or nothing was given.
+    """
+    if not (reports or tasks or lists):
+        raise InputError("no report, task file or list of addresses was given; name at least one")
+    urls: dict[str, None] = {}
+    unreadable: list[Unreadable] = []
+    if reports:
+        for report in load_reports(reports):
+            try:
+                urls.update(dict.fromkeys(_cited(report.content)))
+            except UnreadableReport as error:
+                unreadable.append(Unreadable(report.place, str(error)))
+            urls.update(dict.fromkeys(_listed_beside(report.place)))
+    for path in tasks:
+        for row in _rows(path):
+            urls.update(dict.fromkeys(_in_value(row)))
+    for path in lists:
+        urls.update(dict.fromkeys(_lines(path)))
+    return Cited(tuple(urls), tuple(unreadable))
+
+
+def _cited(text: str | bytes) -> Iterator[str]:
+    """Every address that a report cites or lists. Raises UnreadableReport."""
+    document = parse_report(text)
+    for one in (*document.citations, *document.references):
+        if one.url is not None:
+            yield _fetchable(one.original_url, one.url)
+
+
+def _fetchable(written: str | None, normalised: str) -> str:
+    """As written, where that is an address and not a DOI or an arXiv number."""
+    return written if written is not None and _is_address(written) else normalised
+
+
+def _is_address(text: str) -> bool:
+    try:
+        normalise_url(text)
+    except UrlError:
+        return False
+    return True
+
+
+def _listed_beside(place: str) -> Iterator[str]:
+    """The sources that a report of DeepResearchEval lists beside its text."""
+    path = Path(place)
+    if path.suffix.lower() != ".json":
+        return
+    data: Any = _load(path)
+    try:
+        sources = data["entries"][0][_SOURCES]
+    except (KeyError, IndexError, TypeError):
+        return
+    yield from _in_value(sources)
+
+
+def _rows(path: Path) -> Iterator[object]:
+    if path.suffix.lower() == ".jsonl":
+        for _, row in read_jsonl(path):
+            yield row
+    else:
+        yield _load(path)
+
+
+def _load(path: Path) -> object:
+    try:
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not JSON ({error})") from None
+
+
+def _in_value(value: object) -> Iterator[str]:
+    """Addresses in the texts of a JSON value, in order."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield from _in_text(one)
+        elif isinstance(one, dict):
+            waiting.extend(reversed(list(cast("dict[str, object]", one).values())))
+        elif isinstance(one, list):
+            waiting.extend(reversed(cast("list[object]", one)))
+
+
+def _in_text(text: str) -> Iterator[str]:
+    """The text itself, if it is an address; else those that it mentions."""
+    if not any(mark in text.lower() for mark in ("://", "www.", "doi", "arxiv")):
+        return
+    if not any(character.isspace() for character in text.strip()) and _is_address(text):
+        yield text.strip()
+        return
+    try:
+        yield from _cited(text)
+    except UnreadableReport:  # a field of symbols mentions nothing
+        return
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 (byte {error.start})") from None
+    for line in text.splitlines():
+        if line.strip() and not line.lstrip().startswith("#"):
+            yield line.strip()
