@@ -22,7 +22,7 @@ from indexes.chunk import make_chunks
 from indexes.manifest import PAGES, TEXTS
 from indexes.model import Chunk, Frozen
 from indexes.records import PageRecord, parse_record
-from indexes.search.bm25 import Bm25Index, Bm25Settings, build_bm25
+from indexes.search.bm25 import Bm25Index, build_bm25
 from indexes.search.dense import DenseIndex, DenseSettings, build_dense
 from indexes.search.encoder import Encoder
 from indexes.search.errors import IndexDamaged
@@ -30,6 +30,7 @@ from indexes.search.fusion import FusionSettings
 from indexes.search.model import ChunkText, IndexInfo, Mask
 from indexes.search.quality import ranked_pages
 from indexes.search.searcher import Mode, PairScorer, Reranking, Searcher
+from indexes.search.weights import Bm25Settings
 
 SEARCH = "search"
 """Folder of a snapshot's search indexes."""

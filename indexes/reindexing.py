@@ -10,9 +10,9 @@ from pathlib import Path
 
 from indexes.corpus import SEARCH, index_meanings, index_words
 from indexes.manifest import MANIFEST, FileEntry, hash_file, load_manifest, render_manifest
-from indexes.search.bm25 import Bm25Settings
 from indexes.search.dense import DenseSettings
 from indexes.search.encoder import Encoder
+from indexes.search.weights import Bm25Settings
 from indexes.snapshot import Snapshot
 
 

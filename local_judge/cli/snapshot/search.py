@@ -13,7 +13,6 @@ from rich.table import Table
 
 from indexes.corpus import Filters, Hit
 from indexes.reindexing import reindex
-from indexes.search.bm25 import Bm25Settings, Method
 from indexes.search.dense import DenseSettings
 from indexes.search.encoder import PRESETS, Encoder, EncoderPreset
 from indexes.search.endpoint import EndpointEncoder
@@ -22,6 +21,7 @@ from indexes.search.fusion import FusionSettings
 from indexes.search.local import CrossEncoder, LocalEncoder
 from indexes.search.quality import MEASURES, Quality, evaluate, read_queries
 from indexes.search.searcher import Mode
+from indexes.search.weights import Bm25Settings, Method
 from indexes.snapshot import Snapshot
 from local_judge.cli.options import AsJson
 from local_judge.cli.snapshot.look import AsOf, SnapshotPath, day
