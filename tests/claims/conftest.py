@@ -42,7 +42,7 @@ def make_judge(tmp_path: Path) -> Iterator[MakeJudge]:
 def sample_snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     """The pages of the sample report."""
     out = tmp_path_factory.mktemp("sample") / "snapshot"
-    import_pages(sample_folder() / "pages", out)
+    import_pages(sample_folder() / "pages", out, workers=0)
     return Snapshot.open(out)
 
 
@@ -66,7 +66,7 @@ def long_page(tmp_path_factory: pytest.TempPathFactory) -> tuple[Snapshot, Page]
     (folder / "pages.jsonl").write_text(
         json.dumps({"url": "https://town.example/trade", "file": "town.md"}) + "\n"
     )
-    import_pages(folder, folder / "snapshot")
+    import_pages(folder, folder / "snapshot", workers=0)
     snapshot = Snapshot.open(folder / "snapshot")
     return snapshot, snapshot.page("https://town.example/trade")
 

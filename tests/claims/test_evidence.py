@@ -122,7 +122,7 @@ def flowing_page(tmp_path_factory: pytest.TempPathFactory) -> LongPage:
     (folder / "flow.txt").write_text(text, encoding="utf-8")
     line = json.dumps({"url": "https://town.example/flow", "file": "flow.txt"})
     (folder / "pages.jsonl").write_text(line + "\n", encoding="utf-8")
-    import_pages(folder, folder / "snapshot")
+    import_pages(folder, folder / "snapshot", workers=0)
     snapshot = Snapshot.open(folder / "snapshot")
     return snapshot, snapshot.page("https://town.example/flow")
 

@@ -84,7 +84,7 @@ def finish(process: subprocess.Popen[str], timeout: float = 60.0) -> Ended:
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A snapshot of the sample's pages."""
     out = tmp_path_factory.mktemp("sample") / "snapshot"
-    import_pages(sample_folder() / "pages", out)
+    import_pages(sample_folder() / "pages", out, workers=0)
     return out
 
 

@@ -7,7 +7,7 @@ Every fenced block says in its info string how it is checked, and one that does 
     console norun: REASON    cannot run in a test, and says why; its options and scripts have to exist
     python run               executed
     yaml config | preset     read as a config of `run`, as a judge preset
-    jsonl pages | reports | tasks | claims | planted
+    jsonl pages | reports | tasks | claims | queries | planted
                              read by the reader of that format
     json golden              run as a file of golden vectors
     text                     a figure: a tree, a formula; no command
@@ -36,6 +36,7 @@ from markdown_it import MarkdownIt
 from pydantic import BaseModel
 
 from indexes.pagelist import read_page_list
+from indexes.search.quality import read_queries
 from local_judge import cli, golden
 from local_judge.demo.outcome import Planted
 from local_judge.judge.failures import FailureKind
@@ -190,7 +191,7 @@ def read_pages(path: Path) -> object:
     for _, row in read_jsonl(path):
         if "file" in row:
             (folder / row["file"]).touch()
-    return read_page_list(path, folder)
+    return list(read_page_list(path, folder))
 
 
 def read_golden(path: Path) -> object:
@@ -208,6 +209,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("jsonl", "reports"): reader(lambda path: load_reports([path]), ".jsonl"),
     ("jsonl", "tasks"): reader(load_tasks, ".jsonl"),
     ("jsonl", "claims"): reader(load_claim_rows, ".jsonl"),
+    ("jsonl", "queries"): reader(read_queries, ".jsonl"),
     ("jsonl", "planted"): reader(
         lambda path: [Planted.model_validate(row) for _, row in read_jsonl(path)], ".jsonl"
     ),

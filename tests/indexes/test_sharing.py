@@ -38,14 +38,14 @@ PAGES: dict[str, dict[str, object]] = {
 def snapshot(folder: Path, name: str, *pages: str) -> Snapshot:
     listed = folder / f"{name}.jsonl"
     listed.write_text("".join(json.dumps(PAGES[page]) + "\n" for page in pages), encoding="utf-8")
-    import_pages(folder, folder / name, pages=listed)
+    import_pages(folder, folder / name, pages=listed, workers=0)
     return Snapshot.open(folder / name)
 
 
 def test_an_exported_snapshot_comes_back_the_same(tmp_path: Path) -> None:
     first = snapshot(tmp_path, "first", "a", "b", "gone", "later")
     export_wacz(first, tmp_path / "first.wacz")
-    import_archives([tmp_path / "first.wacz"], tmp_path / "back", warn=pytest.fail)
+    import_archives([tmp_path / "first.wacz"], tmp_path / "back", warn=pytest.fail, workers=0)
     assert Snapshot.open(tmp_path / "back").digest == first.digest
     assert verify(tmp_path / "back").ok
     for name in ("pages.jsonl", "texts.utf8", "archive/data-00000.warc.gz", "indexes/index.cdxj"):
@@ -116,8 +116,8 @@ def test_merging_is_the_union_in_any_order(tmp_path: Path) -> None:
     whole = snapshot(tmp_path, "whole", "a", "b", "gone", "later")
     snapshot(tmp_path, "left", "a", "gone", "b")
     snapshot(tmp_path, "right", "later", "b")
-    merge_snapshots([tmp_path / "left", tmp_path / "right"], tmp_path / "one")
-    merge_snapshots([tmp_path / "right", tmp_path / "left"], tmp_path / "two")
+    merge_snapshots([tmp_path / "left", tmp_path / "right"], tmp_path / "one", workers=0)
+    merge_snapshots([tmp_path / "right", tmp_path / "left"], tmp_path / "two", workers=0)
     assert Snapshot.open(tmp_path / "one").digest == Snapshot.open(tmp_path / "two").digest == whole.digest
 
 
@@ -136,7 +136,7 @@ def test_a_later_failure_hides_no_text(tmp_path: Path) -> None:
     listed = tmp_path / "list.jsonl"
     lines = [PAGES["a"], {"url": "https://example.org/a", "status": 503, "fetched": "2025-12-01"}]
     listed.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    import_pages(tmp_path, tmp_path / "snap", pages=listed)
+    import_pages(tmp_path, tmp_path / "snap", pages=listed, workers=0)
     assert Snapshot.open(tmp_path / "snap").page("https://example.org/a").status == "ok"
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-import indexes.importing
+from indexes import importing
 from indexes.archive.captures import read_captures
 from indexes.archive.warc import ArchiveWriter
 from indexes.errors import (
@@ -20,12 +21,15 @@ from indexes.errors import (
     SnapshotMissing,
     SnapshotTooNew,
 )
-from indexes.importing import import_pages
 from indexes.manifest import MANIFEST, Manifest, list_files, render_manifest
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
 
 Line = dict[str, object]
+
+import_pages = partial(
+    importing.import_pages, workers=0
+)  # no process of its own for each of these harmless pages
 
 
 def html(words: str) -> bytes:
@@ -268,7 +272,7 @@ def test_a_bomb_is_one_page_that_is_not_read(folder: Path, tmp_path: Path) -> No
 
 
 def test_a_page_over_the_size_limit(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexes.importing, "MAX_PAGE_BYTES", 120)
+    monkeypatch.setattr(importing, "MAX_PAGE_BYTES", 120)
     import_pages(folder, tmp_path / "snap")
     page = Snapshot.open(tmp_path / "snap").page("https://example.org/a")
     assert (page.status, page.reason) == (
@@ -350,7 +354,10 @@ def _flip(path: Path) -> None:
 def test_verify_finds_a_changed_byte_in_any_file(snapshot: Snapshot, tmp_path: Path) -> None:
     report = verify(snapshot.path)
     assert report.ok
-    assert (report.digest, report.n_files) == (snapshot.digest, 11)  # archive, its index, records, texts, words
+    assert (report.digest, report.n_files) == (
+        snapshot.digest,
+        11,
+    )  # archive, its index, records, texts, words
     for name in sorted(tree(snapshot.path)):
         if name == MANIFEST:
             continue

@@ -54,5 +54,5 @@ def make_judge(tmp_path: Path) -> Iterator[MakeJudge]:
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     """The pages of the sample report."""
     out = tmp_path_factory.mktemp("sample") / "snapshot"
-    import_pages(sample_folder() / "pages", out)
+    import_pages(sample_folder() / "pages", out, workers=0)
     return Snapshot.open(out)

@@ -160,7 +160,7 @@ def test_a_crawl_becomes_a_snapshot(tmp_path: Path) -> None:
     made.add("http://example.org/old", b"", "302 Found", Location="/a")
     made.add("http://example.org/a", HTML)
     made.add("http://example.org/a", HTML.replace(b"1931", b"1932"), at="2025-05-01T10:00:00Z")
-    import_archives([made.done()], tmp_path / "snap", warn=pytest.fail)
+    import_archives([made.done()], tmp_path / "snap", warn=pytest.fail, workers=0)
     snapshot = Snapshot.open(tmp_path / "snap")
     page = snapshot.page("http://example.org/old")
     assert (page.url, page.fetched, page.http_status) == (
