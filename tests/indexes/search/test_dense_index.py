@@ -117,7 +117,10 @@ def test_a_mask_restricts_the_ranking(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [len(found.rows) for found in nothing] == [0, 0]
 
 
-def test_a_batch_is_what_its_queries_are_alone(tmp_path: Path) -> None:
+def test_a_batch_is_what_its_queries_are_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        dense, "_EXACT", 10 * 36 * DIMENSION
+    )  # candidates of ten queries are looked at in one go
     index = stored(tmp_path / "i", random_vectors(500))
     queries = random_vectors(70, seed=1)
     for i, found in enumerate(index.search_vectors(queries, 20)):
