@@ -38,8 +38,8 @@ ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8
 HEAD_BYTES = 2_000_000
 """So much of the decoded body is kept to tell what a page is; all that is looked for stands before that."""
 _NO_TEXT = ("image/", "video/", "audio/", "font/")
-_LARGEST_FIELDS = 8
-"""One header field may have this fraction of all of them."""
+_LARGEST_FIELDS = 2
+"""One header field may have this fraction of all of them: policies and tickets of 10 kB are common."""
 _QUOTED = re.compile(r":?\s*b['\"].*", re.DOTALL)
 """The bytes that the parser quotes."""
 
@@ -227,7 +227,7 @@ class Client:
                 url=asked.url,
                 at=at,
                 status=response.status,
-                reason=response.reason or "",
+                reason=one_line(response.reason or ""),
                 request_headers=tuple(response.request_info.headers.items()),
                 headers=tuple(field for field in headers if field[0].lower() != "transfer-encoding"),
                 body=body,

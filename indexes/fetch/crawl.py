@@ -177,7 +177,7 @@ async def fetch_pages(
     tally = Tally({host: len(cited) for host, cited in planned.by_host.items()})
     failed: list[NotFetched] = []
     resolver = resolver or SystemResolver()
-    async with open_renderer(settings, resolver) as renderer:
+    async with open_renderer(settings, resolver, now) as renderer:
         client = Client(settings, resolver, now)
         asker = Asker(client, settings)
         try:

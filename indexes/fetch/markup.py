@@ -18,7 +18,7 @@ _UNSEEN = ("script", "style", "noscript", "template", "svg", "head", "iframe", "
 _PROSE = 40
 """Characters; shorter paragraphs are labels, bylines and buttons."""
 _KEPT_TEXT = 20_000
-_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?\s*(true|false)', re.IGNORECASE)
+_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*(?:"\s*)?(true|false)', re.IGNORECASE)
 _REFRESH = re.compile(r"""\s*(\d{1,6}(?:\.\d*)?)\s*[;,\s]\s*(?:url\s*=\s*)?['"]?([^'"]*)""", re.IGNORECASE)
 _DECLARED = re.compile(rb"""charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.IGNORECASE)
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))

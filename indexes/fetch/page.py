@@ -135,7 +135,8 @@ class PageFetcher:
         if self._renderer is None:
             return "its scripts write the page, and they were not run", None
         try:
-            rendered = await self._renderer.render(arrived.target)
+            async with self._asker.gate(arrived.target.host).turn():
+                rendered = await self._renderer.render(arrived.target)
         except FetchFault as fault:
             return one_line(f"its scripts write the page, and could not be run ({fault})"), None
         markup = await asyncio.to_thread(read_markup, rendered.html[:HEAD_BYTES])

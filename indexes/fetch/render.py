@@ -19,7 +19,7 @@ from pathlib import Path
 
 from indexes.archive.model import Rendered
 from indexes.errors import FetchError
-from indexes.fetch.client import stamp, utc_now
+from indexes.fetch.client import stamp
 from indexes.fetch.faults import Broken, FetchFault, TimedOut, TooMuch, one_line
 from indexes.fetch.proxy import open_proxy
 from indexes.fetch.resolver import Resolver
@@ -80,7 +80,7 @@ class ChromiumRenderer:
         version: str,
         settings: FetchSettings,
         resolver: Resolver,
-        now: Callable[[], datetime] = utc_now,
+        now: Callable[[], datetime],
     ) -> None:
         self._browser, self._version = browser, version
         self._settings, self._resolver, self._now = settings, resolver, now
@@ -165,7 +165,7 @@ async def _tail(stream: asyncio.StreamReader) -> str:
 
 @asynccontextmanager
 async def open_renderer(
-    settings: FetchSettings, resolver: Resolver
+    settings: FetchSettings, resolver: Resolver, now: Callable[[], datetime]
 ) -> AsyncGenerator[ChromiumRenderer | None]:
     """The renderer that the settings ask for; None where they ask for none.
 
@@ -185,7 +185,7 @@ async def open_renderer(
     version = one_line(said.decode("utf-8", "replace"))
     if code != 0 or not version:
         raise FetchError(f"{browser} does not tell its version; is it a Chromium?")
-    renderer = ChromiumRenderer(browser, version, settings, resolver)
+    renderer = ChromiumRenderer(browser, version, settings, resolver, now)
     await _try_out(renderer, browser)
     yield renderer
 

@@ -62,7 +62,7 @@ class FetchSettings(Frozen):
     max_ratio: Count = MAX_GZIP_RATIO
     """Decoded over encoded bytes, for bodies past `limits.RATIO_FLOOR`."""
     max_header_bytes: Count = 65_536
-    """Of all header fields together; one field may have an eighth of it."""
+    """Of all header fields together; one field may have half of it."""
     max_url: Count = 8_000
     """Characters of an address as sent. Servers take about 8,000."""
 

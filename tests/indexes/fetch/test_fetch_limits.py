@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import shutil
+import ssl
 import time
+from pathlib import Path
 
 import pytest
+
+from indexes.fetch.addresses import Address
 
 from .site import PROSE, Request, Route, Web, article, redirect, reply
 
@@ -183,3 +188,59 @@ async def test_no_such_host_and_no_server(web: Web) -> None:
     closed = await web.capture("http://a.test:1/", allow_hosts=("a.test",))
     assert closed.outcome == "dead"
     assert closed.reason.startswith("a.test: no connection (")
+
+
+async def test_a_name_that_is_never_answered_for(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never(host: str) -> list[Address]:
+        await asyncio.sleep(5)
+        return []
+
+    monkeypatch.setattr(web.names, "resolve", never)
+    found = await web.capture("a.test/", connect_seconds=0.1)
+    assert (found.outcome, found.reason) == ("dead", "timed out: a.test took no connection in 0.1 s")
+
+
+async def test_a_certificate_of_nobody(web: Web, tmp_path: Path) -> None:
+    """A self-signed certificate for the right name: no page, and not asked for again."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl is not installed")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    command = [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    names = ["-subj", "/CN=a.test", "-addext", "subjectAltName=DNS:a.test"]
+    files = ["-keyout", str(key), "-out", str(certificate), "-days", "2"]
+    process = await asyncio.create_subprocess_exec(
+        *command, *names, *files, stderr=asyncio.subprocess.DEVNULL
+    )
+    assert await process.wait() == 0
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+
+    async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with await asyncio.start_server(greet, "127.0.0.1", 0, ssl=context) as server:
+        port = server.sockets[0].getsockname()[1]
+        found = await web.capture(f"https://a.test:{port}/", allow_hosts=("a.test",))
+    assert (found.outcome, found.reason) == ("dead", "a.test: its certificate is not valid")
+    assert web.names.looked_up == ["a.test"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'<script type="application/ld+json">{"isAccessibleForFree":' + b" " * 500_000 + b"</script>",
+        b"<script>" + b"_pxAppId " * 100_000,
+        b"<p>" * 100_000,
+        b"<p><table><tr><td>" * 60 + b"x" * 1_000_000,
+        b"<meta http-equiv=refresh content='0" + b" " * 500_000 + b"'>",
+        b"<title>" + b"just a moment " * 50_000,
+        b"reference" + b" " * 500_000,
+        b"<input type=password " * 50_000,
+    ],
+)
+async def test_no_markup_takes_long_to_look_through(web: Web, body: bytes) -> None:
+    web.site.routes["a.test/"] = reply(b"<html>" + body)
+    started = time.process_time()
+    assert (await web.capture("a.test/")).outcome in ("page", "blocked")
+    assert time.process_time() - started < 2

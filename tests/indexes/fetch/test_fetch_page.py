@@ -88,7 +88,7 @@ async def test_every_hop_is_recorded(web: Web) -> None:
         (reply(b"", "304 Not Modified"), "dead", "HTTP 304 without having been asked on a condition"),
         (reply(b"x", "302 Found"), "dead", "HTTP 302 without a Location"),
         (reply(b"part", "206 Partial Content"), "dead", "HTTP 206 Partial Content"),
-        (reply(b"?", "404 \x1b[31mred"), "dead", "HTTP 404 [31mred"),
+        (reply(b"?", "404 \x1b[31mred \udcff"), "dead", "HTTP 404 [31mred"),
         (reply(PDF, kind="application/octet-stream"), "page", ""),
         (reply(b"# A heading\n\nText.", kind="text/markdown"), "page", ""),
         (reply(b'{"a": 1}', kind="application/json"), "page", ""),
@@ -104,6 +104,7 @@ async def test_outcomes(web: Web, answer: bytes, outcome: str, reason: str) -> N
     found = await web.capture("a.test/")
     assert (found.outcome, found.reason) == (outcome, reason)
     assert len(found.exchanges) == 1
+    found.exchanges[0].reason.encode("utf-8")
 
 
 @pytest.mark.parametrize(
