@@ -32,7 +32,8 @@ class Fetched(NamedTuple):
     """What a fetch did."""
 
     report: FetchReport
-    manifest: Manifest
+    manifest: Manifest | None
+    """None where addresses failed by a fault of ours: the rest is kept, and the same call tries these again."""
 
 
 async def fetch_snapshot(
@@ -60,7 +61,7 @@ async def fetch_snapshot(
 
     Raises:
         SnapshotExists: `out` is there and lacks some of the addresses, or is no snapshot.
-        FetchError: no address was given, or some of them failed for a reason of ours; the same call tries them again.
+        FetchError: no address was given, or the browser cannot be used.
         ImportRefused: another process fetches into `out`, or the disk is full.
     """
     wanted = list(urls)
@@ -84,11 +85,7 @@ async def fetch_snapshot(
                 resolver=resolver,
             )
             if report.failed:
-                first = report.failed[0]
-                raise FetchError(
-                    f"{len(report.failed)} addresses failed by our fault, the first {first.url} ({first.reason}); "
-                    f"the rest is kept: give the same command again"
-                )
+                return Fetched(report, None)
             total = len(state.done)
         said = json.dumps(settings.model_dump(mode="json"), sort_keys=True, indent=1) + "\n"
         manifest = build(part, total=total, progress=built, workers=workers, notes={FETCH: said})

@@ -41,7 +41,11 @@ class FetchProgress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._console.is_terminal:
+        self.stop()
+
+    def stop(self) -> None:
+        """Take the display away, so that another one can be shown. Idempotent."""
+        if self._live.is_started:
             self._live.stop()
 
     def table(self) -> Table:

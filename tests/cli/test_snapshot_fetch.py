@@ -1,72 +1,57 @@
-"""`snapshot fetch` with an archive in memory, against a server on this machine."""
+"""`snapshot fetch` from the command to the snapshot, against a server on this machine."""
 
 from __future__ import annotations
 
 import json
 import re
 import threading
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import typer
 from rich.console import Console
 
-from indexes.archive.model import Capture, Exchange
+from indexes.archive.model import Capture
+from indexes.compare import compare
+from indexes.errors import SnapshotExists, SnapshotMissing
 from indexes.fetch.crawl import Tally
-from indexes.fetch.settings import FetchSettings
-from indexes.urls import normalise_url
+from indexes.fetch.state import FetchState
+from indexes.snapshot import Snapshot
+from indexes.verify import verify
 from local_judge import __version__
-from local_judge.cli.snapshot_fetch import add_fetch
+from local_judge.cli.snapshot.fetch import fetch
 from local_judge.errors import ConfigError, InputError
 from local_judge.reporting.fetching import FetchProgress
 
 PAGE = b"<html><title>Ice</title><p>" + b"The lake froze late that year. " * 20
 
 
-class Memory:
-    """An archive that keeps what it is given."""
-
-    def __init__(self) -> None:
-        self.captures: dict[str, Capture] = {}
-        self.known: dict[str, Exchange] = {}
-        self.opened: list[tuple[Path, Path | None, FetchSettings]] = []
-        self.finished = 0
-        self.stop_after = 1_000
-
-    @property
-    def done(self) -> set[str]:
-        return set(self.captures)
-
-    def store(self, capture: Capture) -> None:
-        if len(self.captures) == self.stop_after:
-            raise KeyboardInterrupt
-        self.captures[normalise_url(capture.url)] = capture
-
-    def previous(self, url: str) -> Exchange | None:
-        return self.known.get(url)
-
-    @contextmanager
-    def open(self, out: Path, base: Path | None, settings: FetchSettings) -> Generator[Memory]:
-        self.opened.append((out, base, settings))
-        yield self
-        self.finished += 1
-
-
 class Server(BaseHTTPRequestHandler):
-    agents: list[str | None]
+    """Two pages with tags; the second may change."""
+
+    agents: ClassVar[list[str | None]] = []
+    changed: ClassVar[bool] = False
+    not_modified: ClassVar[int] = 0
 
     def do_GET(self) -> None:
-        self.agents.append(self.headers["User-Agent"])
-        found = self.path in ("/1", "/2")
-        self.send_response(200 if found else 404)
+        Server.agents.append(self.headers["User-Agent"])
+        page = {"/1": PAGE, "/2": PAGE + b"Changed." if Server.changed else PAGE}.get(self.path)
+        tag = f'"{len(page or b"")}"'
+        if page is not None and self.headers["If-None-Match"] == tag:
+            Server.not_modified += 1
+            self.send_response(304)
+            self.end_headers()
+            return
+        self.send_response(404 if page is None else 200)
         self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Length", str(len(PAGE) if found else 0))
+        self.send_header("Content-Length", str(len(page or b"")))
+        if page is not None:
+            self.send_header("ETag", tag)
         self.end_headers()
-        if found:
-            self.wfile.write(PAGE)
+        self.wfile.write(page or b"")
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -74,7 +59,7 @@ class Server(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def place() -> Iterator[str]:
-    Server.agents = []
+    Server.agents, Server.changed, Server.not_modified = [], False, 0
     with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"127.0.0.1:{server.server_port}"
@@ -90,10 +75,10 @@ def lists(tmp_path: Path, place: str) -> Path:
     return path
 
 
-def run(memory: Memory, *arguments: str | Path) -> int:
+def run(*arguments: str | Path) -> int:
     app = typer.Typer(pretty_exceptions_enable=False)
     app.callback()(lambda: None)
-    add_fetch(app, memory.open)
+    app.command("fetch")(fetch)
     try:
         app(["fetch", *map(str, arguments)], standalone_mode=False)
     except SystemExit as end:
@@ -101,22 +86,50 @@ def run(memory: Memory, *arguments: str | Path) -> int:
     return 0
 
 
-def test_a_list_is_fetched_once(
+def test_a_list_is_fetched_once_into_a_snapshot(
     lists: Path, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    memory = Memory()
     arguments = (tmp_path / "snap", "--urls", lists, "--allow-host", place, "--delay", "0", "--json")
-    assert run(memory, *arguments) == 0
+    assert run(*arguments) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["outcomes"] == {"page": 2, "dead": 1}
     assert (report["n_given"], report["n_different"], report["n_requests"]) == (4, 3, 4)
     assert set(Server.agents) == {f"local_judge/{__version__} (+keeps the pages that research reports cite)"}
-    assert (memory.finished, memory.opened[0][:2]) == (1, (tmp_path / "snap", None))
+    snapshot = Snapshot.open(tmp_path / "snap")
+    assert snapshot.digest == report["snapshot"]
+    assert verify(tmp_path / "snap").ok
+    page = snapshot.page(f"http://{place}/2")
+    assert (page.status, page.title, page.http_status) == ("ok", "Ice", 200)
+    assert snapshot.raw(page) == PAGE
+    gone = snapshot.page(f"http://{place}/gone")
+    assert (gone.status, gone.reason) == ("dead", "HTTP 404")
+    assert json.loads((tmp_path / "snap/fetch.json").read_text())["allow_hosts"] == [place]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["snap", "urls.txt"]
 
     Server.agents.clear()
-    assert run(memory, *arguments[:-1]) == 0
+    assert run(*arguments[:-1]) == 0
     assert Server.agents == []
     assert "4 spellings of 3 addresses, 3 fetched before; 0 requests" in capsys.readouterr().out
+
+    lists.write_text(lists.read_text() + f"http://{place}/3\n")
+    with pytest.raises(SnapshotExists, match=r"snap is whole and lacks 1 of these addresses"):
+        run(*arguments)
+
+
+def test_what_was_not_changed_is_taken_from_the_base(
+    lists: Path, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--urls", lists, "--allow-host", place, "--delay", "0")
+    assert run(tmp_path / "old", *options) == 0
+    Server.changed = True  # /2 is another page now; /1 has its tag still
+    assert run(tmp_path / "new", *options, "--base", tmp_path / "old") == 0
+    capsys.readouterr()
+    old, new = Snapshot.open(tmp_path / "old"), Snapshot.open(tmp_path / "new")
+    assert Server.not_modified == 1
+    assert new.raw(new.page(f"http://{place}/1")) == old.raw(old.page(f"http://{place}/1")) == PAGE
+    assert new.raw(new.page(f"http://{place}/2")) == PAGE + b"Changed."
+    assert verify(tmp_path / "new").ok
+    assert [page.kind for page in compare(old, new).pages][-1] in ("bytes", "record", "text")
 
 
 def test_reports_and_tasks_are_sources_too(
@@ -125,46 +138,43 @@ def test_reports_and_tasks_are_sources_too(
     (tmp_path / "a.md").write_text(f"# Ice\n\nIt froze [1].\n\n## References\n\n[1] http://{place}/1\n")
     (tmp_path / "b.md").write_bytes(b"\xff\xfe")
     (tmp_path / "t.jsonl").write_text(json.dumps({"id": 1, "url": f"http://{place}/2"}) + "\n")
-    memory = Memory()
-    assert (
-        run(
-            memory, tmp_path / "snap", "--reports", tmp_path, "--tasks", tmp_path / "t.jsonl",
-            "--allow-host", place, "--delay", "0", "--base", tmp_path / "old", "--user-agent", "me/1",
-        )
-        == 0
-    )  # fmt: skip
-    assert {capture.outcome for capture in memory.captures.values()} == {"page"}
-    assert len(memory.captures) == 2
-    assert memory.opened[0][1] == tmp_path / "old"
+    options = ("--tasks", tmp_path / "t.jsonl", "--allow-host", place, "--delay", "0", "--user-agent", "me/1")
+    assert run(tmp_path / "snap", "--reports", tmp_path, *options) == 0
+    assert Snapshot.open(tmp_path / "snap").manifest.statuses == {"ok": 2}
     assert set(Server.agents) == {"me/1"}
     shown = capsys.readouterr()
     assert f"Not read: {tmp_path / 'b.md'}" in shown.err
     assert "127.0.0.1" in shown.out
 
 
-def test_ctrl_c_says_how_to_go_on(
-    lists: Path, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_ctrl_c_says_how_to_go_on_and_nothing_is_asked_for_twice(
+    lists: Path,
+    place: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    memory = Memory()
-    memory.stop_after = 1
-    assert (
-        run(
-            memory,
-            tmp_path / "snap",
-            "--urls",
-            lists,
-            "--allow-host",
-            place,
-            "--delay",
-            "0",
-            "--per-host",
-            "1",
-        )
-        == 130
-    )
+    options = ("--urls", lists, "--allow-host", place, "--delay", "0", "--per-host", "1")
+    keep = FetchState.store
+
+    def stop(state: FetchState, capture: Capture) -> None:
+        keep(state, capture)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(FetchState, "store", stop)
+    assert run(tmp_path / "snap", *options) == 130
     said = capsys.readouterr().err
-    assert said == f"Stopped. Every finished page is kept in {tmp_path / 'snap'}; the same command goes on.\n"
-    assert (len(memory.captures), memory.finished) == (1, 0)
+    assert (
+        said
+        == f"Stopped. Every finished page is kept beside {tmp_path / 'snap'}; the same command goes on.\n"
+    )
+    with pytest.raises(SnapshotMissing, match="was begun and is not whole"):
+        Snapshot.open(tmp_path / "snap")
+    asked = len(Server.agents)
+    monkeypatch.setattr(FetchState, "store", keep)
+    assert run(tmp_path / "snap", *options) == 0
+    assert Snapshot.open(tmp_path / "snap").manifest.statuses == {"dead": 1, "ok": 2}
+    assert len(Server.agents) == asked + 3  # robots.txt anew, and the two that were left
 
 
 @pytest.mark.parametrize(
@@ -181,13 +191,13 @@ def test_values_that_are_none_are_said(
     lists: Path, tmp_path: Path, option: str, value: str, said: str
 ) -> None:
     with pytest.raises(ConfigError) as error:
-        run(Memory(), tmp_path / "snap", "--urls", lists, option, value)
+        run(tmp_path / "snap", "--urls", lists, option, value)
     assert str(error.value).startswith(said)
 
 
 def test_nothing_to_fetch_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="name at least one"):
-        run(Memory(), tmp_path / "snap")
+        run(tmp_path / "snap")
 
 
 def test_progress_shows_the_hosts_with_most_left() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from local_judge.cli.snapshot import look, make, search
+from local_judge.cli.snapshot import fetch, look, make, search
 
 app = typer.Typer(help="Make, describe, verify and search snapshots of the web.", no_args_is_help=True)
 app.command("import")(make.import_)
+app.command("fetch")(fetch.fetch)
 app.command("merge")(make.merge)
 app.command("export")(make.export)
 app.command("info")(look.info)

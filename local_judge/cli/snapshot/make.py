@@ -43,7 +43,7 @@ def import_(
 ) -> None:
     """Make a snapshot of pages that are there already."""
     archives = _archives(source)
-    with _bar() as progress:
+    with page_bar() as progress:
         if archives:
             import_archives(archives, out, warn=_warn, progress=progress, workers=workers)
         elif source.is_file():
@@ -60,7 +60,7 @@ def merge(
     as_json: AsJson = False,
 ) -> None:
     """Make one snapshot of all captures of several."""
-    with _bar() as progress:
+    with page_bar() as progress:
         merge_snapshots(snapshots, out, progress=progress, workers=workers)
     show_info(Snapshot.open(out).info(), as_json)
 
@@ -95,8 +95,17 @@ def _warn(said: str) -> None:
 
 
 @contextmanager
-def _bar() -> Generator[Progress]:
+def page_bar() -> Generator[Progress]:
+    """A bar on standard error that counts pages; shown when the first is done."""
     columns = (TextColumn("pages"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("pages", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    bar = Bar(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task("pages", total=None)
+
+    def update(done: int, total: int) -> None:
+        bar.start()
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield update
+    finally:
+        bar.stop()
