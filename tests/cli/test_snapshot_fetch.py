@@ -76,7 +76,7 @@ class Server(BaseHTTPRequestHandler):
 def place() -> Iterator[str]:
     Server.agents = []
     with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"127.0.0.1:{server.server_port}"
         server.shutdown()
 
