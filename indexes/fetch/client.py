@@ -96,6 +96,8 @@ class _CheckedResolver(AbstractResolver):
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
         addresses = await self._resolver.resolve(host)
+        if not addresses:
+            raise Unreachable(f"{host}: no address", passing=False)
         if why := self._policy.refuse_addresses(host, port, addresses):
             raise Refused(why)
         return [

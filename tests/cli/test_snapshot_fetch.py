@@ -61,7 +61,7 @@ class Server(BaseHTTPRequestHandler):
 def place() -> Iterator[str]:
     Server.agents, Server.changed, Server.not_modified = [], False, 0
     with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"127.0.0.1:{server.server_port}"
         server.shutdown()
 
@@ -102,7 +102,7 @@ def test_a_list_is_fetched_once_into_a_snapshot(
     assert (page.status, page.title, page.http_status) == ("ok", "Ice", 200)
     assert snapshot.raw(page) == PAGE
     gone = snapshot.page(f"http://{place}/gone")
-    assert (gone.status, gone.reason) == ("dead", "HTTP 404")
+    assert (gone.status, gone.reason) == ("dead", "HTTP 404 Not Found")
     assert json.loads((tmp_path / "snap/fetch.json").read_text())["allow_hosts"] == [place]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["snap", "urls.txt"]
 

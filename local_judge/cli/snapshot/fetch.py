@@ -31,57 +31,63 @@ _DEFAULTS = FetchSettings()
 _NAMED = USER_AGENT.replace("local_judge", f"local_judge/{__version__}", 1)
 
 
+Out = Annotated[Path, typer.Argument(help="The snapshot directory to make; the same command continues it.")]
+Reports = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--report", "--reports", help="Fetch all that these cite: Markdown, folders, JSONL. Repeat."
+    ),
+]
+Tasks = Annotated[
+    list[Path] | None,
+    typer.Option("--tasks", help="Fetch all addresses in this JSON or JSONL file. Repeat."),
+]
+Lists = Annotated[
+    list[Path] | None,
+    typer.Option("--urls", help="Fetch the addresses in this file, one a line, # for comments. Repeat."),
+]
+Base = Annotated[
+    Path | None,
+    typer.Option("--base", help="An earlier snapshot: pages that did not change are not sent again."),
+]
+UserAgent = Annotated[
+    str, typer.Option("--user-agent", help="Starts with the name that robots.txt is searched for.")
+]
+Delay = Annotated[
+    float, typer.Option("--delay", help="Seconds between the starts of two requests to a host.")
+]
+PerHost = Annotated[int, typer.Option("--per-host", help="Requests under way to one host.")]
+Concurrency = Annotated[int, typer.Option("--concurrency", help="Requests under way in all.")]
+MaxBytes = Annotated[int, typer.Option("--max-bytes", help="Of one page, as sent and unpacked.")]
+Timeout = Annotated[float, typer.Option("--timeout", help="Seconds for one request with its whole answer.")]
+AllowHosts = Annotated[
+    list[str] | None,
+    typer.Option("--allow-host", help="A test host (or host:port) that may have a private address. Repeat."),
+]
+Render = Annotated[
+    str | None,
+    typer.Option("--render", help="Run scripts that write a page in this Chromium; `auto` finds one."),
+]
+Sandbox = Annotated[
+    bool, typer.Option("--render-sandbox/--no-render-sandbox", help="Chromium's own sandbox.")
+]
+
+
 def fetch(
-    out: Annotated[
-        Path, typer.Argument(help="The snapshot directory to make; the same command continues it.")
-    ],
-    report: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--report", "--reports", help="Fetch all that these cite: Markdown, folders, JSONL. Repeat."
-        ),
-    ] = None,
-    tasks: Annotated[
-        list[Path] | None,
-        typer.Option("--tasks", help="Fetch all addresses in this JSON or JSONL file. Repeat."),
-    ] = None,
-    urls: Annotated[
-        list[Path] | None,
-        typer.Option("--urls", help="Fetch the addresses in this file, one a line, # for comments. Repeat."),
-    ] = None,
-    base: Annotated[
-        Path | None,
-        typer.Option("--base", help="An earlier snapshot: pages that did not change are not sent again."),
-    ] = None,
-    user_agent: Annotated[
-        str, typer.Option("--user-agent", help="Starts with the name that robots.txt is searched for.")
-    ] = _NAMED,
-    delay: Annotated[
-        float, typer.Option("--delay", help="Seconds between the starts of two requests to a host.")
-    ] = _DEFAULTS.delay,
-    per_host: Annotated[
-        int, typer.Option("--per-host", help="Requests under way to one host.")
-    ] = _DEFAULTS.per_host,
-    concurrency: Annotated[
-        int, typer.Option("--concurrency", help="Requests under way in all.")
-    ] = _DEFAULTS.concurrency,
-    max_bytes: Annotated[
-        int, typer.Option("--max-bytes", help="Of one page, as sent and unpacked.")
-    ] = _DEFAULTS.max_bytes,
-    timeout: Annotated[
-        float, typer.Option("--timeout", help="Seconds for one request with its whole answer.")
-    ] = _DEFAULTS.total_seconds,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option("--allow-host", help="A test host (or host:port) that may have a private address."),
-    ] = None,
-    render: Annotated[
-        str | None,
-        typer.Option("--render", help="Run scripts that write a page in this Chromium; `auto` finds one."),
-    ] = None,
-    render_sandbox: Annotated[
-        bool, typer.Option("--render-sandbox/--no-render-sandbox", help="Chromium's own sandbox.")
-    ] = True,
+    out: Out,
+    report: Reports = None,
+    tasks: Tasks = None,
+    urls: Lists = None,
+    base: Base = None,
+    user_agent: UserAgent = _NAMED,
+    delay: Delay = _DEFAULTS.delay,
+    per_host: PerHost = _DEFAULTS.per_host,
+    concurrency: Concurrency = _DEFAULTS.concurrency,
+    max_bytes: MaxBytes = _DEFAULTS.max_bytes,
+    timeout: Timeout = _DEFAULTS.total_seconds,
+    allow_host: AllowHosts = None,
+    render: Render = None,
+    render_sandbox: Sandbox = True,
     workers: Workers = 1,
     as_json: AsJson = False,
 ) -> None:

@@ -184,6 +184,9 @@ async def test_a_cited_address_of_10000_characters(web: Web) -> None:
 async def test_no_such_host_and_no_server(web: Web) -> None:
     gone = await web.capture("http://gone.example/")
     assert (gone.outcome, gone.reason) == ("dead", "gone.example: no such host")
+    web.names.known["empty.test"] = []
+    empty = await web.capture("http://empty.test/")
+    assert (empty.outcome, empty.reason) == ("dead", "empty.test: no address")
     # Port 1 of the loopback address: nobody listens there.
     closed = await web.capture("http://a.test:1/", allow_hosts=("a.test",))
     assert closed.outcome == "dead"
