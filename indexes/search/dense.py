@@ -7,7 +7,7 @@ two machines whose last bits differ agree wherever no score lies at the border o
 that no probed list holds are missed; the order of what is found is as exact.
 
 A mask is exact for an exhaustive index: the ranking without it, restricted. With lists, too, if it lets through no
-more than `FLAT_VALUES` numbers, because these are then searched exhaustively.
+more than `FLAT_VALUES` numbers, because those are then searched exhaustively.
 
 Opening reads a description and no library: vectors are mapped and FAISS and the model loaded at the first search.
 """
@@ -132,7 +132,9 @@ def _parameters(settings: DenseSettings, n: int, dimension: int) -> IvfParameter
     wanted = settings.index == "ivf" or (settings.index == "auto" and n * dimension > FLAT_VALUES)
     if not wanted or n == 0:
         return None
-    return settings.ivf or IvfParameters.for_size(n)
+    given = settings.ivf or IvfParameters.for_size(n)
+    lists = min(given.lists, n)
+    return given.model_copy(update={"lists": lists, "sample": max(lists, min(given.sample, n))})
 
 
 def _mapped(path: Path, n: int, dimension: int) -> Vectors:
@@ -206,7 +208,7 @@ class DenseIndex:
             return [Ranked.nothing() for _ in queries]
         vectors, lists = self._open()
         m = min(k + _SLACK, n)
-        if lists is not None and n * self.info.dimension > FLAT_VALUES:
+        if lists is not None and (allowed is None or n * self.info.dimension > FLAT_VALUES):
             candidates = lists.candidates(queries, m, None if allowed is None else mask)
             return [
                 ordered(rows, _cosines(vectors[rows], query), k)

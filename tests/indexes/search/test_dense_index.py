@@ -154,11 +154,11 @@ def test_lists_find_most_with_few_probes(tmp_path: Path, monkeypatch: pytest.Mon
         shares = [len(rows & set(one.rows.tolist())) / 10 for rows, one in zip(truth, found, strict=True)]
         return sum(shares) / len(shares)
 
-    # 2,000 vectors are few: a filter over lists of so few is searched exhaustively.
-    assert recall(index.search_vectors(queries, 10, mask), mask.tolist()) == 1
-    monkeypatch.setattr(dense, "FLAT_VALUES", 0)
     found = index.search_vectors(queries, 10)
     assert 0.8 < recall(found) < 1
+    # What a mask lets through is searched exhaustively as long as it is little.
+    assert recall(index.search_vectors(queries, 10, mask), mask.tolist()) == 1
+    monkeypatch.setattr(dense, "FLAT_VALUES", 0)
     assert recall(index.search_vectors(queries, 10, mask), mask.tolist()) > 0.8
     for one in found:
         assert one.scores.tolist() == sorted(one.scores.tolist(), reverse=True)
@@ -171,6 +171,10 @@ def test_size_decides_the_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     # 3 sqrt(101) = 30.1; a 32nd of 30 lists, rounded up; 64 * 30 vectors are more than there are.
     assert built == IvfParameters(lists=30, probes=1, sample=101)
     assert stored(tmp_path / "c", random_vectors(101), DenseSettings(index="flat")).info.ivf is None
+    # More lists than vectors are as many as vectors.
+    few = stored(tmp_path / "d", random_vectors(7), ivf_settings(20))
+    assert few.info.ivf == IvfParameters(lists=7, probes=20, sample=7)
+    assert len(few.search_vectors(random_vectors(1), 9)[0].rows) == 7
     assert IvfParameters.for_size(1_000_000) == IvfParameters(lists=3000, probes=94, sample=192_000)
 
 
