@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from indexes.archive.model import Exchange
+from indexes.archive.model import Capture, Exchange
 from indexes.archive.warc import FOLDER
 from indexes.building import Progress, build
 from indexes.errors import FetchError, SnapshotExists
@@ -78,7 +78,7 @@ async def fetch_snapshot(
             report = await fetch_pages(
                 wanted,
                 settings,
-                store=state.store,
+                store=lambda capture: state.store(_whole(capture, base)),
                 done=frozenset(state.done),
                 previous=_no_previous if base is None else base.exchange,
                 progress=fetched,
@@ -106,6 +106,15 @@ async def _complete(urls: list[str], out: Path, settings: FetchSettings) -> Fetc
             f"again only for what was changed), and merge the two"
         )
     return await fetch_pages(urls, settings, store=_never, done=done)
+
+
+def _whole(capture: Capture, base: Snapshot | None) -> Capture:
+    """A capture with the earlier answer in front of each "not modified", so that the archive needs no other."""
+    exchanges: list[Exchange] = []
+    for exchange in capture.exchanges:
+        earlier = base.exchange(exchange.url) if base is not None and exchange.status == 304 else None
+        exchanges += [exchange] if earlier is None else [earlier, exchange]
+    return capture.model_copy(update={"exchanges": tuple(exchanges)})
 
 
 def _no_previous(_: str) -> Exchange | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -159,10 +160,15 @@ def test_ctrl_c_says_how_to_go_on_and_nothing_is_asked_for_twice(
 
     def stop(state: FetchState, capture: Capture) -> None:
         keep(state, capture)
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
+    # What was started in the background inherits that the signal is ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     monkeypatch.setattr(FetchState, "store", stop)
-    assert run(tmp_path / "snap", *options) == 130
+    try:
+        assert run(tmp_path / "snap", *options) == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
     said = capsys.readouterr().err
     assert (
         said

@@ -108,4 +108,5 @@ def page_bar() -> Generator[Progress]:
     try:
         yield update
     finally:
-        bar.stop()
+        if bar.live.is_started:
+            bar.stop()
