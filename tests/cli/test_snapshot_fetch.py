@@ -5,8 +5,13 @@ from __future__ import annotations
 import json
 import re
 import signal
+import sqlite3
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import ClassVar
@@ -34,12 +39,17 @@ class Server(BaseHTTPRequestHandler):
     """Two pages with tags; the second may change."""
 
     agents: ClassVar[list[str | None]] = []
+    paths: ClassVar[list[str]] = []
     changed: ClassVar[bool] = False
     not_modified: ClassVar[int] = 0
 
     def do_GET(self) -> None:
         Server.agents.append(self.headers["User-Agent"])
+        Server.paths.append(self.path)
+        if self.path.startswith("/slow"):
+            time.sleep(0.05)
         page = {"/1": PAGE, "/2": PAGE + b"Changed." if Server.changed else PAGE}.get(self.path)
+        page = PAGE + self.path.encode() if self.path.startswith("/slow") else page
         tag = f'"{len(page or b"")}"'
         if page is not None and self.headers["If-None-Match"] == tag:
             Server.not_modified += 1
@@ -60,7 +70,7 @@ class Server(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def place() -> Iterator[str]:
-    Server.agents, Server.changed, Server.not_modified = [], False, 0
+    Server.agents, Server.paths, Server.changed, Server.not_modified = [], [], False, 0
     with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"127.0.0.1:{server.server_port}"
@@ -181,6 +191,53 @@ def test_ctrl_c_says_how_to_go_on_and_nothing_is_asked_for_twice(
     assert run(tmp_path / "snap", *options) == 0
     assert Snapshot.open(tmp_path / "snap").manifest.statuses == {"dead": 1, "ok": 2}
     assert len(Server.agents) == asked + 3  # robots.txt anew, and the two that were left
+
+
+def test_a_kill_loses_nothing_that_was_stored(place: str, tmp_path: Path) -> None:
+    lists = tmp_path / "urls.txt"
+    lists.write_text("".join(f"http://{place}/slow{number}\n" for number in range(40)))
+    options = [
+        "snapshot",
+        "fetch",
+        tmp_path / "snap",
+        "--urls",
+        lists,
+        "--allow-host",
+        place,
+        "--delay",
+        "0",
+        "--json",
+    ]
+    command = [sys.executable, "-m", "local_judge", *map(str, options)]
+    database = tmp_path / ".snap.fetch.db"
+    stored: set[str] = set()
+    for at_least in (5, 15):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            while len(stored) < at_least:
+                assert process.poll() is None
+                time.sleep(0.01)
+                stored = stored_in(database) if database.exists() else stored
+        finally:
+            process.kill()
+            process.wait()
+        stored = stored_in(database)
+        Server.paths.clear()
+    assert 15 <= len(stored) < 40
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert json.loads(done.stdout)["n_done_before"] == len(stored)
+    assert not stored & {f"https://{place}{path}" for path in Server.paths}
+    snapshot = Snapshot.open(tmp_path / "snap")
+    assert snapshot.manifest.statuses == {"ok": 40}
+    assert verify(tmp_path / "snap").ok
+
+
+def stored_in(database: Path) -> set[str]:
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+        try:
+            return {url for (url,) in connection.execute("SELECT url FROM captures")}
+        except sqlite3.OperationalError:  # not made yet
+            return set()
 
 
 @pytest.mark.parametrize(
