@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import shutil
+import sqlite3
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,6 +45,11 @@ def staged(out: Path, *, resumable: Callable[[Path], bool] | None = None) -> Gen
             finally:
                 if part.exists() and not (resumable is not None and resumable(part)):
                     shutil.rmtree(part, ignore_errors=True)
+    except sqlite3.Error as error:
+        raise ImportRefused(
+            f"{part}: what is noted while the snapshot is made cannot be written ({error}); is the disk full? "
+            f"Nothing was changed at {out}"
+        ) from None
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise ImportRefused(

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import shutil
+import socket
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -25,6 +30,7 @@ from indexes.manifest import MANIFEST, Manifest, list_files, render_manifest
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
 
+ROOT = Path(__file__).resolve().parents[2]
 Line = dict[str, object]
 
 import_pages = partial(
@@ -445,3 +451,74 @@ def test_cut_records_are_refused(snapshot: Snapshot) -> None:
     path.write_bytes(data[:-10])
     with pytest.raises(DigestMismatch, match=r"pages\.jsonl has [\d,]+ bytes, not"):
         Snapshot.open(snapshot.path)
+
+
+DISK_FULL = """
+import resource, signal, sys
+from pathlib import Path
+from indexes.errors import IndexesError
+from indexes.importing import import_pages
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # so that writing fails as on a full disk
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), resource.RLIM_INFINITY))
+try:
+    import_pages(Path(sys.argv[1]), Path(sys.argv[2]), workers=0)
+except IndexesError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("room", [1_000, 5_000, 20_000, 60_000])
+def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, room: int) -> None:
+    listed = [
+        {"url": f"https://example.org/{n}", "text": f"Page {n} says that {n * 7919} is large."}
+        for n in range(300)
+    ]
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    write_list(pages, listed)
+    command = [sys.executable, "-c", DISK_FULL, str(pages), str(tmp_path / "snap"), str(room)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert len(done.stdout.splitlines()) == 1
+    assert re.search("no room left on the disk|is the disk full|File too large", done.stdout), done.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pages"]
+
+
+def test_a_url_of_ten_thousand_characters_is_a_page_like_others(tmp_path: Path) -> None:
+    url = "https://example.org/" + "a" * 10_000
+    write_list(tmp_path, [{"url": url, "text": "A page with a long name."}])
+    import_pages(tmp_path, tmp_path / "snap", pages=tmp_path / "pages.jsonl")
+    snapshot = Snapshot.open(tmp_path / "snap")
+    assert snapshot.page(url).text == "A page with a long name."
+    assert snapshot.raw(snapshot.page(url)) == b"A page with a long name."
+
+
+def test_empty_files_and_an_empty_text_are_empty(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_bytes(b"")
+    lines: list[Line] = [
+        {"url": "https://example.org/a", "file": "a.html"},
+        {"url": "https://example.org/b", "text": ""},
+    ]
+    write_list(tmp_path, lines)
+    import_pages(tmp_path, tmp_path / "snap", pages=tmp_path / "pages.jsonl")
+    assert Snapshot.open(tmp_path / "snap").manifest.statuses == {"empty": 2}
+    assert verify(tmp_path / "snap").ok
+
+
+def test_two_processes_do_not_make_one_snapshot(folder: Path, tmp_path: Path) -> None:
+    def other(done: int, total: int) -> None:
+        with pytest.raises(ImportRefused, match="another process is making"):
+            import_pages(folder, tmp_path / "snap")
+
+    import_pages(folder, tmp_path / "snap", progress=other)
+    assert verify(tmp_path / "snap").ok
+
+
+def test_a_search_opens_no_socket(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    [hits] = Snapshot.open(snapshot.path).corpus().search(["cars sold"], 3)
+    assert [hit.url for hit in hits] == ["https://example.org/a"]
