@@ -18,7 +18,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from indexes.chunk import make_chunks
 from indexes.manifest import PAGES, TEXTS
 from indexes.model import Chunk, Frozen
 from indexes.records import PageRecord, parse_record
@@ -31,6 +30,7 @@ from indexes.search.model import ChunkText, IndexInfo, Mask
 from indexes.search.quality import ranked_pages
 from indexes.search.searcher import Mode, PairScorer, Reranking, Searcher
 from indexes.search.weights import Bm25Settings
+from indexes.text.chunk import make_chunks
 
 SEARCH = "search"
 """Folder of a snapshot's search indexes."""

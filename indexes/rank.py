@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol
 from rank_bm25 import BM25Plus  # pyright: ignore[reportMissingTypeStubs]
 
 from indexes.model import Chunk, Passage
-from indexes.tokens import tokenise
+from indexes.text.tokens import tokenise
 
 RankerName = Literal["bm25", "dense"]
 

@@ -29,7 +29,6 @@ from indexes.archive.content import undone
 from indexes.archive.model import Exchange
 from indexes.archive.records import Damage, read_record
 from indexes.archive.warc import FOLDER
-from indexes.chunk import make_chunks
 from indexes.corpus import Corpus, describe
 from indexes.dense import DenseRanker
 from indexes.errors import DigestMismatch, NotASnapshot
@@ -41,6 +40,7 @@ from indexes.records import PageRecord, parse_record
 from indexes.search.encoder import Encoder
 from indexes.search.fusion import FusionSettings
 from indexes.search.searcher import PairScorer
+from indexes.text.chunk import make_chunks
 from indexes.urls import normalise_url
 
 

@@ -14,8 +14,8 @@ from typing import Literal
 from indexes.archive.captures import read_captures
 from indexes.archive.content import content_of
 from indexes.archive.warc import FOLDER
-from indexes.building import archive_files
 from indexes.errors import NotASnapshot
+from indexes.making.building import archive_files
 from indexes.manifest import (
     MANIFEST,
     PAGES,

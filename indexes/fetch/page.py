@@ -14,7 +14,6 @@ from typing import Protocol
 from urllib.parse import urljoin, urlsplit
 
 from indexes.archive.model import Capture, Exchange, Headers, Outcome, Rendered
-from indexes.decode import Kind, sniff
 from indexes.fetch.client import HEAD_BYTES, Answer, header, media_type, stamp, utc_now
 from indexes.fetch.encoding import unpack_body
 from indexes.fetch.faults import FetchFault, Refused, one_line
@@ -27,6 +26,7 @@ from indexes.fetch.shared import SharedAnswers
 from indexes.fetch.target import Target, target
 from indexes.fetch.walls import recognise
 from indexes.model import BLOCKED_STATUSES
+from indexes.text.decode import Kind, sniff
 
 Previous = Callable[[str], Exchange | None]
 """The whole exchange (status 200, with its body) that an earlier snapshot keeps for an address exactly as it was sent;

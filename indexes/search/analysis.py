@@ -5,8 +5,8 @@ finds every form that it has in the index: its language is not known, so its ter
 word has under each analysis the index holds (and the word itself, where the index holds chunks without a stemmer).
 A word given twice counts twice; a form common to two analyses counts once for a word.
 
-An analysis is the name of a Snowball stemmer, or `plain`. Words are those of `indexes.tokens`: a number is one word,
-scripts without spaces give pairs of characters, and neither is changed by a stemmer of another script.
+An analysis is the name of a Snowball stemmer, or `plain`. Words are those of `indexes.text.tokens`: a number is one
+word, scripts without spaces give pairs of characters, and neither is changed by a stemmer of another script.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from importlib.metadata import version
 
 import Stemmer
 
-from indexes.tokens import tokenise
+from indexes.text.tokens import tokenise
 
 PLAIN = "plain"
 

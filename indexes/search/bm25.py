@@ -30,7 +30,7 @@ from indexes.search.model import ChunkDigest, ChunkText, IndexInfo, Mask, Ranked
 from indexes.search.postings import RUN, PostingRuns
 from indexes.search.ranking import best_positive
 from indexes.search.weights import Bm25Settings, Weights
-from indexes.tokens import tokenise
+from indexes.text.tokens import tokenise
 
 KIND = "bm25"
 REMEDY = "build the snapshot's indexes again"

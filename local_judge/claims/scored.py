@@ -17,7 +17,7 @@ from sentencex import get_sentence_boundaries
 
 from indexes.model import Chunk
 from indexes.snapshot import Snapshot
-from indexes.tokens import tokenise
+from indexes.text.tokens import tokenise
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import Exhibit
 from local_judge.claims.model import Claim, Label, Quote, Verdict

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from indexes.language import detect_language
+from indexes.text.language import detect_language
 from local_judge.documents.errors import UnreadableReport
 from local_judge.documents.inline import Mark, scan
 from local_judge.documents.markdown import RawBlock, heading_path, parse_blocks, squeezed

@@ -22,10 +22,10 @@ from typing import NamedTuple
 
 import sentencex
 
-from indexes.chunk import chunk_spans
 from indexes.search.model import ChunkText
 from indexes.search.quality import JudgedQuery
-from indexes.tokens import tokenise
+from indexes.text.chunk import chunk_spans
+from indexes.text.tokens import tokenise
 from indexes.urls import normalise_url
 
 CHUNK_CHARACTERS = 900

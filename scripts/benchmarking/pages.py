@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from indexes.importing import import_pages
+from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from scripts.benchmarking.planting import PageText, plant, standalone_sentences
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from indexes.importing import import_pages
+from indexes.making.importing import import_pages
 from indexes.model import Page
 from indexes.snapshot import Snapshot
 from local_judge.claims.model import Claim

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from indexes.importing import import_pages
+from indexes.making.importing import import_pages
 from indexes.model import Page
 from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from indexes.importing import import_pages
+from indexes.making.importing import import_pages
 from local_judge.cli import main
 from local_judge.demo.outcome import sample_folder
 from serving.stub import StubPlan

@@ -35,7 +35,7 @@ import typer
 from markdown_it import MarkdownIt
 from pydantic import BaseModel
 
-from indexes.pagelist import read_page_list
+from indexes.making.pagelist import read_page_list
 from indexes.search.quality import read_queries
 from local_judge import cli, golden
 from local_judge.demo.outcome import Planted

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from indexes.chunk import make_chunks
 from indexes.dense import DenseRanker
 from indexes.errors import MissingExtra
 from indexes.model import Chunk
 from indexes.rank import Bm25Ranker, best_passages
-from indexes.tokens import tokenise
+from indexes.text.chunk import make_chunks
+from indexes.text.tokens import tokenise
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from indexes.chunk import OVERLAP, chunk_spans, make_chunks
-from indexes.extract import extract
-from indexes.importing import import_pages
 from indexes.limits import gunzip
+from indexes.making.importing import import_pages
 from indexes.manifest import sha256
 from indexes.snapshot import Snapshot
+from indexes.text.chunk import OVERLAP, chunk_spans, make_chunks
+from indexes.text.extract import extract
 from indexes.verify import verify
 from scripts.benchmarking.shingles import scores, without_marks
 

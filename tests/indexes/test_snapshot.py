@@ -15,7 +15,6 @@ from typing import NoReturn
 
 import pytest
 
-from indexes import importing
 from indexes.archive.captures import read_captures
 from indexes.archive.warc import ArchiveWriter
 from indexes.errors import (
@@ -26,6 +25,7 @@ from indexes.errors import (
     SnapshotMissing,
     SnapshotTooNew,
 )
+from indexes.making import importing
 from indexes.manifest import MANIFEST, Manifest, list_files, render_manifest
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
@@ -457,7 +457,7 @@ DISK_FULL = """
 import resource, signal, sys
 from pathlib import Path
 from indexes.errors import IndexesError
-from indexes.importing import import_pages
+from indexes.making.importing import import_pages
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # so that writing fails as on a full disk
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), resource.RLIM_INFINITY))
@@ -470,7 +470,7 @@ except IndexesError as error:
 
 @pytest.mark.parametrize("room", [1_000, 5_000, 20_000, 60_000])
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, room: int) -> None:
-    listed = [
+    listed: list[Line] = [
         {"url": f"https://example.org/{n}", "text": f"Page {n} says that {n * 7919} is large."}
         for n in range(300)
     ]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from indexes.importing import import_pages
+from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.demo.outcome import sample_folder
 from local_judge.judge.judge import Judge

@@ -26,7 +26,7 @@ from typing import Any, get_args
 import httpx
 import pytest
 
-from indexes.importing import import_pages
+from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report

@@ -17,7 +17,7 @@ import typer
 from pydantic import ValidationError
 
 from indexes.fetch.settings import USER_AGENT, FetchSettings
-from indexes.fetching import Fetched, fetch_snapshot
+from indexes.making.fetching import Fetched, fetch_snapshot
 from indexes.snapshot import Snapshot
 from local_judge import __version__
 from local_judge.cli.options import AsJson

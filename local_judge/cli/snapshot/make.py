@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
-from indexes.building import Progress
 from indexes.errors import ImportRefused
-from indexes.exporting import export_wacz
-from indexes.importing import import_archives, import_pages, merge_snapshots
+from indexes.making.building import Progress
+from indexes.making.exporting import export_wacz
+from indexes.making.importing import import_archives, import_pages, merge_snapshots
 from indexes.snapshot import Snapshot
 from local_judge.cli.options import AsJson
 from local_judge.cli.snapshot.look import show_info

@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from indexes.corpus import Filters, Hit
-from indexes.reindexing import reindex
+from indexes.making.reindexing import reindex
 from indexes.search.dense import DenseSettings
 from indexes.search.encoder import PRESETS, Encoder, EncoderPreset
 from indexes.search.endpoint import EndpointEncoder

@@ -18,7 +18,7 @@ from indexes.archive.content import content_of
 from indexes.archive.model import Capture
 from indexes.archive.records import read_records
 from indexes.errors import ImportRefused
-from indexes.importing import import_archives
+from indexes.making.importing import import_archives
 from indexes.snapshot import Snapshot
 
 HTML = b"<html><body><article><p>The observatory was opened in 1931 on the hill.</p></article></body></html>"

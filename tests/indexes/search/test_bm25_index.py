@@ -22,7 +22,7 @@ from indexes.search.bm25 import Bm25Index, build_bm25
 from indexes.search.errors import IndexDamaged, IndexExists, IndexMismatch, IndexMissing
 from indexes.search.model import ChunkDigest, ChunkText
 from indexes.search.weights import Bm25Settings, Method
-from indexes.tokens import tokenise
+from indexes.text.tokens import tokenise
 
 _bm25s: Any = bm25s
 _okapi: Any = BM25Okapi

@@ -6,7 +6,7 @@ import codecs
 
 import pytest
 
-from indexes.decode import clean, decode, sniff
+from indexes.text.decode import clean, decode, sniff
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from pathlib import Path
 from indexes.archive.cdxj import INDEX
 from indexes.archive.wacz import PageLine, write_wacz
 from indexes.archive.warc import UNKNOWN_DATE
-from indexes.building import archive_files
 from indexes.errors import SnapshotExists
+from indexes.making.building import archive_files
 from indexes.snapshot import Snapshot
 
 

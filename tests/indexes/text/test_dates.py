@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import trafilatura
 
-from indexes.dates import LATEST, latest_date, published_in_html, published_in_pdf
+from indexes.text.dates import LATEST, latest_date, published_in_html, published_in_pdf
 
-PAGES = Path(__file__).resolve().parents[2] / "../shared/data/pages"
+PAGES = Path(__file__).resolve().parents[3] / "../shared/data/pages"
 
 
 def page(head: str, body: str = "") -> Any:

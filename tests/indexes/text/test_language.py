@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from indexes.language import detect_language
+from indexes.text.language import detect_language
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "../shared/data"
 
 
@@ -61,7 +61,7 @@ def test_the_end_of_a_long_text_costs_and_changes_nothing() -> None:
 
 
 def test_the_model_is_loaded_by_who_asks_only() -> None:
-    code = "import sys, indexes.language; sys.exit('py3langid' in sys.modules)"
+    code = "import sys, indexes.text.language; sys.exit('py3langid' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 

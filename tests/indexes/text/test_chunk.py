@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from indexes.chunk import MAX_SENTENCE, OVERLAP, TARGET, chunk_spans, make_chunks
+from indexes.text.chunk import MAX_SENTENCE, OVERLAP, TARGET, chunk_spans, make_chunks
 
 _ALPHABET = [
     "word",

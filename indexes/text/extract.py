@@ -16,10 +16,6 @@ import subprocess
 from datetime import date
 from importlib.metadata import version
 
-from indexes.child import child_command
-from indexes.dates import EARLIEST, LATEST, latest_date, published_in_pdf
-from indexes.decode import MEDIA_TYPES, clean, sniff
-from indexes.language import MIN_PROBABILITY, MODEL_SAMPLE, SAMPLE, detect_language
 from indexes.limits import (
     HTML_SECONDS,
     MAX_GZIP_RATIO,
@@ -29,8 +25,12 @@ from indexes.limits import (
     PAGE_MEMORY,
     PDF_SECONDS,
 )
-from indexes.markup import MAX_DEPTH, OPTIONS, MarkupRefused, read_markup
 from indexes.model import Frozen, SourceStatus
+from indexes.text.child import child_command
+from indexes.text.dates import EARLIEST, LATEST, latest_date, published_in_pdf
+from indexes.text.decode import MEDIA_TYPES, clean, sniff
+from indexes.text.language import MIN_PROBABILITY, MODEL_SAMPLE, SAMPLE, detect_language
+from indexes.text.markup import MAX_DEPTH, OPTIONS, MarkupRefused, read_markup
 
 _MARKDOWN_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _MAX_TITLE = 300
@@ -152,7 +152,7 @@ def _html(markup: str, url: str | None, latest: date) -> Extracted:
 def _pdf(data: bytes, latest: date) -> Extracted:
     """Read a PDF in a process of its own: a fault in the native library must not end the import."""
     media_type = MEDIA_TYPES["pdf"]
-    command, env = child_command("indexes.pdf")
+    command, env = child_command("indexes.text.pdf")
     try:
         done = subprocess.run(
             command, input=data, capture_output=True, timeout=PDF_SECONDS, check=False, env=env

@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-_ROOT = str(Path(__file__).resolve().parents[1])
+_ROOT = str(Path(__file__).resolve().parents[2])
 
 
 def child_command(module: str) -> tuple[list[str], dict[str, str]]:

@@ -25,14 +25,14 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from indexes.child import child_command
-from indexes.chunk import chunk_spans
-from indexes.dates import latest_date
-from indexes.decode import is_pdf
 from indexes.errors import ExtractionFailed
-from indexes.extract import Extracted, extract
 from indexes.limits import HTML_SECONDS, PDF_SECONDS
 from indexes.model import Frozen
+from indexes.text.child import child_command
+from indexes.text.chunk import chunk_spans
+from indexes.text.dates import latest_date
+from indexes.text.decode import is_pdf
+from indexes.text.extract import Extracted, extract
 
 _AHEAD = 3
 """Pages held for each process: one being read, others so that a slow page does not keep the rest waiting."""
@@ -194,7 +194,7 @@ class _Worker:
         for _ in range(_ATTEMPTS):
             if self.closed:
                 raise ExtractionFailed("the pool is closed; make another one")
-            command, env = child_command("indexes.extract_worker")
+            command, env = child_command("indexes.text.extract_worker")
             # A session of its own: an interrupt typed at the terminal is the parent's to handle, and ending the
             # process ends what it has started too.
             process = self._process = subprocess.Popen(

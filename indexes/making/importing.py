@@ -20,14 +20,14 @@ from indexes.archive.captures import Warn, read_captures
 from indexes.archive.model import Capture, Imported, Outcome
 from indexes.archive.wacz import opened
 from indexes.archive.warc import FOLDER, ArchiveWriter
-from indexes.building import Progress, archive_files, build, no_damage
-from indexes.decode import MEDIA_TYPES, Kind
 from indexes.errors import ImportRefused
 from indexes.limits import MAX_PAGE_BYTES, GzipRefused, gunzip, is_gzip
+from indexes.making.building import Progress, archive_files, build, no_damage
+from indexes.making.pagelist import PageEntry, read_page_list
+from indexes.making.staging import publish, staged
 from indexes.manifest import Manifest, sha256
-from indexes.pagelist import PageEntry, read_page_list
 from indexes.snapshot import Snapshot
-from indexes.staging import publish, staged
+from indexes.text.decode import MEDIA_TYPES, Kind
 
 _KINDS: dict[str, Kind] = {
     ".html": "html",

@@ -13,16 +13,16 @@ from typing import NamedTuple
 
 from indexes.archive.model import Capture, Exchange
 from indexes.archive.warc import FOLDER
-from indexes.building import Progress, build
 from indexes.errors import FetchError, SnapshotExists
 from indexes.fetch.crawl import FetchReport, fetch_pages, plan
 from indexes.fetch.crawl import Progress as FetchProgress
 from indexes.fetch.resolver import Resolver
 from indexes.fetch.settings import FetchSettings
 from indexes.fetch.state import FetchState, database_of
+from indexes.making.building import Progress, build
+from indexes.making.staging import check_target, publish, staged
 from indexes.manifest import Manifest
 from indexes.snapshot import Snapshot
-from indexes.staging import check_target, publish, staged
 
 FETCH = "fetch.json"
 """In the snapshot: the settings that its pages were fetched with. Not part of the digest."""

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import trafilatura
 
-from indexes.dates import published_in_html
+from indexes.text.dates import published_in_html
 
 # What it says of a page is in the page's reason; on standard error it would only break a progress bar.
 logging.getLogger("trafilatura").setLevel(logging.CRITICAL)

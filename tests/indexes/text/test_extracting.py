@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from indexes.errors import ExtractionFailed
-from indexes.extracting import ExtractionPool, Job, message, read_page
+from indexes.text.extracting import ExtractionPool, Job, message, read_page
 
 ENDLESS = b"<html><body><p " + b" ".join(b"a%d=1" % n for n in range(200_000)) + b">text"
 """The parser compares each attribute with all before: minutes."""
@@ -67,7 +67,7 @@ def test_a_reading_has_all_that_is_known_of_a_page() -> None:
 
 
 def test_a_page_without_an_end_costs_its_time_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("indexes.extracting.HTML_SECONDS", 1)
+    monkeypatch.setattr("indexes.text.extracting.HTML_SECONDS", 1)
     jobs = [job(0), Job("bad", ENDLESS, "a.html"), job(1)]
     started = time.monotonic()
     with ExtractionPool(1) as pool:
@@ -98,7 +98,7 @@ def test_a_process_that_dies_is_replaced_and_its_page_tried_once_more(
         kill()  # and between two pages
         yield from map(job, range(4, 6))
 
-    monkeypatch.setattr("indexes.extracting.message", deadly)
+    monkeypatch.setattr("indexes.text.extracting.message", deadly)
     with ExtractionPool(1) as pool:
         found = {one.key: one for one in pool.run(jobs())}
     bad = found.pop("bad").extracted
@@ -122,7 +122,7 @@ def test_leaving_early_ends_the_processes() -> None:
 
 
 def test_what_cannot_start_is_no_fault_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("indexes.child.sys.executable", "/bin/false")
+    monkeypatch.setattr("indexes.text.child.sys.executable", "/bin/false")
     with (
         ExtractionPool(1) as pool,
         pytest.raises(ExtractionFailed, match="ended with code 1 before the first page"),

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from indexes.extract import extract
 from indexes.limits import MAX_MARKUP
-from indexes.pdf import read_pdf
+from indexes.text.extract import extract
+from indexes.text.pdf import read_pdf
 
 _ARTICLE = """<!doctype html><html><head><title> Sales
  by year </title></head><body><nav><a href="/">Home</a></nav><article><h1>Sales</h1>
@@ -187,7 +187,7 @@ def test_truncated_pdf_is_read_or_named() -> None:
 
 
 def test_hanging_pdf_reader_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("indexes.extract.PDF_SECONDS", 0.001)
+    monkeypatch.setattr("indexes.text.extract.PDF_SECONDS", 0.001)
     found = extract(make_pdf("text"), "a.pdf")
     assert (found.status, found.reason) == ("unsupported_type", "the PDF gave no text within 0.001 s")
 

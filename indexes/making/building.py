@@ -17,11 +17,9 @@ from indexes.archive.cdxj import INDEX, render_line
 from indexes.archive.content import Content, content_of
 from indexes.archive.model import Capture
 from indexes.archive.warc import FOLDER
-from indexes.chunk import CHUNKING
 from indexes.corpus import index_words
 from indexes.errors import DigestMismatch
-from indexes.extract import EXTRACTION, extractor_versions
-from indexes.extracting import ExtractionPool, Job, Reading
+from indexes.making.spool import Spool
 from indexes.manifest import (
     MANIFEST,
     PAGES,
@@ -34,7 +32,9 @@ from indexes.manifest import (
     snapshot_digest,
 )
 from indexes.records import PageRecord, render_record
-from indexes.spool import Spool
+from indexes.text.chunk import CHUNKING
+from indexes.text.extract import EXTRACTION, extractor_versions
+from indexes.text.extracting import ExtractionPool, Job, Reading
 from indexes.urls import normalise_url
 
 Progress = Callable[[int, int], None]

@@ -1,4 +1,4 @@
-"""`python -m indexes.pdf`: a PDF on standard input, its title, date and text on standard output.
+"""`python -m indexes.text.pdf`: a PDF on standard input, its title, date and text on standard output.
 
 The answer is JSON: `{"title", "created", "text"}` or `{"error"}`.
 

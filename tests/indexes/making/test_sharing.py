@@ -13,8 +13,8 @@ import pytest
 from indexes.archive.cdxj import sort_key, timestamp
 from indexes.compare import compare
 from indexes.errors import ImportRefused, SnapshotExists
-from indexes.exporting import export_wacz
-from indexes.importing import import_archives, import_pages, merge_snapshots
+from indexes.making.exporting import export_wacz
+from indexes.making.importing import import_archives, import_pages, merge_snapshots
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
 

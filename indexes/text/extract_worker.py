@@ -1,4 +1,4 @@
-"""`python -m indexes.extract_worker`: pages on standard input, their readings on standard output.
+"""`python -m indexes.text.extract_worker`: pages on standard input, their readings on standard output.
 
 Invariant: runs alone in a process that its parent may end, in bounded memory, and keeps nothing of one page for the
 next but the libraries' caches. The messages are those of `extracting`.
@@ -11,9 +11,9 @@ import os
 import resource
 import sys
 
-from indexes.extracting import Job, message, read_page
-from indexes.language import detect_language
 from indexes.limits import PAGE_MEMORY
+from indexes.text.extracting import Job, message, read_page
+from indexes.text.language import detect_language
 
 _HELD_KB = 1 << 20
 """A worker that has held more kilobytes than this is replaced, so that no page finds less memory than another did."""
