@@ -42,9 +42,13 @@ class IvfParameters(Frozen):
 
     @classmethod
     def for_size(cls, n: int) -> IvfParameters:
-        """About 3 sqrt(n) lists, of which a 32nd is searched; 64 vectors a list to find the clusters on."""
+        """About 3 sqrt(n) lists, found on 64 vectors each, of which a 16th is searched, or 128 if that is more.
+
+        A share alone would not do: few lists need more of them (of 1,024 lists over 100,000 vectors, 32 find 97.0 %
+        of the true first 100 and 128 find 99.7 %; of 2,048 over 500,000, 128 find 99.8 %).
+        """
         lists = max(1, min(n, round(3 * math.sqrt(n))))
-        return cls(lists=lists, probes=max(1, math.ceil(lists / 32)), sample=min(n, 64 * lists))
+        return cls(lists=lists, probes=min(lists, max(128, math.ceil(lists / 16))), sample=min(n, 64 * lists))
 
 
 def faiss() -> Any:

@@ -168,14 +168,14 @@ def test_size_decides_the_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(dense, "FLAT_VALUES", 100 * DIMENSION)
     assert stored(tmp_path / "a", random_vectors(100)).info.ivf is None
     built = stored(tmp_path / "b", random_vectors(101)).info.ivf
-    # 3 sqrt(101) = 30.1; a 32nd of 30 lists, rounded up; 64 * 30 vectors are more than there are.
-    assert built == IvfParameters(lists=30, probes=1, sample=101)
+    # 3 sqrt(101) = 30.1, all of them searched; 64 * 30 vectors are more than there are.
+    assert built == IvfParameters(lists=30, probes=30, sample=101)
     assert stored(tmp_path / "c", random_vectors(101), DenseSettings(index="flat")).info.ivf is None
     # More lists than vectors are as many as vectors.
     few = stored(tmp_path / "d", random_vectors(7), ivf_settings(20))
     assert few.info.ivf == IvfParameters(lists=7, probes=20, sample=7)
     assert len(few.search_vectors(random_vectors(1), 9)[0].rows) == 7
-    assert IvfParameters.for_size(1_000_000) == IvfParameters(lists=3000, probes=94, sample=192_000)
+    assert IvfParameters.for_size(1_000_000) == IvfParameters(lists=3000, probes=188, sample=192_000)
 
 
 def test_bytes_do_not_depend_on_threads(tmp_path: Path) -> None:
