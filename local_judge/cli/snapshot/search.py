@@ -195,6 +195,8 @@ def evaluate_(
         said = {one: quality.model_dump(mode="json") for one, quality in found.items()}
         print(json.dumps({"snapshot": opened.digest, "relevant_not_in_snapshot": lacking, "modes": said}))
         return
+    some = next(iter(found.values()))
+    print(f"{some.n_queries} queries; 95% bootstrap intervals of {some.replicates:,} draws, seed {some.seed}")
     stdout().print(_qualities(found))
     if lacking:
         print(f"{lacking} relevant URLs have no text in the snapshot; no search can find them")
@@ -256,9 +258,7 @@ def _hits(query: str, hits: Sequence[Hit]) -> Table:
 
 
 def _qualities(found: dict[Mode, Quality]) -> Table:
-    some = next(iter(found.values()))
-    title = f"{some.n_queries} queries; 95% bootstrap intervals, {some.replicates:,} draws, seed {some.seed}"
-    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
+    table = Table(show_edge=False, pad_edge=False)
     table.add_column("")
     for name in found:
         table.add_column(name, justify="right")
