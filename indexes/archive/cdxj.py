@@ -1,8 +1,7 @@
 """The index of an archive: which record of which file answers for a URL.
 
 Invariant: one line a record, `<key> <14 digits of its time> <JSON>`, sorted by bytes, so that a record is found by
-bisection without reading the rest. The key is the URL with its host turned round (`org,example)/path?query`), in the
-form that tools for web archives look up.
+bisection without reading the rest. The key is the URL with its host turned round (`org,example)/path?query`).
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from indexes.archive.captures import IndexEntry
 from indexes.archive.warc import RENDERED
@@ -22,29 +21,28 @@ from indexes.errors import DigestMismatch
 INDEX = "indexes/index.cdxj"
 
 _NOT_DIGIT = re.compile(r"\D")
-_IPV4 = re.compile(r"[\d.]+$")
+_SLASHES = re.compile("//+")
 _WWW = re.compile(r"^www\d*\.")
 
 
 def sort_key(url: str) -> str:
-    """The key of a URL.
+    """The key of a URL, in the form that tools for web archives look up ("SURT").
 
-    Host reversed, without `www.` and default port; path and query in lower case, the query's parameters in order.
+    Host reversed, without `www.` and default port; path and query in lower case, percent-encodings undone where they
+    need not be, runs of slashes as one, the query's parameters in order.
     """
     prefix = RENDERED if url.startswith(RENDERED) else ""
     try:
         parts = urlsplit(url.removeprefix(prefix))
         host, port = (parts.hostname or "").rstrip("."), parts.port
     except ValueError:
-        return prefix + _token(url.lower())
-    host = _WWW.sub("", host) if "." in _WWW.sub("", host) else host
-    numeric = ":" in host or _IPV4.match(host)
-    reversed_host = host if numeric else ",".join(reversed(host.split(".")))
+        return prefix + _canonical(url)
+    host = _WWW.sub("", host) or host
+    reversed_host = host if ":" in host else ",".join(reversed(host.split(".")))
     number = f":{port}" if port not in (None, 80, 443) else ""
-    path = (parts.path or "/").lower()
-    path = path.rstrip("/") or "/"
-    query = "&".join(sorted(parts.query.lower().split("&"))) if parts.query else ""
-    return prefix + _token(f"{reversed_host}{number}){path}{'?' + query if query else ''}")
+    path = _SLASHES.sub("/", _canonical(parts.path)).rstrip("/") or "/"
+    query = "&".join(sorted(_canonical(parts.query).split("&")))
+    return f"{prefix}{_canonical(reversed_host)}{number}){path}{'?' + query if query else ''}"
 
 
 def timestamp(at: str) -> str:
@@ -127,5 +125,8 @@ class Cdxj:
             raise DigestMismatch(f"{self._path}: a line cannot be read; run `snapshot verify`") from None
 
 
-def _token(text: str) -> str:
-    return "".join(f"%{ord(char):02x}" if char <= " " or char == "\x7f" else char for char in text)
+def _canonical(text: str) -> str:
+    return quote(unquote_to_bytes(text), safe=_AS_IT_IS).lower()
+
+
+_AS_IT_IS = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "%#")

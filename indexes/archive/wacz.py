@@ -146,7 +146,7 @@ def write_wacz(
         with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED, allowZip64=True) as packed:
             for warc in warcs:
                 resources.append(_store(packed, f"archive/{warc.name}", _pieces(warc), compress=False))
-            resources.append(_store(packed, "indexes/index.cdxj", _pieces(index), compress=True))
+            resources.append(_store(packed, "indexes/index.cdx", _pieces(index), compress=True))
             resources.append(_store(packed, "pages/pages.jsonl", _page_lines(pages), compress=True))
             package = {
                 "profile": "data-package",

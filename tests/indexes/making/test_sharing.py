@@ -66,7 +66,7 @@ def test_the_layout_of_a_wacz(tmp_path: Path) -> None:
         assert packed.getinfo("archive/data-00000.warc.gz").compress_type == zipfile.ZIP_STORED
     assert names == [
         "archive/data-00000.warc.gz",
-        "indexes/index.cdxj",
+        "indexes/index.cdx",
         "pages/pages.jsonl",
         "datapackage.json",
         "datapackage-digest.json",
@@ -160,10 +160,13 @@ def test_differences_are_named_once(tmp_path: Path) -> None:
     [
         ("https://www.Example.org:443/A/b/?z=1&a=2", "org,example)/a/b?a=2&z=1"),
         ("http://www2.example.org", "org,example)/"),
-        ("http://127.0.0.1:8080/x", "127.0.0.1:8080)/x"),
+        ("http://127.0.0.1:8080/x", "1,0,0,127:8080)/x"),
         ("http://[::1]/x y", "::1)/x%20y"),
         ("urn:rendered:http://example.org/", "urn:rendered:org,example)/"),
-        ("http://www.org/", "org,www)/"),
+        ("http://www.org/", "org)/"),
+        ("http://example.org/x//y/", "org,example)/x/y"),
+        ("http://example.org/%7Efoo/ü?", "org,example)/~foo/%c3%bc"),
+        ("http://example.org/%25/%23", "org,example)/%25/%23"),
     ],
 )
 def test_keys_of_the_index(url: str, key: str) -> None:
