@@ -13,18 +13,21 @@ import hashlib
 import json
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from indexes.errors import ImportRefused
+from indexes.limits import MAX_GZIP_RATIO, RATIO_FLOOR
 
 VERSION = "1.1.1"
 _DATE = (1980, 1, 1, 0, 0, 0)
 _STEP = 1 << 20
-_MOST_BYTES = 1 << 40
-"""Of one archive file when unpacked; a zip that says more lies."""
+_MOST_ENTRIES = 100_000
+_MOST_TEXT = 1 << 30
+"""Bytes of the page list, and of the package's description."""
 
 
 class Archive(NamedTuple):
@@ -50,12 +53,15 @@ def opened(path: Path) -> Generator[Archive]:
     with tempfile.TemporaryDirectory(prefix="wacz-") as scratch:
         try:
             with zipfile.ZipFile(path) as packed:
-                yield _unpacked(packed, path, Path(scratch))
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+                found = _unpacked(packed, path, Path(scratch))
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
             raise ImportRefused(f"{path}: damaged zip ({error})") from None
+        yield found
 
 
 def _unpacked(packed: zipfile.ZipFile, path: Path, scratch: Path) -> Archive:
+    if len(packed.namelist()) > _MOST_ENTRIES:
+        raise ImportRefused(f"{path}: more than {_MOST_ENTRIES:,} files in it; is it a WACZ file?")
     names = [name for name in packed.namelist() if name.startswith("archive/") and not name.endswith("/")]
     warcs = sorted(name for name in names if name.endswith((".warc", ".warc.gz")))
     if not warcs:
@@ -74,44 +80,52 @@ def _unpacked(packed: zipfile.ZipFile, path: Path, scratch: Path) -> Archive:
 
 
 def _copy(packed: zipfile.ZipFile, name: str, target: Path) -> str:
+    """Unpack one file; its digest."""
+    entry = packed.getinfo(name)
+    ceiling = max(RATIO_FLOOR, MAX_GZIP_RATIO * entry.compress_size)
     hasher = hashlib.sha256()
     size = 0
-    with packed.open(name) as source, target.open("wb") as out:
+    with packed.open(entry) as source, target.open("wb") as out:
         while piece := source.read(_STEP):
             size += len(piece)
-            if size > _MOST_BYTES:
-                raise ImportRefused(f"{name} unpacks to more than {_MOST_BYTES:,} bytes")
+            if size > ceiling:
+                raise ImportRefused(
+                    f"{name} of {entry.compress_size:,} bytes unpacks to more than {ceiling:,} bytes"
+                )
             hasher.update(piece)
             out.write(piece)
     return f"sha256:{hasher.hexdigest()}"
 
 
+def _text(packed: zipfile.ZipFile, name: str) -> bytes:
+    with packed.open(name) as source:
+        data = source.read(_MOST_TEXT + 1)
+    if len(data) > _MOST_TEXT:
+        raise ImportRefused(f"{name} holds more than {_MOST_TEXT:,} bytes")
+    return data
+
+
 def _declared(packed: zipfile.ZipFile) -> dict[str, str]:
     """Digest by path, as the data package says."""
     try:
-        package: Any = json.loads(packed.read("datapackage.json"))
+        package: Any = json.loads(_text(packed, "datapackage.json"))
         resources: list[dict[str, str]] = package["resources"]
         return {entry["path"]: entry["hash"] for entry in resources if entry["hash"].startswith("sha256:")}
-    except (KeyError, ValueError, TypeError, AttributeError):
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
 
 
 def _page_urls(packed: zipfile.ZipFile) -> tuple[str, ...] | None:
     names = [name for name in ("pages/pages.jsonl", "pages/extraPages.jsonl") if name in packed.namelist()]
-    if not names:
-        return None
     urls: dict[str, None] = {}
     for name in names:
-        with packed.open(name) as lines:
-            for line in lines:
-                try:
-                    entry: Any = json.loads(line)
-                except ValueError:
-                    continue
-                if isinstance(entry, dict) and isinstance(
-                    url := cast("dict[str, Any]", entry).get("url"), str
-                ):
-                    urls[url] = None
+        for line in _text(packed, name).splitlines():
+            try:
+                entry: Any = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(entry, dict) and isinstance(url := cast("dict[str, Any]", entry).get("url"), str):
+                urls[url] = None
     return tuple(urls) or None
 
 

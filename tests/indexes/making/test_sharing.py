@@ -112,6 +112,13 @@ def test_a_wacz_that_was_altered_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "snap").exists()
 
 
+def test_a_zip_bomb_is_refused_before_it_fills_the_disk(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.wacz", "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr("archive/data.warc", b"\0" * 50_000_000)
+    with pytest.raises(ImportRefused, match=r"archive/data\.warc of [\d,]+ bytes unpacks to more than"):
+        import_archives([tmp_path / "bomb.wacz"], tmp_path / "snap", warn=pytest.fail)
+
+
 def test_merging_is_the_union_in_any_order(tmp_path: Path) -> None:
     whole = snapshot(tmp_path, "whole", "a", "b", "gone", "later")
     snapshot(tmp_path, "left", "a", "gone", "b")
