@@ -21,7 +21,7 @@ MIN_PROBABILITY = 0.5
 0.6% pass with a wrong language; of their first 120 characters, 0.4% and 0.2%."""
 MIN_LETTERS = 10
 """Fewer of them, outside addresses, are a name or a number and no language."""
-SAMPLE = 4_000
+SAMPLE = 2_000
 """Characters whose script is looked at."""
 MODEL_SAMPLE = 500
 """Characters that the model reads, at a microsecond each; more changed no answer on the pages and reports tried."""
