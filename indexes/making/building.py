@@ -102,7 +102,14 @@ def _read(folder: Path, spool: Spool, workers: int) -> Iterator[tuple[_Draft, Re
             waiting.append((_draft(stored, content), wanted))
             if wanted:
                 capture = stored.capture
-                yield Job(capture.url, content.data, content.name, capture.final_url, capture.fetched)
+                yield Job(
+                    capture.url,
+                    content.data,
+                    content.name,
+                    capture.final_url,
+                    capture.fetched,
+                    content.charset,
+                )
 
     with ExtractionPool(workers) as pool:
         for reading in pool.run(jobs()):

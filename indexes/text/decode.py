@@ -78,12 +78,13 @@ def is_pdf(data: bytes) -> bool:
     return b"%PDF-" in data[:1024]
 
 
-def sniff(data: bytes, name: str) -> tuple[Kind, str, str]:
+def sniff(data: bytes, name: str, charset: str | None = None) -> tuple[Kind, str, str]:
     """Tell what a page is.
 
     Args:
         data: its bytes, decompressed.
         name: its file name; only the suffix is looked at, and only to tell kinds of text apart.
+        charset: as the sender says beside the bytes.
 
     Returns:
         Kind, media type, and the decoded text, which is empty for a PDF and for what is not text.
@@ -93,7 +94,7 @@ def sniff(data: bytes, name: str) -> tuple[Kind, str, str]:
     for magic, media_type in _MAGIC:
         if data.startswith(magic):
             return "unsupported", media_type, ""
-    text = decode(data)
+    text = decode(data, charset)
     head = text[:_SNIFF]
     if len(_CONTROL.findall(head)) > _BINARY_SHARE * len(head):
         return "unsupported", "application/octet-stream", ""
@@ -118,16 +119,18 @@ def _kind_of_text(text: str, name: str) -> Kind:
     return "text"
 
 
-def decode(data: bytes) -> str:
-    """Bytes to text: byte-order mark, UTF-8, the declared charset, or a guess, whichever fits first.
+def decode(data: bytes, charset: str | None = None) -> str:
+    """Bytes to text: by byte-order mark, as UTF-8, as said beside them, as declared in them, or by a guess.
 
-    A declared charset that the bytes contradict is passed over. Where nothing fits, U+FFFD stands for what is
-    not UTF-8.
+    Whichever fits first; a charset that the bytes contradict is passed over. Where nothing fits, U+FFFD stands for
+    what is not UTF-8.
     """
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return clean(data[len(mark) :].decode(encoding, "replace"))
     candidates = ["utf-8"]
+    if charset is not None and charset.replace("-", "_") not in _NO_CHARSETS:
+        candidates.append(_WEB_NAMES.get(charset, charset))
     declared = _DECLARED.search(data[:_SNIFF])
     if declared:
         name = declared.group(1).decode("ascii").lower()

@@ -85,7 +85,14 @@ def extractor_versions() -> dict[str, str]:
     return {name: version(name) for name in _LIBRARIES}
 
 
-def extract(data: bytes, name: str, *, url: str | None = None, fetched: str | None = None) -> Extracted:
+def extract(
+    data: bytes,
+    name: str,
+    *,
+    url: str | None = None,
+    fetched: str | None = None,
+    charset: str | None = None,
+) -> Extracted:
     """Text, title, date and language of a page.
 
     Args:
@@ -93,6 +100,7 @@ def extract(data: bytes, name: str, *, url: str | None = None, fetched: str | No
         name: its file name (see `decode.sniff`).
         url: where it came from; may hold the date.
         fetched: ISO 8601 time; no page was published after it.
+        charset: as the server said, in lower case.
 
     Raises:
         ValueError: `fetched` is no such time.
@@ -100,7 +108,7 @@ def extract(data: bytes, name: str, *, url: str | None = None, fetched: str | No
     latest = latest_date(fetched)
     if not data.strip():
         return Extracted(status="empty", reason="the file is empty", media_type="")
-    kind, media_type, text = sniff(data, name)
+    kind, media_type, text = sniff(data, name, charset)
     if kind == "unsupported":
         return _refused(media_type, f"{media_type} is not read")
     if kind == "pdf":

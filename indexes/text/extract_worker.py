@@ -34,7 +34,7 @@ def main() -> None:
     while not last and (size := pages.read(8)):
         head: dict[str, str | None] = json.loads(pages.read(int.from_bytes(size, "big")))
         data = pages.read(int.from_bytes(pages.read(8), "big"))
-        job = Job("", data, head["name"] or "", head["url"], head["fetched"])
+        job = Job("", data, head["name"] or "", head["url"], head["fetched"], head["charset"])
         reading = read_page(job)
         last = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _HELD_KB
         answer = json.dumps({"reading": reading.model_dump(), "last": last}, ensure_ascii=False)

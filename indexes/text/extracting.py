@@ -54,6 +54,8 @@ class Job(NamedTuple):
     url: str | None = None
     fetched: str | None = None
     """ISO 8601."""
+    charset: str | None = None
+    """As the server said."""
 
 
 class Reading(Frozen):
@@ -67,7 +69,7 @@ class Reading(Frozen):
 
 def read_page(job: Job) -> Reading:
     """Extract and chunk one page, in this process. ValueError if `fetched` is no time."""
-    extracted = extract(job.data, job.name, url=job.url, fetched=job.fetched)
+    extracted = extract(job.data, job.name, url=job.url, fetched=job.fetched, charset=job.charset)
     return Reading(key=job.key, extracted=extracted, chunks=tuple(chunk_spans(extracted.text)))
 
 
@@ -216,7 +218,8 @@ class _Worker:
         raise ExtractionFailed(f"the process that extracts pages {how} before the first page")
 
     def _ask(self, process: subprocess.Popen[bytes], job: Job, seconds: float) -> Reading:
-        head = json.dumps({"name": job.name, "url": job.url, "fetched": job.fetched}).encode("ascii")
+        said = {"name": job.name, "url": job.url, "fetched": job.fetched, "charset": job.charset}
+        head = json.dumps(said).encode("ascii")
         assert process.stdin is not None
         try:
             for part in (message(head), message(job.data)):

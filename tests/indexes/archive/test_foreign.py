@@ -129,6 +129,18 @@ def test_transfer_and_content_encodings_are_undone(tmp_path: Path) -> None:
     assert content_of(found["http://example.org/br"]).refused == "its content encoding 'br' is not read"
 
 
+def test_the_charset_that_the_server_says_is_believed_if_it_fits(tmp_path: Path) -> None:
+    words = "Обсерватория была открыта в 1931 году на холме над рекой."
+    page = f"<html><body><article><p>{words}</p></article></body></html>"
+    made = Foreign(tmp_path / "crawl.warc.gz")
+    made.add("http://example.org/said", page.encode("koi8-r"), kind="text/html; charset=KOI8-R")
+    made.add("http://example.org/wrong", page.encode(), kind="text/html; charset=koi8-r")
+    import_archives([made.done()], tmp_path / "snap", warn=pytest.fail, workers=1)
+    snapshot = Snapshot.open(tmp_path / "snap")
+    assert snapshot.page("http://example.org/said").text == words
+    assert snapshot.page("http://example.org/wrong").text == words
+
+
 def test_a_revisit_has_the_content_that_it_names(tmp_path: Path) -> None:
     made = Foreign(tmp_path / "crawl.warc.gz")
     made.add("http://example.org/a", HTML, WARC_Unused="x")
