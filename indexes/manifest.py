@@ -114,6 +114,11 @@ def part_of(out: Path) -> Path:
     return out.parent / f".{out.name}.part"
 
 
+def database_of(out: Path) -> Path:
+    """What was fetched so far, while `out` is being fetched: beside it, so that it is no part of the snapshot."""
+    return out.parent / f".{out.name}.fetch.db"
+
+
 def hash_file(path: Path) -> FileEntry:
     """Size and SHA-256 of a file, read piece by piece; its `path` is the name alone. Raises OSError."""
     hasher = hashlib.sha256()

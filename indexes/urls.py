@@ -42,6 +42,7 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 _PATH_SAFE = _UNRESERVED | frozenset(b"!$&'()*+,;=:@/")
 _QUERY_SAFE = _PATH_SAFE | frozenset(b"?")
 _ESCAPED = re.compile(rb"%([0-9A-Fa-f]{2})")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
 _LONGEST_HOST = 253
@@ -78,6 +79,10 @@ def normalise_url(url: str) -> str:
     if written[:4].lower() == "www.":
         written = "https://" + written
     shown = written if len(written) <= 120 else written[:117] + "..."
+    if _SURROGATE.search(written):
+        raise UrlError(
+            f"an address with half a character in it: {shown.encode('ascii', 'backslashreplace')!r}"
+        )
     try:
         parts = urlsplit(_CONTROL.sub(lambda m: f"%{ord(m.group()):02X}", written))
         port = parts.port

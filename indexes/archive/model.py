@@ -6,12 +6,29 @@ ended. A page of a snapshot is a function of one capture.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Literal
 
 from indexes.model import Frozen, SourceStatus
 
 Headers = tuple[tuple[str, str], ...]
 """Name and value as received, in order, repeated names kept."""
+
+
+def utc_seconds(text: str) -> str:
+    """An ISO 8601 time as `2026-01-31T12:00:00Z`; without a zone it is in UTC.
+
+    Raises:
+        ValueError: it is none, or of another age than the web's.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+        moment = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"{text!r} is no time") from None
+    if not 1970 <= moment.year <= 2999:
+        raise ValueError(f"{text!r} is not a time at which a page can have been fetched")
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Exchange(Frozen):

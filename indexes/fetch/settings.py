@@ -55,9 +55,9 @@ class FetchSettings(Frozen):
     """Hops from the cited address to the page, `<meta http-equiv=refresh>` among them."""
     max_refresh_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 5.0
     """A refresh to another page after at most this long counts as a redirect."""
-    max_bytes: Count = MAX_PAGE_BYTES
+    max_bytes: Annotated[int, Field(ge=1, le=MAX_PAGE_BYTES)] = MAX_PAGE_BYTES
     """Bytes of a body on the wire."""
-    max_decoded_bytes: Count = MAX_PAGE_BYTES
+    max_decoded_bytes: Annotated[int, Field(ge=1, le=MAX_PAGE_BYTES)] = MAX_PAGE_BYTES
     """Bytes of a body after its Content-Encoding is undone."""
     max_ratio: Count = MAX_GZIP_RATIO
     """Decoded over encoded bytes, for bodies past `limits.RATIO_FLOOR`."""

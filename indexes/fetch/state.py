@@ -14,12 +14,8 @@ from typing import Self
 
 from indexes.archive.model import Capture
 from indexes.archive.warc import FOLDER, ArchiveWriter, Position, file_name
+from indexes.errors import FetchError
 from indexes.urls import normalise_url
-
-
-def database_of(out: Path) -> Path:
-    """Where the addresses are kept while `out` is being fetched: beside it, so that it is no part of the snapshot."""
-    return out.parent / f".{out.name}.fetch.db"
 
 
 class FetchState:
@@ -27,7 +23,7 @@ class FetchState:
 
     Args:
         part: holds the archive; one in which a fetch was begun is gone on with.
-        database: see `database_of`.
+        database: see `manifest.database_of`.
     """
 
     def __init__(self, part: Path, database: Path) -> None:
@@ -40,8 +36,15 @@ class FetchState:
             "SELECT file, end FROM captures ORDER BY number DESC LIMIT 1"
         ).fetchone()
         begun = (part / FOLDER / file_name(0)).exists()
+        if last is not None:
+            archived = part / FOLDER / last[0]
+            if not archived.exists() or archived.stat().st_size < last[1]:
+                raise FetchError(
+                    f"{part} is not the archive that {database} tells of; remove both and fetch again"
+                )
         start = Position(file_name(0), 0) if begun else None
         self._archive = ArchiveWriter(part / FOLDER, resume=start if last is None else Position(*last))
+        self._connection.execute("CREATE TABLE IF NOT EXISTS runs (settings TEXT UNIQUE)")
         self.done: set[str] = {url for (url,) in self._connection.execute("SELECT url FROM captures")}
         """Normalised addresses that have a capture."""
 
@@ -53,6 +56,15 @@ class FetchState:
     ) -> None:
         self._archive.close()
         self._connection.close()
+
+    def note_settings(self, settings: str) -> None:
+        """Remember with what settings a run fetches."""
+        self._connection.execute("INSERT OR IGNORE INTO runs VALUES (?)", (settings,))
+
+    @property
+    def settings(self) -> list[str]:
+        """Those of all runs, in order, each once."""
+        return [one for (one,) in self._connection.execute("SELECT settings FROM runs ORDER BY rowid")]
 
     def store(self, capture: Capture) -> None:
         """Keep a capture; committed when this returns."""

@@ -18,14 +18,14 @@ from indexes.fetch.crawl import FetchReport, fetch_pages, plan
 from indexes.fetch.crawl import Progress as FetchProgress
 from indexes.fetch.resolver import Resolver
 from indexes.fetch.settings import FetchSettings
-from indexes.fetch.state import FetchState, database_of
+from indexes.fetch.state import FetchState
 from indexes.making.building import Progress, build
 from indexes.making.staging import check_target, publish, staged
-from indexes.manifest import Manifest
+from indexes.manifest import Manifest, database_of
 from indexes.snapshot import Snapshot
 
 FETCH = "fetch.json"
-"""In the snapshot: the settings that its pages were fetched with. Not part of the digest."""
+"""In the snapshot: a list of the settings that its pages were fetched with. Not part of the digest."""
 
 
 class Fetched(NamedTuple):
@@ -75,6 +75,7 @@ async def fetch_snapshot(
         if not (part / FOLDER).exists():
             database.unlink(missing_ok=True)  # of an archive that was removed
         with FetchState(part, database) as state:
+            state.note_settings(settings.model_dump_json())
             report = await fetch_pages(
                 wanted,
                 settings,
@@ -86,8 +87,8 @@ async def fetch_snapshot(
             )
             if report.failed:
                 return Fetched(report, None)
-            total = len(state.done)
-        said = json.dumps(settings.model_dump(mode="json"), sort_keys=True, indent=1) + "\n"
+            total, used = len(state.done), state.settings
+        said = json.dumps([json.loads(one) for one in used], sort_keys=True, indent=1) + "\n"
         manifest = build(part, total=total, progress=built, workers=workers, notes={FETCH: said})
         publish(part, Path(out), manifest)
         database.unlink()

@@ -24,12 +24,12 @@ import json
 import zlib
 from collections.abc import Iterator
 from contextlib import nullcontext
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
+from indexes.archive.model import utc_seconds
 from indexes.errors import ImportRefused
 from indexes.limits import MAX_PAGE_BYTES, is_gzip
 from indexes.model import BLOCKED_STATUSES, Frozen, SourceStatus
@@ -56,10 +56,13 @@ class PageLine(BaseModel):
     @classmethod
     def _a_time(cls, value: str | None) -> str | None:
         if value is not None:
-            moment = datetime.fromisoformat(value)
-            moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-            return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            return utc_seconds(value)
         return value
+
+    @field_validator("title")
+    @classmethod
+    def _writable(cls, value: str) -> str:
+        return value.encode("utf-8", "replace").decode()
 
 
 class PageEntry(Frozen):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Generator
@@ -16,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from indexes.errors import ImportRefused, NotASnapshot, SnapshotExists, SnapshotMissing
-from indexes.manifest import Manifest, load_manifest, part_of
+from indexes.manifest import Manifest, database_of, load_manifest, part_of
 from indexes.verify import verify
 
 
@@ -34,9 +35,13 @@ def staged(out: Path, *, resumable: Callable[[Path], bool] | None = None) -> Gen
     """
     check_target(out)
     part = part_of(out)
+    if resumable is None and database_of(out).exists():
+        raise ImportRefused(
+            f"a fetch into {out} was begun and is not whole; go on with it, or remove {database_of(out)} and {part}"
+        )
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(out):
+        with locked(out):
             if part.exists() and not (resumable is not None and resumable(part)):
                 shutil.rmtree(part)
             part.mkdir(exist_ok=True)
@@ -67,6 +72,11 @@ def publish(part: Path, out: Path, manifest: Manifest) -> None:
     existing = check_target(out)
     if existing is None:
         part.rename(out)
+        folder = os.open(out.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
         return
     if existing.digest != manifest.digest:
         raise SnapshotExists(
@@ -91,16 +101,20 @@ def check_target(out: Path) -> Manifest | None:
 
 
 @contextmanager
-def _locked(out: Path) -> Generator[None]:
-    lock = out.parent / f".{out.name}.lock"
-    with lock.open("ab") as file:
+def locked(out: Path) -> Generator[None]:
+    """Keep other processes from making or changing the snapshot at `out`. Raises ImportRefused if one does."""
+    path = out.parent / f".{out.name}.lock"
+    with path.open("ab") as file:
         try:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held = (
+                os.fstat(file.fileno()).st_ino == path.stat().st_ino
+            )  # and not a file that its owner removed
         except OSError:
-            raise ImportRefused(
-                f"another process is making {out}; wait for it or choose another directory"
-            ) from None
+            held = False
+        if not held:
+            raise ImportRefused(f"another process is making {out}; wait for it or choose another directory")
         try:
             yield
         finally:
-            lock.unlink()
+            path.unlink()

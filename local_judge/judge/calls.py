@@ -50,8 +50,15 @@ class SingleFlight(Generic[T]):
         """Whether a run for `key` is under way."""
         return key in self._running
 
-    async def run(self, key: str, work: Callable[[], Awaitable[T]]) -> T:
+    async def run(
+        self, key: str, work: Callable[[], Awaitable[T]], kept: Callable[[], T | None] = lambda: None
+    ) -> T:
         """The result of `work()`, or of the run for `key` that is under way.
+
+        Args:
+            key: names the run.
+            work: is run if no other is under way.
+            kept: asked before a run that was cancelled is run anew: what it had come to, if it had ended after all.
 
         Raises:
             Exception: what the run raised, to all who wait for it.
@@ -60,6 +67,9 @@ class SingleFlight(Generic[T]):
             ended = await asyncio.shield(self._running[key])
             if ended is not None:
                 return ended[0]
+            found = kept()
+            if found is not None:
+                return found
         own: asyncio.Future[tuple[T] | None] = asyncio.get_running_loop().create_future()
         self._running[key] = own
         try:
@@ -111,7 +121,9 @@ class Caller:
             self.meter.replayed += 1
             return stored
         self.meter.replayed += self._calls.running(request.key)
-        return await self._calls.run(request.key, lambda: self._make(request))
+        return await self._calls.run(
+            request.key, lambda: self._make(request), lambda: self._ledger.get(request.key)
+        )
 
     async def _ask_engine(self) -> tuple[Identified, EngineLimits]:
         identity = Identified.of(await self._engine.identity())

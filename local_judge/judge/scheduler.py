@@ -51,6 +51,12 @@ def _may_go(group: _Group) -> bool:
     return bool(group.waiting) and (group.warm or group.running == 0)
 
 
+def _drop_cancelled(group: _Group) -> None:
+    """Take calls out of line whose tasks were cancelled and have not woken yet to leave by themselves."""
+    while group.waiting and group.waiting[0].turn.cancelled():
+        group.waiting.popleft()
+
+
 class Turn:
     """A call's turn: entering it waits until the call may go; it is in flight while the context is open.
 
@@ -178,8 +184,8 @@ class Scheduler:
             stands = self._followers if group is not None and group.warm else self._leaders
             if group is None or stands is not line or not _may_go(group) or group.waiting[0].order != order:
                 heapq.heappop(line)
-            elif group.waiting[0].turn.cancelled():  # its task has not woken yet to leave by itself
-                group.waiting.popleft()
+            elif group.waiting[0].turn.cancelled():
+                _drop_cancelled(group)
                 self._offer(group)
             else:
                 return group
@@ -211,9 +217,7 @@ class Scheduler:
             self._blocked = None
         group.running += 1
         self._running += 1
-        call = group.waiting.popleft()
-        if not call.turn.cancelled():
-            call.turn.set_result(not group.warm)
+        group.waiting.popleft().turn.set_result(not group.warm)
         self._offer(group)
 
     def _make_room(self, group: _Group) -> bool:
@@ -239,6 +243,8 @@ class Scheduler:
         Only calls that were there when the group was found not to fit: they use what lies in the cache, they
         are finite, and no later one joins them, so the blocked group gets its turn.
         """
+        for held in self._held.values():
+            _drop_cancelled(held)
         able = [held for held in self._held.values() if _may_go(held) and self._goes_before_blocked(held)]
         return min(able, key=lambda held: held.waiting[0].order, default=None)
 

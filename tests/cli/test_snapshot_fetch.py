@@ -114,7 +114,7 @@ def test_a_list_is_fetched_once_into_a_snapshot(
     assert snapshot.raw(page) == PAGE
     gone = snapshot.page(f"http://{place}/gone")
     assert (gone.status, gone.reason) == ("dead", "HTTP 404 Not Found")
-    assert json.loads((tmp_path / "snap/fetch.json").read_text())["allow_hosts"] == [place]
+    assert json.loads((tmp_path / "snap/fetch.json").read_text())[0]["allow_hosts"] == [place]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["snap", "urls.txt"]
 
     Server.agents.clear()
