@@ -8,6 +8,7 @@ opens no connection but to an embedding server that it was given.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from functools import cached_property
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import model_validator
 
 from indexes.manifest import PAGES, TEXTS
 from indexes.model import Chunk, Frozen
@@ -54,6 +56,22 @@ class Filters(Frozen):
     languages: tuple[str, ...] = ()
     """ISO 639-1 codes, or `und`."""
 
+    @model_validator(mode="after")
+    def _can_match(self) -> Filters:
+        for language in self.languages:
+            if not re.fullmatch("[a-z]{2}|und", language):
+                raise ValueError(f"{language!r} is no ISO 639-1 code such as en or zh")
+        for host in self.hosts:
+            if not re.fullmatch(r"[^\s/:@]+|\[[0-9a-fA-F:.]+\]", host):
+                raise ValueError(
+                    f"{host!r} is no host; give one such as example.org, without scheme and path"
+                )
+        if self.published_from and self.published_to and self.published_from > self.published_to:
+            raise ValueError(
+                f"published from {self.published_from} to {self.published_to}: no day lies between"
+            )
+        return self
+
 
 class Hit(Frozen):
     """One chunk that was found."""
@@ -63,6 +81,9 @@ class Hit(Frozen):
     score: float
     """On the scale of the mode; see `indexes.search`."""
     url: str
+    """Normalised."""
+    original_url: str
+    """As cited."""
     title: str
     language: str
     published: str | None
@@ -98,7 +119,8 @@ def index_words(folder: Path, settings: Bm25Settings | None = None) -> IndexInfo
         settings: of the formula and of the terms.
     """
     (folder / SEARCH).mkdir(exist_ok=True)
-    with (folder / ROWS).open("wb") as rows:
+    part = folder / f"{ROWS}.part"
+    with part.open("wb") as rows:
         written = 0
         # The header is written again when the number of rows is known: both take 128 bytes.
         np.lib.format.write_array_header_1_0(rows, _header(0))
@@ -113,6 +135,7 @@ def index_words(folder: Path, settings: Bm25Settings | None = None) -> IndexInfo
         info = build_bm25(counted(), folder / BM25, settings)
         rows.seek(0)
         np.lib.format.write_array_header_1_0(rows, _header(written))
+    part.replace(folder / ROWS)
     return info
 
 
@@ -144,8 +167,8 @@ class _PageTable(NamedTuple):
     urls: list[str]
     hosts: list[str]
     languages: list[str]
-    known: list[str]
-    """Day by which it was known; '' where none is said."""
+    fetched: list[str]
+    """Day; '' where none is said."""
     published: list[str]
     ok: npt.NDArray[np.bool_]
     groups: list[tuple[int, int]]
@@ -219,24 +242,13 @@ class Corpus:
     def search_pages(
         self, queries: Sequence[str], k: int, mode: Mode = "bm25", filters: Filters | None = None
     ) -> list[list[str]]:
-        """URLs of the best `k` pages for each query, a page at the place of its best chunk.
+        """URLs of the pages of the best `k` chunks for each query, a page at the place of its best chunk.
 
-        Args, Raises: as `search`. So many chunks are ranked that `k` pages are found where there are as many.
+        The same chunks as `search` finds, so that what is measured is what is used. Arguments and errors are those of
+        `search`.
         """
-        mask = self.mask(filters or Filters())
-        found: list[list[str]] = [[] for _ in queries]
-        waiting, depth = list(range(len(queries))), 4 * k
-        while waiting:
-            ranked = self._searcher.search([queries[i] for i in waiting], depth, mode, mask)
-            for i, one in zip(waiting, ranked, strict=True):
-                found[i] = ranked_pages(one, self._url)[:k]
-            waiting = [
-                i
-                for i, one in zip(waiting, ranked, strict=True)
-                if len(found[i]) < k and len(one.rows) == depth
-            ]
-            depth *= 4
-        return found
+        ranked = self._searcher.search(queries, k, mode, self.mask(filters or Filters()))
+        return [ranked_pages(one, self._url) for one in ranked]
 
     def _url(self, row: int) -> str:
         return self._table.urls[int(self._rows[row])]
@@ -261,7 +273,7 @@ class Corpus:
         urls: list[str] = []
         hosts: list[str] = []
         languages: list[str] = []
-        known: list[str] = []
+        fetched: list[str] = []
         published: list[str] = []
         ok: list[bool] = []
         groups: list[tuple[int, int]] = []
@@ -271,12 +283,12 @@ class Corpus:
                 urls.append(record.url)
                 hosts.append(record.host)
                 languages.append(record.language)
-                known.append((record.published or record.fetched or "")[:10])
+                fetched.append((record.fetched or "")[:10])
                 published.append(record.published or "")
                 ok.append(record.status == "ok")
             if len(ok) - first > 1:
                 groups.append((first, len(ok)))
-        return _PageTable(urls, hosts, languages, known, published, np.array(ok, np.bool_), groups)
+        return _PageTable(urls, hosts, languages, fetched, published, np.array(ok, np.bool_), groups)
 
     def _hit(self, rank: int, row: int, score: float) -> Hit:
         record, chunk = self._chunk(row)
@@ -284,6 +296,7 @@ class Corpus:
             rank=rank,
             score=round(score, 6),
             url=record.url,
+            original_url=record.original_url,
             title=record.title,
             language=record.language,
             published=record.published,
@@ -310,7 +323,12 @@ def _allowed(table: _PageTable, filters: Filters) -> npt.NDArray[np.bool_]:
     allowed = table.ok.copy()
     if filters.as_of is not None:
         day = filters.as_of.isoformat()
-        allowed &= _where("" < known <= day for known in table.known)
+        by_fetch = _where("" < fetched <= day for fetched in table.fetched)
+        known = by_fetch | _where("" < published <= day for published in table.published)
+        for first, end in table.groups:  # a date of publication counts only where no capture was made by then
+            if by_fetch[first:end].any():
+                known[first:end] = by_fetch[first:end]
+        allowed &= known
     # Of what is known by then, each URL's last text; before the other filters, which must not bring an older one back.
     for first, end in table.groups:
         last = np.flatnonzero(allowed[first:end])[-1:] + first

@@ -24,7 +24,7 @@ class PageRecord(Frozen):
     url: str
     original_url: str
     aliases: tuple[str, ...] = ()
-    """Normalised URLs that were redirected from or to here."""
+    """Normalised URLs that were met on the way to the page: redirects, and where they led."""
     final_url: str = ""
     status: SourceStatus
     reason: str = ""
@@ -37,6 +37,8 @@ class PageRecord(Frozen):
     raw_digest: str = ""
     raw_size: int = 0
     record: RecordRef | None = None
+    answers: tuple[str, ...] = ()
+    """`sha256:` and hex of the block of every record of the capture but requests, in order."""
     text_digest: str = ""
     offset: int = 0
     """Of the text's first byte in the text file."""

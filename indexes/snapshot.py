@@ -1,12 +1,15 @@
 """A snapshot opened for reading.
 
-Invariant: nothing is returned that was not checked. Opening compares the manifest with its own digest, every
-file's size, and the page records byte for byte; a page's text is compared with its digest whenever it is
-read, a raw page with its. `verify` compares every byte of everything.
+Invariant: nothing is returned that was not checked. Opening compares the manifest with its own digest, the size of
+every file but the search indexes', and the page records byte for byte; a page's text is compared with its digest
+whenever it is read, a raw page with its. `verify` compares every byte of everything.
 
 One URL may have several captures, at different times. A look-up gives the latest that has a text, or the latest if none
-has one; with `as_of`, of those only that were known by that day: published by then, or, where the page does not say
-when, fetched by then.
+has one. With `as_of` a day, of those only that were fetched by then; if there is none, of those that say that they were
+published by then.
+
+A URL without captures of its own is looked for among the addresses under which others were met. If these captures
+differ and do not all say when they were fetched, it names none of them.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from indexes.archive.content import undone
 from indexes.archive.model import Exchange
 from indexes.archive.records import Damage, read_record
 from indexes.archive.warc import FOLDER
-from indexes.corpus import Corpus, describe
+from indexes.corpus import SEARCH, Corpus, describe
 from indexes.dense import DenseRanker
 from indexes.errors import DigestMismatch, NotASnapshot
 from indexes.limits import GzipRefused
@@ -92,7 +95,9 @@ class Snapshot:
         self.manifest = manifest
         self._lines = lines
         self._rows: dict[str, tuple[int, ...]] = {}
-        """URL or other name: where the lines of its captures begin, in their order."""
+        """URL: where the lines of its captures begin, in their order."""
+        self._met: dict[str, tuple[int, ...]] = {}
+        """The same of captures that were met under a name which has none of its own."""
         self._starts = array("Q")
         """Where each line begins."""
         self._dense: DenseRanker | None = None
@@ -109,6 +114,8 @@ class Snapshot:
         path = Path(path)
         manifest = load_manifest(path)
         for entry in manifest.files:
+            if entry.path.startswith(f"{SEARCH}/"):
+                continue  # an index says itself whether it is whole, when it is opened
             try:
                 size = (path / entry.path).stat().st_size
             except OSError:
@@ -148,14 +155,17 @@ class Snapshot:
             wanted = normalise_url(url)
         except ValueError as error:
             return Page(url=url, original_url=url, status="not_in_snapshot", reason=f"not a URL: {error}")
-        captures = [self._record(row) for row in self._rows.get(wanted, ())]
+        captures = [self._record(row) for row in self._rows.get(wanted) or self._met.get(wanted, ())]
+        reason = "not among the pages"
+        if captures and wanted not in self._rows:
+            captures = sorted(captures, key=lambda record: record.fetched or "")
+            if _differ(captures) and not all(record.fetched for record in captures):
+                captures, reason = [], "several pages were met under this address"
+        if captures and as_of is not None:
+            captures, reason = known_by(captures, as_of), f"not known by {as_of}"
         if not captures:
-            return Page(url=wanted, original_url=url, status="not_in_snapshot", reason="not among the pages")
-        known = [record for record in captures if as_of is None or known_by(record, as_of)]
-        if not known:
-            reason = f"not known by {as_of}"
             return Page(url=wanted, original_url=url, status="not_in_snapshot", reason=reason)
-        return self._load(latest(known))
+        return self._load(latest(captures))
 
     def pages(self) -> Iterator[Page]:
         """All pages in order of URL and time, each read when it is asked for."""
@@ -320,13 +330,15 @@ class Snapshot:
     def _read_names(self) -> None:
         """Where each URL and each other name has its lines; reads every line once, and keeps no record."""
         rows: dict[str, list[int]] = {}
+        met: dict[str, list[int]] = {}
         row = 0
         while row < len(self._lines):
             end = self._lines.find(b"\n", row)
             try:
                 said = from_json(self._lines[row:end])
-                for name in (said["url"], *said["aliases"]):
-                    rows.setdefault(name, []).append(row)
+                rows.setdefault(said["url"], []).append(row)
+                for name in said["aliases"]:
+                    met.setdefault(name, []).append(row)
             except (ValueError, KeyError, TypeError):
                 raise NotASnapshot(
                     f"{self.path / PAGES}: line {len(self._starts) + 1} is no record"
@@ -334,6 +346,7 @@ class Snapshot:
             self._starts.append(row)
             row = end + 1
         self._rows = {name: tuple(found) for name, found in rows.items()}
+        self._met = {name: tuple(found) for name, found in met.items() if name not in rows}
 
     def _record(self, row: int) -> PageRecord:
         end = self._lines.find(b"\n", row)
@@ -343,10 +356,15 @@ class Snapshot:
         return record.page(self.text_of(record))
 
 
-def known_by(record: PageRecord, day: date) -> bool:
-    """Whether a page was known by the end of a day: published by then, or fetched by then if it does not say when."""
-    said = record.published or record.fetched
-    return said is not None and said[:10] <= day.isoformat()
+def known_by(captures: Sequence[PageRecord], day: date) -> list[PageRecord]:
+    """Of the captures of one URL those fetched by the end of a day; if none was, those published by then."""
+    end = day.isoformat()
+    fetched = [record for record in captures if record.fetched and record.fetched[:10] <= end]
+    return fetched or [record for record in captures if record.published and record.published <= end]
+
+
+def _differ(captures: Sequence[PageRecord]) -> bool:
+    return len({(record.status, record.raw_digest) for record in captures}) > 1
 
 
 def latest(captures: Sequence[PageRecord]) -> PageRecord:

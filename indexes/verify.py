@@ -123,11 +123,12 @@ def _page_problems(root: Path) -> Iterator[FileProblem]:
             continue
         content = content_of(stored.capture)
         digest = sha256(content.data) if content.data else ""
-        if digest != record.raw_digest or stored.content.digest != record.record.digest:
+        if (digest, stored.content, stored.answers) != (record.raw_digest, record.record, record.answers):
             yield FileProblem(path=FOLDER, kind="wrong", detail=f"it holds another page for {record.url}")
     for said in damage:
-        yield FileProblem(path=FOLDER, kind="wrong", detail=said)
-    for record in wanted.values():
+        behind = f"; {len(wanted)} pages that may lie behind it were not compared"
+        yield FileProblem(path=FOLDER, kind="wrong", detail=said + behind)
+    for record in () if damage else wanted.values():
         yield FileProblem(path=FOLDER, kind="missing", detail=f"it does not hold {record.url}")
 
 

@@ -14,13 +14,20 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 from indexes.archive.content import answer_of
-from indexes.archive.model import Capture, Exchange, Imported, Outcome, Rendered
+from indexes.archive.model import Capture, Exchange, Imported, Outcome, Rendered, utc_seconds
 from indexes.archive.records import Damage, Record, read_record, read_records
 from indexes.archive.warc import OUTCOME, RENDERED, SOFTWARE
+from indexes.limits import MAX_PAGE_BYTES
 from indexes.model import BLOCKED_STATUSES, Frozen
+from indexes.urls import normalise_url
 
 _PAGE_TYPES = ("text/html", "application/xhtml+xml", "application/pdf", "text/plain", "text/markdown")
 _MOST_HOPS = 20
+_MOST_HOP_BYTES = 65_536
+"""What is kept of the body of another tool's redirect, which nobody sees."""
+_MOST_RECORDS = 200
+_MOST_GROUP = 4 * MAX_PAGE_BYTES
+_ANSWERS = ("response", "revisit", "resource", "conversion")
 
 
 class RecordRef(Frozen):
@@ -55,6 +62,8 @@ class Stored(NamedTuple):
     capture: Capture
     content: RecordRef | None
     """The record that `content_of` takes its bytes from."""
+    answers: tuple[str, ...]
+    """`sha256:` and hex of the block of each record but requests, in order: all that came back."""
     entries: tuple[IndexEntry, ...]
     """For the archive's index."""
 
@@ -97,14 +106,21 @@ def _own(path: Path, warn: Warn) -> Iterator[Stored]:
     try:
         for record in read_records(path):
             if record.kind == "metadata" and record.url.startswith(OUTCOME):
-                yield _stored(group, record)
+                try:
+                    stored = _stored(group, record)
+                    normalise_url(stored.capture.url)
+                except (ValueError, KeyError, TypeError) as error:
+                    warn(f"{path.name}: the capture at byte {record.offset:,} is left out ({_line(error)})")
+                else:
+                    yield stored
                 group = []
             elif record.kind != "warcinfo":
                 group.append(record)
+                if len(group) > _MOST_RECORDS or sum(len(one.payload) for one in group) > _MOST_GROUP:
+                    warn(f"{path.name}: records without an end from byte {group[0].offset:,} on are left out")
+                    group = []
     except Damage as damage:
         warn(str(damage))
-    except (ValueError, KeyError, TypeError) as error:
-        warn(f"{path.name}: an outcome that cannot be read ({type(error).__name__})")
 
 
 def _stored(group: Sequence[Record], outcome: Record) -> Stored:
@@ -121,7 +137,7 @@ def _stored(group: Sequence[Record], outcome: Record) -> Stored:
     imported = next((record for record in group if record.kind == "resource"), None)
     capture = Capture(
         url=said["url"],
-        fetched=said["fetched"],
+        fetched=None if said["fetched"] is None else utc_seconds(said["fetched"]),
         outcome=said["outcome"],
         reason=said["reason"],
         exchanges=exchanges,
@@ -133,7 +149,7 @@ def _stored(group: Sequence[Record], outcome: Record) -> Stored:
         answer = answer_of(capture)
         answers = [record for record in group if record.kind in ("response", "revisit")]
         content = next((r for r, e in zip(answers, exchanges, strict=True) if e is answer), None)
-    return Stored(capture, None if content is None else _ref(content), _entries(group))
+    return Stored(capture, None if content is None else _ref(content), _answers(group), _entries(group))
 
 
 def exchange_of(record: Record, request: Record | None = None) -> Exchange:
@@ -173,6 +189,10 @@ def _ref(record: Record) -> RecordRef:
     return RecordRef(id=record.id, url=record.url, at=record.date, digest=record.block_digest)
 
 
+def _answers(group: Sequence[Record]) -> tuple[str, ...]:
+    return tuple(record.block_digest for record in group if record.kind in _ANSWERS)
+
+
 def _entries(group: Sequence[Record]) -> tuple[IndexEntry, ...]:
     return tuple(
         IndexEntry(
@@ -186,7 +206,7 @@ def _entries(group: Sequence[Record]) -> tuple[IndexEntry, ...]:
             length=record.length,
         )
         for record in group
-        if record.kind in ("response", "revisit", "resource", "conversion")
+        if record.kind in _ANSWERS
     )
 
 
@@ -214,7 +234,10 @@ class _Foreign:
                 location = record.header("location")
                 digest = record.fields.get("warc-payload-digest", "")
                 if record.kind == "response" and 300 <= record.status < 400 and location:
-                    target = urljoin(record.url, location)
+                    try:
+                        target = urljoin(record.url, location)
+                    except ValueError:
+                        continue
                     self._redirects.setdefault(record.url, (target, path, record.offset))
                 elif record.kind == "response" and digest:
                     self._bodies.setdefault(digest, (path, record.offset))
@@ -233,8 +256,13 @@ class _Foreign:
     def _records(self, path: Path, *, payloads: bool, warn: Warn) -> Iterator[Record]:
         try:
             for record in read_records(path, payloads=payloads):
-                if record.url.startswith(("http://", "https://")):
-                    yield record
+                if not record.url.startswith(("http://", "https://")):
+                    continue
+                try:
+                    normalise_url(record.url)
+                    yield record._replace(date=utc_seconds(record.date) if record.date else "")
+                except ValueError as error:
+                    warn(f"{path.name}: the record at byte {record.offset:,} is left out ({_line(error)})")
         except Damage as damage:
             warn(str(damage))
 
@@ -259,7 +287,9 @@ class _Foreign:
         )
 
     def _page(self, record: Record, sources: Sequence[str]) -> Stored:
-        hops = [read_record(path, offset) for _, path, offset in (self._redirects[url] for url in sources)]
+        places = [self._redirects[url] for url in sources[:_MOST_HOPS]]
+        hops = [read_record(path, offset) for _, path, offset in places]
+        hops = [hop._replace(payload=hop.payload[:_MOST_HOP_BYTES]) for hop in hops]
         if record.kind == "revisit":
             path, offset = self._bodies[record.fields.get("warc-payload-digest", "")]
             held = read_record(path, offset)
@@ -275,7 +305,7 @@ class _Foreign:
             exchanges=tuple(exchange_of(one) for one in group if one.kind != "resource"),
             imported=_imported(record) if resource else None,
         )
-        return Stored(capture, _ref(record), _entries(group))
+        return Stored(capture, _ref(record), _answers(group), _entries(group))
 
 
 def _outcome(record: Record) -> tuple[Outcome, str]:
@@ -284,6 +314,10 @@ def _outcome(record: Record) -> tuple[Outcome, str]:
     if record.kind == "resource" or 200 <= record.status < 300:
         return "page", ""
     return ("blocked" if record.status in BLOCKED_STATUSES else "dead"), f"HTTP {record.status}"
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 def _quiet(_: str) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import os
+import re
 import zlib
 from collections.abc import Iterator
 from io import BytesIO
@@ -22,6 +24,7 @@ _iterator: Any = importlib.import_module("warcio.archiveiterator")  # has no typ
 _readers: Any = importlib.import_module("warcio.bufferedreaders")
 _exceptions: Any = importlib.import_module("warcio.exceptions")
 _STEP = 1 << 16
+_LENGTH = re.compile(rb"^Content-Length:\s*(\d{1,15})\s*$", re.IGNORECASE | re.MULTILINE)
 _HEAD_BYTES = 1 << 20
 """Of a record's own head and its HTTP head together."""
 
@@ -105,11 +108,47 @@ def _records(file: IO[bytes], name: str, payloads: bool) -> Iterator[Record]:
     begun = file.tell()
     gzipped = is_gzip(file.read(3))
     file.seek(begun)
-    if not gzipped:
-        yield from _parsed(file, name, payloads, begun, None)
-        return
-    for offset, length, data, whole in _members(file, name):
+    for offset, length, data, whole in _members(file, name) if gzipped else _plain(file, name):
+        head = _end_of_head(data, 0)
+        http = _end_of_head(data, head) if b"msgtype=" in data[:head] else head
+        if is_gzip(data[:3]) or not head or not http:
+            raise Damage(f"{name}: damaged from byte {offset:,} on (no WARC record)")
         yield from _parsed(BytesIO(data), name, payloads and whole, offset, length, whole)
+
+
+def _end_of_head(data: bytes, begin: int) -> int:
+    """Where the head that begins there ends, with its empty line; 0 where it does not within `_HEAD_BYTES`."""
+    end = data.find(b"\r\n\r\n", begin, begin + _HEAD_BYTES)
+    other = data.find(b"\n\n", begin, begin + _HEAD_BYTES)
+    if end < 0 or 0 <= other < end:
+        return other + 2 if other >= 0 else 0
+    return end + 4
+
+
+def _plain(file: IO[bytes], name: str) -> Iterator[tuple[int, int, bytes, bool]]:
+    """The same as `_members` of a file that is not packed."""
+    while True:
+        offset = file.tell()
+        head = b""
+        while not head.endswith((b"\r\n\r\n", b"\n\n")):
+            line = file.readline(_HEAD_BYTES)
+            head = (head + line).lstrip(b"\r\n") if not head else head + line
+            if not line and not head:
+                return
+            if not line or len(head) >= _HEAD_BYTES or not head.startswith(b"WARC/"[: len(head)]):
+                raise Damage(f"{name}: damaged from byte {offset:,} on (no WARC record)")
+        length = _LENGTH.search(head)
+        if length is None:
+            raise Damage(f"{name}: damaged from byte {offset:,} on (a record without its length)")
+        size = int(length[1])
+        kept = min(size, MAX_PAGE_BYTES + _HEAD_BYTES)
+        block = file.read(kept)
+        file.seek(size - kept, os.SEEK_CUR)
+        tail = file.read(4)
+        if len(block) < kept or not tail.startswith((b"\r\n", b"\n")):
+            raise Damage(f"{name}: damaged from byte {offset:,} on (a record is cut off)")
+        file.seek(-len(tail) + (4 if tail == b"\r\n\r\n" else 2), os.SEEK_CUR)
+        yield offset, file.tell() - offset, head + block + tail, kept == size
 
 
 def _members(file: IO[bytes], name: str) -> Iterator[tuple[int, int, bytes, bool]]:
@@ -141,29 +180,21 @@ def _members(file: IO[bytes], name: str) -> Iterator[tuple[int, int, bytes, bool
 
 
 def _parsed(
-    file: IO[bytes], name: str, payloads: bool, begun: int, length: int | None, whole: bool = True
+    file: IO[bytes], name: str, payloads: bool, begun: int, length: int, whole: bool
 ) -> Iterator[Record]:
-    """The records of a plain file, or those of one gzip member, which is one record as a rule."""
-    reader: Any = _iterator.WARCIterator(file)
-    at = begun
+    """The records of one gzip member, which is one record as a rule, or one record of a plain file."""
     try:
-        for found in reader:
-            record = _record(found, name, payloads, whole)
-            if length is None:
-                at = int(reader.get_record_offset())
-                yield record._replace(offset=at, length=int(reader.get_record_length()))
-                at += int(reader.get_record_length())
-            else:
-                yield record._replace(offset=begun, length=length)
-    except (_exceptions.ArchiveLoadFailed, EOFError, ValueError) as error:
+        for found in _iterator.WARCIterator(file):
+            yield _record(found, name, payloads, whole)._replace(offset=begun, length=length)
+    except (_exceptions.ArchiveLoadFailed, EOFError, ValueError, OverflowError, AttributeError) as error:
         why = " ".join(str(error).split())[:200] or type(error).__name__
-        raise Damage(f"{name}: damaged from byte {at:,} on ({why})") from None
+        raise Damage(f"{name}: damaged from byte {begun:,} on ({why})") from None
 
 
 def _record(found: Any, name: str, payloads: bool, whole: bool) -> Record:
     fields = {str(key).lower(): str(value) for key, value in found.rec_headers.headers}
     declared = fields.get("content-length", "")
-    if not declared.isdigit():
+    if not declared.isdecimal() or len(declared) > 15:
         raise EOFError("a record without its length")
     status, reason, headers, head = 0, "", (), 0
     if found.http_headers is not None:

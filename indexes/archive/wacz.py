@@ -14,12 +14,12 @@ import json
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from indexes.errors import ImportRefused
+from indexes.errors import DigestMismatch, ImportRefused
 from indexes.limits import MAX_GZIP_RATIO, RATIO_FLOOR
 
 VERSION = "1.1.1"
@@ -48,6 +48,8 @@ def opened(path: Path) -> Generator[Archive]:
     if not path.is_file():
         raise ImportRefused(f"no file at {path}")
     if not zipfile.is_zipfile(path):
+        if path.suffix.lower() == ".wacz":
+            raise ImportRefused(f"{path} is no zip file, or is cut off; get the file again")
         yield Archive((path,), None)
         return
     with tempfile.TemporaryDirectory(prefix="wacz-") as scratch:
@@ -98,10 +100,12 @@ def _copy(packed: zipfile.ZipFile, name: str, target: Path) -> str:
 
 
 def _text(packed: zipfile.ZipFile, name: str) -> bytes:
-    with packed.open(name) as source:
-        data = source.read(_MOST_TEXT + 1)
-    if len(data) > _MOST_TEXT:
-        raise ImportRefused(f"{name} holds more than {_MOST_TEXT:,} bytes")
+    entry = packed.getinfo(name)
+    ceiling = min(_MOST_TEXT, max(RATIO_FLOOR, MAX_GZIP_RATIO * entry.compress_size))
+    with packed.open(entry) as source:
+        data = source.read(ceiling + 1)
+    if len(data) > ceiling:
+        raise ImportRefused(f"{name} of {entry.compress_size:,} bytes unpacks to more than {ceiling:,} bytes")
     return data
 
 
@@ -139,13 +143,19 @@ class PageLine(NamedTuple):
 
 
 def write_wacz(
-    out: Path, warcs: Iterable[Path], index: Path, pages: Iterable[PageLine], *, title: str, created: str
+    out: Path,
+    warcs: Mapping[Path, str],
+    index: Path,
+    pages: Iterable[PageLine],
+    *,
+    title: str,
+    created: str,
 ) -> None:
     """Write a WACZ file.
 
     Args:
         out: the file to write; it must not be there.
-        warcs: the archive's files.
+        warcs: the archive's files, with their SHA-256.
         index: its CDXJ.
         pages: in the order in which they are to be listed.
         title: of the collection.
@@ -153,13 +163,16 @@ def write_wacz(
 
     Raises:
         ImportRefused: it could not be written.
+        DigestMismatch: a file of the archive has another digest.
     """
     resources: list[dict[str, Any]] = []
     part = out.parent / f".{out.name}.part"
     try:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED, allowZip64=True) as packed:
-            for warc in warcs:
+            for warc, digest in warcs.items():
                 resources.append(_store(packed, f"archive/{warc.name}", _pieces(warc), compress=False))
+                if resources[-1]["hash"] != f"sha256:{digest}":
+                    raise DigestMismatch(f"{warc} is not the file of the manifest; run `snapshot verify`")
             resources.append(_store(packed, "indexes/index.cdx", _pieces(index), compress=True))
             resources.append(_store(packed, "pages/pages.jsonl", _page_lines(pages), compress=True))
             package = {

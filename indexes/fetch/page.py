@@ -249,7 +249,10 @@ class _Lost(Refused):
 
 def _base(page: _Arrived) -> str:
     """What the links of a page are relative to."""
-    return urljoin(page.target.url, page.markup.base) if page.markup.base else page.target.url
+    try:
+        return urljoin(page.target.url, page.markup.base) if page.markup.base else page.target.url
+    except ValueError:  # a base that is no address
+        return page.target.url
 
 
 def _kind(asked: Target, headers: Headers, head: bytes) -> tuple[Kind, str]:

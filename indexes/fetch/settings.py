@@ -25,7 +25,9 @@ class FetchSettings(Frozen):
     user_agent: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_-]+(?:[/ ][\x20-\x7e]*)?$")] = USER_AGENT
     """Its leading word is the name that robots.txt files are searched for."""
 
-    allow_hosts: tuple[str, ...] = ()
+    allow_hosts: tuple[
+        Annotated[str, StringConstraints(pattern=r"^(\[[0-9a-fA-F:.]+\]|[^\s/:@]+)(:\d+)?$")], ...
+    ] = ()
     """`host` or `host:port`: may have any address, at any port or at this one. For test servers; nothing else."""
     ports: tuple[int, ...] = (80, 443, 8080, 8443)
     """Ports that pages are asked for at. The two that HTTP is registered at and their usual stand-ins: at others a

@@ -10,7 +10,6 @@ import shutil
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from indexes.archive.captures import Stored, read_captures
 from indexes.archive.cdxj import INDEX, render_line
@@ -67,8 +66,8 @@ def build(
     for name, text in (notes or {}).items():
         (folder / name).write_text(text, encoding="utf-8")
     with Spool(folder) as spool:
-        for done, (draft, reading) in enumerate(_read(folder, spool, workers), start=1):
-            _add(spool, draft, reading)
+        for done, (record, reading) in enumerate(_read(folder, spool, workers), start=1):
+            _add(spool, record, reading)
             if progress is not None:
                 progress(done, total)
         statuses = _write_pages(folder, spool)
@@ -82,16 +81,9 @@ def build(
     return manifest
 
 
-class _Draft(NamedTuple):
-    """What is known of a capture's page before its text."""
-
-    record: PageRecord
-    names: tuple[str, ...]
-
-
-def _read(folder: Path, spool: Spool, workers: int) -> Iterator[tuple[_Draft, Reading | None]]:
+def _read(folder: Path, spool: Spool, workers: int) -> Iterator[tuple[PageRecord, Reading | None]]:
     """Every capture of the archive with what was read of it, in order; only a few are held at a time."""
-    waiting: deque[tuple[_Draft, bool]] = deque()
+    waiting: deque[tuple[PageRecord, bool]] = deque()
 
     def jobs() -> Iterator[Job]:
         for stored in read_captures(archive_files(folder), no_damage):
@@ -120,12 +112,14 @@ def _read(folder: Path, spool: Spool, workers: int) -> Iterator[tuple[_Draft, Re
         yield waiting.popleft()[0], None
 
 
-def _draft(stored: Stored, content: Content) -> _Draft:
+def _draft(stored: Stored, content: Content) -> PageRecord:
+    """What is known of a capture's page before its text."""
     capture = stored.capture
     url = normalise_url(capture.url)
-    record = PageRecord(
+    return PageRecord(
         url=url,
         original_url=capture.url,
+        aliases=tuple(sorted(set(_names(capture)) - {url})),
         final_url=capture.final_url if capture.final_url != capture.url else "",
         status="unsupported_type" if content.refused else capture.status,
         reason=content.refused or capture.reason,
@@ -135,12 +129,11 @@ def _draft(stored: Stored, content: Content) -> _Draft:
         raw_digest=sha256(content.data) if content.data else "",
         raw_size=len(content.data),
         record=stored.content,
+        answers=stored.answers,
     )
-    return _Draft(record, tuple(sorted(set(_names(capture)) - {url})))
 
 
-def _add(spool: Spool, draft: _Draft, reading: Reading | None) -> None:
-    record = draft.record
+def _add(spool: Spool, record: PageRecord, reading: Reading | None) -> None:
     if reading is not None:
         found = reading.extracted
         record = record.model_copy(
@@ -155,7 +148,7 @@ def _add(spool: Spool, draft: _Draft, reading: Reading | None) -> None:
                 "chunks": reading.chunks,
             }
         )
-    spool.add_page(record, draft.names)
+    spool.add_page(record)
 
 
 def _names(capture: Capture) -> Iterator[str]:

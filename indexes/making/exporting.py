@@ -28,13 +28,14 @@ def export_wacz(snapshot: Snapshot, out: Path, *, title: str = "") -> None:
     Raises:
         SnapshotExists: `out` is there.
         ImportRefused: it could not be written.
-        DigestMismatch: a text is not the one that its record names.
+        DigestMismatch: a text, or a file of the archive, is not the one that was stored.
     """
     if out.exists():
         raise SnapshotExists(f"{out} exists; choose another name or remove it")
+    digests = {entry.path: entry.sha256 for entry in snapshot.manifest.files}
     write_wacz(
         out,
-        archive_files(snapshot.path),
+        {path: digests[path.relative_to(snapshot.path).as_posix()] for path in archive_files(snapshot.path)},
         snapshot.path / INDEX,
         _pages(snapshot),
         title=title or f"Snapshot {snapshot.digest}",

@@ -217,8 +217,13 @@ def merge_snapshots(
     total = sum(len(Snapshot.open(path)) for path in snapshots)
 
     def captures() -> Iterator[Capture]:
-        for path in snapshots:
-            for stored in read_captures(archive_files(path), no_damage):
-                yield stored.capture
+        with closing(sqlite3.connect("")) as seen:  # on disk, like `_Seen`
+            seen.execute("CREATE TABLE seen (capture TEXT PRIMARY KEY)")
+            for path in snapshots:
+                for stored in read_captures(archive_files(path), no_damage):
+                    one = stored.capture
+                    key = repr((one.url, one.fetched, one.outcome, one.reason, stored.answers))
+                    if seen.execute("INSERT OR IGNORE INTO seen VALUES (?)", (key,)).rowcount:
+                        yield one
 
     return make(captures, out, progress=progress, total=total, workers=workers)

@@ -1,7 +1,8 @@
 """Search indexes added to a snapshot, or built again with other settings.
 
 Invariant: pages, texts and archive are not touched, so the snapshot's digest stays; the manifest names the files of the
-new indexes only once they are whole. A kill in between leaves files that `verify` names and the same call replaces.
+new indexes only once they are whole. A kill in between leaves a snapshot that opens, files that `verify` names, and
+work that the same call does again.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from indexes.corpus import SEARCH, index_meanings, index_words
+from indexes.making.staging import locked
 from indexes.manifest import MANIFEST, FileEntry, hash_file, load_manifest, render_manifest
 from indexes.search.dense import DenseSettings
 from indexes.search.encoder import Encoder
@@ -33,20 +35,22 @@ def reindex(
 
     Raises:
         SnapshotError: there is no snapshot, or it is damaged.
+        ImportRefused: another process is at it.
         MissingExtra: the libraries of the encoder are not installed.
         SearchError: see `indexes.search`.
     """
     Snapshot.open(path)
-    if words is not None:
-        index_words(path, words)
-    if encoder is not None:
-        index_meanings(path, encoder, meanings)
-    manifest = load_manifest(path)
-    kept = [entry for entry in manifest.files if not entry.path.startswith(f"{SEARCH}/")]
-    files = tuple(sorted([*kept, *_built(path)], key=lambda entry: entry.path))
-    part = path / f".{MANIFEST}.part"
-    part.write_bytes(render_manifest(manifest.model_copy(update={"files": files})))
-    part.replace(path / MANIFEST)
+    with locked(path):
+        if words is not None:
+            index_words(path, words)
+        if encoder is not None:
+            index_meanings(path, encoder, meanings)
+        manifest = load_manifest(path)
+        kept = [entry for entry in manifest.files if not entry.path.startswith(f"{SEARCH}/")]
+        files = tuple(sorted([*kept, *_built(path)], key=lambda entry: entry.path))
+        part = path / f".{MANIFEST}.part"
+        part.write_bytes(render_manifest(manifest.model_copy(update={"files": files})))
+        part.replace(path / MANIFEST)
 
 
 def _built(path: Path) -> list[FileEntry]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -18,18 +18,10 @@ from indexes.records import PageRecord
 
 _TABLES = """
 CREATE TABLE pages (url TEXT, fetched TEXT, raw TEXT, status TEXT, original TEXT, record TEXT);
-CREATE TABLE names (name TEXT, url TEXT, raw TEXT);
 CREATE TABLE texts (digest TEXT PRIMARY KEY, offset INTEGER, size INTEGER) WITHOUT ROWID;
 CREATE TABLE lines (line TEXT);
 """
-_ALIASES = """
-CREATE INDEX pages_by_url ON pages (url, fetched, raw, status, original, record);
-CREATE TABLE aliases AS
-    SELECT name, min(url) AS url FROM names
-    WHERE name NOT IN (SELECT url FROM pages)
-    GROUP BY name HAVING count(DISTINCT url) = 1 OR count(DISTINCT raw) = 1;
-CREATE INDEX aliases_by_url ON aliases (url, name);
-"""
+_ORDER = "CREATE INDEX pages_by_url ON pages (url, fetched, raw, status, original, record)"
 
 
 class Spool:
@@ -59,8 +51,8 @@ class Spool:
         self._database.unlink(missing_ok=True)
         self._texts_path.unlink(missing_ok=True)
 
-    def add_page(self, record: PageRecord, names: Iterable[str]) -> None:
-        """Take a record (without aliases, offset and size) and the other names of its page."""
+    def add_page(self, record: PageRecord) -> None:
+        """Take a record, without offset and size."""
         self._connection.execute(
             "INSERT INTO pages VALUES (?,?,?,?,?,?)",
             (
@@ -71,9 +63,6 @@ class Spool:
                 record.original_url,
                 record.model_dump_json(),
             ),
-        )
-        self._connection.executemany(
-            "INSERT INTO names VALUES (?,?,?)", [(name, record.url, record.raw_digest) for name in names]
         )
 
     def add_text(self, text: str) -> str:
@@ -100,12 +89,13 @@ class Spool:
             yield line
 
     def pages(self) -> Iterator[tuple[PageRecord, bytes]]:
-        """The records in order of URL, time and content, with aliases, and their texts.
+        """The records in order of URL, time and content, and their texts.
 
         Captures of one URL and time with the same bytes and status are one: that with the first original URL. One
         without a time adds nothing to one that has a time and is the same besides.
         """
-        self._connection.executescript(_ALIASES)  # which commits first
+        self._connection.execute("COMMIT")
+        self._connection.execute(_ORDER)
         before: tuple[str, ...] = ()
         query = (
             "SELECT url, fetched, raw, status, record FROM pages AS one WHERE NOT (fetched = '' AND EXISTS ("
@@ -116,11 +106,7 @@ class Spool:
             if tuple(key) != before:
                 before = tuple(key)
                 record = PageRecord.model_validate_json(row)
-                found = self._connection.execute(
-                    "SELECT name FROM aliases WHERE url=? ORDER BY name", (record.url,)
-                )
-                aliases = tuple(name for (name,) in found)
-                yield record.model_copy(update={"aliases": aliases}), self._text(record.text_digest)
+                yield record, self._text(record.text_digest)
 
     def _text(self, digest: str) -> bytes:
         if not digest:

@@ -127,6 +127,15 @@ def read_queries(path: Path) -> tuple[JudgedQuery, ...]:
     return tuple(found)
 
 
+def under_own_urls(judged: JudgedQuery, own: Callable[[str], str]) -> JudgedQuery:
+    """A query whose relevant pages are named as the snapshot names them; of two names of one page the higher grade."""
+    gains: dict[str, float] = {}
+    for url, grade in judged.gains.items():
+        name = own(url)
+        gains[name] = max(grade, gains.get(name, 0.0))
+    return judged.model_copy(update={"relevant": tuple(gains), "grades": tuple(gains.values())})
+
+
 def ranked_pages(ranked: Ranked, url_of: Callable[[int], str]) -> list[str]:
     """URLs of the pages of ranked chunks, each at the place of its first one."""
     return list(dict.fromkeys(url_of(row) for row in ranked.rows.tolist()))

@@ -163,7 +163,10 @@ def _show(done: Fetched, cited: Cited, out: Path, as_json: bool) -> None:
             f"{report.n_requests} requests"
         )
         if done.manifest is not None:
-            print(f"{plain(str(out))}: {done.manifest.n_pages} pages, digest {done.manifest.digest}")
+            statuses = ", ".join(f"{status} {count}" for status, count in done.manifest.statuses.items())
+            print(f"{plain(str(out))}: {statuses} after extraction; digest {done.manifest.digest}")
+            if done.manifest.statuses.get("ok", 0) < done.manifest.n_pages:
+                print("`snapshot pages` says why; a fetch into another directory with --base asks again")
     if done.manifest is None:
         sys.stderr.write(
             "The rest is kept; the same command tries again those that failed, and makes the snapshot.\n"

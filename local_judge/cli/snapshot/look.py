@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +25,7 @@ AsOf = Annotated[
     typer.Option(
         "--as-of",
         formats=["%Y-%m-%d"],
-        help="Only what was known by this day: published by then, or fetched by then if the page does not say when.",
+        help="Only what was known by this day: fetched by then or, failing that, published by then.",
     ),
 ]
 
@@ -50,7 +51,7 @@ def page(
     opened = Snapshot.open(snapshot)
     found = opened.page(url, as_of=day(as_of))
     if as_json:
-        print(json.dumps(_described(opened, found), ensure_ascii=False))
+        print(json.dumps(_described(opened, found), ensure_ascii=sys.stdout.isatty()))
     elif html:
         _print_bytes(opened.raw(found))
     elif found.status == "ok":
@@ -58,6 +59,35 @@ def page(
     if found.status != "ok":
         sys.stderr.write(f"local-judge: {plain(found.url)}: {found.status}: {plain(found.reason)}\n")
         raise SystemExit(1)
+
+
+def pages(
+    snapshot: SnapshotPath,
+    status: Annotated[
+        list[str] | None, typer.Option("--status", help="Only pages of this status; repeat for several.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the pages: status, address as cited, and why there is no text."""
+    for record in Snapshot.open(snapshot).records():
+        if status and record.status not in status:
+            continue
+        if as_json:
+            fields = {
+                "url",
+                "original_url",
+                "aliases",
+                "status",
+                "reason",
+                "title",
+                "language",
+                "fetched",
+                "published",
+            }
+            print(record.model_dump_json(include=fields))
+        else:
+            why = f"  ({record.reason})" if record.reason else ""
+            print(plain(f"{record.status:16} {record.original_url}{why}"))
 
 
 def verify(snapshot: SnapshotPath, as_json: AsJson = False) -> None:
@@ -68,7 +98,8 @@ def verify(snapshot: SnapshotPath, as_json: AsJson = False) -> None:
     else:
         for problem in report.problems:
             print(plain(f"{problem.path}: {problem.kind}: {problem.detail}"))
-        print(f"{report.n_files} files, {len(report.problems)} wrong; digest {report.digest}")
+        digest = f"digest {report.digest}" if report.ok else f"not confirmed: digest {report.digest}"
+        print(f"{report.n_files} files, {len(report.problems)} wrong; {digest}")
     if not report.ok:
         raise SystemExit(1)
 
@@ -84,7 +115,9 @@ def diff(first: SnapshotPath, second: SnapshotPath, as_json: AsJson = False) -> 
         for one in found.pages:
             sides = f"{one.first or '-'} -> {one.second or '-'}"
             print(plain(f"{one.kind:8} {sides:24} {one.url}"))
-        same = "the same snapshot" if found.equal else f"{len(found.pages)} pages differ"
+        kinds = Counter(one.kind for one in found.pages)
+        counts = ", ".join(f"{kind} {kinds[kind]}" for kind in sorted(kinds))
+        same = "the same snapshot" if found.equal else f"{len(found.pages)} pages differ ({counts})"
         print(f"{same}: {found.first[:12]} and {found.second[:12]}")
     if not found.equal:
         raise SystemExit(1)

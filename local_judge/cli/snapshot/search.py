@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 from rich.table import Table
 
 from indexes.corpus import Filters, Hit
@@ -19,7 +21,7 @@ from indexes.search.endpoint import EndpointEncoder
 from indexes.search.errors import QueriesRefused
 from indexes.search.fusion import FusionSettings
 from indexes.search.local import CrossEncoder, LocalEncoder
-from indexes.search.quality import MEASURES, Quality, evaluate, read_queries
+from indexes.search.quality import MEASURES, Quality, evaluate, read_queries, under_own_urls
 from indexes.search.searcher import Mode
 from indexes.search.weights import Bm25Settings, Method
 from indexes.snapshot import Snapshot
@@ -54,7 +56,7 @@ Revision = Annotated[
     ),
 ]
 _DEPTH = 100
-"""Pages ranked for each query of an evaluation."""
+"""Chunks ranked for each query of an evaluation."""
 _SHOWN = 200
 """Characters of a passage in the table."""
 
@@ -112,18 +114,22 @@ def search(
         scorer=None if rerank is None else CrossEncoder(rerank),
         depth=rerank_depth,
     )
-    filters = Filters(
-        as_of=day(as_of),
-        published_from=day(published_from),
-        published_to=day(published_to),
-        hosts=tuple(host or ()),
-        languages=tuple(language or ()),
-    )
+    try:
+        filters = Filters(
+            as_of=day(as_of),
+            published_from=day(published_from),
+            published_to=day(published_to),
+            hosts=tuple(host or ()),
+            languages=tuple(language or ()),
+        )
+    except ValidationError as error:
+        raise UserError(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
     found = corpus.search(asked, k, mode, filters)
     for one, hits in zip(asked, found, strict=True):
         if as_json:
             said = [hit.model_dump(mode="json") for hit in hits]
-            print(json.dumps({"query": one, "mode": mode, "hits": said}, ensure_ascii=False))
+            found_for = {"query": one, "mode": mode, "hits": said}
+            print(json.dumps(found_for, ensure_ascii=sys.stdout.isatty()))
         else:
             stdout().print(_hits(one, hits))
 
@@ -182,8 +188,8 @@ def evaluate_(
     as_json: AsJson = False,
 ) -> None:
     """Measure how well search finds the pages that are known to be relevant, in every mode that has its index."""
-    judged = read_queries(queries)
     opened = Snapshot.open(snapshot)
+    judged = [under_own_urls(one, lambda url: opened.page(url).url) for one in read_queries(queries)]
     corpus = opened.corpus(encoder=_encoder(model, preset, embeddings_url, embeddings_model, revision))
     asked = [one.query for one in judged]
     modes: list[Mode] = ["bm25", "dense", "fused"] if "dense" in corpus.infos else ["bm25"]
@@ -193,7 +199,8 @@ def evaluate_(
     lacking = _not_in(opened, [url for one in judged for url in one.relevant])
     if as_json:
         said = {one: quality.model_dump(mode="json") for one, quality in found.items()}
-        print(json.dumps({"snapshot": opened.digest, "relevant_not_in_snapshot": lacking, "modes": said}))
+        made = {"snapshot": opened.digest, "indexes": opened.info().indexes}
+        print(json.dumps({**made, "relevant_not_in_snapshot": lacking, "modes": said}))
         return
     some = next(iter(found.values()))
     print(f"{some.n_queries} queries; 95% bootstrap intervals of {some.replicates:,} draws, seed {some.seed}")
@@ -245,14 +252,16 @@ def _lines(path: Path) -> list[str]:
     return found
 
 
-def _hits(query: str, hits: Sequence[Hit]) -> Table:
+def _hits(query: str, hits: Sequence[Hit]) -> Table | str:
+    if not hits:
+        return f"{safe(query)}: nothing found"
     table = Table(title=safe(query), title_justify="left", show_edge=False, pad_edge=False)
     table.add_column("", justify="right")
     table.add_column("score", justify="right")
     table.add_column("published")
     table.add_column("page and passage", overflow="fold")
     for hit in hits:
-        passage = f"{safe(hit.url)}\n[dim]{safe(' '.join(hit.chunk.text.split()), _SHOWN)}[/dim]"
+        passage = f"{safe(hit.original_url)}\n[dim]{safe(' '.join(hit.chunk.text.split()), _SHOWN)}[/dim]"
         table.add_row(str(hit.rank), f"{hit.score:.4f}", hit.published or "", passage)
     return table
 

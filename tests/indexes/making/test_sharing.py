@@ -105,10 +105,8 @@ def test_a_wacz_that_was_altered_is_refused(tmp_path: Path) -> None:
         import_archives([tmp_path / "none.wacz"], tmp_path / "snap", warn=pytest.fail)
     data = (tmp_path / "good.wacz").read_bytes()
     (tmp_path / "cut.wacz").write_bytes(data[: len(data) // 2])
-    said: list[str] = []
-    with pytest.raises(ImportRefused, match="no page in it"):
-        import_archives([tmp_path / "cut.wacz"], tmp_path / "snap", warn=said.append)
-    assert len(said) == 1
+    with pytest.raises(ImportRefused, match=r"cut\.wacz is no zip file, or is cut off"):
+        import_archives([tmp_path / "cut.wacz"], tmp_path / "snap", warn=pytest.fail)
     assert not (tmp_path / "snap").exists()
 
 
