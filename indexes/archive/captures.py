@@ -260,7 +260,7 @@ class _Foreign:
                     continue
                 try:
                     normalise_url(record.url)
-                    yield record._replace(date=utc_seconds(record.date) if record.date else "")
+                    yield record._replace(date=_date(record.date))
                 except ValueError as error:
                     warn(f"{path.name}: the record at byte {record.offset:,} is left out ({_line(error)})")
         except Damage as damage:
@@ -314,6 +314,13 @@ def _outcome(record: Record) -> tuple[Outcome, str]:
     if record.kind == "resource" or 200 <= record.status < 300:
         return "page", ""
     return ("blocked" if record.status in BLOCKED_STATUSES else "dead"), f"HTTP {record.status}"
+
+
+def _date(written: str) -> str:
+    """A WARC-Date to the second; WARC 1.1 allows it to be as short as a year. ValueError if it is none."""
+    if not written:
+        return ""
+    return utc_seconds(written + {4: "-01-01", 7: "-01"}.get(len(written), ""))
 
 
 def _line(error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import time
 from base64 import b32encode
 from io import BytesIO
 from pathlib import Path
@@ -182,6 +183,58 @@ def test_a_crawl_becomes_a_snapshot(tmp_path: Path) -> None:
     )
     assert "1932" in page.text
     assert len(snapshot) == 2
+
+
+@pytest.mark.parametrize(
+    ("url", "at", "said"),
+    [
+        ("http://user:pw@example.org/", "2024-05-01T10:00:00Z", "an address with credentials"),
+        ("http://[/", "2024-05-01T10:00:00Z", "not a web address"),
+        ("http://example.org:99999/", "2024-05-01T10:00:00Z", "Port out of range"),
+        ("http://example.org/x", "garbage", "Invalid isoformat string"),
+        ("http://example.org/x", "0001-01-01T00:00:00+14:00", "is no time"),
+    ],
+)
+def test_one_odd_record_is_named_and_the_rest_is_kept(tmp_path: Path, url: str, at: str, said: str) -> None:
+    made = Foreign(tmp_path / "crawl.warc.gz").add(url, HTML, at=at).add("http://example.org/a", HTML)
+    warned: list[str] = []
+    import_archives([made.done()], tmp_path / "snap", warn=warned.append, workers=0)
+    assert Snapshot.open(tmp_path / "snap").manifest.statuses == {"ok": 1}
+    assert [said in one for one in warned] == [True]
+
+
+@pytest.mark.parametrize(
+    ("at", "fetched"),
+    [
+        ("2024", "2024-01-01T00:00:00Z"),
+        ("2024-05", "2024-05-01T00:00:00Z"),
+        ("2024-05-01T23:00:00.5-05:00", "2024-05-02T04:00:00Z"),
+    ],
+)
+def test_times_are_in_utc_to_the_second(tmp_path: Path, at: str, fetched: str) -> None:
+    made = Foreign(tmp_path / "crawl.warc.gz").add("http://example.org/a", HTML, at=at)
+    assert captures(made.done())["http://example.org/a"].fetched == fetched
+
+
+def test_a_gzip_member_in_a_gzip_member_is_no_record(tmp_path: Path) -> None:
+    inner = Foreign(tmp_path / "inner.warc.gz").add("http://example.org/a", HTML).done().read_bytes()
+    (tmp_path / "outer.warc.gz").write_bytes(gzip.compress(inner))
+    warned: list[str] = []
+    assert list(read_captures([tmp_path / "outer.warc.gz"], warned.append)) == []
+    assert warned == ["outer.warc.gz: damaged from byte 0 on (no WARC record)"]
+
+
+def test_a_head_without_an_end_costs_no_time(tmp_path: Path) -> None:
+    for name, data in (
+        ("a.warc", b"WARC/1.0\r\n" + b"x" * 60_000_000),
+        ("b.warc.gz", gzip.compress(b"\0" * 40_000_000)),
+    ):
+        (tmp_path / name).write_bytes(data)
+        warned: list[str] = []
+        begun = time.monotonic()
+        assert list(read_captures([tmp_path / name], warned.append)) == []
+        assert warned == [f"{name}: damaged from byte 0 on (no WARC record)"]
+        assert time.monotonic() - begun < 20  # the square of the length would take minutes
 
 
 def test_what_holds_no_page_is_refused(tmp_path: Path) -> None:
