@@ -273,6 +273,11 @@ class _Foreign:
             url = self._redirects[url][0]
         return url
 
+    def _hop(self, url: str) -> Record:
+        _, path, offset = self._redirects[url]
+        record = read_record(path, offset)
+        return record._replace(payload=record.payload[:_MOST_HOP_BYTES])
+
     def _is_page(self, record: Record) -> bool:
         if record.kind == "resource":
             return _media_type(record) in _PAGE_TYPES
@@ -287,9 +292,7 @@ class _Foreign:
         )
 
     def _page(self, record: Record, sources: Sequence[str]) -> Stored:
-        places = [self._redirects[url] for url in sources[:_MOST_HOPS]]
-        hops = [read_record(path, offset) for _, path, offset in places]
-        hops = [hop._replace(payload=hop.payload[:_MOST_HOP_BYTES]) for hop in hops]
+        hops = [self._hop(url) for url in sources[:_MOST_HOPS]]
         if record.kind == "revisit":
             path, offset = self._bodies[record.fields.get("warc-payload-digest", "")]
             held = read_record(path, offset)

@@ -7,13 +7,15 @@ work that the same call does again.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
-from indexes.corpus import SEARCH, index_meanings, index_words
+from indexes.corpus import BM25, DENSE, SEARCH, index_meanings, index_words
 from indexes.making.staging import locked
 from indexes.manifest import MANIFEST, FileEntry, hash_file, load_manifest, render_manifest
 from indexes.search.dense import DenseSettings
 from indexes.search.encoder import Encoder
+from indexes.search.folder import is_replaceable
 from indexes.search.weights import Bm25Settings
 from indexes.snapshot import Snapshot
 
@@ -41,6 +43,9 @@ def reindex(
     """
     Snapshot.open(path)
     with locked(path):
+        for place in (path / BM25, path / DENSE):
+            if place.exists() and not is_replaceable(place):
+                shutil.rmtree(place)  # what is left of an index
         if words is not None:
             index_words(path, words)
         if encoder is not None:

@@ -33,7 +33,7 @@ from indexes.search.weights import Bm25Settings, Weights
 from indexes.text.tokens import tokenise
 
 KIND = "bm25"
-REMEDY = "build the snapshot's indexes again"
+REMEDY = "build it again with `snapshot index`"
 
 
 class Bm25Info(IndexInfo):

@@ -35,7 +35,7 @@ from indexes.search.model import ChunkDigest, ChunkText, IndexInfo, Mask, Ranked
 from indexes.search.ranking import ordered
 
 KIND = "dense"
-REMEDY = "build the snapshot's dense index again"
+REMEDY = "build it again with `snapshot index --dense`"
 VECTORS = "vectors.f32"
 """One row of 32-bit numbers a chunk, in the machine's order of bytes (little on all that are supported)."""
 FLAT_VALUES = 200_000_000

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import pytest
 from pydantic import BaseModel
 
+from local_judge.judge.calls import SingleFlight
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Answer, Judge, JudgeSettings, Pick
 from local_judge.judge.layout import Prompt
@@ -170,6 +171,28 @@ async def test_identical_calls_at_one_time_are_one(tmp_path: Path) -> None:
     assert len(engine.calls) == 1
     assert len({str(answer) for answer in answers}) == 1
     assert (judge.meter.made, judge.meter.replayed) == (1, 4)
+
+
+async def test_a_reply_that_is_stored_is_not_asked_for_again_when_its_asker_is_cancelled() -> None:
+    runs = 0
+    kept: list[str] = []
+    flight = SingleFlight[str]()
+
+    async def work() -> str:
+        nonlocal runs
+        runs += 1
+        kept.append("reply")  # committed, and cancelled before anybody hears of it
+        await asyncio.sleep(10)
+        return "reply"
+
+    def found() -> str | None:
+        return kept[0] if kept else None
+
+    first, second = (asyncio.create_task(flight.run("key", work, found)) for _ in range(2))
+    await asyncio.sleep(0.001)
+    first.cancel()
+    assert await second == "reply"
+    assert runs == 1
 
 
 async def test_a_cancelled_call_hands_over_to_an_identical_one(tmp_path: Path) -> None:

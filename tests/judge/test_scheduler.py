@@ -238,3 +238,30 @@ async def test_started_may_be_called_from_another_thread() -> None:
     async with asyncio.timeout(2):
         await asyncio.gather(leader(), follower())
     assert order == ["follower", "leader"]
+
+
+async def test_a_call_cancelled_as_its_leader_fails_leaves_no_slot_taken() -> None:
+    scheduler = Scheduler(concurrency=1, kv_tokens=100)
+    order: list[str] = []
+
+    async def call(prefix: str, name: str, fails: bool = False) -> None:
+        async with scheduler.turn(prefix, 100):
+            order.append(name)
+            await asyncio.sleep(0)
+            if fails:
+                follower.cancel()  # in the same turn of the loop, so that its task has not woken yet
+                raise Broken
+
+    leader = asyncio.create_task(call("a", "a0", fails=True))
+    follower = asyncio.create_task(call("a", "a1"))
+    last = asyncio.create_task(call("a", "a2"))
+    other = asyncio.create_task(call("b", "b0"))
+    async with asyncio.timeout(2):
+        results = await asyncio.gather(leader, follower, last, other, return_exceptions=True)
+    assert [type(result).__name__ for result in results] == [
+        "Broken",
+        "CancelledError",
+        "NoneType",
+        "NoneType",
+    ]
+    assert order == ["a0", "a2", "b0"]

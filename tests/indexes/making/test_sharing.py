@@ -12,9 +12,13 @@ import pytest
 
 from indexes.archive.cdxj import sort_key, timestamp
 from indexes.compare import compare
-from indexes.errors import ImportRefused, SnapshotExists
+from indexes.corpus import Filters
+from indexes.errors import DigestMismatch, ImportRefused, SnapshotExists
 from indexes.making.exporting import export_wacz
 from indexes.making.importing import import_archives, import_pages, merge_snapshots
+from indexes.making.reindexing import reindex
+from indexes.search.errors import IndexDamaged
+from indexes.search.weights import Bm25Settings
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
 
@@ -135,6 +139,90 @@ def test_the_latest_text_is_found_and_an_earlier_one_by_its_day(tmp_path: Path) 
     assert found.page(url, as_of=date(2025, 6, 1)).text == "The tower is 95 m high."
     before = found.page(url, as_of=date(2024, 12, 31))
     assert (before.status, before.reason) == ("not_in_snapshot", "not known by 2024-12-31")
+
+
+def test_a_day_sees_what_was_fetched_by_then_before_what_says_it_was_published(tmp_path: Path) -> None:
+    """A page that was rewritten and kept its date must not show its later text to an earlier day."""
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    template = (
+        '<html><head><meta property="article:published_time" content="2020-01-02"></head><body><article>'
+        "<p>The tower is {} m high, says the council of the town today.</p></article></body></html>"
+    )
+    (folder / "old.html").write_text(template.format(93))
+    (folder / "new.html").write_text(template.format(95))
+    lines = [
+        {"url": "https://example.org/t", "file": "old.html", "fetched": "2021-01-01"},
+        {"url": "https://example.org/t", "file": "new.html", "fetched": "2025-01-01"},
+    ]
+    (folder / "pages.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    import_pages(folder, tmp_path / "snap", workers=0)
+    found = Snapshot.open(tmp_path / "snap")
+    for day, height in ((date(2020, 6, 1), "95"), (date(2022, 1, 1), "93"), (date(2025, 1, 1), "95")):
+        text = found.page("https://example.org/t", as_of=day).text
+        assert f"is {height} m high" in text, day
+        [hits] = found.corpus().search(["tower council"], 5, filters=Filters(as_of=day))
+        assert [f"is {height} m" in hit.chunk.text for hit in hits] == [True]
+    assert found.page("https://example.org/t", as_of=date(2019, 1, 1)).status == "not_in_snapshot"
+    assert found.corpus().search(["tower"], 5, filters=Filters(as_of=date(2019, 1, 1))) == [[]]
+
+
+def test_an_address_met_in_two_snapshots_is_found_in_their_merger(tmp_path: Path) -> None:
+    for name, text, fetched in (("x", "First text.", "2024-01-01"), ("y", "Second text.", "2025-01-01")):
+        line = {
+            "url": f"https://{name}.org/",
+            "text": text,
+            "fetched": fetched,
+            "final_url": "https://a.org/",
+        }
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(line) + "\n")
+        import_pages(tmp_path, tmp_path / name, pages=tmp_path / f"{name}.jsonl", workers=0)
+    merge_snapshots([tmp_path / "x", tmp_path / "y"], tmp_path / "both", workers=0)
+    both = Snapshot.open(tmp_path / "both")
+    assert both.page("https://a.org").text == "Second text."
+    assert both.page("https://a.org", as_of=date(2024, 6, 1)).text == "First text."
+
+
+def test_a_killed_index_leaves_a_snapshot_that_opens_and_is_mended(tmp_path: Path) -> None:
+    first = snapshot(tmp_path, "first", "a", "b")
+
+    class Killed(BaseException):
+        pass
+
+    def words(folder: Path, *_: object) -> None:
+        (folder / "search/bm25/index.json").unlink()
+        raise Killed
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
+        patch.setattr("indexes.making.reindexing.index_words", words)
+        reindex(first.path, words=Bm25Settings())
+    assert Snapshot.open(first.path).digest == first.digest
+    with pytest.raises(IndexDamaged, match="build it again with `snapshot index`"):
+        Snapshot.open(first.path).corpus()
+    assert not verify(first.path).ok
+    reindex(first.path, words=Bm25Settings(k1=0.9))
+    assert verify(first.path).ok
+    assert Snapshot.open(first.path).digest == first.digest
+    assert len(Snapshot.open(first.path).corpus().search(["tower"], 3)[0]) == 1
+
+
+def test_a_fetch_that_was_begun_is_not_taken_for_litter(tmp_path: Path) -> None:
+    (tmp_path / ".snap.fetch.db").touch()
+    (tmp_path / ".snap.part/archive").mkdir(parents=True)
+    with pytest.raises(ImportRefused, match=r"a fetch into .*snap was begun and is not whole; go on with it"):
+        snapshot(tmp_path, "snap", "a")
+    assert (tmp_path / ".snap.part/archive").is_dir()
+
+
+def test_a_damaged_archive_is_not_exported(tmp_path: Path) -> None:
+    first = snapshot(tmp_path, "first", "a")
+    archive = first.path / "archive/data-00000.warc.gz"
+    data = bytearray(archive.read_bytes())
+    data[len(data) // 2] ^= 1
+    archive.write_bytes(bytes(data))
+    with pytest.raises(DigestMismatch, match=r"data-00000\.warc\.gz is not the file of the manifest"):
+        export_wacz(first, tmp_path / "first.wacz")
+    assert not list(tmp_path.glob("*.wacz*"))
 
 
 def test_a_later_failure_hides_no_text(tmp_path: Path) -> None:

@@ -236,7 +236,9 @@ def test_another_model_is_refused(tmp_path: Path) -> None:
 
 
 def test_damage_is_named(tmp_path: Path) -> None:
-    with pytest.raises(IndexMissing, match=r"no dense index at .*; build the snapshot's dense index again"):
+    with pytest.raises(
+        IndexMissing, match=r"no dense index at .*; build it again with `snapshot index --dense`"
+    ):
         DenseIndex.open(tmp_path / "i")
     build_dense(chunks(["a", "b"]), tmp_path / "i", Letters())
     (tmp_path / "i" / "vectors.f32").write_bytes(b"\0" * 100)
