@@ -1,8 +1,8 @@
 """All chunks of a snapshot searched at once.
 
 Invariant: a chunk's row is its place in the page records, so the rows, and with them every tie, are the same whenever
-the same snapshot is indexed. A search shows of each URL only the capture that a look-up would give on the same day, and
-opens no connection but to an embedding server that it was given.
+the same snapshot is indexed. A search shows of each URL only the capture that a look-up would give on the same day, of
+several addresses with the same text the first, and opens no connection but to an embedding server that it was given.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy.typing as npt
 from pydantic import model_validator
 
 from indexes.manifest import PAGES, TEXTS
-from indexes.model import Chunk, Frozen
+from indexes.model import Chunk, Frozen, Page
 from indexes.records import PageRecord, parse_record
 from indexes.search.bm25 import Bm25Index, build_bm25
 from indexes.search.dense import DenseIndex, DenseSettings, build_dense
@@ -173,6 +173,8 @@ class _PageTable(NamedTuple):
     ok: npt.NDArray[np.bool_]
     groups: list[tuple[int, int]]
     """First and last + 1 number of the captures of each URL that has several."""
+    doubles: dict[str, list[int]]
+    """By text digest: the numbers of the records that share a text, where several do."""
 
 
 class Corpus:
@@ -250,12 +252,22 @@ class Corpus:
         ranked = self._searcher.search(queries, k, mode, self.mask(filters or Filters()))
         return [ranked_pages(one, self._url) for one in ranked]
 
+    def shown_as(self, page: Page) -> str:
+        """The URL under which a search without filters finds a page's text."""
+        numbers = self._table.doubles.get(page.text_digest, ())
+        return next((self._table.urls[number] for number in numbers if self._shown[number]), page.url)
+
+    @cached_property
+    def _shown(self) -> npt.NDArray[np.bool_]:
+        """Which page records a search without filters shows."""
+        return _allowed(self._table, Filters())
+
     def _url(self, row: int) -> str:
         return self._table.urls[int(self._rows[row])]
 
     def mask(self, filters: Filters) -> Mask | None:
         """One boolean a chunk; None where everything may be found."""
-        if filters == Filters() and not self._table.groups:
+        if filters == Filters() and not self._table.groups and not self._table.doubles:
             return None
         return _allowed(self._table, filters)[self._rows]
 
@@ -277,6 +289,7 @@ class Corpus:
         published: list[str] = []
         ok: list[bool] = []
         groups: list[tuple[int, int]] = []
+        texts: dict[str, list[int]] = {}
         for _, captures in groupby(self._pages.records(), key=lambda record: record.url):
             first = len(ok)
             for record in captures:
@@ -285,10 +298,13 @@ class Corpus:
                 languages.append(record.language)
                 fetched.append((record.fetched or "")[:10])
                 published.append(record.published or "")
+                if record.text_digest:
+                    texts.setdefault(record.text_digest, []).append(len(ok))
                 ok.append(record.status == "ok")
             if len(ok) - first > 1:
                 groups.append((first, len(ok)))
-        return _PageTable(urls, hosts, languages, fetched, published, np.array(ok, np.bool_), groups)
+        doubles = {digest: numbers for digest, numbers in texts.items() if len(numbers) > 1}
+        return _PageTable(urls, hosts, languages, fetched, published, np.array(ok, np.bool_), groups, doubles)
 
     def _hit(self, rank: int, row: int, score: float) -> Hit:
         record, chunk = self._chunk(row)
@@ -346,6 +362,10 @@ def _allowed(table: _PageTable, filters: Filters) -> npt.NDArray[np.bool_]:
         allowed &= _where(host in wanted or host.endswith(below) for host in table.hosts)
     if filters.languages:
         allowed &= _where(language in filters.languages for language in table.languages)
+    for numbers in table.doubles.values():
+        shown = [number for number in numbers if allowed[number]][:1]
+        allowed[numbers] = False
+        allowed[shown] = True
     return allowed
 
 

@@ -189,8 +189,10 @@ def evaluate_(
 ) -> None:
     """Measure how well search finds the pages that are known to be relevant, in every mode that has its index."""
     opened = Snapshot.open(snapshot)
-    judged = [under_own_urls(one, lambda url: opened.page(url).url) for one in read_queries(queries)]
     corpus = opened.corpus(encoder=_encoder(model, preset, embeddings_url, embeddings_model, revision))
+    judged = [
+        under_own_urls(one, lambda url: corpus.shown_as(opened.page(url))) for one in read_queries(queries)
+    ]
     asked = [one.query for one in judged]
     modes: list[Mode] = ["bm25", "dense", "fused"] if "dense" in corpus.infos else ["bm25"]
     found: dict[Mode, Quality] = {

@@ -167,6 +167,29 @@ def test_a_day_sees_what_was_fetched_by_then_before_what_says_it_was_published(t
     assert found.corpus().search(["tower"], 5, filters=Filters(as_of=date(2019, 1, 1))) == [[]]
 
 
+def test_a_text_that_several_addresses_have_is_found_once(tmp_path: Path) -> None:
+    lines = [
+        {"url": f"https://{name}.org/", "text": text}
+        for name, text in (
+            ("c", "The tower is 93 m high."),
+            ("a", "The tower is 93 m high."),
+            ("b", "A tower of glass."),
+        )
+    ]
+    (tmp_path / "list.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    import_pages(tmp_path, tmp_path / "snap", pages=tmp_path / "list.jsonl", workers=0)
+    found = Snapshot.open(tmp_path / "snap")
+    corpus = found.corpus()
+    assert [hit.url for hit in corpus.search(["tower high"], 5)[0]] == ["https://a.org", "https://b.org"]
+    only_c = corpus.search(["tower high"], 5, filters=Filters(hosts=("c.org",)))
+    assert [hit.url for hit in only_c[0]] == ["https://c.org"]
+    assert [corpus.shown_as(found.page(f"https://{name}.org")) for name in "abc"] == [
+        "https://a.org",
+        "https://b.org",
+        "https://a.org",
+    ]
+
+
 def test_an_address_met_in_two_snapshots_is_found_in_their_merger(tmp_path: Path) -> None:
     for name, text, fetched in (("x", "First text.", "2024-01-01"), ("y", "Second text.", "2025-01-01")):
         line = {
