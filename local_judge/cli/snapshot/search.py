@@ -55,6 +55,13 @@ Revision = Annotated[
         "--revision", help="Commit or digest of the weights that the server has; the index names it."
     ),
 ]
+From = Annotated[
+    datetime | None,
+    typer.Option("--published-from", formats=["%Y-%m-%d"], help="First day of publication."),
+]
+To = Annotated[
+    datetime | None, typer.Option("--published-to", formats=["%Y-%m-%d"], help="Last day of publication.")
+]
 _DEPTH = 100
 """Chunks ranked for each query of an evaluation."""
 _SHOWN = 200
@@ -73,13 +80,8 @@ def search(
     k: Annotated[int, typer.Option("-k", min=1, help="Chunks a query.")] = 5,
     mode: Annotated[Mode, typer.Option("--mode", help="By words, by meaning, or both.")] = "bm25",
     as_of: AsOf = None,
-    published_from: Annotated[
-        datetime | None,
-        typer.Option("--published-from", formats=["%Y-%m-%d"], help="First day of publication."),
-    ] = None,
-    published_to: Annotated[
-        datetime | None, typer.Option("--published-to", formats=["%Y-%m-%d"], help="Last day of publication.")
-    ] = None,
+    published_from: From = None,
+    published_to: To = None,
     host: Annotated[
         list[str] | None,
         typer.Option("--host", help="Only this host and those below it; repeat for several."),
