@@ -96,9 +96,10 @@ def _warn(said: str) -> None:
 
 @contextmanager
 def page_bar() -> Generator[Progress]:
-    """A bar on standard error that counts pages; shown when the first is done."""
+    """A bar on standard error that counts pages; shown on a terminal, when the first is done."""
     columns = (TextColumn("pages"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    bar = Bar(*columns, console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    bar = Bar(*columns, console=console, transient=True, disable=not console.is_terminal)
     task = bar.add_task("pages", total=None)
 
     def update(done: int, total: int) -> None:
