@@ -45,7 +45,8 @@ class EndpointEncoder:
         url: of the interface, as a rule ending in `/v1`.
         model: the name under which the server serves it.
         revision: what is known of the weights (a commit, a digest); indexes are compared by it.
-        preset: prompts and dimension; default: no prompts, the dimension of the first answer.
+        preset: prompts, dimension and length, to which the server is told to cut texts (vLLM does); default: no
+            prompts, the dimension of the first answer, and texts that are too long are the server's to refuse.
         batch: texts of one request.
         concurrency: requests at once.
         attempts: for each request, at least 1; only passing faults are tried again.
@@ -87,6 +88,7 @@ class EndpointEncoder:
         self._timeout = aiohttp.ClientTimeout(total=timeout)
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._dimension = preset.dimension if preset is not None else None
+        self._max_tokens = preset.max_tokens if preset is not None else None
 
     @property
     def dimension(self) -> int:
@@ -154,7 +156,9 @@ class EndpointEncoder:
         )
 
     async def _attempt(self, session: aiohttp.ClientSession, texts: list[str]) -> list[list[float]]:
-        body = {"model": self.identity.model, "input": texts, "encoding_format": "float"}
+        body: dict[str, Any] = {"model": self.identity.model, "input": texts, "encoding_format": "float"}
+        if self._max_tokens is not None:
+            body["truncate_prompt_tokens"] = self._max_tokens
         async with session.post(self.url, json=body, allow_redirects=False) as response:
             data = await response.read()
             if response.status in _PASSING:

@@ -101,6 +101,7 @@ def test_a_preset_sends_its_prompts() -> None:
         encoder.encode_queries(["who?"])
         encoder.encode_documents(["text"])
     [query], [document] = (body["input"] for body in server.requests)
+    assert [body["truncate_prompt_tokens"] for body in server.requests] == [preset.max_tokens] * 2
     assert query == preset.query_prompt + "who?"
     assert query.startswith("Instruct: Given a statement or a question, ")
     assert document == "text"
