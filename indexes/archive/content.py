@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from indexes.archive.model import Capture, Exchange
+from indexes.archive.model import Capture, Exchange, header
 from indexes.limits import GzipRefused, gunzip, inflate
 from indexes.model import Frozen
 
@@ -62,7 +62,7 @@ def answer_of(capture: Capture) -> Exchange | None:
 
 def content_type(exchange: Exchange) -> tuple[str, str | None]:
     """Media type in lower case without parameters ('' where none is given), and charset."""
-    value = header(exchange, "content-type")
+    value = header(exchange.headers, "content-type") or ""
     media_type, *parameters = value.split(";")
     for parameter in parameters:
         name, _, said = parameter.partition("=")
@@ -71,14 +71,9 @@ def content_type(exchange: Exchange) -> tuple[str, str | None]:
     return media_type.strip().lower(), None
 
 
-def header(exchange: Exchange, name: str) -> str:
-    """First response header of this name (lower case); '' where there is none."""
-    return next((value for key, value in exchange.headers if key.lower() == name), "")
-
-
 def decoded(exchange: Exchange) -> bytes:
     """The body with its Content-Encoding undone. Raises GzipRefused as `undone` does."""
-    return undone(exchange.body, header(exchange, "content-encoding"))
+    return undone(exchange.body, header(exchange.headers, "content-encoding") or "")
 
 
 def undone(data: bytes, encoding: str) -> bytes:

@@ -15,6 +15,11 @@ Headers = tuple[tuple[str, str], ...]
 """Name and value as received, in order, repeated names kept."""
 
 
+def header(headers: Headers, name: str) -> str | None:
+    """The first field of this name (in lower case)."""
+    return next((value for key, value in headers if key.lower() == name), None)
+
+
 def utc_seconds(text: str) -> str:
     """An ISO 8601 time as `2026-01-31T12:00:00Z`; without a zone it is in UTC.
 

@@ -16,7 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from indexes.archive.model import Headers
+from indexes.archive.model import Headers, header
 from indexes.archive.warc import head_bytes
 from indexes.limits import MAX_PAGE_BYTES, is_gzip
 
@@ -71,8 +71,8 @@ class Record(NamedTuple):
         return f"sha256:{hashlib.sha256(head + self.payload).hexdigest()}"
 
     def header(self, name: str) -> str:
-        """First HTTP header of this name; '' where there is none."""
-        return next((value for key, value in self.headers if key.lower() == name), "")
+        """First HTTP header of this name (in lower case); '' where there is none."""
+        return header(self.headers, name) or ""
 
 
 def read_records(path: Path, *, payloads: bool = True) -> Iterator[Record]:

@@ -21,7 +21,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from indexes.archive.model import Exchange, Headers
+from indexes.archive.model import Exchange, Headers, header
 from indexes.fetch.addresses import HostPolicy
 from indexes.fetch.encoding import Unpacker, content_coding
 from indexes.fetch.faults import Broken, FetchFault, Refused, TimedOut, TooMuch, Unreachable, one_line
@@ -64,11 +64,6 @@ class Answer:
     def header(self, name: str) -> str | None:
         """The first header field of this name."""
         return header(self.exchange.headers, name)
-
-
-def header(headers: Headers, name: str) -> str | None:
-    """The first field of this name (in lower case)."""
-    return next((text for key, text in headers if key.lower() == name), None)
 
 
 def media_type(headers: Headers) -> str:

@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import Protocol
 from urllib.parse import urljoin, urlsplit
 
-from indexes.archive.model import Capture, Exchange, Headers, Outcome, Rendered
-from indexes.fetch.client import HEAD_BYTES, Answer, header, media_type, stamp, utc_now
+from indexes.archive.model import Capture, Exchange, Headers, Outcome, Rendered, header
+from indexes.fetch.client import HEAD_BYTES, Answer, media_type, stamp, utc_now
 from indexes.fetch.encoding import unpack_body
 from indexes.fetch.faults import FetchFault, Refused, one_line
 from indexes.fetch.landing import FullText, full_texts
