@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from local_judge.claims.backtrack import UpstreamRow, upstream_rows
-from local_judge.protocols.deer import upstream
-from local_judge.protocols.deer.references import extract_references
-from local_judge.protocols.deer.rows import ClaimRow, Outcome, PairRow, Rows
+from local_judge.protocols.deer.formats.references import extract_references
+from local_judge.protocols.deer.verification import upstream
+from local_judge.protocols.deer.verification.rows import ClaimRow, Outcome, PairRow, Rows
 
 Case = Mapping[str, Any]
 

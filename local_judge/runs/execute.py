@@ -41,6 +41,15 @@ class CaseRecord(Frozen):
     id: str
     key: str
     document: str | None = None
+    task: str | None = None
+    """Id of the task that it answers: reports of several systems may share one."""
+    system: str | None = None
+    """The agent that wrote it, where the input says so."""
+    n_characters: int = 0
+    """Of the report's body: no reference sections, no chat around it, no white space."""
+    n_words: int = 0
+    """Of the body; a CJK character counts as one."""
+    n_sentences: int = 0
     status: Literal["done", "unreadable", "crashed"]
     detail: str = ""
     n_sentences_failed: int = 0

@@ -6,8 +6,8 @@ import io
 
 from rich.console import Console, RenderableType
 
-from local_judge.protocols.deer.rows import ClaimRow, PairRow, Rows
-from local_judge.protocols.deer.scores import score
+from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
+from local_judge.protocols.deer.verification.scores import score
 from local_judge.protocols.scores import Profile, Score, ScoreNode, mean_of
 from local_judge.reporting.numbers import ratio
 from local_judge.reporting.tables import run_summary, score_table

@@ -13,7 +13,7 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.meter import Meter
 from local_judge.protocols.deer import Deer
 from local_judge.protocols.deer.protocol import DeerFindings
-from local_judge.protocols.deer.rows import Rows
+from local_judge.protocols.deer.verification.rows import Rows
 from local_judge.reporting.progress import describe
 from local_judge.reporting.tables import (
     claim_summary,

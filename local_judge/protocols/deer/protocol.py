@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from local_judge.protocols.base import Bench, Case, Findings
-from local_judge.protocols.deer.rows import Rows, rows_of
-from local_judge.protocols.deer.scores import score
+from local_judge.protocols.deer.verification.rows import Rows, rows_of
+from local_judge.protocols.deer.verification.scores import score
 from local_judge.protocols.scores import Profile, ScoreNode
 
 

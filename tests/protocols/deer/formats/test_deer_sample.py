@@ -14,12 +14,12 @@ from typing import Any, cast
 
 import pytest
 
-from local_judge.protocols.deer.formats import fact_file
-from local_judge.protocols.deer.rows import ClaimRow, PairRow, Rows
-from local_judge.protocols.deer.scores import score
-from local_judge.protocols.deer.tree import METRICS
+from local_judge.protocols.deer.formats.fact import fact_file
+from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
+from local_judge.protocols.deer.verification.scores import score
+from local_judge.protocols.deer.verification.tree import METRICS
 
-DATA = Path(__file__).parents[3] / "../shared/data/deer"
+DATA = Path(__file__).parents[4] / "../shared/data/deer"
 
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="DEER's sample is not here")
 

@@ -6,9 +6,9 @@ which no claim could be extracted has no scores: that it "has no claims" is our 
 
 from __future__ import annotations
 
-from local_judge.protocols.deer import paper, upstream_scores
-from local_judge.protocols.deer.rows import Rows
-from local_judge.protocols.deer.tree import METRICS, DeerScores, build
+from local_judge.protocols.deer.verification import paper, upstream_scores
+from local_judge.protocols.deer.verification.rows import Rows
+from local_judge.protocols.deer.verification.tree import METRICS, DeerScores, build
 from local_judge.protocols.scores import Profile, Score, ScoreNode, mean_of
 
 

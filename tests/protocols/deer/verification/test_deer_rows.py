@@ -6,8 +6,8 @@ from indexes.model import SourceStatus
 from local_judge.claims.model import Claim, ClaimSet, ClaimType, ExtractionFailure, Label, Source, Verdict
 from local_judge.documents.model import Document, Reference, Span
 from local_judge.judge.failures import Failure
-from local_judge.protocols.deer.rows import PairRow, rows_of
-from local_judge.protocols.deer.scores import score
+from local_judge.protocols.deer.verification.rows import PairRow, rows_of
+from local_judge.protocols.deer.verification.scores import score
 
 SPAN = Span(start=0, end=1)
 FAILURE = Failure(kind="timeout", detail="no reply")

@@ -4,8 +4,8 @@ from typing import Any, cast
 
 import pytest
 
-from local_judge.protocols.deer.formats import fact_file
-from local_judge.protocols.deer.rows import ClaimRow, PairRow, Rows
+from local_judge.protocols.deer.formats.fact import fact_file
+from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 
 
 def test_verdict_of_a_claim_is_its_best_pair() -> None:

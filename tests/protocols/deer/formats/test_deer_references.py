@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from local_judge.protocols.deer.references import extract_references
+from local_judge.protocols.deer.formats.references import extract_references
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from local_judge.protocols.deer import upstream
-from local_judge.protocols.deer.rows import ClaimRow, Rows
+from local_judge.protocols.deer.verification import upstream
+from local_judge.protocols.deer.verification.rows import ClaimRow, Rows
 
 JsonObject = dict[str, object]
 

@@ -11,13 +11,13 @@ import pytest
 from indexes.model import SourceStatus
 from local_judge.claims.model import ClaimType
 from local_judge.golden import run_metrics
-from local_judge.protocols.deer import paper, upstream
-from local_judge.protocols.deer.rows import ClaimRow, Outcome, PairRow, Rows
-from local_judge.protocols.deer.scores import score
-from local_judge.protocols.deer.tree import METRICS, DeerScores
+from local_judge.protocols.deer.verification import paper, upstream
+from local_judge.protocols.deer.verification.rows import ClaimRow, Outcome, PairRow, Rows
+from local_judge.protocols.deer.verification.scores import score
+from local_judge.protocols.deer.verification.tree import METRICS, DeerScores
 from local_judge.protocols.scores import Profile, Score, mean_of
 
-FIXTURE = Path(__file__).parents[3] / "../shared/fixtures/deer.json"
+FIXTURE = Path(__file__).parents[4] / "../shared/fixtures/deer.json"
 
 
 def near(value: float) -> object:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from local_judge.protocols.deer import upstream
-from local_judge.protocols.deer.rows import Rows, resolved
-from local_judge.protocols.deer.tree import METRICS, build
+from local_judge.protocols.deer.verification import upstream
+from local_judge.protocols.deer.verification.rows import Rows, resolved
+from local_judge.protocols.deer.verification.tree import METRICS, build
 from local_judge.protocols.scores import Score, ScoreNode
 
 

@@ -1,0 +1,1 @@
+"""Information verification: Integrity and Sufficiency from the verdicts on every claim."""

@@ -1,0 +1,1 @@
+"""Research tasks: what a report answers, and what an expert expects of the answer."""
