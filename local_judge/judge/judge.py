@@ -128,22 +128,24 @@ class Judge:
     async def ask_items(
         self,
         prompt_for: Callable[[Sequence[int]], Prompt],
-        item: type[T],
+        item: type[T] | Sequence[type[T]],
         n: int,
         *,
+        names: Sequence[str] | None = None,
         draw: int = 0,
         max_tokens: int | None = None,
     ) -> list[Answer[T] | Failure]:
         """One answer for each of `n` items, in one reply if it succeeds.
 
         The reply is an object with the keys "1", "2", … in the order of the items as `prompt_for` renders
-        them. What is missing or invalid is asked for again, first all of it in one call, then each item by
-        itself.
+        them, or with their `names`. What is missing or invalid is asked for again, first all of it in one call,
+        then each item by itself.
 
         Args:
-            prompt_for: the prompt that asks for the items at these 0-based positions, numbered from 1.
-            item: type of one answer.
+            prompt_for: the prompt that asks for the items at these 0-based positions, numbered from 1 or by name.
+            item: type of one answer, or of each.
             n: how many items there are.
+            names: a key for each item, all different, which it keeps when it is asked for again.
             draw: number of the draw, for several answers to one question.
             max_tokens: limit of one reply, whatever number of items it is asked for.
 
@@ -157,12 +159,16 @@ class Judge:
         async def put(indices: list[int], attempt: int) -> None:
             if not indices:
                 return
-            schema, adapter = _items(item, len(indices))
+            keys = tuple(str(i) for i in range(1, len(indices) + 1))
+            if names is not None:
+                keys = tuple(names[index] for index in indices)
+            types = tuple(item[index] if isinstance(item, Sequence) else item for index in indices)
+            schema, adapters = _items(keys, types)
             got = await self._generate(prompt_for(indices), schema, draw, attempt, limit)
             if isinstance(got, Failure):
                 batch.give_up(indices, got)
                 return
-            batch.take(indices, got, self._noted(read_items(got, adapter, len(indices))))
+            batch.take(indices, got, self._noted(read_items(got, adapters)))
 
         await put(list(range(n)), 0)
         for attempt in range(1, self.settings.reasks + 1):
@@ -274,5 +280,6 @@ def _one(answer: Any) -> tuple[str, TypeAdapter[Any]]:
 
 
 @lru_cache(maxsize=256)
-def _items(item: Any, n: int) -> tuple[str, TypeAdapter[Any]]:
-    return json.dumps(items_schema(item, n), ensure_ascii=False), TypeAdapter(item)
+def _items(keys: tuple[str, ...], types: tuple[Any, ...]) -> tuple[str, dict[str, TypeAdapter[Any]]]:
+    adapters = {key: _one(item)[1] for key, item in zip(keys, types, strict=True)}
+    return json.dumps(items_schema(dict(zip(keys, types, strict=True))), ensure_ascii=False), adapters

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, NoReturn, TypeVar, cast
 
@@ -70,19 +70,18 @@ def read_one(reply: Reply, adapter: TypeAdapter[T]) -> Read[T]:
     return Read([_validated(parsed.value, adapter)], parsed.repaired)
 
 
-def read_items(reply: Reply, adapter: TypeAdapter[T], n: int) -> Read[T]:
-    """The values under the keys "1" to "n" of the reply's object; other keys are not looked at."""
-    parsed = _parse(reply)
+def read_items(reply: Reply, adapters: Mapping[str, TypeAdapter[T]]) -> Read[T]:
+    """The values under these keys of the reply's object, in their order; other keys are not looked at."""
+    parsed = _parse(reply, adapters)
     if isinstance(parsed, Unread):
-        return Read([parsed] * n)
+        return Read([parsed] * len(adapters))
     value = parsed.value
     if not isinstance(value, dict):
-        return Read([Unread("invalid_reply", "the reply is not a JSON object")] * n)
+        return Read([Unread("invalid_reply", "the reply is not a JSON object")] * len(adapters))
     found = cast("dict[str, Any]", value)
     cut = reply.finish_reason == "length"
     items: list[T | Unread] = []
-    for number in range(1, n + 1):
-        name = str(number)
+    for name, adapter in adapters.items():
         if name in parsed.doubtful:
             items.append(
                 Unread("truncated" if cut else "incomplete", f"item {name} was cut off or given twice")
@@ -104,7 +103,7 @@ def _validated(value: Any, adapter: TypeAdapter[T]) -> T | Unread:
         return Unread("invalid_reply", f"{place + ': ' if place else ''}{first['msg']}")
 
 
-def _parse(reply: Reply) -> _Parsed | Unread:
+def _parse(reply: Reply, names: Iterable[str] = ()) -> _Parsed | Unread:
     text = reply.text.strip()
     cut = reply.finish_reason == "length"
     if not text:
@@ -119,7 +118,7 @@ def _parse(reply: Reply) -> _Parsed | Unread:
         return Unread(
             "truncated" if cut else "invalid_reply", f"{len(text)} characters, not JSON: {_start(text)}"
         )
-    parsed = _embedded(text) or _repaired(text, cut)
+    parsed = _embedded(text) or _repaired(text, cut, names)
     return parsed or Unread("truncated" if cut else "invalid_reply", f"not JSON: {_start(text)}")
 
 
@@ -136,7 +135,7 @@ def _embedded(text: str) -> _Parsed | None:
     return _marked(value, repaired=True, look=seen.doubled)
 
 
-def _repaired(text: str, cut: bool) -> _Parsed | None:
+def _repaired(text: str, cut: bool, names: Iterable[str]) -> _Parsed | None:
     try:
         value = cast("Any", json_repair.loads(text, skip_json_loads=True))
         json.dumps(value, allow_nan=False)
@@ -146,12 +145,10 @@ def _repaired(text: str, cut: bool) -> _Parsed | None:
         return None
     doubtful: set[str] = set()
     if isinstance(value, dict):
-        names = list(cast("dict[str, Any]", value))
         # Repairing keeps the last of equal keys without a word, so the text itself is searched for them.
-        written = Counter(re.findall(r'"(\d+)"\s*:', text))
-        doubtful = {name for name in names if written[name] > 1}
+        doubtful = {name for name in names if len(re.findall(rf'"{re.escape(name)}"\s*:', text)) > 1}
         if cut or not text.rstrip("` \n").endswith("}"):
-            doubtful.add(names[-1])
+            doubtful.add(list(cast("dict[str, Any]", value))[-1])
     return _Parsed(cast("Any", value), True, frozenset(doubtful))
 
 

@@ -7,6 +7,7 @@ Whatever a decoder cannot enforce is still enforced by `judge.replies`, which va
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from pydantic import TypeAdapter
@@ -37,14 +38,12 @@ def json_schema(answer: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", _inlined(schema, definitions, (), repr(answer)))
 
 
-def items_schema(answer: Any, n: int) -> dict[str, Any]:
-    """The schema of one object with the keys "1" to "n" in this order, each an `answer`, all required."""
-    item = json_schema(answer)
-    names = [str(number) for number in range(1, n + 1)]
+def items_schema(answers: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of one object with these keys in this order, each of the type given, all required."""
     return {
         "type": "object",
-        "properties": {name: item for name in names},
-        "required": names,
+        "properties": {name: json_schema(answer) for name, answer in answers.items()},
+        "required": list(answers),
         "additionalProperties": False,
     }
 

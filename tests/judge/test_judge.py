@@ -7,7 +7,7 @@ import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import pytest
 from pydantic import BaseModel
@@ -311,6 +311,20 @@ async def test_items_are_asked_for_again_together_then_alone(tmp_path: Path) -> 
     assert isinstance(results[4], Failure)
     assert results[4].attempts == 3
     assert judge.meter.reasked == 3
+
+
+async def test_items_keep_their_names_and_types_when_asked_for_again(tmp_path: Path) -> None:
+    def script(call: Call) -> str:
+        return '{"b.C1-1": 7, "a.C1-1": "N/A"}' if len(call.keys) == 2 else '{"b.C1-1": "N/A"}'
+
+    engine = FakeEngine(script)
+    item: list[type[Any]] = [cast("type[Any]", Literal["N/A"] | int), cast("type[Any]", Literal["N/A"])]
+    with ledger_at(tmp_path) as ledger:
+        results = await Judge(engine, ledger).ask_items(
+            lambda _: prompt(), item, 2, names=["a.C1-1", "b.C1-1"]
+        )
+    assert [r.value if isinstance(r, Answer) else r.kind for r in results] == ["N/A", "N/A"]
+    assert [call.keys for call in engine.calls] == [("a.C1-1", "b.C1-1"), ("b.C1-1",)]
 
 
 async def test_items_before_a_cut_are_kept(tmp_path: Path) -> None:

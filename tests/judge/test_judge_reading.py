@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Literal
+from typing import Literal, TypeVar
 
 import pytest
 from jsonschema import Draft202012Validator, validate
@@ -35,6 +35,11 @@ class Tree(BaseModel):
 
 
 FINDING = TypeAdapter(Finding)
+T = TypeVar("T")
+
+
+def numbered(each: T, n: int) -> dict[str, T]:
+    return {str(number): each for number in range(1, n + 1)}
 
 
 def reply(text: str, finish: FinishReason = "stop") -> Reply:
@@ -63,7 +68,7 @@ def test_schema_is_inlined_and_keeps_bounds() -> None:
 
 
 def test_items_schema_names_every_item_in_order() -> None:
-    schema = items_schema(Finding, 11)
+    schema = items_schema(numbered(Finding, 11))
     numbers = [str(n) for n in range(1, 12)]
     assert list(schema["properties"]) == schema["required"] == numbers
     assert "$" not in json.dumps(schema)
@@ -133,7 +138,7 @@ def test_what_is_no_answer(text: str, finish: FinishReason, kind: str, why: str)
 
 def test_items_are_judged_one_by_one() -> None:
     text = f'{{"1": {GOOD}, "2": {{"label": "maybe", "score": 1}}, "4": {GOOD}, "4": {GOOD}, "9": {GOOD}}}'
-    read = read_items(reply(text), FINDING, 4)
+    read = read_items(reply(text), numbered(FINDING, 4))
     kinds = [item.kind if isinstance(item, Unread) else item.label for item in read.items]
     # 2 is off the menu, 3 is missing, 4 is given twice, 9 was not asked for.
     assert kinds == ["yes", "invalid_reply", "incomplete", "incomplete"]
@@ -142,7 +147,7 @@ def test_items_are_judged_one_by_one() -> None:
 
 def test_a_key_doubled_inside_an_item_spoils_that_item_only() -> None:
     text = f'{{"1": {{"label": "yes", "label": "no", "score": 1}}, "2": {GOOD}}}'
-    first, second = read_items(reply(text), FINDING, 2).items
+    first, second = read_items(reply(text), numbered(FINDING, 2)).items
     assert isinstance(first, Unread)
     assert second == Finding(label="yes", score=1)
 
@@ -150,7 +155,7 @@ def test_a_key_doubled_inside_an_item_spoils_that_item_only() -> None:
 def test_a_cut_reply_keeps_all_but_the_item_that_was_cut() -> None:
     # Repair would close item 2 and make it valid: its quotation is not what the judge meant to write.
     text = f'{{"1": {GOOD}, "2": {{"label": "yes", "score": 1, "quote": {{"text": "the first ha'
-    first, second, third = read_items(reply(text, "length"), FINDING, 3).items
+    first, second, third = read_items(reply(text, "length"), numbered(FINDING, 3)).items
     assert first == Finding(label="yes", score=1)
     assert isinstance(second, Unread)
     assert isinstance(third, Unread)
@@ -159,9 +164,23 @@ def test_a_cut_reply_keeps_all_but_the_item_that_was_cut() -> None:
 
 def test_repair_does_not_hide_a_key_given_twice() -> None:
     text = f'{{"1": {GOOD}, "1": {{"label": "no", "score": 2}}, "2": {GOOD},}}'
-    first, second = read_items(reply(text), FINDING, 2).items
+    first, second = read_items(reply(text), numbered(FINDING, 2)).items
     assert isinstance(first, Unread)
     assert second == Finding(label="yes", score=1)
+
+
+def test_items_have_names_and_types_of_their_own() -> None:
+    schema = items_schema({"scope.1.C1-1": Literal["yes"], "scope.1.Q1-1": int})
+    assert schema["properties"] == {
+        "scope.1.C1-1": {"const": "yes", "type": "string"},
+        "scope.1.Q1-1": {"type": "integer"},
+    }
+    adapters = {"scope.1.C1-1": TypeAdapter(object), "scope.1.Q1-1": TypeAdapter(object)}
+    # A dot in a name is a dot: "scope-1.C1-1" is another key.
+    text = '{"scope.1.C1-1": 1, "scope.1.C1-1": 2, "scope-1.Q1-1": 3, "scope.1.Q1-1": 4,}'
+    first, second = read_items(reply(text), adapters).items
+    assert isinstance(first, Unread)
+    assert second == 4
 
 
 def test_fence_is_longer_than_any_run_and_breaks_control_tokens() -> None:

@@ -14,7 +14,7 @@ from serving.stub_fill import NoInstance, fill, instance
 
 @pytest.mark.parametrize("item", [FullSentence, TerseSentence, FullFinding, TerseFinding])
 def test_every_schema_that_judges_are_asked_for_has_an_instance(item: type) -> None:
-    schema = items_schema(item, 3)
+    schema = items_schema({"1": item, "2": item, "3": item})
     made = instance(schema)
     jsonschema.validate(made, schema)
     assert list(made) == ["1", "2", "3"]
