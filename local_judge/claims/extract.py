@@ -27,6 +27,7 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import Claim, ClaimType, ExtractionFailure
 from local_judge.claims.numbers import is_numeric
 from local_judge.claims.prompts import template
+from local_judge.claims.report import shared_report
 from local_judge.documents.model import Document, Sentence
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
@@ -89,11 +90,11 @@ def extraction_prompt(
         f"{number}. {sentence.label}: {sentence.text}" for number, sentence in enumerate(batch, 1)
     )
     name = "extract" if form == "full" else "extract_terse"
-    part = "" if shown is None else f":{min(shown)}-{max(shown)}"
+    report = shared_report(document, shown)
     return Prompt(
-        shared=fence(document.labelled(shown), "Report:"),
+        shared=report.shared,
         own=fill(template(name), {"count": str(len(batch)), "targets": fence(targets, "Sentences:")}),
-        prefix_key=f"report:{document.id}{part}",
+        prefix_key=report.prefix_key,
     )
 
 

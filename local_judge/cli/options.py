@@ -11,6 +11,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tabl
 SnapshotDir = Annotated[
     Path, typer.Option("--snapshot", help="A snapshot directory (`local-judge snapshot import`).")
 ]
+SomeSnapshotDir = Annotated[
+    Path | None,
+    typer.Option("--snapshot", help="A snapshot directory; not needed where no protocol verifies claims."),
+]
 JudgeName = Annotated[
     str, typer.Option("--judge", help="A judge preset (`local-judge judges`) or a preset file.")
 ]

@@ -20,12 +20,12 @@ from local_judge.cli.options import (
     Ledger,
     Method,
     Offline,
-    SnapshotDir,
+    SomeSnapshotDir,
     Terse,
 )
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.tables import plan_table, run_summary, stdout
-from local_judge.runs.config import load_config
+from local_judge.runs.config import load_config, parse_settings
 from local_judge.runs.execute import load_scores
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.job import Job, carry_out, plan
@@ -37,17 +37,26 @@ def run(
     reports: Annotated[
         list[Path], typer.Argument(help="Reports: Markdown files, folders of them, or JSONL files.")
     ],
-    snapshot: SnapshotDir,
     judge: JudgeName,
     out: Annotated[Path, typer.Option("--out", help="The run directory; the same command continues it.")],
+    snapshot: SomeSnapshotDir = None,
     tasks: Annotated[
-        Path | None, typer.Option("--tasks", help="A JSONL file of tasks, joined by id.")
+        Path | None, typer.Option("--tasks", help="Tasks, joined by id: a JSONL file, or a folder of DEER's.")
+    ] = None,
+    guidance: Annotated[
+        Path | None, typer.Option("--guidance", help="Guidance for tasks (`local-judge tasks guidance`).")
     ] = None,
     protocol: Annotated[
         list[str] | None, typer.Option("--protocol", help="Repeat for several; default: deer.")
     ] = None,
     base_url: BaseUrls = None,
     config: ConfigFile = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", help="A setting of a protocol, such as deer.parts=[rubric]; repeat for several."
+        ),
+    ] = None,
     method: Method = None,
     terse: Terse = False,
     ledger: Ledger = None,
@@ -58,16 +67,20 @@ def run(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Extract the claims of each report, verify them against the snapshot, and score them."""
+    """Examine each report by the protocols: verify its claims against the snapshot, ask a rubric; and score it."""
     store = RunStore(out)
     preset = load_preset(judge)
     job = Job(
-        reports=load_reports(reports, tasks)[:limit],
-        snapshot=Snapshot.open(snapshot),
+        reports=load_reports(reports, tasks, guidance)[:limit],
+        snapshot=Snapshot.open(snapshot) if snapshot else None,
         preset=preset,
         config=load_config(
             config,
-            {"protocols": protocol or None, "claims": {"method": method, "form": "terse" if terse else None}},
+            {
+                "protocols": protocol or None,
+                "claims": {"method": method, "form": "terse" if terse else None},
+                "settings": parse_settings(setting or ()),
+            },
             preset,
         ),
         store=store,

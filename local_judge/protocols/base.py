@@ -1,15 +1,17 @@
 """What a protocol is, and what it may use.
 
 Invariant: a protocol's `examine` is the only place where it may ask a judge; its `score` is a pure function of stored
-findings. Protocols register under the entry-point group `local_judge.protocols`, so that anyone can add one.
+findings, whatever the protocol's settings are by then. Protocols register under the entry-point group
+`local_judge.protocols`, so that anyone can add one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from indexes.snapshot import Snapshot
 from local_judge.claims.model import ClaimSet
@@ -17,6 +19,8 @@ from local_judge.documents.model import Document
 from local_judge.errors import ConfigError
 from local_judge.judge.judge import Judge
 from local_judge.protocols.scores import Profile, ScoreNode
+from local_judge.tasks.model import Task
+from serving.types import Frozen
 
 GROUP = "local_judge.protocols"
 
@@ -28,7 +32,7 @@ class Case(BaseModel):
 
     id: str
     report: Document
-    task: str | None = None
+    task: Task | None = None
 
 
 class Bench(BaseModel):
@@ -37,8 +41,10 @@ class Bench(BaseModel):
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
 
     judge: Judge
-    snapshot: Snapshot
-    claims: ClaimSet
+    snapshot: Snapshot | None = None
+    claims: Callable[[], Awaitable[ClaimSet]]
+    """The report's claim set; made once, while other questions about the same report are asked. Only for protocols
+    that say that they need it."""
 
 
 class Findings(BaseModel):
@@ -49,6 +55,11 @@ class Findings(BaseModel):
     case: str
     document: str
     """Id of the document."""
+
+    @property
+    def n_failed(self) -> int:
+        """How many of the protocol's own questions have no answer; those of the claim set are counted apart."""
+        return 0
 
 
 F = TypeVar("F", bound=Findings)
@@ -62,6 +73,24 @@ class Evaluation(Protocol[F]):
     """Raised when a prompt or a rule changes."""
     profiles: ClassVar[tuple[Profile, ...]]
     findings: type[F]
+    settings: type[Frozen]
+    """What can be set, each with its default."""
+    given: Frozen
+    """Its settings: what was given over the defaults."""
+
+    @property
+    def needs_claims(self) -> bool:
+        """Whether it reads the claim set, and so needs a snapshot."""
+        ...
+
+    @property
+    def needs_task(self) -> bool:
+        """Whether a report cannot be examined without the task that it answers."""
+        ...
+
+    def data_digest(self) -> str | None:
+        """SHA-256 over the texts that it asks with and that can be replaced; None where it has none."""
+        ...
 
     async def examine(self, case: Case, bench: Bench) -> F:
         """Learn what the protocol needs to know about one report."""
@@ -72,15 +101,23 @@ class Evaluation(Protocol[F]):
         ...
 
 
-def load_protocol(name: str) -> Evaluation[Any]:
-    """The protocol registered as `name`.
+def load_protocol(name: str, settings: dict[str, Any] | None = None) -> Evaluation[Any]:
+    """The protocol registered as `name`, with `settings` laid over its defaults.
 
     Raises:
-        ConfigError: there is none; names those that there are.
+        ConfigError: there is none (names those that there are), or it has no such setting.
     """
     found = entry_points(group=GROUP)
     for entry in found:
         if entry.name == name:
-            return entry.load()()
+            kind = entry.load()
+            try:
+                return kind(kind.settings.model_validate(settings or {}))
+            except ValidationError as error:
+                first = error.errors()[0]
+                key = ".".join(map(str, (name, *first["loc"])))
+                if first["type"] == "extra_forbidden":
+                    raise ConfigError(f"settings: unknown key {key!r}") from None
+                raise ConfigError(f"settings: {key}: {first['msg']} (got {first['input']!r})") from None
     names = ", ".join(sorted(entry.name for entry in found)) or "none: is local-judge installed?"
     raise ConfigError(f"no protocol {name!r}; there are: {names}")

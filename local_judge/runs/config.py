@@ -5,6 +5,7 @@ Invariant: unknown keys are errors that name the file and the key; what the comm
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -13,6 +14,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from local_judge.claims.config import ClaimsConfig
 from local_judge.errors import ConfigError
+from local_judge.protocols.base import Evaluation, load_protocol
 from serving.presets import Preset
 from serving.types import Frozen
 
@@ -26,12 +28,54 @@ class RunConfig(Frozen):
     claims: ClaimsConfig = ClaimsConfig()
     reasks: int = Field(default=2, ge=0, le=5)
     """How often an unanswered item is asked for again."""
+    settings: dict[str, dict[str, Any]] = Field(default_factory=dict[str, dict[str, Any]])
+    """Of the protocols, by name; each protocol says what can be set."""
 
 
 def settled(config: RunConfig, preset: Preset) -> RunConfig:
-    """`config` with what it leaves to the judge preset filled in, as it is recorded in the manifest."""
+    """`config` with what it leaves to the judge preset and to the protocols filled in, as the manifest records it.
+
+    Raises:
+        ConfigError: an unknown protocol, or settings that it does not take, or of one that is not run.
+    """
     threshold = config.claims.threshold or preset.threshold
-    return config.model_copy(update={"claims": config.claims.model_copy(update={"threshold": threshold})})
+    idle = [name for name in config.settings if name not in config.protocols]
+    if idle:
+        raise ConfigError(f"settings: {idle[0]!r} is not among the protocols to run")
+    settings = {
+        name: load_protocol(name, config.settings.get(name)).given.model_dump(mode="json")
+        for name in config.protocols
+    }
+    return config.model_copy(
+        update={"claims": config.claims.model_copy(update={"threshold": threshold}), "settings": settings}
+    )
+
+
+def chosen_protocols(config: RunConfig) -> list[Evaluation[Any]]:
+    """The protocols to run, as they are set."""
+    return [load_protocol(name, config.settings.get(name)) for name in config.protocols]
+
+
+def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
+    """`deer.scale=5` and the like as the nested mapping that a config file would hold; the values are YAML.
+
+    Raises:
+        ConfigError: a text without `protocol.key=`, or whose value is no YAML.
+    """
+    settings: dict[str, Any] = {}
+    for text in texts:
+        path, equals, value = text.partition("=")
+        steps = [step.strip() for step in path.split(".")]
+        if not equals or len(steps) < 2 or not all(steps):
+            raise ConfigError(f"--set {text}: expected PROTOCOL.KEY=VALUE, such as deer.scale=5")
+        try:
+            nested: Any = yaml.safe_load(value)
+        except (ValueError, RecursionError, yaml.YAMLError) as error:
+            raise ConfigError(f"--set {text}: {' '.join(str(error).split())}") from None
+        for step in reversed(steps):
+            nested = {step: nested}
+        settings = _laid_over(settings, cast("dict[str, Any]", nested))
+    return settings
 
 
 def load_config(path: Path | None, overrides: dict[str, Any], preset: Preset) -> RunConfig:

@@ -15,13 +15,16 @@ from typing import Any, Literal
 from indexes.errors import IndexesError
 from indexes.snapshot import Snapshot
 from local_judge.claims.build import build_claim_set
+from local_judge.claims.model import ClaimSet
 from local_judge.documents import UnreadableReport, parse_report
-from local_judge.errors import UserError
+from local_judge.documents.model import Document
+from local_judge.documents.size import body_size
+from local_judge.errors import ConfigError, UserError
 from local_judge.judge.errors import JudgeError
 from local_judge.judge.judge import Judge
-from local_judge.protocols.base import Bench, Case, Evaluation, load_protocol
+from local_judge.protocols.base import Bench, Case, Evaluation, Findings, load_protocol
 from local_judge.protocols.scores import Profile, ScoreNode
-from local_judge.runs.config import RunConfig
+from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.store import RunStore, file_key
 from serving.errors import ServingError
@@ -48,7 +51,7 @@ class CaseRecord(Frozen):
     n_characters: int = 0
     """Of the report's body: no reference sections, no chat around it, no white space."""
     n_words: int = 0
-    """Of the body; a CJK character counts as one."""
+    """Of the body, as `documents.words` counts them."""
     n_sentences: int = 0
     status: Literal["done", "unreadable", "crashed"]
     detail: str = ""
@@ -62,11 +65,15 @@ class CaseRecord(Frozen):
     """Those of them that the snapshot has with text."""
     n_pages_unrated: int = 0
     """Pages of which the judge did not say whether they are reliable, though it was to be asked."""
+    n_questions_failed: int = 0
+    """Questions of the protocols themselves, such as a rubric's items, that have no answer."""
 
     @property
     def n_calls_failed(self) -> int:
         """How many of the judge's answers are missing."""
-        return self.n_sentences_failed + self.n_verdicts_failed + self.n_pages_unrated
+        return (
+            self.n_sentences_failed + self.n_verdicts_failed + self.n_pages_unrated + self.n_questions_failed
+        )
 
 
 class ScoreRecord(Frozen):
@@ -82,17 +89,17 @@ class ScoreRecord(Frozen):
 async def execute(
     reports: Sequence[RawReport],
     judge: Judge,
-    snapshot: Snapshot,
+    snapshot: Snapshot | None,
     config: RunConfig,
     store: RunStore | None,
     done: Callable[[CaseRecord], None] = lambda record: None,
 ) -> list[CaseRecord]:
-    """Evaluate `reports`, in order; `store` None writes nothing (a dry run).
+    """Evaluate `reports`, in order; `store` None writes nothing (a dry run), `snapshot` None has no claims verified.
 
     Returns:
         One record per report, in input order.
     """
-    protocols = [load_protocol(name) for name in config.protocols]
+    protocols = chosen_protocols(config)
     gate = asyncio.Semaphore(CASES_IN_FLIGHT)
 
     async def one(report: RawReport) -> CaseRecord:
@@ -108,48 +115,110 @@ async def execute(
     return records
 
 
+def check_inputs(
+    reports: Sequence[RawReport], snapshot: Snapshot | None, protocols: Sequence[Evaluation[Any]]
+) -> None:
+    """Refuse what some protocol cannot do without, before a judge is asked.
+
+    Raises:
+        ConfigError: names the first report without a task, or the protocol that needs a snapshot.
+    """
+    for protocol in protocols:
+        if protocol.needs_claims and snapshot is None:
+            raise ConfigError(f"{protocol.name}: verifying claims needs a snapshot; give --snapshot")
+        without = [report for report in reports if report.task is None]
+        if protocol.needs_task and without:
+            others = f" (nor have {len(without) - 1} others)" if len(without) > 1 else ""
+            raise ConfigError(
+                f"{protocol.name}: report {without[0].id!r} has no task{others}; give --tasks, or settings under "
+                "which none is needed"
+            )
+
+
 async def _evaluate(
     report: RawReport,
     judge: Judge,
-    snapshot: Snapshot,
+    snapshot: Snapshot | None,
     config: RunConfig,
     protocols: Sequence[Evaluation[Any]],
     store: RunStore | None,
 ) -> CaseRecord:
-    key = file_key(report.id)
+    record = CaseRecord(
+        id=report.id,
+        key=file_key(report.id),
+        task=report.task.id if report.task else None,
+        system=report.system,
+        status="done",
+    )
     try:
         document = parse_report(report.content)
     except UnreadableReport as error:
-        return CaseRecord(id=report.id, key=key, status="unreadable", detail=f"{report.place}: {error}")
+        return record.model_copy(update={"status": "unreadable", "detail": f"{report.place}: {error}"})
+    record = record.model_copy(update={"document": document.id, **body_size(document)._asdict()})
+    case = Case(id=report.id, report=document, task=report.task)
     try:
-        claims = await build_claim_set(document, snapshot, judge, config.claims)
-        if store is not None:
-            store.write_json(f"claims/{key}.json", claims)
-        case = Case(id=report.id, report=document, task=report.task)
-        bench = Bench(judge=judge, snapshot=snapshot, claims=claims)
-        for protocol in protocols:
-            findings = await protocol.examine(case, bench)
-            if store is not None:
-                store.write_json(f"findings/{protocol.name}/{key}.json", findings)
+        claims, findings = await _examine(case, judge, snapshot, config, protocols, store)
     except MENDABLE:
         raise
     except Exception as error:  # a defect of ours: this report's failure, not the run's
         place = traceback.extract_tb(error.__traceback__)[-1]
         detail = f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"
-        return CaseRecord(id=report.id, key=key, document=document.id, status="crashed", detail=detail)
-    return CaseRecord(
-        id=report.id,
-        key=key,
-        document=document.id,
-        status="done",
-        n_sentences_failed=sum(len(failure.sentences) for failure in claims.extraction_failures),
-        n_verdicts_failed=sum(verdict.failure is not None for verdict in claims.verdicts),
-        n_sources=len(claims.sources),
-        n_sources_read=sum(source.status == "ok" for source in claims.sources),
-        n_pages_unrated=len({verdict.url for verdict in claims.verdicts if verdict.reliable is None})
-        if config.claims.reliability
-        else 0,
-    )
+        return record.model_copy(update={"status": "crashed", "detail": detail})
+    failed = {"n_questions_failed": sum(found.n_failed for found in findings)}
+    return record.model_copy(update=failed | (_claim_counts(claims, config) if claims else {}))
+
+
+async def _examine(
+    case: Case,
+    judge: Judge,
+    snapshot: Snapshot | None,
+    config: RunConfig,
+    protocols: Sequence[Evaluation[Any]],
+    store: RunStore | None,
+) -> tuple[ClaimSet | None, list[Findings]]:
+    """The claim set, where it is needed, and every protocol's findings; all questions about the report together."""
+    key = file_key(case.id)
+
+    async def make_claims(snapshot: Snapshot, document: Document) -> ClaimSet:
+        made = await build_claim_set(document, snapshot, judge, config.claims)
+        if store is not None:
+            store.write_json(f"claims/{key}.json", made)
+        return made
+
+    async def examine(protocol: Evaluation[Any], bench: Bench) -> Findings:
+        found = await protocol.examine(case, bench)
+        if store is not None:
+            store.write_json(f"findings/{protocol.name}/{key}.json", found)
+        return found
+
+    needed = snapshot is not None and any(protocol.needs_claims for protocol in protocols)
+    try:
+        async with asyncio.TaskGroup() as group:
+            claims = group.create_task(make_claims(snapshot, case.report)) if snapshot and needed else None
+
+            async def claim_set() -> ClaimSet:
+                if claims is None:
+                    raise RuntimeError("a protocol that says it needs no claims asked for them")
+                return await claims
+
+            bench = Bench(judge=judge, snapshot=snapshot, claims=claim_set)
+            examined = [group.create_task(examine(protocol, bench)) for protocol in protocols]
+    except ExceptionGroup as failed:
+        raise failed.exceptions[
+            0
+        ] from None  # one is enough to say what is wrong with a report, or with the run
+    return claims.result() if claims else None, [task.result() for task in examined]
+
+
+def _claim_counts(claims: ClaimSet, config: RunConfig) -> dict[str, int]:
+    unrated = {verdict.url for verdict in claims.verdicts if verdict.reliable is None}
+    return {
+        "n_sentences_failed": sum(len(failure.sentences) for failure in claims.extraction_failures),
+        "n_verdicts_failed": sum(verdict.failure is not None for verdict in claims.verdicts),
+        "n_sources": len(claims.sources),
+        "n_sources_read": sum(source.status == "ok" for source in claims.sources),
+        "n_pages_unrated": len(unrated) if config.claims.reliability else 0,
+    }
 
 
 def load_records(store: RunStore) -> list[CaseRecord]:

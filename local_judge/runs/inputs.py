@@ -23,19 +23,29 @@ class RawReport(NamedTuple):
 
     id: str
     content: bytes
-    task: str | None
+    task: Task | None
     place: str
     """File and line, for messages."""
+    system: str | None = None
+    """The agent that wrote it, where the input says so."""
 
 
-def load_reports(paths: Sequence[Path], tasks: Path | None = None) -> list[RawReport]:
-    """Reports of all `paths`: Markdown or text files, folders of them, JSONL files, DeepResearchEval's JSON files.
+def load_reports(
+    paths: Sequence[Path], tasks: Path | None = None, guidance: Path | None = None
+) -> list[RawReport]:
+    """Reports of all `paths`: Markdown or text files, folders of them, JSONL files, the published projects' forms.
 
-    A JSONL row has `id`, the report under `report`, `article` or `text`, and may have its task under `task`, `prompt`
-    or `query`. `tasks` is a JSONL file of rows with `id` and a task; it is joined by id.
+    A JSONL row has `id`, the report under `report`, `article`, `text` or `response`, and may have its task under
+    `task`, `prompt`, `query` or `question`, the task's id under `task_id` (else it is the report's), its `guidance`,
+    and the `system` that wrote it. A folder in DEER's layout (`<id>/query.md`) gives reports with tasks and guidance.
+
+    Args:
+        paths: files and folders.
+        tasks: tasks as `tasks.load.load_tasks` reads them, joined by the task's id, or the report's.
+        guidance: a guidance file, joined by the task's id; it goes before the guidance that a task came with.
 
     Raises:
-        InputError: nothing found, a malformed row, an id given twice, or a task file that names no report.
+        InputError: nothing found, a malformed row, an id given twice, or a task or guidance file that names no report.
     """
     reports = [report for path in paths for report in _load(path)]
     if not reports:
@@ -47,14 +57,35 @@ def load_reports(paths: Sequence[Path], tasks: Path | None = None) -> list[RawRe
         if report.id in places:
             raise InputError(f"report id {report.id!r} stands twice: {places[report.id]} and {report.place}")
         places[report.id] = report.place
-    if tasks is None:
-        return reports
-    by_id = load_tasks(tasks)
-    if not any(report.id in by_id for report in reports):
+    if tasks is not None:
+        reports = _with_tasks(reports, tasks)
+    return reports if guidance is None else _with_guidance(reports, guidance)
+
+
+def _with_tasks(reports: Sequence[RawReport], path: Path) -> list[RawReport]:
+    by_id = load_tasks(path)
+    found = [by_id.get(_task_id(report)) for report in reports]
+    if not any(found):
         raise InputError(
-            f"{tasks}: none of its {len(by_id)} task ids is a report id, such as {reports[0].id!r}"
+            f"{path}: none of its {len(by_id)} task ids is that of a report, such as {_task_id(reports[0])!r}"
         )
-    return [report._replace(task=by_id.get(report.id, report.task)) for report in reports]
+    return [report._replace(task=task or report.task) for report, task in zip(reports, found, strict=True)]
+
+
+def _with_guidance(reports: Sequence[RawReport], path: Path) -> list[RawReport]:
+    by_id = load_guidance(path)
+    if not any(report.task and report.task.id in by_id for report in reports):
+        raise InputError(f"{path}: none of its {len(by_id)} task ids is that of a report's task")
+    return [
+        report._replace(task=report.task.model_copy(update={"guidance": by_id[report.task.id]}))
+        if report.task and report.task.id in by_id
+        else report
+        for report in reports
+    ]
+
+
+def _task_id(report: RawReport) -> str:
+    return report.task.id if report.task else report.id
 
 
 def load_tasks(path: Path) -> dict[str, str]:
@@ -124,7 +155,9 @@ def is_text(text: str) -> bool:
 
 
 def _load(path: Path) -> Iterator[RawReport]:
-    if path.is_dir():
+    if path.is_dir() and is_deer_folder(path):
+        yield from _deer(path)
+    elif path.is_dir():
         for file in sorted(path.iterdir()):
             if file.suffix.lower() in REPORT_SUFFIXES and file.is_file():
                 yield _file(file)
@@ -136,7 +169,9 @@ def _load(path: Path) -> Iterator[RawReport]:
             identity = row_id(row, place)
             if identity is None or report is None:
                 raise InputError(f"{place}: a report needs `id` and one of {', '.join(TEXT_KEYS)}")
-            yield RawReport(identity, _encoded(report), _first(row, TASK_KEYS), place)
+            yield RawReport(
+                identity, _encoded(report), _task(row, identity, place), place, _text(row, "system", place)
+            )
     elif path.suffix.lower() == ".json":
         yield _deep_research_eval(path)
     else:
@@ -159,7 +194,8 @@ def _deep_research_eval(path: Path) -> RawReport:
         identity, entry = row_id({"id": data["query_id"]}, str(path)), data["entries"][0]
         if identity is None:
             raise KeyError("query_id")
-        return RawReport(identity, _encoded(entry["response"]), str(entry["query"]), str(path))
+        task = Task(id=identity, prompt=str(entry["query"]))
+        return RawReport(identity, _encoded(entry["response"]), task, str(path))
     except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         raise InputError(
             f"{path}: not a report of DeepResearchEval (needs query_id and entries[0].response)"
@@ -176,3 +212,22 @@ def _first(row: dict[str, Any], keys: Sequence[str]) -> str | None:
         if isinstance(row.get(key), str):
             return row[key]
     return None
+
+
+def _task(row: dict[str, Any], identity: str, place: str) -> Task | None:
+    prompt = _first(row, TASK_KEYS)
+    if prompt is None:
+        return None
+    guidance = _text(row, "guidance", place)
+    return Task(
+        id=row_id({"id": row.get("task_id", identity)}, place) or identity,
+        prompt=prompt,
+        guidance=Guidance(text=guidance) if guidance is not None else None,
+    )
+
+
+def _text(row: dict[str, Any], key: str, place: str) -> str | None:
+    value = row.get(key)
+    if value is None or (isinstance(value, str) and is_text(value)):
+        return value
+    raise InputError(f"{place}: {key} {value!r} is no text")

@@ -15,8 +15,8 @@ from typing import Protocol
 from indexes.snapshot import Snapshot
 from local_judge.judge.judge import Judge
 from local_judge.judge.planning import PlanningEngine
-from local_judge.runs.config import RunConfig
-from local_judge.runs.execute import CaseRecord, execute
+from local_judge.runs.config import RunConfig, chosen_protocols
+from local_judge.runs.execute import CaseRecord, check_inputs, execute
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.manifest import build_manifest, claim_directory, existing_manifest
 from local_judge.runs.session import open_judge
@@ -30,7 +30,8 @@ class Job:
     """All that a run is given."""
 
     reports: Sequence[RawReport]
-    snapshot: Snapshot
+    snapshot: Snapshot | None
+    """None where no protocol verifies claims."""
     preset: Preset
     config: RunConfig
     store: RunStore
@@ -89,8 +90,10 @@ async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[Ca
         RunError: the directory holds another run.
     """
     existing_manifest(job.store)  # a directory of something else is refused before a ledger is put into it
+    check_inputs(job.reports, job.snapshot, chosen_protocols(job.config))
     async with job.judge() as judge:
-        manifest = await build_manifest(job.config, judge, job.reports, job.snapshot.digest, arguments)
+        digest = job.snapshot.digest if job.snapshot else None
+        manifest = await build_manifest(job.config, judge, job.reports, digest, arguments)
         claim_directory(job.store, manifest)
         with watch(judge, len(job.reports)) as watcher:
             return await execute(
@@ -105,6 +108,7 @@ async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[Ca
 
 async def plan(job: Job) -> Plan:
     """What `carry_out` would ask now."""
+    check_inputs(job.reports, job.snapshot, chosen_protocols(job.config))
     async with job.judge(planning=True) as judge:
         records = await execute(job.reports, judge, job.snapshot, job.config, store=None)
         return Plan(

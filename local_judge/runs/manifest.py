@@ -20,8 +20,7 @@ import local_judge
 from local_judge.errors import RunError
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import SYSTEM
-from local_judge.protocols.base import load_protocol
-from local_judge.runs.config import RunConfig
+from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.store import RunStore
 
@@ -41,12 +40,15 @@ async def build_manifest(
     config: RunConfig,
     judge: Judge,
     reports: Sequence[RawReport],
-    snapshot_digest: str,
+    snapshot_digest: str | None,
     arguments: Sequence[str],
 ) -> dict[str, Any]:
     """The manifest as plain data; `arguments` is the command line as given."""
     identity = await judge.engine.identity()
-    protocols = {name: load_protocol(name).version for name in config.protocols}
+    protocols = {
+        protocol.name: {"version": protocol.version, "data": protocol.data_digest()}
+        for protocol in chosen_protocols(config)
+    }
     return {
         "local_judge": local_judge.__version__,
         "revision": _revision(),
@@ -63,13 +65,18 @@ async def build_manifest(
             {
                 "id": report.id,
                 "sha256": hashlib.sha256(report.content).hexdigest(),
-                "task_sha256": hashlib.sha256(report.task.encode("utf-8", "surrogatepass")).hexdigest()
-                if report.task is not None
+                "task_sha256": _sha256(report.task.prompt) if report.task else None,
+                "guidance_sha256": _sha256(report.task.guidance.text)
+                if report.task and report.task.guidance
                 else None,
             }
             for report in reports
         ],
     }
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:

@@ -35,7 +35,7 @@ def run(command: Command, snapshot: Path, preset: Path, server: StubThread, tmp_
         options = {"snapshot": snapshot, "judge": preset, "base-url": server.url, "out": tmp_path / "run"}
         named = {**options, **{name.replace("_", "-"): value for name, value in changed.items()}}
         given = [part for name, value in named.items() for part in (f"--{name}", value)]
-        return command("run", *reports, *given, "--json")
+        return command("run", *reports, *given, "--set", "deer.parts=[verification]", "--json")
 
     return go
 
@@ -315,7 +315,7 @@ def met(tmp_path_factory: pytest.TempPathFactory, snapshot: Path) -> Iterator[Me
             load_reports([folder / "mill.md"]),
             Snapshot.open(snapshot),
             judge,
-            settled(RunConfig(), judge),
+            settled(RunConfig(settings={"deer": {"parts": ["verification"]}}), judge),
             store,
             store.ledger,
             (server.url,),
@@ -335,6 +335,7 @@ def met(tmp_path_factory: pytest.TempPathFactory, snapshot: Path) -> Iterator[Me
             for kind in FAULTS
         }
         given = ["run", "mill.md", "--snapshot", snapshot, "--judge", preset, "--out", "down"]
+        given += ["--set", "deer.parts=[verification]"]
         process = start(*given, "--base-url", "http://127.0.0.1:9", cwd=folder)
         found = asyncio.run(all_of_them(servers))
         yield Met(folder, dict(zip(FAULTS, found, strict=True)), servers, finish(process))
@@ -363,6 +364,7 @@ def test_the_same_command_asks_again_for_what_failed(
 ) -> None:
     server, folder = met.servers[kind], met.folder
     given = ["--snapshot", snapshot, "--judge", folder / "stub.yaml", "--base-url", server.url]
+    given += ["--set", "deer.parts=[verification]"]
     ended = command("run", folder / "mill.md", *given, "--out", folder / kind, "--json")
     assert (ended.code, ended.err) == (0, "")
     assert [record["n_sentences_failed"] for record in records(ended)] == [0]

@@ -15,6 +15,7 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.cli import app
 from local_judge.demo.outcome import sample_folder
+from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
 from local_judge.runs.manifest import prompts_digest
 
 from ..stub_thread import StubThread
@@ -132,7 +133,8 @@ def test_a_judge_in_process_cannot_be_served(command: Command) -> None:
 def run_arguments(
     report: Path, snapshot: Path, preset: Path, server: StubThread, out: Path
 ) -> list[str | Path]:
-    return ["run", report, "--snapshot", snapshot, "--judge", preset, "--base-url", server.url, "--out", out]
+    judge = ["--judge", preset, "--base-url", server.url, "--set", "deer.parts=[verification]"]
+    return ["run", report, "--snapshot", snapshot, *judge, "--out", out]
 
 
 def test_a_run_from_plan_to_rescore(
@@ -163,7 +165,7 @@ def test_a_run_from_plan_to_rescore(
     assert manifest["judge"]["engine_version"] == "0.0-stub"
     assert manifest["config"]["claims"]["method"] == "grouped"
     assert [entry["id"] for entry in manifest["reports"]] == ["mill"]
-    assert manifest["protocols"] == {"deer": "1"}
+    assert manifest["protocols"] == {"deer": {"version": "2", "data": rubric_digest(load_rubric())}}
 
     plan = json.loads(command(*run, "--dry-run", "--json").out)
     assert (plan["calls"], plan["prompt_tokens"], plan["replayed"], plan["sentences_unread"]) == (0, 0, 5, 0)

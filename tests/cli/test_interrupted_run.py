@@ -72,7 +72,9 @@ def arguments(folder: Path, snapshot: Path, url: str, *, names: str = "abc") -> 
     config = folder / "config.yaml"
     config.write_text("claims: {batch_sentences: 3, claims_per_call: 1}\n", encoding="utf-8")
     judge = write_preset(folder, concurrency=4)
-    given = ["run", reports, "--snapshot", snapshot, "--judge", judge, "--config", config]
+    tasks = folder / "tasks.jsonl"
+    tasks.write_text("".join(f'{{"id": "{name}", "task": "What is {name}?"}}\n' for name in names))
+    given = ["run", reports, "--tasks", tasks, "--snapshot", snapshot, "--judge", judge, "--config", config]
     return [*map(str, given), "--base-url", url, "--out", "run"]
 
 

@@ -27,6 +27,8 @@ MILL = b"""The retrofit connected 1,240 dwellings [1]. It was dear.
 [1] The renewal. https://heat.example/fernholt/renewal
 """
 
+VERIFYING = RunConfig(settings={"deer": {"parts": ["verification"]}})
+
 
 def raw(identity: str, content: bytes = MILL) -> RawReport:
     return RawReport(identity, content, None, f"{identity}.md")
@@ -50,7 +52,7 @@ async def test_a_run_directory_holds_what_the_store_says(
         [raw("../../x"), raw("mill", MILL.replace(b"dear", b"cheap"))],
         judge,
         snapshot,
-        RunConfig(),
+        VERIFYING,
         store,
         done=lambda record: told.append(record.id),
     )
@@ -84,7 +86,7 @@ async def test_an_unreadable_report_stops_no_other(
 ) -> None:
     judge, _ = make_judge()
     store = RunStore(tmp_path / "run")
-    records = await execute([raw("a", b""), raw("b"), raw("c", b"\xff")], judge, snapshot, RunConfig(), store)
+    records = await execute([raw("a", b""), raw("b"), raw("c", b"\xff")], judge, snapshot, VERIFYING, store)
     assert [record.status for record in records] == ["unreadable", "done", "unreadable"]
     assert all("\n" not in record.detail for record in records)
     assert records[0].detail.startswith("a.md: ")
@@ -104,7 +106,7 @@ async def test_a_defect_of_a_protocol_is_that_report_s_record(
     monkeypatch.setattr(Deer, "examine", crashing)
     judge, _ = make_judge()
     store = RunStore(tmp_path / "run")
-    first, second = await execute([raw("a"), raw("b")], judge, snapshot, RunConfig(), store)
+    first, second = await execute([raw("a"), raw("b")], judge, snapshot, VERIFYING, store)
     assert (first.status, second.status) == ("crashed", "done")
     assert first.detail.startswith("ZeroDivisionError: nobody cites (crashing, line ")
     assert {score.case for score in load_scores(store, ["deer"])} == {"b"}
@@ -116,7 +118,7 @@ async def test_what_concerns_all_reports_ends_the_run(
     judge, _ = make_judge()
     judge.ledger.close()
     with pytest.raises(LedgerError):
-        await execute([raw("a")], judge, snapshot, RunConfig(), RunStore(tmp_path / "run"))
+        await execute([raw("a")], judge, snapshot, VERIFYING, RunStore(tmp_path / "run"))
     with pytest.raises(ConfigError, match="no protocol 'x'; there are: deer"):
         await execute([raw("a")], judge, snapshot, RunConfig(protocols=("x",)), RunStore(tmp_path / "run"))
     assert not (tmp_path / "run").exists()
@@ -130,7 +132,7 @@ async def test_the_judge_s_missing_answers_are_counted(
 
     judge, _ = make_judge(no_verdicts)
     store = RunStore(tmp_path / "run")
-    [record] = await execute([raw("a")], judge, snapshot, RunConfig(), store)
+    [record] = await execute([raw("a")], judge, snapshot, VERIFYING, store)
     assert (record.status, record.n_sentences_failed, record.n_verdicts_failed) == ("done", 0, 1)
     [paper, _] = load_scores(store, ["deer"])
     failed = [node.score.n_failed for root in paper.scores for _, node in root.walk()]
@@ -140,7 +142,7 @@ async def test_the_judge_s_missing_answers_are_counted(
         return EngineFault("HTTP 500")
 
     judge, _ = make_judge(nothing)
-    [record] = await execute([raw("a")], judge, snapshot, RunConfig(), RunStore(tmp_path / "other"))
+    [record] = await execute([raw("a")], judge, snapshot, VERIFYING, RunStore(tmp_path / "other"))
     assert (record.n_sentences_failed, record.n_verdicts_failed) == (2, 0)
 
 
@@ -149,7 +151,7 @@ async def test_rescoring_needs_nothing_but_the_files(
 ) -> None:
     judge, engine = make_judge()
     store = RunStore(tmp_path / "run")
-    await execute([raw("a"), raw("b", b"")], judge, snapshot, RunConfig(), store)
+    await execute([raw("a"), raw("b", b"")], judge, snapshot, VERIFYING, store)
     before = tree(tmp_path / "run")
     asked = len(engine.calls)
     judge.ledger.close()
@@ -168,7 +170,7 @@ async def test_the_bytes_do_not_depend_on_delays(
     reports = [raw(name, MILL.replace(b"dear", name.encode())) for name in ("x", "y", "z")]
     for name, options in (("one", {"concurrency": 1}), ("many", {"concurrency": 64, "delay": 0.005})):
         judge, _ = make_judge(**options)
-        await execute(reports, judge, snapshot, RunConfig(), RunStore(tmp_path / name))
+        await execute(reports, judge, snapshot, VERIFYING, RunStore(tmp_path / name))
     assert tree(tmp_path / "one") == tree(tmp_path / "many")
 
 
@@ -176,7 +178,7 @@ async def test_without_a_store_nothing_is_written(
     make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
 ) -> None:
     judge, _ = make_judge()
-    [record] = await execute([raw("a")], judge, snapshot, RunConfig(), None)
+    [record] = await execute([raw("a")], judge, snapshot, VERIFYING, None)
     assert record.status == "done"
     assert all(name.startswith("ledger0.sqlite") for name in tree(tmp_path))
 

@@ -10,15 +10,20 @@ from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
 from local_judge.errors import RunError
 from local_judge.judge.judge import Judge, JudgeSettings
+from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
 from local_judge.runs.config import RunConfig
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.manifest import build_manifest, claim_directory, prompts_digest, protocols_of
 from local_judge.runs.store import RunStore
+from local_judge.tasks.model import Guidance, Task
 from serving.types import Sampling
 
 from .conftest import MakeJudge
 
-REPORTS = [RawReport("a", b"One.", "Why?", "a.md"), RawReport("b", b"Two.", None, "b.md")]
+REPORTS = [
+    RawReport("a", b"One.", Task(id="a", prompt="Why?", guidance=Guidance(text="Because.")), "a.md"),
+    RawReport("b", b"Two.", None, "b.md"),
+]
 
 
 async def manifest_of(judge: Judge, snapshot: Snapshot, **changed: Any) -> dict[str, Any]:
@@ -40,14 +45,20 @@ async def test_what_a_manifest_says(make_judge: MakeJudge, snapshot: Snapshot) -
     assert manifest["judge"]["engine"] == "scripted"
     assert manifest["sampling"]["temperature"] == 0
     assert manifest["snapshot"] == snapshot.digest
-    assert manifest["protocols"] == {"deer": "1"}
+    assert manifest["protocols"] == {"deer": {"version": "2", "data": rubric_digest(load_rubric())}}
     assert manifest["reports"] == [
         {
             "id": "a",
             "sha256": hashlib.sha256(b"One.").hexdigest(),
             "task_sha256": hashlib.sha256(b"Why?").hexdigest(),
+            "guidance_sha256": hashlib.sha256(b"Because.").hexdigest(),
         },
-        {"id": "b", "sha256": hashlib.sha256(b"Two.").hexdigest(), "task_sha256": None},
+        {
+            "id": "b",
+            "sha256": hashlib.sha256(b"Two.").hexdigest(),
+            "task_sha256": None,
+            "guidance_sha256": None,
+        },
     ]
     assert len(prompts_digest()) == 64
     assert manifest["prompts"] == prompts_digest()
@@ -79,7 +90,7 @@ async def test_a_directory_takes_up_the_same_run_and_no_other(
         "snapshot": await manifest_of(judge, snapshot, snapshot_digest="0" * 64),
         "reports": await manifest_of(judge, snapshot, reports=REPORTS[:1]),
         "prompts": {**manifest, "prompts": "0" * 64},
-        "protocols": {**manifest, "protocols": {"deer": "2"}},
+        "protocols": {**manifest, "protocols": {"deer": {"version": "3", "data": None}}},
     }
     for key, other in others.items():
         with pytest.raises(RunError, match=f"holds a run with another {key}; choose another --out"):

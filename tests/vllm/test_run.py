@@ -82,6 +82,9 @@ claims:
   batch_sentences: 2
   form: terse
   method: scored
+settings:
+  deer:
+    parts: [verification]
 """
 
 

@@ -1,4 +1,4 @@
-"""DEER (arXiv 2512.17776): information verification."""
+"""DEER (arXiv 2512.17776): expert rubric and information verification."""
 
 from local_judge.protocols.deer.protocol import Deer, DeerFindings
 

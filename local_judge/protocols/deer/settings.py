@@ -1,0 +1,48 @@
+"""What can be set of DEER.
+
+Invariant: whatever changes an answer or its meaning is a field here, and is recorded in the run's manifest.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Literal
+
+from pydantic import Field
+
+from local_judge.protocols.deer.rubric.findings import Mode
+from serving.types import Frozen
+
+Part = Literal["verification", "rubric"]
+Guided = Literal["paper", "upstream", "none"]
+"""With which questions the task's guidance is shown. `paper`: those of all five judged dimensions (section 5.1).
+`upstream`: those of Request Fulfillment, Analytical Soundness and Structural Coherence, as in the published code.
+`none`: none."""
+
+
+class DeerSettings(Frozen):
+    """Which parts of DEER are run, and how the rubric is asked."""
+
+    parts: tuple[Part, ...] = Field(default=("verification", "rubric"), min_length=1)
+    rubric: str | None = None
+    """A folder with other texts for the rubric, in the form of this package's `rubric/data`; ids stay as published."""
+    mode: Mode = "items"
+    """`dimensions`: one score for each dimension, from its description alone. `vanilla`: one score for the report."""
+    guidance: Guided = "paper"
+    guidance_cap: int = Field(default=6, ge=1, le=10)
+    """Highest score, of 10, of an item of which the judge says that guidance bearing on it is not met: the middle band.
+    On the scale of 5 it is half of it, rounded up."""
+    scale: Literal[5, 10] = 10
+    anchors: bool = True
+    """Say what the scores mean, in five bands; without, only the ends of the scale are named."""
+    counts: bool = True
+    """Let code decide the items that a count can decide; else the judge is asked."""
+    items_per_call: int = Field(default=24, ge=1, le=24)
+    """A call that would ask more is split between criteria. 24 is the longest dimension."""
+    as_of: date | None = None
+    """The day on which the report is judged, told to the judge: how recent a source is depends on it."""
+
+    @property
+    def cap(self) -> int:
+        """`guidance_cap` on the scale in use."""
+        return self.guidance_cap if self.scale == 10 else -(-self.guidance_cap // 2)

@@ -1,0 +1,112 @@
+"""The rubric on a real server: its calls compute the report once, and every question is answered or a typed failure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import get_args
+
+import httpx
+import pytest
+
+from local_judge.documents import parse_report
+from local_judge.judge.failures import FailureKind
+from local_judge.judge.judge import Judge, JudgeSettings
+from local_judge.judge.ledger import Ledger
+from local_judge.protocols.deer.rubric import judging
+from local_judge.protocols.deer.rubric.asking import context, shared_report
+from local_judge.protocols.deer.rubric.load import load_rubric
+from local_judge.protocols.deer.rubric.questions import JUDGED
+from local_judge.protocols.deer.settings import DeerSettings
+from local_judge.tasks.model import Guidance, Task
+from serving.connect import connect
+from serving.launch import RunningServer
+from serving.presets import load_preset
+from serving.types import Message
+
+pytestmark = pytest.mark.vllm
+
+PRESET = "qwen2.5-coder-0.5b-vllm"
+BLOCK_TOKENS = 128
+"""vLLM's on a processor: a prefix is shared in whole blocks of this many tokens."""
+
+YEARS = " ".join(
+    f"In {year} the mills of Tarn ground {900 + 7 * n} tons of barley, and {n + 3} millers were paid for it [1]."
+    for n, year in enumerate(range(1901, 1931))
+)
+DOCUMENT = parse_report(
+    f"""# The mills of Tarn
+
+## Introduction
+
+This report says what the mills of Tarn ground, year by year, and what their millers were paid.
+
+## The years
+
+{YEARS}
+
+## Conclusion
+
+The mills of Tarn ground more in each year than in the one before.
+
+## References
+
+[1] Ledger of the mills. https://mills.example/ledger
+"""
+)
+TASK = Task(
+    id="mills", prompt="What did the mills of Tarn grind?", guidance=Guidance(text="Name the grain of each year.")
+)
+
+
+@pytest.fixture
+async def judge(server: RunningServer, tmp_path: Path) -> AsyncIterator[Judge]:
+    preset = load_preset(PRESET)
+    engine = connect(preset, base_urls=[server.base_url])
+    try:
+        with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+            yield Judge(engine, ledger, JudgeSettings(sampling=preset.sampling, reasks=0))
+    finally:
+        await engine.aclose()
+
+
+def counted(server: RunningServer, name: str) -> int:
+    text = httpx.get(server.base_url.removesuffix("/v1") + "/metrics", timeout=30).text
+    values = re.findall(rf"^vllm:{name}_total\{{[^}}]*\}} (\S+)$", text, re.MULTILINE)
+    assert values, name
+    return int(sum(map(float, values)))
+
+
+async def test_the_calls_of_all_dimensions_compute_the_report_once(
+    server: RunningServer, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What is measured are prompts: a reply may end after a token for each item.
+    monkeypatch.setattr(judging, "REPLY_TOKENS_PER_ITEM", 1)
+    before = {name: counted(server, name) for name in ("prefix_cache_queries", "prefix_cache_hits")}
+    settings = DeerSettings(parts=("rubric",), counts=False)
+    findings = await judging.judge_rubric(DOCUMENT, TASK, judge, load_rubric(), settings)
+    assert len(findings.grades) == 101
+    asked, found = (counted(server, name) - value for name, value in before.items())
+    opening = "\n\n".join([shared_report(DOCUMENT).shared, *context(DOCUMENT, TASK, guided=True)])
+    opened = await judge.engine.count_tokens((Message(role="user", content=opening),))
+    assert opened > 8 * BLOCK_TOKENS
+    # Five prompts; four of them find report, references, request and guidance there, up to the last whole block.
+    assert judge.meter.made == 5
+    assert asked > 5 * opened
+    assert found >= 4 * (opened - BLOCK_TOKENS)
+
+
+async def test_every_dimension_gets_a_score_with_its_reason_or_a_typed_failure(judge: Judge) -> None:
+    settings = DeerSettings(parts=("rubric",), mode="dimensions")
+    findings = await judging.judge_rubric(DOCUMENT, TASK, judge, load_rubric(), settings)
+    assert [grade.path for grade in findings.grades] == [(name,) for name in JUDGED]
+    for grade in findings.grades:
+        if grade.status == "failed":
+            assert grade.failure is not None and grade.failure.kind in get_args(FailureKind)
+            continue
+        assert grade.score is not None and 1 <= grade.score <= 10
+        assert grade.replies
+        if grade.quote is not None:
+            assert DOCUMENT.text[grade.quote.start : grade.quote.end] == grade.quote.text
+    assert any(grade.status == "scored" for grade in findings.grades)
