@@ -1,0 +1,216 @@
+"""The rubric read from its files.
+
+Invariant: a `Rubric` that comes from here has the published structure (every item once) and the published bands; only
+its words may differ. Whatever else a folder holds is refused in one line that names the file, the place in it and what
+is wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, Literal, TypeVar, cast
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from local_judge.documents.model import Frozen
+from local_judge.errors import ConfigError
+from local_judge.protocols.deer.rubric.model import Band, Dimension, Kind, Rubric
+from local_judge.protocols.deer.rubric.structure import BANDS, STRUCTURE, published_paths
+
+LONGEST_TEXT = 1000
+"""Characters of one text. An item is a sentence or two; a page pasted in by mistake would push the report out of the
+judge's context."""
+SCALE_FILE = "scale.yaml"
+FILES = (*(f"{dimension}.yaml" for dimension in STRUCTURE), SCALE_FILE)
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class _Scale(Frozen):
+    """The bands of both kinds of item, from the highest down."""
+
+    coverage: tuple[Band, ...]
+    quality: tuple[Band, ...]
+
+
+def load_rubric(folder: Path | None = None) -> Rubric:
+    """The packaged rubric, or the one in `folder`: a file for each dimension, and `scale.yaml`.
+
+    Raises:
+        ConfigError: a file is missing, unknown or unreadable, has an unknown key or a wrong value, lacks an item of
+            the published structure or has one more, or its bands are not the published ones.
+    """
+    return _packaged() if folder is None else _read(folder)
+
+
+def rubric_digest(rubric: Rubric) -> str:
+    """SHA-256, in hex, of the rubric's canonical JSON: any change of a word changes it."""
+    data = json.dumps(
+        rubric.model_dump(mode="json"), ensure_ascii=False, sort_keys=True, separators=(",", ":")
+    )
+    return hashlib.sha256(data.encode("utf-8")).hexdigest()
+
+
+def bands_for(rubric: Rubric, kind: Kind, scale: Literal[5, 10]) -> tuple[Band, ...]:
+    """What the scores mean, from the highest down.
+
+    A scale of 5 has the same five meanings, one for each score: its 5 is 9-10 on the scale of 10, its 1 is 1-2.
+    """
+    bands = rubric.coverage if kind == "coverage" else rubric.quality
+    if scale == 10:
+        return bands
+    return tuple(
+        Band(low=score, high=score, meaning=band.meaning)
+        for score, band in zip((5, 4, 3, 2, 1), bands, strict=True)
+    )
+
+
+@cache
+def _packaged() -> Rubric:
+    return _read(files("local_judge.protocols.deer.rubric") / "data")
+
+
+def _read(folder: Traversable) -> Rubric:
+    try:
+        there = sorted(entry.name for entry in folder.iterdir())
+    except OSError as error:
+        raise ConfigError(f"{folder}: the rubric's folder cannot be read: {error.strerror}") from None
+    for name in FILES:
+        if name not in there:
+            raise ConfigError(f"{folder}: {name} is missing; a rubric has {', '.join(FILES)}")
+    for name in there:
+        if name.endswith((".yaml", ".yml")) and name not in FILES:
+            raise ConfigError(f"{folder / name}: no file of a rubric, which has {', '.join(FILES)}")
+    scale = _model(_Scale, folder / SCALE_FILE)
+    for key, bands in (("coverage", scale.coverage), ("quality", scale.quality)):
+        found = tuple((band.low, band.high) for band in bands)
+        if found != BANDS:
+            raise ConfigError(
+                f"{folder / SCALE_FILE}: {key}: the bands must be {_written(BANDS)}, in this order "
+                f"(got {_written(found)})"
+            )
+    dimensions = tuple(_dimension(folder / f"{name}.yaml", name) for name in STRUCTURE)
+    return Rubric(dimensions=dimensions, coverage=scale.coverage, quality=scale.quality)
+
+
+def _written(bands: Sequence[tuple[int, int]]) -> str:
+    return ", ".join(f"{low}-{high}" for low, high in bands) or "none"
+
+
+def _dimension(file: Traversable, name: str) -> Dimension:
+    """The dimension of one file, with the published items and no other."""
+    dimension = _model(Dimension, file)
+    if dimension.id != name:
+        raise ConfigError(f"{file}: id: must be {name!r}, as the file is named (got {dimension.id!r})")
+    paths = list(_nodes(dimension))
+    for path, times in Counter(paths).items():
+        if times > 1:
+            raise ConfigError(f"{file}: {_place(path)}: stands {times} times")
+    published = {path[1:end] for path in published_paths(name) for end in (2, 3, 4)}
+    for path in paths:
+        if path not in published:
+            raise ConfigError(f"{file}: {_place(path)}: the published rubric has no such part")
+    for path in published_paths(name):
+        if path[1:] not in paths:
+            raise ConfigError(f"{file}: {_place(path[1:])}: is missing; the published rubric has it")
+    return dimension
+
+
+def _nodes(dimension: Dimension) -> Iterator[tuple[str, ...]]:
+    """The ids of every part below a dimension, each with those above it."""
+    for part in dimension.subdimensions:
+        yield (part.id,)
+        for criterion in part.criteria:
+            yield part.id, criterion.id
+            for item in criterion.items:
+                yield part.id, criterion.id, item.id
+
+
+def _place(path: Iterable[object]) -> str:
+    return " / ".join(map(str, path))
+
+
+def _model(model: type[M], file: Traversable) -> M:
+    """A file's content as a model."""
+    try:
+        data: object = yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
+    except yaml.MarkedYAMLError as error:
+        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+        raise ConfigError(f"{file}: {line}{error.problem}") from None
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise ConfigError(f"{file}: {' '.join(str(error).split())}") from None
+    try:
+        read = model.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = _place(_named(data, first["loc"])) or "the whole"
+        if first["type"] == "extra_forbidden":
+            raise ConfigError(f"{file}: {place}: unknown key") from None
+        if first["type"] == "missing":
+            raise ConfigError(f"{file}: {place}: is missing") from None
+        got = repr(first["input"])
+        got = got if len(got) <= 60 else got[:60] + "…"
+        raise ConfigError(f"{file}: {place}: {first['msg']} (got {got})") from None
+    for place, text in _texts(read.model_dump(mode="json"), ()):
+        if not text.strip():
+            raise ConfigError(f"{file}: {_place(place)}: is empty")
+        if len(text) > LONGEST_TEXT:
+            raise ConfigError(
+                f"{file}: {_place(place)}: {len(text)} characters; at most {LONGEST_TEXT} are taken"
+            )
+    return read
+
+
+def _texts(data: object, place: tuple[object, ...]) -> Iterator[tuple[tuple[object, ...], str]]:
+    """Every string of a file with its place."""
+    if isinstance(data, str):
+        yield place, data
+    elif isinstance(data, dict):
+        for key, value in cast("dict[object, object]", data).items():
+            yield from _texts(value, (*place, key))
+    elif isinstance(data, list):
+        for number, value in enumerate(cast("list[object]", data), 1):
+            yield from _texts(value, (*place, _id(value, number)))
+
+
+def _named(data: object, loc: Sequence[int | str]) -> Iterator[object]:
+    """A place as pydantic gives it, with ids in place of positions."""
+    for step in loc:
+        if isinstance(step, int) and isinstance(data, list) and step < len(cast("list[object]", data)):
+            data = cast("list[object]", data)[step]
+            yield _id(data, step + 1)
+        else:
+            data = cast("dict[object, object]", data).get(step) if isinstance(data, dict) else None
+            yield step
+
+
+def _id(data: object, number: int) -> object:
+    """How an entry of a list is called: by its id, else its number, counted from 1."""
+    named: object = cast("dict[object, object]", data).get("id") if isinstance(data, dict) else None
+    return named if isinstance(named, str) else f"entry {number}"
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that stands twice, of which YAML would silently drop the first."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """A mapping whose keys differ."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"the key {key.value!r} stands twice", key.start_mark
+                    )
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
