@@ -88,8 +88,8 @@ def _paragraph_lengths(document: Document, scale: int) -> Counted | None:
     good = len(paragraphs) - short - long
     told = [
         f"{good} of {len(paragraphs)} paragraphs have {MIN_PARAGRAPH_WORDS} to {MAX_PARAGRAPH_WORDS} words",
-        f"{short} have fewer",
-        f"{long} have more",
+        f"shorter: {short}",
+        f"longer: {long}",
     ]
     return _counted(good, len(paragraphs), scale, told)
 

@@ -116,7 +116,7 @@ def find_parts(document: Document) -> Parts | None:
         return None
     return Parts(
         introduction=introduction,
-        body=Part(f"{len(body)} sections from {body[0].place}", words),
+        body=Part(f"{len(body)} section{'s' if len(body) > 1 else ''} from {body[0].place}", words),
         conclusion=Part(sections[end].place, sections[end].words),
     )
 

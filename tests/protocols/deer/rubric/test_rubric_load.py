@@ -236,7 +236,9 @@ BAD: dict[str, tuple[Callable[[Path], None], str]] = {
         change(
             RECENCY,
             '      - id: "1"\n',
-            '      - {{id: "2", title: More, items: []}}\n      - id: "1"\n'.replace("{{", "{").replace("}}", "}"),
+            '      - {{id: "2", title: More, items: []}}\n      - id: "1"\n'.replace("{{", "{").replace(
+                "}}", "}"
+            ),
         ),
         "{folder}/information_integrity.yaml: recency / 2: the published rubric has no such part",
     ),
@@ -264,7 +266,10 @@ def test_what_is_refused_is_said_in_one_line(case: str, folder: Path) -> None:
 def test_no_such_folder(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load_rubric(tmp_path / "nowhere")
-    assert str(caught.value) == f"{tmp_path}/nowhere: the rubric's folder cannot be read: No such file or directory"
+    assert (
+        str(caught.value)
+        == f"{tmp_path}/nowhere: the rubric's folder cannot be read: No such file or directory"
+    )
 
 
 def test_a_file_that_is_a_folder(folder: Path) -> None:

@@ -66,7 +66,10 @@ def test_the_judge_is_told_the_limits_that_the_count_uses() -> None:
             for words, characters in re.findall(r"(\d+) words \((\d+) Chinese characters\)", text)
         ]
 
-    assert limits("report_format", "1", "C1-2") == [(MIN_WORDS["introduction"], 170), (MIN_WORDS["body"], 830)]
+    assert limits("report_format", "1", "C1-2") == [
+        (MIN_WORDS["introduction"], 170),
+        (MIN_WORDS["body"], 830),
+    ]
     assert MIN_WORDS["introduction"] == MIN_WORDS["conclusion"]
     text = ITEMS["format_style", "paragraph_quality", "1", "C1-1"].text
     assert f"{MIN_PARAGRAPH_WORDS} to {MAX_PARAGRAPH_WORDS} words (70 to 420 Chinese characters)" in text
