@@ -8,15 +8,19 @@ from __future__ import annotations
 from typing import ClassVar
 
 from local_judge.protocols.base import Bench, Case, Findings
+from local_judge.protocols.deer.overall import score
+from local_judge.protocols.deer.rubric.findings import RubricFindings
 from local_judge.protocols.deer.verification.rows import Rows, rows_of
-from local_judge.protocols.deer.verification.scores import score
 from local_judge.protocols.scores import Profile, ScoreNode
 
 
 class DeerFindings(Findings):
     """What DEER learns about one report."""
 
-    rows: Rows
+    rows: Rows | None
+    """None where no claims were verified."""
+    rubric: RubricFindings | None = None
+    """None where no rubric was judged."""
 
 
 class Deer:
@@ -32,5 +36,5 @@ class Deer:
         return DeerFindings(case=case.id, document=case.report.id, rows=rows_of(bench.claims, case.report))
 
     def score(self, findings: DeerFindings, profile: Profile) -> tuple[ScoreNode, ...]:
-        """Integrity and Sufficiency, 0 to 10."""
-        return score(findings.rows, profile).dimensions
+        """The dimensions that were evaluated, and the overall score where a rubric was judged."""
+        return score(findings.rows, findings.rubric, profile)
