@@ -42,7 +42,8 @@ def score(rows: Rows | None, rubric: RubricFindings | None, profile: Profile) ->
     if recency is not None:
         if rows is None:
             del dimensions[INTEGRITY]
-            beside = (_noted(recency, NOT_MERGED),)
+            label = f"{recency.label} (not counted)"
+            beside = (_noted(recency.model_copy(update={"label": label}), NOT_MERGED),)
         else:
             dimensions[INTEGRITY] = _with_recency(dimensions[INTEGRITY], recency, profile)
     order = [*(id for id in ORDER if id in dimensions), *(id for id in dimensions if id not in ORDER)]

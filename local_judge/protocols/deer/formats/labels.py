@@ -25,11 +25,11 @@ STOP_BLOCKS = frozenset({"## References", "Citations:"})
 
 # Single words and pairs of initials: titles, forms of companies, months, states, and the like.
 _ABBREVIATIONS = """
-    adm brig capt cmdr col dr gen gov hon jr lt maj messrs mr mrs ms prof rep rev sen sgt sr st
+    capt col dr gen gov jr lt mr mrs ms prof rep rev sen sgt sr st
     bros co corp inc ltd
     jan feb aug sept oct nov dec
-    ala ariz ark calif colo conn fla ga ill ind kan ky mass md mich minn mo nev okla ore pa tenn tex va vt wash wis
-    vs v a.m p.m d.c l.a n.c n.h n.j n.y s.c u.k u.n u.s
+    ala ariz ark calif colo conn fla ga ill mass mich minn nev okla pa tenn tex va wash wis
+    vs v a.m p.m d.c n.c n.h n.j n.y s.c u.n u.s
 """
 ABBREVIATIONS = frozenset(_ABBREVIATIONS.split())
 
@@ -66,8 +66,8 @@ class Labelled(NamedTuple):
 def label(report: str) -> Labelled:
     """The report with labels `Lx.Sy`, x the number of its block among all blocks, y that of the sentence in it.
 
-    Blocks are what two line breaks in a row separate, empty ones included. The first line of a block that begins with "#"
-    is a heading and bears no label; sentences of its further lines do.
+    Blocks are what two line breaks in a row separate, empty ones included. The first line of a block that begins with
+    "#" is a heading and bears no label; sentences of its further lines do.
     """
     lines: list[str] = []
     sentences: dict[str, list[str]] = {}
