@@ -32,11 +32,11 @@ def test_deer(capsys: pytest.CaptureFixture[str]) -> None:
     assert golden.main([str(FIXTURES / "deer.json")]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "metrics 80/80",
-        "rubric: 40 cases, not covered",
-        "integration: 14 cases, not covered",
+        "rubric 40/40",
+        "integration 14/14",
         "backtrack 100/100",
         "refs 6/6",
-        "labels: 4 cases, not covered",
+        "labels 4/4",
     ]
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from local_judge.claims.model import ClaimSet
 from local_judge.cli.options import AsJson
 from local_judge.errors import RunError
+from local_judge.protocols.deer import Deer, DeerFindings
+from local_judge.protocols.deer.rubric.cost import Cost, costs
+from local_judge.protocols.deer.rubric.findings import RubricFindings
+from local_judge.reporting.rubric import cost_table, item_table, rubric_line, score_notes
 from local_judge.reporting.tables import (
     claim_summary,
     run_summary,
@@ -20,7 +25,7 @@ from local_judge.reporting.tables import (
     trees,
     verdict_table,
 )
-from local_judge.runs.execute import load_records, load_scores
+from local_judge.runs.execute import CaseRecord, ScoreRecord, load_records, load_scores
 from local_judge.runs.execute import rescore as compute
 from local_judge.runs.manifest import protocols_of
 from local_judge.runs.store import RunStore
@@ -36,44 +41,89 @@ def show(
     claims: Annotated[
         bool, typer.Option("--claims", help="With --report: each claim, verdict and quotation.")
     ] = False,
+    items: Annotated[
+        bool, typer.Option("--items", help="With --report: each item of the rubric, why, and its quotation.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Print the tables of a run."""
     store = RunStore(run)
     records = load_records(store)
-    scores = load_scores(store, protocols_of(store))
+    protocols = protocols_of(store)
+    scores = load_scores(store, protocols)
     if report is None and len(records) == 1:
         report = records[0].id
-    if claims and report is None:
-        raise RunError(f"{run}: holds {len(records)} reports; say with --report whose claims to show")
+    if (claims or items) and report is None:
+        wanted = "claims" if claims else "items"
+        raise RunError(f"{run}: holds {len(records)} reports; say with --report whose {wanted} to show")
     if report is not None:
         records = [record for record in records if record.id == report]
         scores = [score for score in scores if score.case == report]
         if not records:
             raise RunError(f"{run}: no report {report!r}; `local-judge show {run}` lists them")
-    claim_set = (
-        store.read_model(f"claims/{records[0].key}.json", ClaimSet)
-        if report is not None and records[0].status == "done"
-        else None
-    )
+    one = records[0] if report is not None and records[0].status == "done" else None
+    details = _details(store, one, protocols, scores) if one is not None else Details(None, None, ())
     if as_json:
-        dumped = {
-            "cases": [record.model_dump(mode="json") for record in records],
-            "scores": [score.model_dump(mode="json") for score in scores],
-            "claims": claim_set.model_dump(mode="json") if claim_set and claims else None,
-        }
-        print(json.dumps(dumped, ensure_ascii=False))
-        return
+        print(json.dumps(_dumped(records, scores, details, claims, items), ensure_ascii=False))
+    elif one is None:
+        stdout().print(run_summary(records, scores))
+    else:
+        _print_report(one, scores, details, claims, items)
+
+
+class Details(NamedTuple):
+    """What one report's scores rest on."""
+
+    claims: ClaimSet | None
+    """None where its claims were not verified."""
+    rubric: RubricFindings | None
+    """None where no rubric was judged."""
+    costs: tuple[Cost, ...]
+
+
+def _details(
+    store: RunStore, record: CaseRecord, protocols: Sequence[str], scores: Sequence[ScoreRecord]
+) -> Details:
+    name = f"claims/{record.key}.json"
+    claims = store.read_model(name, ClaimSet) if (store.root / name).exists() else None
+    if Deer.name not in protocols:
+        return Details(claims, None, ())
+    rubric = store.read_model(f"findings/{Deer.name}/{record.key}.json", DeerFindings).rubric
+    by_paper = [row.scores for row in scores if (row.protocol, row.profile) == (Deer.name, "paper")]
+    return Details(claims, rubric, costs(by_paper[0], rubric) if rubric is not None and by_paper else ())
+
+
+def _dumped(
+    records: Sequence[CaseRecord], scores: Sequence[ScoreRecord], details: Details, claims: bool, items: bool
+) -> dict[str, object]:
+    return {
+        "cases": [record.model_dump(mode="json") for record in records],
+        "scores": [score.model_dump(mode="json") for score in scores],
+        "claims": details.claims.model_dump(mode="json") if details.claims and claims else None,
+        "rubric": details.rubric.model_dump(mode="json") if details.rubric and items else None,
+        "costs": [cost.model_dump(mode="json") for cost in details.costs],
+    }
+
+
+def _print_report(
+    record: CaseRecord, scores: Sequence[ScoreRecord], details: Details, claims: bool, items: bool
+) -> None:
     console = stdout()
-    if claim_set is None:
-        console.print(run_summary(records, scores))
-        return
     for protocol in dict.fromkeys(score.protocol for score in scores):
         by_profile = trees([score for score in scores if score.protocol == protocol])
-        console.print(score_table(f"{protocol}: {safe(records[0].id)}", by_profile))
-    console.print(claim_summary(claim_set))
-    if claims:
-        console.print(verdict_table(claim_set))
+        console.print(score_table(f"{protocol}: {safe(record.id)}", by_profile, items=items))
+        for note in score_notes(by_profile):
+            console.print(note, style="dim")
+    if details.rubric is not None:
+        console.print(rubric_line(details.rubric))
+        if details.costs:
+            console.print(cost_table(details.costs, details.rubric))
+        if items:
+            console.print(item_table(details.rubric))
+    if details.claims is not None:
+        console.print(claim_summary(details.claims))
+        if claims:
+            console.print(verdict_table(details.claims))
 
 
 def rescore(run: RunDir, as_json: AsJson = False) -> None:

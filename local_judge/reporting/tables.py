@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
@@ -34,36 +35,61 @@ def safe(text: str, limit: int | None = None) -> str:
     return escape(shown)
 
 
-def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]]) -> Table:
-    """The score trees of one report, profiles side by side, each with what failed in it. All have the same tree."""
+class _Columns(NamedTuple):
+    """Which columns a profile has beside its values."""
+
+    undefined: bool
+    failures: bool
+
+
+def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]], items: bool = False) -> Table:
+    """The score trees of one report, profiles side by side, each with what failed in it. All have the same tree.
+
+    A rubric is shown down to its sub-dimensions, or with `items` down to its items. `N/A` counts the metrics and items
+    below a line that have no value by the formula itself.
+    """
     table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
     table.add_column("")
     trees_of = {
         profile: [entry for root in roots for entry in root.walk()] for profile, roots in by_profile.items()
     }
-    troubled = {
-        profile: any(node.score.n_failed or bounds(node.score) for _, node in tree)
+    columns = {
+        profile: _Columns(
+            undefined=any(_undefined(node) for _, node in tree),
+            failures=any(node.score.n_failed or bounds(node.score) for _, node in tree),
+        )
         for profile, tree in trees_of.items()
     }
-    for profile, failures in troubled.items():
+    for profile, (undefined, failures) in columns.items():
         table.add_column(profile, justify="right")
         table.add_column("n/d", justify="right", style="dim")
+        if undefined:
+            table.add_column("N/A", justify="right")
         if failures:
             table.add_column("failed", justify="right")
             table.add_column("bounds", justify="right")
     for entries in zip(*trees_of.values(), strict=True):
         path, first = entries[0]
-        # A sub-dimension of one metric is that metric: one line for both.
-        if len(path) > 2 and path[-1] == path[-2]:
+        # A sub-dimension of one metric is that metric: one line for both. The criteria of a rubric have numbers.
+        if (len(path) > 2 and path[-1] == path[-2]) or (not items and any(step.isdecimal() for step in path)):
             continue
         cells: list[str] = []
-        for (_, node), failures in zip(entries, troubled.values(), strict=True):
+        for (_, node), (undefined, failures) in zip(entries, columns.values(), strict=True):
             cells += [value(node.score), ratio(node.score)]
+            if undefined:
+                cells.append(str(_undefined(node) or ""))
             if failures:
                 cells += [str(node.score.n_failed or ""), bounds(node.score)]
         style = "bold" if len(path) == 1 else None
-        table.add_row("  " * (len(path) - 1) + first.label, *cells, style=style)
+        table.add_row("  " * (len(path) - 1) + safe(first.label), *cells, style=style)
     return table
+
+
+def _undefined(node: ScoreNode) -> int:
+    """How many leaves at or below a node have no value by the formula itself."""
+    if node.children:
+        return sum(_undefined(child) for child in node.children)
+    return int(node.score.value is None and node.score.n_undefined > 0)
 
 
 def trees(scores: Sequence[ScoreRecord]) -> dict[str, Sequence[ScoreNode]]:
@@ -83,10 +109,14 @@ def run_summary(records: Sequence[CaseRecord], scores: Sequence[ScoreRecord]) ->
     return Group(*parts)
 
 
-def _with_bounds(score: Score) -> str:
+MANY_COLUMNS = 4
+"""From more scores than this on, what failures leave open stands below a value and not beside it."""
+
+
+def _with_bounds(score: Score, below: bool) -> str:
     """A value that failures leave open does not stand alone: a dimension may rest on one metric of five."""
     left_open = bounds(score)
-    return value(score) + (f" ({left_open})" if left_open else "")
+    return value(score) + (f"{chr(10) if below else ' '}({left_open})" if left_open else "")
 
 
 def _profile_table(
@@ -95,17 +125,18 @@ def _profile_table(
     table = Table(
         title=f"{protocol} ({profile} profile)", title_justify="left", show_edge=False, pad_edge=False
     )
-    table.add_column("report")
     roots = rows[0].scores if rows else ()
+    many = len(roots) > MANY_COLUMNS
+    table.add_column("report", min_width=12 if many else None, overflow="fold")
     for root in roots:
-        table.add_column(root.label, justify="right")
+        table.add_column(safe(root.label), justify="right", min_width=5, overflow="fold")
     table.add_column("sources read", justify="right")
     table.add_column("calls failed", justify="right")
     by_id = {record.id: record for record in records}
     for row in rows:
         table.add_row(
-            safe(row.case, 40),
-            *(_with_bounds(root.score) for root in row.scores),
+            safe(row.case, 24 if many else 40),
+            *(_with_bounds(root.score, below=many) for root in row.scores),
             f"{by_id[row.case].n_sources_read}/{by_id[row.case].n_sources}",
             str(by_id[row.case].n_calls_failed or ""),
         )

@@ -5,25 +5,17 @@ least one shape is covered; a shape that is not covered is named, never passed o
 
 A file is a list of cases, or an object with lists of cases in it. A list's shape is told by the keys of its
 cases; to cover one more, give its `Shape` a function from a case to what we get and what is expected.
-
-    python -m local_judge.golden FILE
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
-from local_judge.claims.backtrack import UpstreamRow, upstream_rows
-from local_judge.protocols.deer.formats.references import extract_references
-from local_judge.protocols.deer.verification import upstream
-from local_judge.protocols.deer.verification.rows import ClaimRow, Outcome, PairRow, Rows
-
-Case = Mapping[str, Any]
+from local_judge.golden import deer
+from local_judge.golden.deer import Case, Comparison
 
 MAX_PRINTED = 20
 """Mismatches printed for each list."""
@@ -31,13 +23,6 @@ MAX_PRINTED = 20
 
 class GoldenError(Exception):
     """A file that cannot be run: one line for the user."""
-
-
-class Comparison(NamedTuple):
-    """What a case expects and what we get, both as JSON."""
-
-    expected: object
-    got: object
 
 
 class Shape(NamedTuple):
@@ -72,64 +57,6 @@ class Result(NamedTuple):
         return self.shape is not None and self.shape.run is not None
 
 
-_OUTCOMES: Mapping[str, Outcome] = {
-    "supported": "supported",
-    "not_supported": "not_supported",
-    "error": "judge_failed",
-}
-
-
-def run_metrics(case: Case) -> Comparison:
-    """DEER's metrics: claims with their verdicts, and references."""
-    rows = Rows(
-        claims=tuple(
-            ClaimRow(
-                id=str(index),
-                type=claim["claim_type"],
-                numeric=claim["numeric"],
-                pairs=tuple(
-                    PairRow(
-                        url=verification["url"],
-                        outcome=_OUTCOMES[verification["result"]],
-                        reliable=verification["reliable"],
-                    )
-                    for verification in claim["verifications"]
-                ),
-            )
-            for index, claim in enumerate(case["in"]["claims"])
-        ),
-        references=tuple(case["in"]["references"].values()),
-    )
-    counts = upstream.tally(rows)
-    scores = upstream.normalised(counts)
-    score_avgs, criteria_avgs = upstream.averages(scores)
-    got: dict[str, object] = {
-        "integrity": upstream.integrity(counts),
-        "sufficiency": {"source_support": upstream.source_support(counts), **upstream.amounts(counts)},
-        "score_avgs": score_avgs,
-        "criteria_avgs": criteria_avgs,
-        "scores": scores,
-    }
-    # The number that the sample happened to have is no result.
-    return Comparison({key: value for key, value in case["out"].items() if key != "sample_id"}, got)
-
-
-def run_backtrack(case: Case) -> Comparison:
-    """DEER's back-tracking: rows of position, class, explicit and implicit citations, positions named."""
-    rows = [
-        UpstreamRow(position, type, list(citations), list(implicit), list(references))
-        for position, type, citations, implicit, references in case["in"]
-    ]
-    upstream_rows(rows)
-    got = [[row.position, row.type, row.citations, row.implicit, row.references] for row in rows]
-    return Comparison(case["out"], got)
-
-
-def run_refs(case: Case) -> Comparison:
-    """DEER's reading of a list of references: text to index and URL."""
-    return Comparison(case["out"], extract_references(case["in"]))
-
-
 def _has(*keys: str) -> Callable[[Case], bool]:
     def matches(case: Case) -> bool:
         return all(key in case for key in keys)
@@ -150,12 +77,12 @@ def _is_metrics(case: Case) -> bool:
 
 
 SHAPES: tuple[Shape, ...] = (
-    Shape("metrics", _is_metrics, run_metrics),
-    Shape("backtrack", _in_is(list), run_backtrack),
-    Shape("refs", _in_is(str), run_refs),
-    Shape("labels", _has("in", "text", "sents"), None),
-    Shape("rubric", _has("scores", "criteria_avgs", "score"), None),
-    Shape("integration", _has("samples"), None),
+    Shape("metrics", _is_metrics, deer.run_metrics),
+    Shape("backtrack", _in_is(list), deer.run_backtrack),
+    Shape("refs", _in_is(str), deer.run_refs),
+    Shape("labels", _has("in", "text", "sents"), deer.run_labels),
+    Shape("rubric", _has("scores", "criteria_avgs", "score"), deer.run_rubric),
+    Shape("integration", _has("samples", "final"), deer.run_integration),
     Shape("race", _has("input_judge_json", "upstream_scores"), None),
     Shape("fact", _has("validated", "upstream_fact_result"), None),
     Shape("human consistency", _has("human", "method", "expected"), None),
@@ -244,26 +171,3 @@ def report(result: Result) -> Iterator[str]:
         yield f"  {mismatch.path}: expected {_show(mismatch.expected)}, got {_show(mismatch.got)}"
     if len(result.mismatches) > MAX_PRINTED:
         yield f"  and {len(result.mismatches) - MAX_PRINTED} more"
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status: 0 if all that is covered matches, 1 if not or if nothing is covered, 2 for a bad file."""
-    parser = argparse.ArgumentParser(prog="golden", description="Run a file of golden vectors.")
-    parser.add_argument("file", type=Path, metavar="FILE", help="JSON: a list of cases, or lists by name")
-    path: Path = parser.parse_args(arguments).file
-    try:
-        results = [check(name, cases) for name, cases in load(path).items()]
-    except GoldenError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    for result in results:
-        for line in report(result):
-            print(line)
-    covered = [result for result in results if result.covered]
-    if not covered:
-        print(f"error: {path}: no shape in it is covered", file=sys.stderr)
-    return 0 if covered and not any(result.mismatches for result in covered) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,56 @@
+"""`local-judge export`: a run as the files of a published project."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from local_judge.cli.options import AsJson
+from local_judge.reporting.exports import MAPPING, Exported, export_deer
+from local_judge.reporting.numbers import count
+from local_judge.reporting.tables import safe, stdout
+from local_judge.runs.store import RunStore
+
+
+class Format(StrEnum):
+    """Whose files."""
+
+    deer = "deer"
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="A run directory.")],
+    out: Annotated[Path, typer.Argument(help="An empty or new folder.")],
+    format: Annotated[Format, typer.Option("--format", help="Whose files to write.")],
+    as_json: AsJson = False,
+) -> None:
+    """Write a run's results as a published project writes its own."""
+    writers = {Format.deer: export_deer}
+    exported = writers[format](RunStore(run), out)
+    if as_json:
+        print(exported.model_dump_json())
+        return
+    console = stdout()
+    for line in lines(exported, out):
+        console.print(line, soft_wrap=True)
+
+
+def lines(exported: Exported, out: Path) -> list[str]:
+    """What was written, and what was not."""
+    kept = [sample for sample in exported.samples if sample.sample is not None]
+    found = [
+        f"{count(exported.n_files, 'file')} of {count(len(kept), 'report')} in {safe(str(out))}; "
+        f"{MAPPING} there says which report is which sample"
+    ]
+    n_failed = sum(sample.n_failed for sample in kept)
+    if n_failed:
+        found.append(f"{count(n_failed, 'item')} failed, written as N/A with a description that says so")
+    found += [
+        f"{safe(sample.report)}: {'left out' if sample.sample is None else 'in part'}: {safe(sample.left_out)}"
+        for sample in exported.samples
+        if sample.left_out
+    ]
+    return found

@@ -1,0 +1,32 @@
+"""The command `python -m local_judge.golden FILE`.
+
+Invariant: it ends with 0 only if every case of the shapes that are covered matches, and at least one shape is covered.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from local_judge.golden.compare import GoldenError, check, load, report
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status: 0 if all that is covered matches, 1 if not or if nothing is covered, 2 for a bad file."""
+    parser = argparse.ArgumentParser(prog="golden", description="Run a file of golden vectors.")
+    parser.add_argument("file", type=Path, metavar="FILE", help="JSON: a list of cases, or lists by name")
+    path: Path = parser.parse_args(arguments).file
+    try:
+        results = [check(name, cases) for name, cases in load(path).items()]
+    except GoldenError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    for result in results:
+        for line in report(result):
+            print(line)
+    covered = [result for result in results if result.covered]
+    if not covered:
+        print(f"error: {path}: no shape in it is covered", file=sys.stderr)
+    return 0 if covered and not any(result.mismatches for result in covered) else 1

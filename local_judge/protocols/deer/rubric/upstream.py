@@ -1,0 +1,224 @@
+"""The rubric's arithmetic as the published code does it, to the last bit.
+
+Invariant: the same floats as the code, in its order of operations and with its rounding. It has two derivations. The
+file of one report's rubric rounds to two places at every level; the integration starts again from the items, is exact
+up to the sub-dimension, rounds that, and rounds the mean of the rounded ones. The two differ by 0.01 now and then. The
+score tree follows the integration, whose numbers are the ones that the code publishes.
+
+None stands for what the code writes as "N/A".
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from local_judge.protocols.deer.rubric.findings import RubricFindings
+from local_judge.protocols.deer.rubric.names import INTEGRITY, QUALITY_OF_REFERENCES, RECENCY, SUFFICIENCY
+from local_judge.protocols.deer.rubric.tree import build, kind_of, on_scale
+from local_judge.protocols.scores import Score, ScoreNode, mean_of
+
+Number = float | None
+Items = dict[str, dict[str, dict[str, dict[str, Number]]]]
+"""Dimension -> sub-dimension -> criterion -> item."""
+Parts = dict[str, dict[str, Number]]
+"""Dimension -> sub-dimension."""
+
+INTEGRATED_NAMES = {"integrity": INTEGRITY, "sufficiency": SUFFICIENCY}
+"""The verification's dimensions: in its own files, and in the integrated ones."""
+
+QUALITY_METRICS = 2
+"""Metrics of reference quality: recency joins them as a third of the same weight."""
+
+
+class Averages(NamedTuple):
+    """What the code's file of one report's rubric holds beside the items, each level rounded."""
+
+    elements: dict[str, dict[str, dict[str, dict[str, Number]]]]
+    """Dimension -> sub-dimension -> criterion -> `c_avg`, `q_avg`, `element_avg`."""
+    criteria: Parts
+    scores: dict[str, Number]
+    score: Number
+
+
+class Integrated(NamedTuple):
+    """What the code's integrated file holds."""
+
+    scores: dict[str, Number]
+    criteria: Parts
+
+
+def mean(values: Iterable[Number]) -> Number:
+    """The mean of those that are not N/A; None for none."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def rounded(value: Number) -> Number:
+    """To two places, by the binary value, half to even."""
+    return None if value is None else round(value, 2)
+
+
+def items_of(findings: RubricFindings) -> Items:
+    """The items' scores on the scale from 1 to 10; what failed is N/A, since the code knows no failures.
+
+    Raises ValueError unless items were judged.
+    """
+    if findings.mode != "items":
+        raise ValueError(f"the published code has items; these findings are of mode {findings.mode!r}")
+    items: Items = {}
+    for grade in findings.grades:
+        dimension, part, criterion, item = grade.path
+        score = None if grade.score is None else on_scale(grade.score, findings.scale)
+        items.setdefault(dimension, {}).setdefault(part, {}).setdefault(criterion, {})[item] = score
+    return items
+
+
+def _kinds(items: Mapping[str, Number]) -> tuple[list[Number], list[Number]]:
+    """Coverage and quality scores."""
+    coverage = [score for item, score in items.items() if kind_of(item) == "coverage"]
+    return coverage, [score for item, score in items.items() if kind_of(item) == "quality"]
+
+
+def averages(items: Items) -> Averages:
+    """All levels of one report's rubric, rounded at each of them.
+
+    Formula: c_avg, q_avg = round(mean of items); element_avg = round(mean of these two); sub-dimension, dimension and
+    score = round(mean of the rounded level below). N/A is skipped. `score` is over every judged dimension, so
+    information integrity, which is recency alone here, counts in it where it has a value.
+    """
+    elements: dict[str, dict[str, dict[str, dict[str, Number]]]] = {}
+    criteria: Parts = {}
+    for dimension, parts in items.items():
+        elements[dimension] = {
+            part: {criterion: _element(scores) for criterion, scores in group.items()}
+            for part, group in parts.items()
+        }
+        criteria[dimension] = {
+            part: rounded(mean(element["element_avg"] for element in group.values()))
+            for part, group in elements[dimension].items()
+        }
+    scores = {dimension: rounded(mean(parts.values())) for dimension, parts in criteria.items()}
+    return Averages(elements, criteria, scores, rounded(mean(scores.values())))
+
+
+def _element(items: Mapping[str, Number]) -> dict[str, Number]:
+    coverage, quality = (rounded(mean(scores)) for scores in _kinds(items))
+    return {"c_avg": coverage, "q_avg": quality, "element_avg": rounded(mean((coverage, quality)))}
+
+
+def subdimensions(items: Items) -> Parts:
+    """Sub-dimensions without rounding, as the integration computes them."""
+    return {
+        dimension: {
+            part: mean(mean(mean(kind) for kind in _kinds(scores)) for scores in group.values())
+            for part, group in parts.items()
+        }
+        for dimension, parts in items.items()
+    }
+
+
+def merged(reference_quality: Number, recency: Number) -> Number:
+    """Reference quality with recency as a third metric.
+
+    Formula: (2 * reference_quality + recency) / 3; reference quality alone where recency is N/A.
+    """
+    if reference_quality is None or recency is None:
+        return reference_quality
+    return (QUALITY_METRICS * reference_quality + recency) / (QUALITY_METRICS + 1)
+
+
+def dimension_mean(values: Iterable[Number]) -> Number:
+    """A dimension from its rounded sub-dimensions: the exact mean of the floats, rounded."""
+    known = [value for value in values if value is not None]
+    return round(statistics.mean(known), 2) if known else None
+
+
+def integrate(fact: Mapping[str, Mapping[str, float]] | None, items: Items | None) -> Integrated:
+    """The seven dimensions of one report from its sub-dimensions by rule and its rubric's items.
+
+    `fact` has the rounded sub-dimensions of `integrity` and `sufficiency`; without it, or without items, there are the
+    other dimensions only. A dimension without a sub-dimension is left out.
+    """
+    criteria: Parts = {INTEGRATED_NAMES[name]: dict(parts) for name, parts in (fact or {}).items()}
+    judged = subdimensions(items or {})
+    recency = judged.get(INTEGRITY, {}).pop(RECENCY, None)
+    if QUALITY_OF_REFERENCES in criteria.get(INTEGRITY, {}):
+        by_rule = criteria[INTEGRITY]
+        by_rule[QUALITY_OF_REFERENCES] = merged(by_rule[QUALITY_OF_REFERENCES], recency)
+    for dimension, parts in judged.items():
+        if parts:
+            criteria.setdefault(dimension, {}).update(parts)
+    criteria = {
+        dimension: {part: rounded(value) for part, value in parts.items()}
+        for dimension, parts in criteria.items()
+    }
+    return Integrated(
+        {dimension: dimension_mean(parts.values()) for dimension, parts in criteria.items()}, criteria
+    )
+
+
+def mean_fact(facts: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, float]]:
+    """Sub-dimensions by rule over several reports: the means of the rounded ones. Raises ValueError for no report."""
+    if not facts:
+        raise ValueError("the mean of no report")
+    return {
+        dimension: {part: sum(fact[dimension][part] for fact in facts) / len(facts) for part in parts}
+        for dimension, parts in facts[0].items()
+    }
+
+
+def mean_items(reports: Sequence[Items]) -> Items:
+    """Each item's mean over the reports in which it has a score; N/A where it has none in any."""
+    pooled: dict[tuple[str, str, str, str], list[Number]] = {}
+    for items in reports:
+        for dimension, parts in items.items():
+            for part, criteria in parts.items():
+                for criterion, scores in criteria.items():
+                    for item, score in scores.items():
+                        pooled.setdefault((dimension, part, criterion, item), []).append(score)
+    result: Items = {}
+    for (dimension, part, criterion, item), scores in pooled.items():
+        result.setdefault(dimension, {}).setdefault(part, {}).setdefault(criterion, {})[item] = mean(scores)
+    return result
+
+
+def integrate_all(facts: Sequence[Mapping[str, Mapping[str, float]]], rubrics: Sequence[Items]) -> Integrated:
+    """The seven dimensions over several reports, as the code's `final.json` has them.
+
+    Items are averaged over the reports first, so that with N/A it is not the mean of the reports' own dimensions.
+    """
+    return integrate(mean_fact(facts) if facts else None, mean_items(rubrics) if rubrics else None)
+
+
+def score(findings: RubricFindings) -> tuple[ScoreNode, ...]:
+    """The judged dimensions in the findings' order, by the integration's derivation.
+
+    The code has no failures: what failed is left out like what is not applicable. The bounds are the values with every
+    failure as 1 and as 10.
+    """
+    return build(findings, _parent)
+
+
+def _parent(depth: int, parts: Sequence[Score]) -> Score:
+    if depth == 0:
+        return dimension_score(parts)
+    found = mean_of(parts)
+    return round_score(found) if depth == 1 else found
+
+
+def round_score(score: Score) -> Score:
+    """Value and bounds to two places; what it was made of stays as it is."""
+    update = {"value": rounded(score.value), "low": rounded(score.low), "high": rounded(score.high)}
+    return score.model_copy(update=update)
+
+
+def dimension_score(parts: Sequence[Score]) -> Score:
+    """A dimension from its rounded sub-dimensions."""
+    update = {
+        "value": dimension_mean(part.value for part in parts),
+        "low": dimension_mean(part.low for part in parts),
+        "high": dimension_mean(part.high for part in parts),
+    }
+    return mean_of(parts).model_copy(update=update)
