@@ -14,7 +14,7 @@ import sys
 import typer
 
 from indexes.errors import IndexesError
-from local_judge.cli import demo, export, judges, parse, run, serve, show, snapshot, verify
+from local_judge.cli import demo, export, judges, parse, run, serve, show, snapshot, stats, tasks, verify
 from local_judge.documents import UnreadableReport
 from local_judge.errors import UserError
 from local_judge.judge.collector import relax_collector
@@ -39,6 +39,8 @@ app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)
 app.add_typer(snapshot.app, name="snapshot")
 app.add_typer(judges.app, name="judges")
+app.add_typer(tasks.app, name="tasks")
+app.add_typer(stats.app, name="stats")
 
 
 def main() -> None:

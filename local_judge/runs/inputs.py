@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from local_judge.errors import InputError
+from local_judge.rows import is_text, read_jsonl, row_id
 
 REPORT_SUFFIXES = (".md", ".markdown", ".txt")
 TEXT_KEYS = ("report", "article", "text", "response")
@@ -104,54 +105,6 @@ def load_tasks(path: Path) -> dict[str, str]:
             raise InputError(f"{place}: task id {identity!r} stands twice")
         tasks[identity] = task
     return tasks
-
-
-def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """`(place, row)` for each non-blank line.
-
-    Raises:
-        InputError: the file cannot be read, is not UTF-8, or has a line that is not a JSON object.
-    """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 (byte {error.start})") from None
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        place = f"{path}:{number}"
-        try:
-            row: object = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{place}: not JSON ({error})") from None
-        if not isinstance(row, dict):
-            raise InputError(f"{place}: expected a JSON object")
-        yield place, cast("dict[str, Any]", row)
-
-
-def row_id(row: dict[str, Any], place: str) -> str | None:
-    """The `id` of a row, a text or a whole number; None where it has none.
-
-    Raises:
-        InputError: it is something else, or no text that can be written.
-    """
-    identity = row.get("id")
-    if isinstance(identity, int) and not isinstance(identity, bool):
-        return str(identity)
-    if identity is not None and not (isinstance(identity, str) and is_text(identity)):
-        raise InputError(f"{place}: id {identity!r} is neither a text nor a whole number")
-    return identity
-
-
-def is_text(text: str) -> bool:
-    """Whether `text` can be written: JSON and file names may hold lone surrogates, UTF-8 none."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _load(path: Path) -> Iterator[RawReport]:

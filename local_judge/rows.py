@@ -1,0 +1,87 @@
+"""JSONL files of rows that people write: read with the place of each row, written whole.
+
+Invariant: whatever is wrong with a file ends in one line that names the file and the line; a file that is written is
+whole or as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import BaseModel
+
+from local_judge.errors import InputError
+
+
+def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """`(place, row)` for each non-blank line.
+
+    Raises:
+        InputError: the file cannot be read, is not UTF-8, or has a line that is not a JSON object.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 (byte {error.start})") from None
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        place = f"{path}:{number}"
+        try:
+            row: object = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{place}: not JSON ({error})") from None
+        if not isinstance(row, dict):
+            raise InputError(f"{place}: expected a JSON object")
+        yield place, cast("dict[str, Any]", row)
+
+
+def write_jsonl(path: Path, rows: Iterable[BaseModel]) -> None:
+    """Write one JSON object a line, keys sorted; what was there stays until the new file is complete.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    lines = (
+        json.dumps(row.model_dump(mode="json"), ensure_ascii=False, sort_keys=True, allow_nan=False) + "\n"
+        for row in rows
+    )
+    beside = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(lines)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def row_id(row: dict[str, Any], place: str) -> str | None:
+    """The `id` of a row, a text or a whole number; None where it has none.
+
+    Raises:
+        InputError: it is something else, or no text that can be written.
+    """
+    identity = row.get("id")
+    if isinstance(identity, int) and not isinstance(identity, bool):
+        return str(identity)
+    if identity is not None and not (isinstance(identity, str) and is_text(identity)):
+        raise InputError(f"{place}: id {identity!r} is neither a text nor a whole number")
+    return identity
+
+
+def is_text(text: str) -> bool:
+    """Whether `text` can be written: JSON and file names may hold lone surrogates, UTF-8 none."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

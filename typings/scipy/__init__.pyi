@@ -1,0 +1,1 @@
+"""The part of scipy that is used here."""

@@ -1,0 +1,23 @@
+"""The part of scipy.stats that is used here."""
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+class _Result(Protocol):
+    @property
+    def statistic(self) -> float: ...
+    @property
+    def pvalue(self) -> float: ...
+
+class _Distribution(Protocol):
+    def sf(self, x: float, *args: float) -> float: ...
+
+t: _Distribution
+norm: _Distribution
+
+def rankdata(a: npt.NDArray[Any], *, axis: int | None = None) -> npt.NDArray[np.float64]: ...
+def pearsonr(x: npt.ArrayLike, y: npt.ArrayLike) -> _Result: ...
+def spearmanr(a: npt.ArrayLike, b: npt.ArrayLike) -> _Result: ...
+def kendalltau(x: npt.ArrayLike, y: npt.ArrayLike, *, method: str = "auto") -> _Result: ...
