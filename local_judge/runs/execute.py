@@ -146,7 +146,7 @@ async def _evaluate(
     record = CaseRecord(
         id=report.id,
         key=file_key(report.id),
-        task=report.task.id if report.task else None,
+        task=report.task.id if report.task else report.task_id,
         system=report.system,
         status="done",
     )

@@ -13,10 +13,13 @@ from typing import Any, NamedTuple
 
 from local_judge.errors import InputError
 from local_judge.rows import is_text, read_jsonl, row_id
+from local_judge.tasks.folders import deer_folder, is_deer_folder
+from local_judge.tasks.guidance import load_guidance
+from local_judge.tasks.load import TASK_KEYS, load_tasks
+from local_judge.tasks.model import Guidance, Task
 
 REPORT_SUFFIXES = (".md", ".markdown", ".txt")
 TEXT_KEYS = ("report", "article", "text", "response")
-TASK_KEYS = ("task", "prompt", "query", "question")
 
 
 class RawReport(NamedTuple):
@@ -29,6 +32,8 @@ class RawReport(NamedTuple):
     """File and line, for messages."""
     system: str | None = None
     """The agent that wrote it, where the input says so."""
+    task_id: str | None = None
+    """Id of the task that it answers, where the input says so; the task itself may come from a file of tasks."""
 
 
 def load_reports(
@@ -86,25 +91,7 @@ def _with_guidance(reports: Sequence[RawReport], path: Path) -> list[RawReport]:
 
 
 def _task_id(report: RawReport) -> str:
-    return report.task.id if report.task else report.id
-
-
-def load_tasks(path: Path) -> dict[str, str]:
-    """Tasks of a JSONL file by id.
-
-    Raises:
-        InputError: a malformed row or an id given twice.
-    """
-    tasks: dict[str, str] = {}
-    for place, row in read_jsonl(path):
-        task = _first(row, TASK_KEYS)
-        identity = row_id(row, place)
-        if identity is None or task is None:
-            raise InputError(f"{place}: a task needs `id` and one of {', '.join(TASK_KEYS)}")
-        if identity in tasks:
-            raise InputError(f"{place}: task id {identity!r} stands twice")
-        tasks[identity] = task
-    return tasks
+    return report.task_id or (report.task.id if report.task else report.id)
 
 
 def _load(path: Path) -> Iterator[RawReport]:
@@ -122,13 +109,20 @@ def _load(path: Path) -> Iterator[RawReport]:
             identity = row_id(row, place)
             if identity is None or report is None:
                 raise InputError(f"{place}: a report needs `id` and one of {', '.join(TEXT_KEYS)}")
-            yield RawReport(
-                identity, _encoded(report), _task(row, identity, place), place, _text(row, "system", place)
-            )
+            task_id = row_id({"id": row.get("task_id")}, place)
+            task = _task(row, task_id or identity, place)
+            yield RawReport(identity, _encoded(report), task, place, _text(row, "system", place), task_id)
     elif path.suffix.lower() == ".json":
         yield _deep_research_eval(path)
     else:
         yield _file(path)
+
+
+def _deer(root: Path) -> Iterator[RawReport]:
+    """Reports of DEER's folders, in the order of the tasks and then of the systems."""
+    for folder in deer_folder(root):
+        for report in folder.reports:
+            yield _file(report.path)._replace(task=folder.task, system=report.system, task_id=folder.id)
 
 
 def _file(path: Path) -> RawReport:
@@ -172,11 +166,7 @@ def _task(row: dict[str, Any], identity: str, place: str) -> Task | None:
     if prompt is None:
         return None
     guidance = _text(row, "guidance", place)
-    return Task(
-        id=row_id({"id": row.get("task_id", identity)}, place) or identity,
-        prompt=prompt,
-        guidance=Guidance(text=guidance) if guidance is not None else None,
-    )
+    return Task(id=identity, prompt=prompt, guidance=Guidance(text=guidance) if guidance else None)
 
 
 def _text(row: dict[str, Any], key: str, place: str) -> str | None:

@@ -56,7 +56,9 @@ The mills of Tarn ground more in each year than in the one before.
 """
 )
 TASK = Task(
-    id="mills", prompt="What did the mills of Tarn grind?", guidance=Guidance(text="Name the grain of each year.")
+    id="mills",
+    prompt="What did the mills of Tarn grind?",
+    guidance=Guidance(text="Name the grain of each year."),
 )
 
 

@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from local_judge.documents.model import Block, Document, Frozen
+from local_judge.documents.words import WordCounter
 from local_judge.protocols.deer.rubric.model import CountRule
 from local_judge.protocols.deer.rubric.parts import Part, find_parts
-from local_judge.protocols.deer.rubric.words import WordCounter
 
 MIN_WORDS = {"introduction": 100, "body": 500, "conclusion": 100}
 MIN_PARAGRAPH_WORDS = 40

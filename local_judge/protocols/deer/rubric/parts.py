@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from local_judge.documents.model import Block, Document
 from local_judge.documents.titles import reference_title
-from local_judge.protocols.deer.rubric.words import WordCounter
+from local_judge.documents.words import WordCounter
 
 MIN_LEAD_WORDS = 40
 """From here on, text between the title and the first section is taken for an introduction; a by-line or a remark on

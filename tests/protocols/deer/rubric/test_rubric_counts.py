@@ -3,9 +3,9 @@
 import pytest
 
 from local_judge.documents import parse_report
+from local_judge.documents.words import WordCounter, count_words
 from local_judge.protocols.deer.rubric.counts import Counted, count
 from local_judge.protocols.deer.rubric.model import CountRule
-from local_judge.protocols.deer.rubric.words import WordCounter, count_words
 
 
 def english(words: int) -> str:

@@ -141,7 +141,8 @@ Name the millers.
 ```
 
 Task: score the report above on the items at the end. Each item states what holds of a perfect report; its score \
-says how far it holds of this one, by what the report says and does. Answer each item by itself. Be strict: most reports do most things only partly.
+says how far it holds of this one, by what the report says and does. Answer each item by itself. Be strict: most \
+reports do most things only partly.
 
 For each item give:
 "quote": the words of the report that decide the score, copied exactly from one place, at most two sentences, without \

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from local_judge.documents import Document, parse_report
+from local_judge.documents.words import WordCounter
 from local_judge.protocols.deer.rubric.counts import count
 from local_judge.protocols.deer.rubric.parts import find_parts
-from local_judge.protocols.deer.rubric.words import WordCounter
 
 REPORTS = Path(__file__).resolve().parents[4] / "../shared/data/reports"
 pytestmark = pytest.mark.skipif(not REPORTS.exists(), reason="the shared reports are not here")

@@ -2,13 +2,13 @@
 
 import re
 
+from local_judge.documents.words import WORDS_PER_CHARACTERS
 from local_judge.protocols.deer.rubric.counts import (
     MAX_PARAGRAPH_WORDS,
     MIN_PARAGRAPH_WORDS,
     MIN_WORDS,
 )
 from local_judge.protocols.deer.rubric.load import load_rubric
-from local_judge.protocols.deer.rubric.words import WORDS_PER_CHARACTERS
 
 ITEMS = dict(load_rubric().items())
 
