@@ -10,7 +10,7 @@ import pytest
 
 from indexes.model import SourceStatus
 from local_judge.claims.model import ClaimType
-from local_judge.golden import run_metrics
+from local_judge.golden.deer import run_metrics
 from local_judge.protocols.deer.verification import paper, upstream
 from local_judge.protocols.deer.verification.rows import ClaimRow, Outcome, PairRow, Rows
 from local_judge.protocols.deer.verification.scores import score
