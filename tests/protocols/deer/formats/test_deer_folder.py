@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from local_judge.documents.model import Frozen
 from local_judge.protocols.deer.formats.files import (
     FactFile,
     FactSummary,
@@ -49,7 +50,7 @@ def test_the_files_of_two_reports(tmp_path: Path) -> None:
     files = written(
         {12: Sample(rows(2), findings(drawn(1))), 3: Sample(rows(4), findings(drawn(2)))},
     )
-    models = {
+    models: dict[str, type[Frozen]] = {
         "fact/0003.json": FactFile,
         "others/0003.json": OthersFile,
         "fact/0012.json": FactFile,

@@ -65,9 +65,12 @@ def inputs(value: Json) -> int:
 def in_order(value: Json) -> Json:
     """The code's lists of URLs are in no order; everything else keeps its own."""
     if isinstance(value, dict):
+        found = cast("dict[str, Json]", value)
         return {
-            key: sorted(part) if key.endswith("_references") and isinstance(part, list) else in_order(part)
-            for key, part in cast("dict[str, Json]", value).items()
+            key: sorted(cast("list[str]", part))
+            if key.endswith("_references") and isinstance(part, list)
+            else in_order(part)
+            for key, part in found.items()
         }
     return value
 
