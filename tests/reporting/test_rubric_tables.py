@@ -88,11 +88,12 @@ def both(rubric: RubricFindings, rows: Rows | None = None) -> dict[str, Sequence
 def test_the_table_goes_down_to_subdimensions() -> None:
     rubric = answered()
     table = cells(score_table("deer", both(rubric, ROWS)))
-    # N/A items below it, failures of its own, and the bounds: (6 + 6 + 1) / 2 … of readability's two criteria, the
-    # failed one is left out: 6, between (1 + 6) / 2 and (10 + 6) / 2.
+    # Of readability's two criteria, of one item each, one failed and is left out: (1 + 6) / 2 to (10 + 6) / 2.
     assert table["Readability"][:5] == ["6.00", "6/1", "", "1", "3.50 to 8.00"]
     assert table["Perspective Balance"][:5] == ["–", "", "2", "", ""]
     assert table["Ethics Compliance"][:5] == ["6.00", "12/2", "2", "", ""]
+    # One item failed below it, and none of its four parts.
+    assert table["Format & Style"][3] == "1"
     assert "Recency" in table and "Overall" in table and "Reproducibility" in table
     assert not any(label.startswith(("Criterion", "Coverage", "C1-1")) for label in table)
 
@@ -158,7 +159,11 @@ def test_nothing_is_left_that_a_terminal_would_act_on(kind: str) -> None:
 
 def test_notes_say_what_a_reader_must_know() -> None:
     notes = list(score_notes({"paper": score(ROWS, answered(), "paper")}))
-    assert "Recency (paper): not counted: no sub-dimension of the paper" in notes
+    assert "Recency: not counted: no sub-dimension of the paper" in notes
     alone = list(score_notes({"paper": score(None, answered(), "paper")}))
-    assert "Overall (paper): 5 of the 7 dimensions were evaluated" in alone
+    assert "Overall: evaluated: 5 of the 7 dimensions" in alone
     assert sum(note.startswith("Recency") for note in alone) == 1
+    # What holds of every profile is said once.
+    shared = list(score_notes(both(answered(), ROWS)))
+    assert "Ethics Compliance: of 3 parts 1 undefined" in shared
+    assert "Recency (upstream): a third metric of reference quality in the published code" in shared

@@ -130,7 +130,7 @@ def test_a_rubric_alone_has_five_and_says_so(profile: Profile) -> None:
     assert [root.id for root in roots] == [*SEVEN[:4], SEVEN[6], "recency", "overall"]
     assert roots[-2].label == "Recency (not counted)"
     assert roots[-1].score.value == 6
-    assert roots[-1].score.note == "5 of the 7 dimensions were evaluated"
+    assert roots[-1].score.note == "evaluated: 5 of the 7 dimensions"
 
 
 def test_a_dimension_without_value_is_left_out_of_the_overall_score_and_counted() -> None:
@@ -138,7 +138,7 @@ def test_a_dimension_without_value_is_left_out_of_the_overall_score_and_counted(
     answers.update({path: "N/A" for path in answers if path[0] == "ethics_compliance"})
     overall = score(None, findings(answers), "paper")[-1].score
     assert (overall.value, overall.denominator, overall.n_undefined) == (6, 4, 1)
-    assert overall.note == "of 5 parts 1 undefined; 5 of the 7 dimensions were evaluated"
+    assert overall.note == "of 5 parts 1 undefined; evaluated: 5 of the 7 dimensions"
 
 
 def test_whole_dimensions_beside_verification() -> None:
