@@ -10,6 +10,10 @@ from typing import Any
 import pytest
 
 from local_judge import golden
+from local_judge.protocols.deer.formats import labels
+from local_judge.protocols.deer.rubric import tree
+from local_judge.protocols.deer.rubric import upstream as rubric
+from local_judge.protocols.deer.verification import upstream
 
 FIXTURES = Path(__file__).parents[1] / "../shared/fixtures"
 needs_fixtures = pytest.mark.skipif(not FIXTURES.exists(), reason="golden vectors are not here")
@@ -129,3 +133,65 @@ def test_bytes_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_missing_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert golden.main([str(tmp_path / "none.json")]) == 2
     assert capsys.readouterr().err == f"error: {tmp_path / 'none.json'}: No such file or directory\n"
+
+
+def unchanged(value: float | None) -> float | None:
+    return value
+
+
+MUTATIONS: list[tuple[object, str, object, str]] = [
+    (rubric, "QUALITY_METRICS", 1, "integration"),
+    (rubric, "rounded", unchanged, "rubric"),
+    (rubric, "dimension_mean", rubric.mean, "integration"),
+    (tree, "KINDS", {"C": "coverage", "Q": "coverage"}, "rubric"),
+    (tree, "KINDS", {"C": "coverage", "Q": "coverage"}, "integration"),
+    (upstream, "INFORMATION_STEP", 14, "metrics"),
+    (labels, "STOP_BLOCKS", frozenset({"## References"}), "labels"),
+    (labels, "ABBREVIATIONS", labels.ABBREVIATIONS | {"fig"}, "labels"),
+    (labels, "ABBREVIATIONS", labels.ABBREVIATIONS - {"dr"}, "labels"),
+]
+
+
+@needs_fixtures
+@pytest.mark.parametrize(("module", "name", "value", "shape"), MUTATIONS)
+def test_one_changed_constant_is_seen(
+    module: object,
+    name: str,
+    value: object,
+    shape: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    cases = json.loads((FIXTURES / "deer.json").read_text(encoding="utf-8"))[shape]
+    monkeypatch.setattr(module, name, value)
+    assert golden.main([write(tmp_path, {shape: cases})]) == 1
+    passed = int(capsys.readouterr().out.split()[1].partition("/")[0])
+    assert passed < len(cases)
+
+
+@needs_fixtures
+@pytest.mark.parametrize(
+    ("shape", "path", "expected"),
+    [
+        ("rubric", ("criteria_avgs", "request_fulfillment", "scope"), 9.99),
+        ("rubric", ("score",), 9.99),
+        ("integration", ("final", "score_avgs", "format_style"), 9.99),
+        (
+            "integration",
+            ("per_sample", 0, "criteria_avgs", "information_integrity", "reference_quality"),
+            9.99,
+        ),
+        ("labels", ("sents", "2"), ["One. Two [1]."]),
+    ],
+)
+def test_one_changed_number_of_each_shape_is_seen(
+    shape: str, path: tuple[Any, ...], expected: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = json.loads((FIXTURES / "deer.json").read_text(encoding="utf-8"))[shape][0]
+    place = case
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = expected
+    assert golden.main([write(tmp_path, {shape: [case]})]) == 1
+    assert capsys.readouterr().out.splitlines()[0] == f"{shape} 0/1"

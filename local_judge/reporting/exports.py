@@ -23,6 +23,9 @@ from local_judge.runs.store import RunStore
 MAPPING = "samples.json"
 """Which report became which sample; stands beside the files that DEER's scripts look for."""
 
+UNNAMED = "unnamed"
+"""The folder of reports of which no system is known."""
+
 LARGEST = 10**9
 """A task id above it is a name made of digits, and no number of a sample."""
 
@@ -93,9 +96,9 @@ def export_deer(store: RunStore, out: Path) -> Exported:
 def folder_name(system: str | None) -> str:
     """A folder's name for a system: its own where that is plain, else with what is not replaced, and a hash."""
     if system is None:
-        return "unnamed"
+        return UNNAMED
     plain = re.sub(r"[^a-z0-9._-]+", "-", system).strip(".-")[:40]
-    if plain == system and plain != "unnamed":
+    if plain == system and plain not in ("", UNNAMED, MAPPING):
         return plain
     digest = hashlib.sha256(system.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{plain}-{digest}" if plain else digest

@@ -21,6 +21,9 @@ from local_judge.reporting.tables import safe
 COSTLIEST = 10
 """Answers listed by what they cost."""
 
+SHORT = 160
+"""Characters of a rationale in that list."""
+
 
 def rubric_line(findings: RubricFindings) -> str:
     """How many answers there are, what became of their quotations, and what the guidance did, in one line."""
@@ -50,11 +53,15 @@ def _guidance(findings: RubricFindings) -> str:
 
 def score_notes(by_profile: Mapping[str, Sequence[ScoreNode]]) -> Iterator[str]:
     """What a reader must know of the dimensions, of the overall score and of recency, one line each."""
+    profiles: dict[tuple[str, str], list[str]] = {}
     for profile, roots in by_profile.items():
         for root in roots:
             for path, node in root.walk():
                 if node.score.note and (len(path) == 1 or node.id == RECENCY):
-                    yield f"{safe(node.label)} ({profile}): {safe(node.score.note)}"
+                    profiles.setdefault((node.label, node.score.note), []).append(profile)
+    for (label, note), names in profiles.items():
+        of = "" if len(names) == len(by_profile) else f" ({', '.join(names)})"
+        yield f"{safe(label)}{of}: {safe(note)}"
 
 
 def cost_table(costs: Sequence[Cost], findings: RubricFindings) -> Table:
@@ -77,7 +84,7 @@ def cost_table(costs: Sequence[Cost], findings: RubricFindings) -> Table:
             _score(grade),
             f"{cost.overall:.3f}",
             f"{cost.dimension:.2f}",
-            safe(grade.rationale),
+            safe(grade.rationale, SHORT),
         )
     return table
 

@@ -46,7 +46,8 @@ def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]], items: b
     """The score trees of one report, profiles side by side, each with what failed in it. All have the same tree.
 
     A rubric is shown down to its sub-dimensions, or with `items` down to its items. `N/A` counts the metrics and items
-    below a line that have no value by the formula itself.
+    below a line that have no value by the formula itself; `failed` counts units of a metric, parts of a dimension that
+    was verified, and items of one that was judged.
     """
     table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
     table.add_column("")
@@ -79,7 +80,7 @@ def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]], items: b
             if undefined:
                 cells.append(str(_undefined(node) or ""))
             if failures:
-                cells += [str(node.score.n_failed or ""), bounds(node.score)]
+                cells += [str(_failed(node) or ""), bounds(node.score)]
         style = "bold" if len(path) == 1 else None
         table.add_row("  " * (len(path) - 1) + safe(first.label), *cells, style=style)
     return table
@@ -90,6 +91,19 @@ def _undefined(node: ScoreNode) -> int:
     if node.children:
         return sum(_undefined(child) for child in node.children)
     return int(node.score.value is None and node.score.n_undefined > 0)
+
+
+def _failed(node: ScoreNode) -> int:
+    """How many of a node's own units failed; of a judged one, how many items below it."""
+    if not _judged(node):
+        return node.score.n_failed
+    leaves = [one for _, one in node.walk() if not one.children]
+    return sum(leaf.score.n_failed for leaf in leaves)
+
+
+def _judged(node: ScoreNode) -> bool:
+    """Whether all that is below a node is a rubric's: its criteria have numbers."""
+    return bool(node.children) and all(child.id.isdecimal() or _judged(child) for child in node.children)
 
 
 def trees(scores: Sequence[ScoreRecord]) -> dict[str, Sequence[ScoreNode]]:

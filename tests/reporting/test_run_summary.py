@@ -86,7 +86,8 @@ def test_each_profile_shows_its_own_failures_and_bounds() -> None:
     lines = drawn(score_table("deer", {name: score(open_rows, name).dimensions for name in PROFILES}))
     cells = [cell.strip() for cell in next(line for line in lines if "Citation Support" in line).split("│")]
     # Of two pairs one is supported and one failed: 1/1 by the paper, 1/2 by the code; 1/2 or 2/2 when resolved.
-    paper, upstream = ["10.00", "1/1", "1", "5.00 to 10.00"], ["5.00", "1/2", "1", "5.00 to 10.00"]
+    # The paper has a column for what is undefined: the evenness of one source.
+    paper, upstream = ["10.00", "1/1", "", "1", "5.00 to 10.00"], ["5.00", "1/2", "1", "5.00 to 10.00"]
     assert cells == ["Citation Support", *paper, *upstream]
 
 
@@ -96,3 +97,44 @@ def test_a_table_without_failures_has_no_columns_for_them() -> None:
     shown = "\n".join(drawn(score_table("deer", {name: score(rows, name).dimensions for name in PROFILES})))
     assert "paper" in shown and "upstream" in shown
     assert "failed" not in shown and "bounds" not in shown
+
+
+SEVEN = (
+    "Request Fulfillment",
+    "Analytical Soundness",
+    "Structural Coherence",
+    "Format & Style",
+    "Information Integrity",
+    "Information Sufficiency",
+    "Ethics Compliance",
+    "Overall",
+)
+
+
+def eight(case: str, found: Score) -> tuple[CaseRecord, ScoreRecord]:
+    record, scores = row(case, found)
+    roots = tuple(ScoreNode(id=label.lower(), label=label, score=found) for label in SEVEN)
+    return record, scores.model_copy(update={"scores": roots})
+
+
+def test_eight_columns_fit_beside_each_other_with_their_bounds() -> None:
+    open_ = Score(value=9.69, n_expected=5, n_failed=4, low=1.938, high=9.938)
+    rows = [eight("a-report-of-a-long-name-" + "x" * 40, open_), eight("two", Score(value=4, low=4, high=4))]
+    table = run_summary([record for record, _ in rows], [scores for _, scores in rows])
+    lines = drawn(table)
+    cells = [[cell.strip() for cell in line.split("│")] for line in lines]
+    # What failures leave open stands below the value, cut at blanks alone.
+    first = next(index for index, line in enumerate(cells) if line.count("9.69") == 8)
+    columns = [" ".join(filter(None, column)) for column in zip(*cells[first : first + 3], strict=True)]
+    assert columns[1:9] == ["9.69 (1.94 to 9.94)"] * 8
+    assert all(len(line) <= 160 for line in lines)
+    # (9.69 + 4) / 2; (1.938 + 4) / 2 to (9.938 + 4) / 2
+    assert any(line.count("6.84") == 8 or line.count("6.85") == 8 for line in cells)
+
+
+def test_eight_columns_lose_no_digit_in_a_narrow_terminal() -> None:
+    rows = [eight("one", Score(value=10, low=10, high=10)), eight("two", Score(value=4, low=4, high=4))]
+    out = io.StringIO()
+    Console(file=out, width=100).print(run_summary([a for a, _ in rows], [b for _, b in rows]))
+    cells = [[cell.strip() for cell in line.split("│")] for line in out.getvalue().splitlines()]
+    assert any(line.count("10.00") == 8 for line in cells)

@@ -56,7 +56,7 @@ def _overall(dimensions: Sequence[ScoreNode]) -> Score:
     mean = mean_of([root.score for root in dimensions])
     if len(dimensions) == len(ORDER):
         return mean
-    return _with_note(mean, f"{len(dimensions)} of the {len(ORDER)} dimensions were evaluated")
+    return _with_note(mean, f"evaluated: {len(dimensions)} of the {len(ORDER)} dimensions")
 
 
 def _recency(judged: ScoreNode | None) -> ScoreNode | None:

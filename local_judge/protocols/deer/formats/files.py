@@ -164,11 +164,11 @@ class FactSummary(Frozen):
     criteria_avgs: dict[str, dict[str, Number]]
 
 
-F = TypeVar("F", OthersFile, OthersSummary, FinalFile, FactFile, FactSummary)
+F = TypeVar("F", bound=Frozen)
 
 
 def read_file(path: Path, model: type[F]) -> F:
-    """A result file as `model`.
+    """A result file as `model`, one of the above.
 
     Raises:
         InputError: it cannot be read, is no JSON, or has another shape.

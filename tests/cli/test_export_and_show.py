@@ -1,0 +1,69 @@
+"""`export`, and what `show` prints of a rubric, through the entry point."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ..protocols.deer.rubric_cases import drawn, everywhere, findings
+from ..rubric_run import record, write_run
+from .conftest import Command
+
+SIX = (None, findings(everywhere(6)))
+
+
+def test_export_says_what_it_wrote_and_what_it_did_not(command: Command, tmp_path: Path) -> None:
+    answers = drawn(4)
+    failed = sum(answer == "failed" for answer in answers.values())
+    write_run(tmp_path / "run", {"a": (None, findings(answers))}, record("b", status="unreadable"))
+    ended = command("export", tmp_path / "run", tmp_path / "out", "--format", "deer")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines() == [
+        f"4 files of 1 report in {tmp_path / 'out'}; samples.json there says which report is which sample",
+        f"{failed} items failed, written as N/A with a description that says so",
+        "b: left out: unreadable",
+    ]
+    assert (
+        "not an empty folder"
+        in command("export", tmp_path / "run", tmp_path / "out", "--format", "deer").line()
+    )
+    ended = command("export", tmp_path / "run", tmp_path / "again", "--format", "deer", "--json")
+    assert [sample["sample"] for sample in json.loads(ended.out)["samples"]] == [1, None]
+
+
+def test_export_wants_a_format_that_it_knows(command: Command, tmp_path: Path) -> None:
+    write_run(tmp_path / "run", {"a": SIX})
+    for more in ((), ("--format", "race")):
+        assert command("export", tmp_path / "run", tmp_path / "out", *more).code == 2
+    assert not (tmp_path / "out").exists()
+
+
+def test_show_prints_the_rubric_of_one_report(command: Command, tmp_path: Path) -> None:
+    write_run(tmp_path / "run", {"a": SIX, "b": SIX})
+    ended = command("show", tmp_path / "run", "--report", "a")
+    assert (ended.code, ended.err) == (0, "")
+    for text in ("Analytical Soundness", "Quantification", "Overall", "rubric: 101 items", "what cost most"):
+        assert text in ended.out
+    assert "Because of 6." in ended.out and "Criterion 1" not in ended.out
+    items = command("show", tmp_path / "run", "--report", "a", "--items").out
+    assert "Criterion 1" in items and "structural_coherence.section.3.Q3-1" in items
+    assert "whose items to show" in command("show", tmp_path / "run", "--items").line()
+
+
+def test_show_gives_the_same_as_json(command: Command, tmp_path: Path) -> None:
+    write_run(tmp_path / "run", {"a": SIX})
+    shown = json.loads(command("show", tmp_path / "run", "--json").out)
+    assert shown["rubric"] is None and shown["claims"] is None
+    # Scope has one criterion: (10 - 6) / (4 coverage items * 2 * 1 * 3 sub-dimensions * 5 dimensions)
+    cost = next(cost for cost in shown["costs"] if cost["path"][1:] == ["scope", "1", "C1-1"])
+    assert cost["overall"] == 4 / (4 * 2 * 1 * 3 * 5)
+    shown = json.loads(command("show", tmp_path / "run", "--json", "--items").out)
+    assert len(shown["rubric"]["grades"]) == 101
+
+
+def test_a_run_of_several_reports_has_eight_columns(command: Command, tmp_path: Path) -> None:
+    write_run(tmp_path / "run", {"a": SIX, "b": SIX})
+    out = command("show", tmp_path / "run").out
+    first = " ".join(line.partition("│")[0].strip() for line in out.splitlines())
+    assert first.count("mean of 2 of 2 reports") == 2 and "Overall" in out
+    assert max(map(len, out.splitlines())) <= 160

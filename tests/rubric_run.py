@@ -1,0 +1,39 @@
+"""A run directory with a judged rubric, as `run` leaves one, without a judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from local_judge.protocols.deer import DeerFindings
+from local_judge.protocols.deer.rubric.findings import RubricFindings
+from local_judge.protocols.deer.verification.rows import Rows
+from local_judge.runs.execute import CaseRecord, rescore
+from local_judge.runs.store import RunStore, file_key
+
+
+def write_run(
+    folder: Path, reports: Mapping[str, tuple[Rows | None, RubricFindings | None]], *records: CaseRecord
+) -> RunStore:
+    """A finished run of `reports`; `records` replace the lines of `cases.jsonl` of the same id."""
+    store = RunStore(folder)
+    store.write_json("manifest.json", {"config": {"protocols": ["deer"]}, "reports": []})
+    given = {record.id: record for record in records}
+    cases: list[CaseRecord] = []
+    for id in dict.fromkeys([*reports, *given]):
+        case = given.get(id) or CaseRecord(id=id, key=file_key(id), document="d", status="done")
+        cases.append(case)
+        if id in reports:
+            rows, rubric = reports[id]
+            findings = DeerFindings(case=id, document="d", rows=rows, rubric=rubric)
+            store.write_json(f"findings/deer/{case.key}.json", findings)
+    store.write_jsonl("cases.jsonl", cases)
+    rescore(store, ["deer"], cases)
+    return store
+
+
+def record(id: str, task: str | None = None, system: str | None = None, status: str = "done") -> CaseRecord:
+    """A line of `cases.jsonl`."""
+    return CaseRecord.model_validate(
+        {"id": id, "key": file_key(id), "document": "d", "task": task, "system": system, "status": status}
+    )
