@@ -124,7 +124,11 @@ def test_the_variance_of_kendall_with_ties_is_scipys() -> None:
     ("rows", "overall", "within"),
     [
         ([], "0 reports, needs 3", "0 reports that share a task with another, needs 3"),
-        ([("a", 1, 1), ("a", 2, 2)], "2 reports, needs 3", "2 reports that share a task with another, needs 3"),
+        (
+            [("a", 1, 1), ("a", 2, 2)],
+            "2 reports, needs 3",
+            "2 reports that share a task with another, needs 3",
+        ),
         (
             [("a", 1, 5), ("a", 2, 5), ("a", 3, 5)],
             "all reports have the same score",
@@ -136,7 +140,11 @@ def test_the_variance_of_kendall_with_ties_is_scipys() -> None:
             "all reports of each task are equally long",
         ),
         # Constant within each task, not over both.
-        ([("a", 1, 2), ("a", 3, 2), ("b", 1, 4), ("b", 3, 4)], "", "all reports of each task have the same score"),
+        (
+            [("a", 1, 2), ("a", 3, 2), ("b", 1, 4), ("b", 3, 4)],
+            "",
+            "all reports of each task have the same score",
+        ),
         # Differs in the last bit only: 0.1 + 0.2 is not 0.3.
         (
             [("a", 1, 0.1 + 0.2), ("a", 2, 0.3), ("a", 3, 0.3)],
