@@ -79,7 +79,7 @@ def test_which_scores_are_meant(tmp_path: Path) -> None:
 
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     one = make(tmp_path / "one", [case("1")], {"1": (tree(5.0),)})
-    with pytest.raises(InputError, match="report '1' stands in .*one and in .*two"):
+    with pytest.raises(InputError, match=r"report '1' stands in .*one and in .*two"):
         score_columns(
             [one, make(tmp_path / "two", [case("1")], {"1": (tree(5.0),)})], "deer", "paper", None, "words"
         )
