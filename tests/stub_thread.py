@@ -47,6 +47,10 @@ def answer(asked: Mapping[str, Any]) -> str:
     """A credulous judge: every sentence is one claim, every claim is supported by the page's longest line."""
     reply = json.loads(fill(asked))
     text: str = asked["messages"][-1]["content"]
+    if "points" in reply:
+        return json.dumps(
+            {"points": [drafted(text, number, point) for number, point in enumerate(reply["points"])]}
+        )
     targets = text.rpartition("Sentences:\n")[2]
     for number, item in reply.items():
         if "quote" not in item:
@@ -57,6 +61,17 @@ def answer(asked: Mapping[str, Any]) -> str:
             page = text.partition("```\n")[2].partition("\n```")[0]
             item["quote"] = max(page.splitlines(), key=len)[:200]
     return json.dumps(reply)
+
+
+TOPICS = ("the cost", "who decided", "what was built", "the homes", "the risks", "the year")
+
+
+def drafted(text: str, number: int, point: dict[str, str]) -> dict[str, str]:
+    """A point of guidance, with the first passage's longest line where there are passages."""
+    if "quote" in point:
+        passage = text.partition("Passage 1:\n```\n")[2].partition("\n```")[0]
+        point["quote"] = max(passage.splitlines(), key=len)[:200]
+    return {**point, "statement": f"The report has to say {TOPICS[number]}, with a source."}
 
 
 PRESET = """description: The stub server.

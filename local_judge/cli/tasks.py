@@ -137,7 +137,7 @@ def review(
     Without --task, all drafts that wait for a decision; with it, that task's guidance, also if it was decided on.
     """
     flags: list[tuple[bool, Decision]] = [(accept, "accept"), (reject, "reject"), (edit, "edit")]
-    wanted = [decision for given, decision in flags if given]
+    wanted: list[Decision] = [decision for given, decision in flags if given]
     if len(wanted) > 1:
         raise typer.BadParameter("--accept, --reject and --edit exclude each other")
     if not wanted and not has_terminal():
@@ -146,7 +146,7 @@ def review(
     if not rows:
         print(f"{file}: no draft waits for a decision")
     for row in rows:
-        decision: Decision | Stop = wanted[0] if wanted else _ask(row)
+        decision = wanted[0] if wanted else _ask(row)
         if decision == "quit":
             break
         if decision != "skip":

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rich.table import Table
 
-from local_judge.reporting.numbers import NONE
+from local_judge.reporting.numbers import NONE, count
 from local_judge.reporting.tables import safe
 from local_judge.stats.length import Correlation, Estimate, LengthBias, Relation
 
@@ -48,12 +48,12 @@ def length_table(rows: Sequence[LengthRow], title: str, unit: str, *, by_task: b
 def left_out(row: LengthRow) -> str:
     """What of the reports is in none of the numbers, in words; '' where all are in them."""
     counts = (
-        (row.n_unscored, "could not be evaluated"),
-        (row.n_null, "have no such score"),
-        (row.n_unmeasured, "have no length recorded"),
+        (row.n_unscored, "not evaluated"),
+        (row.n_null, "without this score"),
+        (row.n_unmeasured, "without a recorded length"),
     )
     said = ", ".join(f"{number} {what}" for number, what in counts if number)
-    return f"{row.score}: of {row.n_reports} reports {said}" if said else ""
+    return f"{row.score}: left out of {count(row.n_reports, 'report')}: {said}" if said else ""
 
 
 def _cells(relation: Relation) -> tuple[str, ...]:
@@ -62,21 +62,22 @@ def _cells(relation: Relation) -> tuple[str, ...]:
         _correlation(relation.pearson),
         _correlation(relation.spearman),
         _correlation(relation.kendall),
-        _estimate(relation.slope, "+.2f"),
+        _estimate(relation.slope),
         relation.reason or (f"df {relation.degrees}" if relation.degrees is not None else ""),
     )
 
 
 def _correlation(found: Correlation) -> str:
-    if found.value is None or found.p_value is None:
-        return _estimate(found, "+.2f")
-    p = "p<0.001" if found.p_value < 0.001 else f"p={found.p_value:.3f}"
-    return f"{_estimate(found, '+.2f')} {p}"
+    if found.p_value is None:
+        return _estimate(found)
+    return _estimate(found, "p<0.001" if found.p_value < 0.001 else f"p={found.p_value:.3f}")
 
 
-def _estimate(found: Estimate, form: str) -> str:
+def _estimate(found: Estimate, beside: str = "") -> str:
+    """The value, and its interval on a line of its own."""
     if found.value is None:
         return NONE
+    shown = f"{found.value:+.2f} {beside}".strip()
     if found.low is None or found.high is None:
-        return format(found.value, form)
-    return f"{found.value:{form}} ({found.low:{form}} to {found.high:{form}})"
+        return shown
+    return f"{shown}\n[dim]{found.low:+.2f} to {found.high:+.2f}[/dim]"

@@ -30,7 +30,7 @@ from serving.types import EngineIdentity, Frozen
 
 LEAST, MOST = 5, 12
 """Points of a draft."""
-REPLY_TOKENS_PER_POINT = 220
+REPLY_TOKENS_PER_POINT = 180
 MIN_REPLY_TOKENS = LEAST * 80
 """A prompt fits if it leaves at least this much room; passages are left out from the last until it does."""
 
@@ -52,15 +52,15 @@ class _Reply(BaseModel):
 class PlainPoint(_Reply):
     """A point as the judge writes it where it is shown no passages."""
 
-    statement: Annotated[str, Field(min_length=8, max_length=400)]
+    statement: Annotated[str, Field(min_length=8, max_length=300)]
     bears_on: Scope
 
 
 class QuotedPoint(_Reply):
     """A point as the judge writes it. The quotation comes first: evidence before what follows from it."""
 
-    quote: Annotated[str, Field(max_length=400)]
-    statement: Annotated[str, Field(min_length=8, max_length=400)]
+    quote: Annotated[str, Field(max_length=300)]
+    statement: Annotated[str, Field(min_length=8, max_length=300)]
     bears_on: Scope
 
 
@@ -132,17 +132,16 @@ async def draft_guidance(
     points: list[Point] = []
     replies: list[str] = []
     n_given = 0
-    for _ in range(judge.settings.reasks + 1):
+    for draw in range(judge.settings.reasks + 1):
         prompt = draft_prompt(task, found, points)
-        answer = await judge.ask(
-            prompt, _answer_type(bool(found), bool(points)), max_tokens=MOST * REPLY_TOKENS_PER_POINT
-        )
+        wanted = _answer_type(bool(found), bool(points))
+        answer = await judge.ask(prompt, wanted, draw=draw, max_tokens=MOST * REPLY_TOKENS_PER_POINT)
         if isinstance(answer, Failure):
             return answer
         replies += answer.replies
         given = [_checked(point, found) for point in answer.value.points]
         n_given += len(given)
-        points = distinct([*points, *(point for point in given if point.statement)])[:MOST]
+        points = distinct([*points, *(point for point in given if _says(point))])[:MOST]
         if len(points) >= LEAST:
             return Draft(
                 points=tuple(points),
@@ -204,6 +203,11 @@ async def _fitting(task: Task, passages: list[Hit], judge: Judge) -> list[Hit]:
     while passages and await judge.room(draft_prompt(task, passages)) < MIN_REPLY_TOKENS:
         passages = passages[:-1]
     return passages
+
+
+def _says(point: Point) -> bool:
+    """Whether a statement has a letter or digit at all."""
+    return any(character.isalnum() for character in point.statement)
 
 
 def _checked(given: PlainPoint | QuotedPoint, passages: Sequence[Hit]) -> Point:

@@ -8,6 +8,7 @@ judge.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from pydantic import ValidationError
 
 from local_judge.documents.model import Frozen
 from local_judge.errors import InputError
-from local_judge.rows import read_jsonl, write_jsonl
+from local_judge.rows import is_text, read_jsonl, write_jsonl
 from local_judge.tasks.model import Guidance
 from local_judge.tasks.points import Point
 from serving.types import EngineIdentity
@@ -101,6 +102,8 @@ def load_rows(path: Path) -> dict[str, GuidanceRow]:
     """
     rows: dict[str, GuidanceRow] = {}
     for place, data in read_jsonl(path):
+        if not is_text(json.dumps(data, ensure_ascii=False)):
+            raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
         try:
             row = GuidanceRow.model_validate(data)
         except ValidationError as error:

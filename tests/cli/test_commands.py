@@ -43,6 +43,8 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
         "demo",
         "snapshot",
         "judges",
+        "tasks",
+        "stats",
         "snapshot import",
     ],
 )

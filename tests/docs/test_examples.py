@@ -7,7 +7,7 @@ Every fenced block says in its info string how it is checked, and one that does 
     console norun: REASON    cannot run in a test, and says why; its options and scripts have to exist
     python run               executed
     yaml config | preset     read as a config of `run`, as a judge preset
-    jsonl pages | reports | tasks | claims | queries | planted
+    jsonl pages | reports | tasks | guidance | claims | queries | planted
                              read by the reader of that format
     json golden              run as a file of golden vectors
     text                     a figure: a tree, a formula; no command
@@ -42,8 +42,11 @@ from local_judge.demo.outcome import Planted
 from local_judge.judge.failures import FailureKind
 from local_judge.judge.ledger_file import TABLES
 from local_judge.runs.config import load_config
-from local_judge.runs.inputs import load_reports, load_tasks, read_jsonl
+from local_judge.rows import read_jsonl
+from local_judge.runs.inputs import load_reports
 from local_judge.runs.verify import load_claim_rows
+from local_judge.tasks.guidance import load_guidance
+from local_judge.tasks.load import load_tasks
 from serving.presets import load_preset
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -208,6 +211,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("jsonl", "pages"): reader(read_pages, ".jsonl"),
     ("jsonl", "reports"): reader(lambda path: load_reports([path]), ".jsonl"),
     ("jsonl", "tasks"): reader(load_tasks, ".jsonl"),
+    ("jsonl", "guidance"): reader(load_guidance, ".jsonl"),
     ("jsonl", "claims"): reader(load_claim_rows, ".jsonl"),
     ("jsonl", "queries"): reader(read_queries, ".jsonl"),
     ("jsonl", "planted"): reader(
@@ -321,6 +325,8 @@ def test_tables_of_fields_have_exactly_the_fields_of_their_models() -> None:
         "VerifiedRow",
         "PageLine",
         "PageRecord",
+        "GuidanceRow",
+        "Point",
     } <= seen
 
 
