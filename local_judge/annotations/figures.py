@@ -28,7 +28,7 @@ class Rate(Frozen):
 def rate(n: int, of: int) -> Rate:
     """`n` of `of` with Wilson's interval of 95 %, which stays inside [0, 1] and does not shrink to a point at its ends.
 
-        (p + z²/2N ± z √(p(1 - p)/N + z²/4N²)) / (1 + z²/N)        p = n/N
+    (p + z²/2N ± z √(p(1 - p)/N + z²/4N²)) / (1 + z²/N)        p = n/N
     """
     if of == 0:
         return Rate(n=n, of=of, value=None, low=None, high=None)

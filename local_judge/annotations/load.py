@@ -113,3 +113,18 @@ def _first(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden":
         return f"unknown key {key!r}"
     return f"{key}: {first['msg']}" if key else first["msg"]
+
+
+def pages_beside(paths: Sequence[Path]) -> Path:
+    """The folder `pages` beside the annotations, to be imported as a snapshot.
+
+    Raises:
+        InputError: there is none, or the annotations lie in several folders.
+    """
+    folders = dict.fromkeys(path if path.is_dir() else path.parent for path in paths)
+    beside = [folder / "pages" for folder in folders if (folder / "pages" / "pages.jsonl").is_file()]
+    if len(folders) > 1 or not beside:
+        raise InputError(
+            f"{paths[0]}: no `pages/pages.jsonl` beside all annotations; name a snapshot with --snapshot"
+        )
+    return beside[0]

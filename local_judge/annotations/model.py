@@ -46,7 +46,7 @@ class GoldClaim(Frozen):
     type: ClaimType
     evidence: tuple[str, ...] = ()
     """Of B and C: labels of the earlier sentences that state the support."""
-    citations: Labels = {}
+    citations: Labels = Field(default_factory=dict)
     """Of A, B and C."""
     altered: Altered | None = None
 

@@ -35,8 +35,8 @@ def lexical(left: Sequence[str], right: Sequence[str]) -> list[list[float]]:
     Case, full-width forms, spaces and punctuation do not count. A size of which neither text has an n-gram is left
     out; two texts without any are as similar as they are equal.
     """
-    first, second = [_grams(text) for text in left], [_grams(text) for text in right]
-    return [[_overlap(one, other) for other in second] for one in first]
+    first, second = [_letters(text) for text in left], [_letters(text) for text in right]
+    return [[_f_score(one, other) for other in second] for one in first]
 
 
 def dense(encoder: LocalEncoder) -> Similarity:
@@ -51,18 +51,16 @@ def dense(encoder: LocalEncoder) -> Similarity:
     return cosines
 
 
-def _grams(text: str) -> tuple[Counter[str], ...]:
+def _letters(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold()
-    letters = "".join(character for character in folded if character.isalnum())
-    return tuple(Counter(letters[i : i + n] for i in range(len(letters) - n + 1)) for n in SIZES) + (
-        Counter([letters]),
-    )
+    return "".join(character for character in folded if character.isalnum())
 
 
-def _overlap(one: tuple[Counter[str], ...], other: tuple[Counter[str], ...]) -> float:
-    scores = [
-        2 * (a & b).total() / (a.total() + b.total())
-        for a, b in zip(one[:-1], other[:-1], strict=True)
-        if a or b
-    ]
-    return sum(scores) / len(scores) if scores else float(one[-1] == other[-1])
+def _grams(letters: str, n: int) -> Counter[str]:
+    return Counter(letters[i : i + n] for i in range(len(letters) - n + 1))
+
+
+def _f_score(one: str, other: str) -> float:
+    pairs = [(_grams(one, n), _grams(other, n)) for n in SIZES]
+    scores = [2 * (a & b).total() / (a.total() + b.total()) for a, b in pairs if a or b]
+    return sum(scores) / len(scores) if scores else float(one == other)
