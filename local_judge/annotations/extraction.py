@@ -18,6 +18,10 @@ from local_judge.claims.model import Claim, ClaimType
 from local_judge.documents.model import Frozen
 
 
+Classes = tuple[ClaimType, ClaimType]
+"""Of one claim: as annotated, as given."""
+
+
 class Matched(NamedTuple):
     """An annotated claim and the extracted claim that says the same, on the same sentence."""
 
@@ -120,8 +124,8 @@ def extraction_scores(reports: Sequence[ReadReport], similarity: Similarity) -> 
     matched = [pair for one in reports for pair in one.matched]
     n_gold, n_extracted = sum(len(one.gold) for one in reports), sum(len(one.extracted) for one in reports)
     sentences = sum(one.sentences for one in reports)
-    settled = [(pair.gold.type, pair.extracted.type) for pair in matched]
-    judged = [(pair.gold.type, pair.extracted.type_judged) for pair in matched]
+    settled: list[Classes] = [(pair.gold.type, pair.extracted.type) for pair in matched]
+    judged: list[Classes] = [(pair.gold.type, pair.extracted.type_judged) for pair in matched]
     by_class = class_scores(settled)
     return ExtractionScores(
         sentences=sentences,
@@ -147,8 +151,8 @@ def extraction_scores(reports: Sequence[ReadReport], similarity: Similarity) -> 
     )
 
 
-def class_scores(pairs: Sequence[tuple[ClaimType, ClaimType]]) -> dict[str, ClassScores]:
-    """Each of the six classes, over (annotated, given) pairs. F1 = 2 both / (gold + given)."""
+def class_scores(pairs: Sequence[Classes]) -> dict[str, ClassScores]:
+    """Each of the six classes. F1 = 2 both / (gold + given)."""
     scores: dict[str, ClassScores] = {}
     for one in get_args(ClaimType):
         gold, given = sum(pair[0] == one for pair in pairs), sum(pair[1] == one for pair in pairs)
@@ -164,6 +168,6 @@ def class_scores(pairs: Sequence[tuple[ClaimType, ClaimType]]) -> dict[str, Clas
     return scores
 
 
-def micro_f1(pairs: Sequence[tuple[ClaimType, ClaimType]]) -> float | None:
+def micro_f1(pairs: Sequence[Classes]) -> float | None:
     """Over all classes together; as each claim has one class, the share of claims whose class is right."""
     return share(sum(gold == given for gold, given in pairs), len(pairs))

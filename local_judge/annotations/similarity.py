@@ -17,8 +17,9 @@ Name = Literal["lexical", "dense"]
 Similarity = Callable[[Sequence[str], Sequence[str]], list[list[float]]]
 """Texts, texts -> one row for each of the first, with one figure for each of the second."""
 
-THRESHOLDS: dict[Name, float] = {"lexical": 0.5, "dense": 0.7}
-"""From which figure on two claims count as the same, where the user does not say."""
+THRESHOLDS: dict[Name, float] = {"lexical": 0.35, "dense": 0.7}
+"""From which figure on two claims count as the same, where the user does not say. A pair has to stand on one sentence
+as well, so the figure need only tell the claims of a sentence from each other."""
 SIZES = (2, 3)
 """Lengths of the n-grams in characters: one word of Chinese has about two, and single letters are shared by all words
 of a language that has an alphabet."""
