@@ -103,7 +103,7 @@ async def evaluate(
     cited = {
         citation.url for one in read for citation in one.report.document.citations if citation.url is not None
     }
-    statuses = {url: snapshot.page(url).status for url in sorted(cited)}
+    statuses: dict[str, SourceStatus] = {url: snapshot.page(url).status for url in sorted(cited)}
     return VerifierScores(
         reports=tuple(report.id for report in reports),
         claims=config,

@@ -17,7 +17,6 @@ from local_judge.claims.extract import Extraction
 from local_judge.claims.model import Claim, ClaimType
 from local_judge.documents.model import Frozen
 
-
 Classes = tuple[ClaimType, ClaimType]
 """Of one claim: as annotated, as given."""
 
