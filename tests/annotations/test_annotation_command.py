@@ -43,7 +43,8 @@ class Command:
             main()
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 0
-        return Ended(code, *self._capsys.readouterr())
+        printed = self._capsys.readouterr()
+        return Ended(code, printed.out, printed.err)
 
 
 @pytest.fixture
