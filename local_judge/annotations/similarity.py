@@ -17,7 +17,7 @@ Name = Literal["lexical", "dense"]
 Similarity = Callable[[Sequence[str], Sequence[str]], list[list[float]]]
 """Texts, texts -> one row for each of the first, with one figure for each of the second."""
 
-THRESHOLDS: dict[Name, float] = {"lexical": 0.35, "dense": 0.7}
+THRESHOLDS: dict[Name, float] = {"lexical": 0.35, "dense": 0.5}
 """From which figure on two claims count as the same, where the user does not say. A pair has to stand on one sentence
 as well, so the figure need only tell the claims of a sentence from each other."""
 SIZES = (2, 3)

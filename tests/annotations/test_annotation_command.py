@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
+from local_judge.annotations.load import sample_folder
 from local_judge.cli import main
 from serving.stub import StubPlan
 
@@ -55,26 +56,27 @@ def command(
         yield Command(server.url, tmp_path, monkeypatch, capsys)
 
 
-def test_the_sample_is_measured_and_the_same_bytes_come_again(command: Command, tmp_path: Path) -> None:
-    first = command("--terse", "--out", tmp_path / "first.json")
+def test_a_report_is_measured_and_the_same_bytes_come_again(command: Command, tmp_path: Path) -> None:
+    report = sample_folder() / "en1-shore-power.claims.jsonl"
+    first = command(report, "--terse", "--out", tmp_path / "first.json")
     assert first.code == 0, first.err
-    titles = ("extraction (lexical similarity", "back-tracking of B and C", "verification of 316 pairs")
+    titles = ("extraction (lexical similarity", "back-tracking of B and C", "verification of 82 pairs")
     assert all(title in first.out for title in titles)
-    again = command("--terse", "--out", tmp_path / "again.json", "--json")
+    again = command(report, "--terse", "--out", tmp_path / "again.json", "--json")
     assert again.out == (tmp_path / "first.json").read_text(encoding="utf-8")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "first.json").read_bytes()
     scores = json.loads(again.out)
     # A judge that believes everything catches nothing, and is right on every supported claim.
     assert scores["verification"]["altered"]["accuracy"]["n"] == 0
     assert scores["verification"]["original"]["recall"] == 1.0
-    # One claim a sentence, 234 annotated claims in 218 sentences.
-    assert scores["extraction"]["all"]["density"] == 1.0
-    assert (scores["extraction"]["all"]["gold"], scores["extraction"]["all"]["sentences"]) == (234, 218)
+    # One claim a sentence, 60 annotated claims in 57 sentences.
+    assert scores["extraction"]["en"]["density"] == 1.0
+    assert (scores["extraction"]["all"]["gold"], scores["extraction"]["all"]["sentences"]) == (60, 57)
 
 
-def test_one_part_alone(command: Command) -> None:
+def test_one_part_alone_of_the_sample(command: Command) -> None:
     ended = command("--part", "verification", "--method", "scored", "--terse")
-    assert ended.code == 0 and "verification of" in ended.out
+    assert ended.code == 0 and "verification of 316 pairs (0 failed, 0 not read)" in ended.out
     assert "extraction" not in ended.out and "back-tracking" not in ended.out
 
 
@@ -92,9 +94,11 @@ def test_what_is_missing_ends_with_3(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with StubThread(StubPlan(answer=lambda asked: "no JSON")) as server:
-        ended = Command(server.url, tmp_path, monkeypatch, capsys)("--terse", "--part", "verification")
+        ended = Command(server.url, tmp_path, monkeypatch, capsys)(
+            sample_folder() / "zh1-rain-gardens.claims.jsonl", "--terse", "--part", "verification"
+        )
     assert ended.code == 3
     assert ended.err == (
-        "Missing: the claims of 0 sentences and 316 verdicts. The same command asks again for them.\n"
+        "Missing: the claims of 0 sentences and 78 verdicts. The same command asks again for them.\n"
     )
-    assert "316 failed" in ended.out
+    assert "78 failed" in ended.out
