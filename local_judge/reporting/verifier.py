@@ -16,7 +16,7 @@ from local_judge.annotations.coverage import Coverage
 from local_judge.annotations.evaluate import VerifierScores
 from local_judge.annotations.extraction import ExtractionScores
 from local_judge.annotations.figures import Binary, Rate
-from local_judge.annotations.verification import VerificationScores
+from local_judge.annotations.verification import LanguageScores, VerificationScores
 from local_judge.claims.model import ClaimType, Label
 from local_judge.reporting.numbers import NONE, count
 
@@ -115,21 +115,20 @@ def _verification(scores: VerificationScores) -> Table:
     )
     columns = ("accuracy", "95 %", "precision", "recall", "F1", "balanced accuracy")
     table = _table(title, "", *columns)
-    rows: list[tuple[str, Binary]] = [
-        ("original", scores.original),
-        ("altered", scores.altered),
-        ("both", scores.both),
-    ]
-    for language, one in scores.by_language.items():
-        rows += [
-            (f"{language}: original", one.original),
-            (f"{language}: altered", one.altered),
-            (f"{language}: both", one.both),
-        ]
-    for name, one in rows:
-        cells = map(figure, (one.precision, one.recall, one.f1, one.balanced_accuracy))
-        table.add_row(name, _rate(one.accuracy), _interval(one.accuracy), *cells)
+    groups: dict[str, VerificationScores | LanguageScores] = {"": scores}
+    groups |= {f"{language}: ": one for language, one in scores.by_language.items()}
+    for name, one in groups.items():
+        _verification_row(table, f"{name}original", one.original)
+        # Nothing is positive among altered claims: only the share that is right says something.
+        _verification_row(table, f"{name}altered", one.altered, only_accuracy=True)
+        _verification_row(table, f"{name}both", one.both)
     return table
+
+
+def _verification_row(table: Table, name: str, one: Binary, only_accuracy: bool = False) -> None:
+    figures = (one.precision, one.recall, one.f1, one.balanced_accuracy)
+    cells = (figure(None if only_accuracy else value) for value in figures)
+    table.add_row(name, _rate(one.accuracy), _interval(one.accuracy), *cells)
 
 
 def _kinds(scores: VerificationScores) -> Table:

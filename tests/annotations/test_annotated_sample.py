@@ -63,7 +63,7 @@ def test_what_is_supported_is_altered_too_in_every_way(sample: list[AnnotatedRep
             assert claim.altered is not None, claim.id
     kinds = Counter(claim.altered.kind for claim in claims if claim.altered is not None)
     assert set(kinds) == set(get_args(AlterationKind))
-    assert min(kinds.values()) >= 12 and sum(kinds.values()) == 149
+    assert min(kinds.values()) >= 11 and sum(kinds.values()) == 149
     labels = Counter(label for claim in claims for label in claim.citations.values())
     assert {"supported", "partial", "contradicted", "not_found", None} == set(labels)
 
