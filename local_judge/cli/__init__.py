@@ -14,7 +14,20 @@ import sys
 import typer
 
 from indexes.errors import IndexesError
-from local_judge.cli import demo, export, judges, parse, run, serve, show, snapshot, stats, tasks, verify
+from local_judge.cli import (
+    demo,
+    evaluate_verifier,
+    export,
+    judges,
+    parse,
+    run,
+    serve,
+    show,
+    snapshot,
+    stats,
+    tasks,
+    verify,
+)
 from local_judge.documents import UnreadableReport
 from local_judge.errors import UserError
 from local_judge.judge.collector import relax_collector
@@ -34,6 +47,7 @@ app.command("show")(show.show)
 app.command("rescore")(show.rescore)
 app.command("export")(export.export)
 app.command("verify")(verify.verify)
+app.command("evaluate-verifier")(evaluate_verifier.evaluate_verifier)
 app.command("parse")(parse.parse)
 app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)

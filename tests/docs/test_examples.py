@@ -7,7 +7,7 @@ Every fenced block says in its info string how it is checked, and one that does 
     console norun: REASON    cannot run in a test, and says why; its options and scripts have to exist
     python run               executed
     yaml config | preset     read as a config of `run`, as a judge preset
-    jsonl pages | reports | tasks | guidance | claims | queries | planted
+    jsonl pages | reports | tasks | guidance | claims | queries | planted | annotations
                              read by the reader of that format
     json golden              run as a file of golden vectors
     text                     a figure: a tree, a formula; no command
@@ -38,11 +38,12 @@ from pydantic import BaseModel
 from indexes.making.pagelist import read_page_list
 from indexes.search.quality import read_queries
 from local_judge import cli, golden
+from local_judge.annotations.model import GoldClaim
 from local_judge.demo.outcome import Planted
 from local_judge.judge.failures import FailureKind
 from local_judge.judge.ledger_file import TABLES
-from local_judge.runs.config import load_config
 from local_judge.rows import read_jsonl
+from local_judge.runs.config import load_config
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.verify import load_claim_rows
 from local_judge.tasks.guidance import load_guidance
@@ -216,6 +217,9 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("jsonl", "queries"): reader(read_queries, ".jsonl"),
     ("jsonl", "planted"): reader(
         lambda path: [Planted.model_validate(row) for _, row in read_jsonl(path)], ".jsonl"
+    ),
+    ("jsonl", "annotations"): reader(
+        lambda path: [GoldClaim.model_validate(row) for _, row in read_jsonl(path)], ".jsonl"
     ),
     ("json", "golden"): reader(read_golden, ".json"),
     ("text", ""): check_figure,

@@ -1,0 +1,130 @@
+"""Annotation files -> annotated reports.
+
+Invariant: what is loaded has been checked whole: unknown keys are refused, every label and key exists in the report,
+and the first thing that is wrong ends in one line that names file, line and claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from local_judge.annotations.check import check_claim, check_report
+from local_judge.annotations.model import AnnotatedReport, GoldClaim
+from local_judge.documents import parse_report
+from local_judge.errors import InputError
+
+SUFFIX = ".claims.jsonl"
+REPORT_SUFFIXES = (".md", ".markdown", ".txt")
+
+
+def sample_folder() -> Path:
+    """The annotated reports that come with the package, and their `pages`."""
+    return Path(str(files("local_judge.annotations"))) / "sample"
+
+
+def load_annotations(paths: Sequence[Path]) -> list[AnnotatedReport]:
+    """Annotated reports of all `paths`: files `NAME.claims.jsonl`, each beside its report, or folders of them.
+
+    Raises:
+        InputError: nothing found, a file that cannot be read, a row that is malformed or does not fit its report, or
+            a name that stands twice.
+    """
+    found = [file for path in paths for file in _files(path)]
+    reports: dict[str, AnnotatedReport] = {}
+    for file in found:
+        report = load_report(file)
+        if report.id in reports:
+            raise InputError(f"{file}: another annotated report has the name {report.id!r}; rename one")
+        reports[report.id] = report
+    return list(reports.values())
+
+
+def load_report(path: Path) -> AnnotatedReport:
+    """One annotated report, from its `NAME.claims.jsonl`.
+
+    Raises:
+        InputError: as `load_annotations`.
+        UnreadableReport: the file beside it is no report.
+    """
+    stem = path.name.removesuffix(SUFFIX)
+    texts = [path.with_name(stem + suffix) for suffix in REPORT_SUFFIXES]
+    text = next((one for one in texts if one.is_file()), None)
+    if text is None:
+        raise InputError(f"{path}: the report {texts[0].name} is not beside it")
+    rows = list(_rows(path))
+    document = parse_report(text.read_bytes())
+    report = AnnotatedReport(id=stem, document=document, claims=tuple(claim for _, claim in rows))
+    seen: dict[str, str] = {}
+    for place, claim in rows:
+        if claim.id in seen:
+            raise InputError(f"{place}: id {claim.id!r} stands twice, first at {seen[claim.id]}")
+        seen[claim.id] = place
+    for place, claim in rows:
+        wrong = check_claim(report, claim)
+        if wrong is not None:
+            raise InputError(f"{place}: {claim.id}: {wrong}")
+    missing = check_report(report)
+    if missing is not None:
+        raise InputError(f"{path}: {missing}")
+    return report
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        found = sorted(file for file in path.iterdir() if file.name.endswith(SUFFIX))
+        if not found:
+            raise InputError(f"{path}: no files NAME{SUFFIX} in it")
+        return found
+    if not path.is_file():
+        raise InputError(f"{path}: no such file or folder")
+    if not path.name.endswith(SUFFIX):
+        raise InputError(f"{path}: expected a file NAME{SUFFIX} beside its report NAME.md")
+    return [path]
+
+
+def _rows(path: Path) -> list[tuple[str, GoldClaim]]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 (byte {error.start})") from None
+    rows: list[tuple[str, GoldClaim]] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        place = f"{path}:{number}"
+        try:
+            rows.append((place, GoldClaim.model_validate_json(line)))
+        except ValidationError as error:
+            raise InputError(f"{place}: {_first(error)}") from None
+    if not rows:
+        raise InputError(f"{path}: no claims in it")
+    return rows
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors()[0]
+    key = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        return f"unknown key {key!r}"
+    return f"{key}: {first['msg']}" if key else first["msg"]
+
+
+def pages_beside(paths: Sequence[Path]) -> Path:
+    """The folder `pages` beside the annotations, to be imported as a snapshot.
+
+    Raises:
+        InputError: there is none, or the annotations lie in several folders.
+    """
+    folders = dict.fromkeys(path if path.is_dir() else path.parent for path in paths)
+    beside = [folder / "pages" for folder in folders if (folder / "pages" / "pages.jsonl").is_file()]
+    if len(folders) > 1 or not beside:
+        raise InputError(
+            f"{paths[0]}: no `pages/pages.jsonl` beside all annotations; name a snapshot with --snapshot"
+        )
+    return beside[0]
