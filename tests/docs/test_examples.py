@@ -41,8 +41,8 @@ from local_judge import cli, golden
 from local_judge.demo.outcome import Planted
 from local_judge.judge.failures import FailureKind
 from local_judge.judge.ledger_file import TABLES
-from local_judge.runs.config import load_config
 from local_judge.rows import read_jsonl
+from local_judge.runs.config import load_config
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.verify import load_claim_rows
 from local_judge.tasks.guidance import load_guidance
