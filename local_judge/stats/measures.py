@@ -12,6 +12,8 @@ Definitions, for values x and y of n reports:
 
 Within groups, x and y are first centred: the mean of their group is taken from each; ranks are those of the centred
 values; and Kendall's pairs are those of two reports of one group, which centring does not change.
+
+scipy.stats takes a second to import, so that only the functions that use it do: other commands start quickly.
 """
 
 from __future__ import annotations
@@ -22,7 +24,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -58,6 +59,8 @@ def pearson(x: Floats, y: Floats) -> Floats:
 
 def spearman(x: Floats, y: Floats) -> Floats:
     """Spearman's rho along the last axis; NaN where a row is constant."""
+    from scipy import stats
+
     return pearson(stats.rankdata(x, axis=-1), stats.rankdata(y, axis=-1))
 
 
@@ -90,6 +93,8 @@ def kendall(x: Floats, y: Floats, groups: Ints, counts: Floats) -> Floats:
 
 def t_test(r: float, degrees: int) -> float | None:
     """Two-sided p-value of a correlation: t = r sqrt(df / (1 - r^2)) with df degrees of freedom; None without any."""
+    from scipy import stats
+
     if degrees < 1:
         return None
     if abs(r) >= 1:
@@ -104,6 +109,8 @@ def kendall_test(x: Floats, y: Floats, groups: Ints) -> float | None:
     groups of concordant less discordant pairs over the root of the sum of its variances under independence, with the
     correction for ties, against the normal distribution.
     """
+    from scipy import stats
+
     blocks = _blocks(groups)
     if len(blocks) == 1:
         return float(stats.kendalltau(x, y).pvalue)

@@ -91,7 +91,7 @@ class Draft(Frozen):
     passages: tuple[str, ...]
     """Ids of the chunks that were shown, in their order."""
     n_doubles: int
-    """Points left out, since another said the same."""
+    """Points left out: they said nothing, or what another says, or were more than `MOST`."""
     replies: tuple[str, ...]
     """Ledger keys."""
 
