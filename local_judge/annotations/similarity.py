@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+from indexes.search.encoder import Encoder
 from indexes.search.local import LocalEncoder
 
 Name = Literal["lexical", "dense"]
@@ -40,8 +41,8 @@ def lexical(left: Sequence[str], right: Sequence[str]) -> list[list[float]]:
     return [[_f_score(one, other) for other in second] for one in first]
 
 
-def dense(encoder: LocalEncoder) -> Similarity:
-    """Cosine of the sentence embeddings of a local model."""
+def dense(encoder: Encoder) -> Similarity:
+    """Cosine of the embeddings, to six places: equal texts then have equal figures."""
 
     def cosines(left: Sequence[str], right: Sequence[str]) -> list[list[float]]:
         if not left or not right:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
+from indexes.search.encoder import EncoderIdentity
+from indexes.search.model import Vectors
 from local_judge.annotations.figures import binary, mean, rate
 from local_judge.annotations.matching import assign
-from local_judge.annotations.similarity import lexical
+from local_judge.annotations.similarity import dense, lexical
 
 
 def test_wilson_interval() -> None:
@@ -58,6 +62,25 @@ def test_lexical_similarity() -> None:
     assert lexical(["aaa"], ["aa"])[0][0] == pytest.approx((2 / 3 + 0) / 2)
     assert lexical(["a", ""], ["a", "b"]) == [[1.0, 0.0], [0.0, 0.0]]
     assert lexical([], ["a"]) == []
+
+
+class Letters:
+    """Vectors of length one: how often a and b stand in a text."""
+
+    dimension = 2
+    identity = EncoderIdentity(model="letters", revision="1")
+
+    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+        counts = np.array([[text.count("a"), text.count("b")] for text in texts], np.float32)
+        return counts / np.linalg.norm(counts, axis=1, keepdims=True)
+
+    encode_queries = encode_documents
+
+
+def test_dense_similarity_is_the_cosine() -> None:
+    # (3, 4) / 5 with (1, 0) and (0, 1).
+    assert dense(Letters())(["aaabbbb"], ["a", "b"]) == [[0.6, 0.8]]
+    assert dense(Letters())([], ["a"]) == [] and dense(Letters())(["a"], []) == [[]]
 
 
 def test_the_matching_has_the_most_pairs_and_then_the_greatest_sum() -> None:
