@@ -6,8 +6,8 @@ Invariant: the block rule is the code's own, exactly. The sentence rule follows 
 - followed: which marks can end a sentence and what must come after them; that a line break ends none; abbreviations,
   single letters and numbers before a full stop; ellipses; lower case after any of these; closing quotes and brackets,
   which stay with the sentence before them;
-- in place of the trained list of abbreviations: `ABBREVIATIONS`, common ones that reports use. "al", "i.e" and "fig" are
-  not among them, as they are not in Punkt's, so that "et al. (2020)" is cut;
+- in place of the trained list of abbreviations: `ABBREVIATIONS`, common ones that reports use. "al", "i.e" and "fig"
+  are not among them, as they are not in Punkt's, so that "et al. (2020)" is cut;
 - in place of what training saw of the case of words: `STARTERS`, function words that may begin a sentence. After an
   abbreviation, a single letter or an ellipsis, another capitalised word goes on with the sentence, where Punkt would
   sometimes cut;
