@@ -33,6 +33,16 @@ from local_judge.runs.store import RunStore
 RunDir = Annotated[Path, typer.Argument(help="A run directory.")]
 
 
+class Details(NamedTuple):
+    """What one report's scores rest on."""
+
+    claims: ClaimSet | None
+    """None where its claims were not verified."""
+    rubric: RubricFindings | None
+    """None where no rubric was judged."""
+    costs: tuple[Cost, ...]
+
+
 def show(
     run: RunDir,
     report: Annotated[
@@ -69,16 +79,6 @@ def show(
         stdout().print(run_summary(records, scores))
     else:
         _print_report(one, scores, details, claims, items)
-
-
-class Details(NamedTuple):
-    """What one report's scores rest on."""
-
-    claims: ClaimSet | None
-    """None where its claims were not verified."""
-    rubric: RubricFindings | None
-    """None where no rubric was judged."""
-    costs: tuple[Cost, ...]
 
 
 def _details(

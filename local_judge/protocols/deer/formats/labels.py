@@ -6,11 +6,12 @@ Invariant: the block rule is the code's own, exactly. The sentence rule follows 
 - followed: which marks can end a sentence and what must come after them; that a line break ends none; abbreviations,
   single letters and numbers before a full stop; ellipses; lower case after any of these; closing quotes and brackets,
   which stay with the sentence before them;
-- in place of the trained list of some 150 abbreviations: `ABBREVIATIONS`, those that reports use. The list has none of
-  "al", "e.g", "i.e", "etc", "fig", "no", as Punkt's has none, so that "et al. (2020)" is cut;
-- in place of what training saw of the case of 20,000 words: `STARTERS`, function words that may begin a sentence. After
-  an abbreviation or an ellipsis, another capitalised word goes on with the sentence, which Punkt would sometimes cut;
-- left out: 37 pairs of words that Punkt never separates.
+- in place of the trained list of abbreviations: `ABBREVIATIONS`, common ones that reports use. "al", "i.e" and "fig"
+  are not among them, as they are not in Punkt's, so that "et al. (2020)" is cut;
+- in place of what training saw of the case of words: `STARTERS`, function words that may begin a sentence. After an
+  abbreviation, a single letter or an ellipsis, another capitalised word goes on with the sentence, where Punkt would
+  sometimes cut;
+- left out: the pairs of words that Punkt never separates.
 
 A report is segmented by `local_judge.documents`; this is for comparing with the code's own findings.
 """
