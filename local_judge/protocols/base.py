@@ -84,8 +84,8 @@ class Evaluation(Protocol[F]):
         ...
 
     @property
-    def needs_task(self) -> bool:
-        """Whether a report cannot be examined without the task that it answers."""
+    def without_task(self) -> str | None:
+        """The setting under which no task is needed, where one is; None where a report needs none."""
         ...
 
     def data_digest(self) -> str | None:

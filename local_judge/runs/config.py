@@ -39,13 +39,13 @@ def settled(config: RunConfig, preset: Preset) -> RunConfig:
         ConfigError: an unknown protocol, or settings that it does not take, or of one that is not run.
     """
     threshold = config.claims.threshold or preset.threshold
-    idle = [name for name in config.settings if name not in config.protocols]
-    if idle:
-        raise ConfigError(f"settings: {idle[0]!r} is not among the protocols to run")
     settings = {
         name: load_protocol(name, config.settings.get(name)).given.model_dump(mode="json")
         for name in config.protocols
     }
+    idle = [name for name in config.settings if name not in config.protocols]
+    if idle:
+        raise ConfigError(f"settings: {idle[0]!r} is not among the protocols to run")
     return config.model_copy(
         update={"claims": config.claims.model_copy(update={"threshold": threshold}), "settings": settings}
     )

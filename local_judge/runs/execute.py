@@ -127,11 +127,11 @@ def check_inputs(
         if protocol.needs_claims and snapshot is None:
             raise ConfigError(f"{protocol.name}: verifying claims needs a snapshot; give --snapshot")
         without = [report for report in reports if report.task is None]
-        if protocol.needs_task and without:
+        if protocol.without_task and without:
             others = f" (nor have {len(without) - 1} others)" if len(without) > 1 else ""
             raise ConfigError(
-                f"{protocol.name}: report {without[0].id!r} has no task{others}; give --tasks, or settings under "
-                "which none is needed"
+                f"{protocol.name}: report {without[0].id!r} has no task{others}; give --tasks, or do without: "
+                f"{protocol.without_task}"
             )
 
 

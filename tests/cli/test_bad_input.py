@@ -210,10 +210,29 @@ def test_what_is_not_there_or_not_for_this(run: Run, report: Path, snapshot: Pat
 def test_a_preset_without_its_server_or_its_weights(command: Command, report: Path, snapshot: Path) -> None:
     for judge, said in (("qwen3-8b", "start it with `local-judge serve qwen3-8b`"),):
         ended = command(
-            "run", report, "--snapshot", snapshot, "--judge", judge, "--out", report.parent / "run"
+            *("run", report, "--snapshot", snapshot, "--judge", judge, "--out", report.parent / "run"),
+            *("--set", "deer.parts=[verification]"),
         )
         assert ended.code == 1
         assert said in ended.line()
+
+
+def test_a_rubric_needs_tasks_and_verification_a_snapshot(
+    command: Command, report: Path, snapshot: Path, tmp_path: Path
+) -> None:
+    given = ["run", report, "--judge", "qwen3-8b", "--out", tmp_path / "out"]
+    ended = command(*given, "--snapshot", snapshot)
+    assert ended.line() == (
+        "local-judge: deer: report 'mill' has no task; give --tasks, or do without: --set deer.parts=[verification]"
+    )
+    assert "needs a snapshot; give --snapshot" in command(*given, "--set", "deer.parts=[verification]").line()
+    assert command(*given, "--set", "deer.part=[rubric]").line().endswith("settings: unknown key 'deer.part'")
+    assert (
+        command(*given, "--set", "deer")
+        .line()
+        .startswith("local-judge: --set deer: expected PROTOCOL.KEY=VALUE")
+    )
+    assert not (tmp_path / "out").exists()
 
 
 def test_directories_that_are_no_runs(command: Command, snapshot: Path, tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from local_judge.errors import ConfigError
-from local_judge.runs.config import RunConfig, load_config, settled
+from local_judge.runs.config import RunConfig, load_config, parse_settings, settled
 from serving.presets import load_preset
 
 PRESET = load_preset("qwen3-8b")
@@ -79,3 +80,36 @@ def test_the_threshold_is_the_judge_s_unless_the_config_has_one(tmp_path: Path) 
     path = tmp_path / "config.yaml"
     path.write_text("claims: {threshold: 0.25}")
     assert load_config(path, {}, calibrated).claims.threshold == 0.25
+
+
+def test_settings_of_protocols_are_filled_in_and_checked(tmp_path: Path) -> None:
+    config = load(
+        tmp_path, "settings: {deer: {scale: 5}}", {"settings": parse_settings(["deer.mode=vanilla"])}
+    )
+    deer = config.settings["deer"]
+    assert (deer["scale"], deer["mode"], deer["parts"]) == (5, "vanilla", ["verification", "rubric"])
+    assert DEFAULTS.settings["deer"]["scale"] == 10
+    for text, said in (
+        ("{deer: {scale: 7}}", r"settings: deer\.scale: .*got 7"),
+        ("{deer: {scael: 5}}", r"settings: unknown key 'deer\.scael'"),
+        ("{deer: {parts: []}}", r"settings: deer\.parts: "),
+        ("{race: {}}", "settings: 'race' is not among the protocols to run"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            load(tmp_path, f"settings: {text}")
+
+
+@pytest.mark.parametrize(
+    "text", ["deer.scale", "scale=5", ".scale=5", "deer.=5", "deer.scale=[", "deer.scale=: :"]
+)
+def test_a_setting_is_a_path_and_a_value(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"^--set ") as caught:
+        parse_settings([text])
+    assert "\n" not in str(caught.value)
+
+
+def test_settings_are_laid_over_each_other() -> None:
+    given = ["deer.parts=[rubric]", "deer.scale=5", "deer.scale=10", "deer.as_of=2026-01-05"]
+    assert parse_settings(given) == {
+        "deer": {"parts": ["rubric"], "scale": 10, "as_of": date(2026, 1, 5)},
+    }

@@ -8,7 +8,9 @@ import pytest
 
 from local_judge.documents import UnreadableReport, parse_report
 from local_judge.errors import InputError
-from local_judge.runs.inputs import load_reports, load_tasks
+from local_judge.runs.inputs import load_reports
+from local_judge.tasks.load import load_tasks
+from local_judge.tasks.model import Guidance, Task
 
 
 def write(path: Path, text: str) -> Path:
@@ -41,9 +43,9 @@ def test_rows_of_every_shape(tmp_path: Path) -> None:
     assert [
         (report.id, report.content.decode(), report.task, report.place) for report in load_reports([path])
     ] == [
-        ("1", "Because.", "Why?", f"{path}:1"),
+        ("1", "Because.", Task(id="1", prompt="Why?"), f"{path}:1"),
         ("two", "So.", None, f"{path}:3"),
-        ("三", "是。", "何", f"{path}:5"),
+        ("三", "是。", Task(id="三", prompt="何"), f"{path}:5"),
     ]
 
 
@@ -109,9 +111,12 @@ def test_tasks_are_joined_by_id(tmp_path: Path) -> None:
         '{"id": 1, "article": "A.", "task": "old"}\n{"id": 2, "article": "B.", "task": "kept"}',
     )
     tasks = write(tmp_path / "tasks.jsonl", '{"id": "1", "prompt": "new"}\n{"id": 3, "prompt": "other"}')
-    assert [report.task for report in load_reports([reports], tasks)] == ["new", "kept"]
+    assert [report.task for report in load_reports([reports], tasks)] == [
+        Task(id="1", prompt="new"),
+        Task(id="2", prompt="kept"),
+    ]
     foreign = write(tmp_path / "foreign.jsonl", '{"id": 9, "prompt": "x"}')
-    with pytest.raises(InputError, match="none of its 1 task ids is a report id, such as '1'"):
+    with pytest.raises(InputError, match="none of its 1 task ids is that of a report, such as '1'"):
         load_reports([reports], foreign)
     twice = write(tmp_path / "twice.jsonl", '{"id": 9, "prompt": "x"}\n{"id": 9, "prompt": "y"}')
     with pytest.raises(InputError, match="task id '9' stands twice"):
@@ -147,3 +152,51 @@ def test_the_real_collections(shared: Path) -> None:
     exported = load_reports(sorted((folder / "dre").glob("deep_research_*.json")))
     assert [report.id for report in exported] == ["1", "3", "5"]
     assert all(report.task for report in exported)
+
+
+def test_reports_of_several_systems_share_a_task_and_its_guidance(tmp_path: Path) -> None:
+    reports = write(
+        tmp_path / "reports.jsonl",
+        '{"id": "a1", "task_id": 1, "system": "ada", "report": "A."}\n'
+        '{"id": "b1", "task_id": "1", "system": "bob", "report": "B.", "task": "own", "guidance": "own too"}\n'
+        '{"id": "a2", "task_id": 2, "system": "ada", "report": "C.", "task": "kept"}',
+    )
+    found = load_reports([reports])
+    assert [(report.task_id, report.system) for report in found] == [("1", "ada"), ("1", "bob"), ("2", "ada")]
+    assert [report.task for report in found] == [
+        None,
+        Task(id="1", prompt="own", guidance=Guidance(text="own too")),
+        Task(id="2", prompt="kept"),
+    ]
+    tasks = write(tmp_path / "tasks.jsonl", '{"id": 1, "prompt": "shared", "guidance": "came with it"}')
+    guidance = write(tmp_path / "guidance.jsonl", '{"task_id": "1", "text": "an expert wrote it"}')
+    came, expert = Guidance(text="came with it"), Guidance(text="an expert wrote it")
+    joined = [report.task for report in load_reports([reports], tasks)]
+    assert joined[:2] == [Task(id="1", prompt="shared", guidance=came)] * 2
+    joined = [report.task for report in load_reports([reports], tasks, guidance)]
+    assert joined == [*[Task(id="1", prompt="shared", guidance=expert)] * 2, Task(id="2", prompt="kept")]
+    other = write(tmp_path / "other.jsonl", '{"task_id": "9", "text": "of another task"}')
+    with pytest.raises(InputError, match="none of its 1 task ids is that of a report's task"):
+        load_reports([reports], tasks, other)
+
+
+def test_deer_s_folders_are_reports_with_tasks_and_guidance(tmp_path: Path) -> None:
+    for number in ("10", "2"):
+        (tmp_path / number).mkdir()
+        write(tmp_path / number / "query.md", f"Question {number}?\n")
+        write(tmp_path / number / f"ada_{number}.md", f"Answer {number}.")
+    write(tmp_path / "2" / "core_criteria.md", "Say why.")
+    write(tmp_path / "2" / "bob_0002.md", "Another.")
+    found = load_reports([tmp_path])
+    two = Task(id="2", prompt="Question 2?", guidance=Guidance(text="Say why."))
+    assert [(report.id, report.system, report.task, report.content) for report in found] == [
+        ("ada_2", "ada", two, b"Answer 2."),
+        ("bob_0002", "bob", two, b"Another."),
+        ("ada_10", "ada", Task(id="10", prompt="Question 10?"), b"Answer 10."),
+    ]
+
+
+def test_a_system_that_is_no_text(tmp_path: Path) -> None:
+    path = write(tmp_path / "reports.jsonl", '{"id": 1, "report": "A.", "system": 5}')
+    with pytest.raises(InputError, match=r"reports\.jsonl:1: system 5 is no text"):
+        load_reports([path])

@@ -55,9 +55,9 @@ class Deer:
         return "verification" in self.given.parts
 
     @property
-    def needs_task(self) -> bool:
-        """The rubric does: what a report should do, its task says."""
-        return "rubric" in self.given.parts
+    def without_task(self) -> str | None:
+        """The rubric needs one: what a report should do, its task says."""
+        return "--set deer.parts=[verification]" if "rubric" in self.given.parts else None
 
     def data_digest(self) -> str:
         """Of the rubric's texts."""
@@ -70,7 +70,7 @@ class Deer:
             ConfigError: the rubric is to be judged and the report has no task.
         """
         rubric = None
-        if self.needs_task:
+        if "rubric" in self.given.parts:
             if case.task is None:
                 raise ConfigError(f"report {case.id!r} has no task, which DEER's rubric needs")
             rubric = await judge_rubric(case.report, case.task, bench.judge, self._rubric, self.given)
