@@ -14,7 +14,7 @@ import sys
 import typer
 
 from indexes.errors import IndexesError
-from local_judge.cli import demo, judges, parse, run, serve, show, snapshot, verify
+from local_judge.cli import clean, demo, judges, parse, run, serve, show, snapshot, verify
 from local_judge.documents import UnreadableReport
 from local_judge.errors import UserError
 from local_judge.judge.collector import relax_collector
@@ -34,6 +34,7 @@ app.command("show")(show.show)
 app.command("rescore")(show.rescore)
 app.command("verify")(verify.verify)
 app.command("parse")(parse.parse)
+app.command("clean")(clean.clean)
 app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)
 app.add_typer(snapshot.app, name="snapshot")

@@ -62,21 +62,42 @@ def _divided(text: str, run: Run, gap: Gap) -> Iterator[Removal]:
         start = end
 
 
-def _merged(marks: Iterator[Removal], sections: Sequence[Section], text: str) -> Iterator[Removal]:
+def _merged(marks: Iterator[Removal], sections: Sequence[Section], text: str) -> list[Removal]:
     """Both in order, each character in one removal at most."""
-    end = 0
+    removed: list[Removal] = []
     pending = list(sections)[::-1]
     for mark in marks:
-        while pending and pending[-1].start < mark.span.end:
-            section = pending.pop()
-            yield _removal(text, max(section.start, end), section.end, section.kind, section.replacement)
-            end = section.end
-        if mark.span.start >= end:
-            yield mark
-            end = mark.span.end
+        while pending and pending[-1].start <= mark.span.start:
+            _append(removed, pending.pop(), text)
+        if not removed or mark.span.start >= removed[-1].span.end:
+            removed.append(mark)
     for section in reversed(pending):
-        yield _removal(text, max(section.start, end), section.end, section.kind, section.replacement)
-        end = section.end
+        _append(removed, section, text)
+    return removed
+
+
+def _append(removed: list[Removal], section: Section, text: str) -> None:
+    """One section, behind what is removed already."""
+    start = max(section.start, removed[-1].span.end if removed else 0)
+    replacement = section.replacement
+    if section.end == len(text):
+        before = _bare_end(removed, start, text)
+        replacement = replacement if before > 0 else ""
+    if start < section.end:
+        removed.append(_removal(text, start, section.end, section.kind, replacement))
+
+
+def _bare_end(removed: list[Removal], start: int, text: str) -> int:
+    """Where the text ends that stays before a last section: lines of marks above it leave no empty lines."""
+    index = len(removed) - 1
+    while index >= 0 and removed[index].span.end == start and not removed[index].replacement:
+        floor = removed[index - 1].span.end if index else 0
+        first = removed[index].span.start
+        start = floor + len(text[floor:first].rstrip())
+        if start < first:
+            removed[index] = _removal(text, start, removed[index].span.end, removed[index].kind, "")
+        index -= 1
+    return start
 
 
 def _removal(text: str, start: int, end: int, kind: RemovalKind, replacement: str) -> Removal:

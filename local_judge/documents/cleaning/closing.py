@@ -21,6 +21,7 @@ _LONGEST_CUE = 60
 _HARD_BREAK = re.compile(r"(?: {2,}|[^\S\r\n]*\\)(?=\r?\n[^\S\r\n]*\S)")
 _LINE_END = re.compile(r"[^\S\r\n]*\\?(?:$|[\r\n])")
 _ENDING = re.compile(r"[.。;；]?[^\S\r\n]*(?:$|[\r\n])")
+_EMPHASIS = re.compile(r"[*_]{1,3}")
 _INDENT = re.compile(r"[ \t>]*")
 
 
@@ -89,7 +90,7 @@ class Closing:
                 after = lines.next(after)
         if after == len(text):
             first = max(floor, len(text[:first].rstrip()) if empty_before else first)
-            return Gap(first, after, "\n" if 0 < first and text.endswith("\n") and empty_before else "")
+            return Gap(first, after, "\n" if first > 0 and text.endswith("\n") and empty_before else "")
         return Gap(first, after)
 
     def _has_children(self, first: int, start: int, after: int) -> bool:
@@ -110,9 +111,9 @@ class Closing:
             return start, end
         if left in _SEPARATORS and right in ENDS + _SEPARATORS:
             return before - 1, end
-        if left in ".。" and right == left and text[before - 2 : before - 1] != left:
-            if text[after + 1 : after + 2] != right:
-                return start, after + 1
+        doubled = left in ".。" and right == left
+        if doubled and left not in (text[before - 2 : before - 1], text[after + 1 : after + 2]):
+            return start, after + 1
         return start, end
 
     def _closed(self, start: int, end: int, floor: int, limit: int) -> Gap:
@@ -124,7 +125,11 @@ class Closing:
             hard = _HARD_BREAK.match(text, end)
             return Gap(before, end if hard is not None else after)
         left, right = text[before - 1 : before], text[after : after + 1]
-        if right in _CLOSERS and not (right in ".:" and text[after + 1 : after + 2].isalnum() and after > end):
+        if right in _CLOSERS and not (
+            right in ".:" and text[after + 1 : after + 2].isalnum() and after > end
+        ):
+            return Gap(before, after)
+        if self._closes_emphasis(after) and after == end:
             return Gap(before, after)
         if left in _OPENERS or (_is_wide(left) and _is_wide(right)):
             return Gap(before, after)
@@ -133,6 +138,11 @@ class Closing:
         if before < start or after > end:
             return Gap(start, end)
         return Gap(start, end, " " if _would_grow(left, right) else "")
+
+    def _closes_emphasis(self, offset: int) -> bool:
+        """Whether emphasis ends here: `**so [1]**` must not become `**so **`."""
+        match = _EMPHASIS.match(self._text, offset)
+        return match is not None and not self._text[match.end() : match.end() + 1].isalnum()
 
     def _back(self, start: int, floor: int) -> int:
         while start > floor and self._text[start - 1].isspace() and self._text[start - 1] not in "\r\n":
@@ -152,6 +162,8 @@ def _is_wide(character: str) -> bool:
 
 def _would_grow(left: str, right: str) -> bool:
     """Whether two characters that a mark held apart would become one word, or one word with a full stop in it."""
+    if left in "*_" and right == left:
+        return True
     if _is_wide(left) or _is_wide(right) or not right.isalnum():
         return False
-    return left.isalnum() or left in ENDS + ",;:)%\"”"
+    return left.isalnum() or left in ENDS + ',;:)%"”'

@@ -32,6 +32,4 @@ class Lines:
     def opens(self, offset: int) -> bool:
         """Whether nothing but a container's marker stands before this character in its line."""
         start = self.start(offset)
-        return (
-            offset - start <= _LONGEST_PREFIX and PREFIX.fullmatch(self._text, start, offset) is not None
-        )
+        return offset - start <= _LONGEST_PREFIX and PREFIX.fullmatch(self._text, start, offset) is not None

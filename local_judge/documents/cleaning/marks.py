@@ -15,7 +15,9 @@ from local_judge.documents.cleaning.model import RemovalKind
 from local_judge.documents.inline import scan
 from local_judge.documents.model import Block, Citation, Document
 
-_NUMBERS = re.compile(r"[\s\[\](){}（）【】^*_\\,，、;；†‡–-]*(?:\d{1,4}[\s\[\](){}（）【】^*_\\,，、;；†‡–-]*){1,20}")
+_NUMBERS = re.compile(
+    r"[\s\[\](){}（）【】^*_\\,，、;；†‡–-]*(?:\d{1,4}[\s\[\](){}（）【】^*_\\,，、;；†‡–-]*){1,20}"
+)
 _NAMELESS = re.compile(
     r"[\s\[(（]*(?:https?://\S+|www\.\S+|sources?|links?|citations?|ref(?:erence)?s?\.?|来源|來源|链接|連結|原文"
     r"|出处|引用|参考|🔗|↗)?[\s\])）]*",
@@ -84,7 +86,22 @@ def _link(text: str, start: int, end: int, block: Block) -> Iterator[Cut]:
         return
     for mark in scan(text[start:end])[:1]:
         if mark.kind == "link":
-            yield Cut(start, end, "marker") if _is_nameless(mark.shown) else Cut(start, end, "link", mark.shown)
+            yield (
+                Cut(start, end, "marker")
+                if _is_nameless(mark.shown)
+                else Cut(start, end, "link", _words(mark.shown))
+            )
+
+
+def _words(shown: str) -> str:
+    """A link's text without marks in it: `[A study [1]](…)`."""
+    parts: list[str] = []
+    position = 0
+    for mark in scan(shown):
+        if mark.kind in ("number", "footnote", "lenticular"):
+            parts.append(shown[position : mark.start].rstrip())
+            position = mark.end
+    return "".join(parts) + shown[position:]
 
 
 def _anchor(text: str, start: int, end: int, block: Block) -> Iterator[Cut]:
@@ -106,9 +123,7 @@ def _is_nameless(shown: str) -> bool:
 
 def _address(text: str, start: int, end: int) -> Iterator[Cut]:
     """A bare address; in a line of comma-separated values each one, without the fields between."""
-    before = text[start - 1] if start else ""
-    in_fields = before == "," or (before == '"' and text[start - 2 : start - 1] == ",")
-    if not in_fields:
+    if text[start - 1 : start] != ",":
         yield Cut(start, end, "bare_url")
         return
     for match in _ADDRESS.finditer(text, start, end):

@@ -16,7 +16,7 @@ from local_judge.documents.cleaning.marks import Cut
 CUES = (
     r"(?:(?:see(?: also)?|cf\.?|e\.g\.,?|also|via|sources?|references?|refs?\.?|citations?(?: in (?:the )?text)?|links?"
     r"|data sources?|adapted from|retrieved from|available at"
-    r"|参见|详见|参考(?:资料|文献|来源|链接)?|(?:资料|数据|信息|引用)?(?:来源|來源)|来自|引用|引自|出处|链接)"
+    r"|参见|详见|见|参考(?:资料|文献|来源|链接)?|(?:资料|数据|信息|引用)?(?:来源|來源)|来自|引用|引自|出处|链接)"
     r"(?:[*_]{0,3}[:：][*_]{0,3})?)"
 )
 """Words that only introduce a source."""
@@ -24,10 +24,13 @@ BRACKETS = {"(": ")", "（": "）", "[": "]", "［": "］", "【": "】", "〔":
 WIDE_ENDS = "。！？"
 ENDS = ".!?…" + WIDE_ENDS
 """What ends a sentence."""
-_ABBREVIATION = re.compile(r"(?<!\w)(?:[A-Za-z]{1,3}|[A-Z][a-z]{1,4})\.$")
-"""What may be one (`Dr.`, `vs.`, `Prof.`): the name after it is needed."""
+_ABBREVIATION = re.compile(
+    r"(?<!\w)(?:[A-Z]|vs|e\.g|i\.e|cf|ca|al|incl|no|Nos?|St|Dr|Mr|Mrs|Ms|Prof|Gen|Sen|Rep|Gov|Capt|Inc|Corp|Ltd|Co)\.$"
+)
+"""A full stop that ends no sentence: the name after it is needed."""
 _JOINT = re.compile(
-    rf"[^\S\r\n]*(?:[,，、;；/&+–—-]|and|和|与|及|以及)?[^\S\r\n]*(?:[*_]{{0,3}}{CUES}[^\S\r\n]*)?", re.IGNORECASE
+    rf"[^\S\r\n]*(?:[,，、;；/&+–—-]|and|和|与|及|以及)?[^\S\r\n]*(?:[*_]{{0,3}}{CUES}[^\S\r\n]*)?",
+    re.IGNORECASE,
 )
 _LONGEST_JOINT = 40
 _CUE = re.compile(rf"(?<![^\W_])[*_]{{0,3}}{CUES}[^\S\r\n]*$", re.IGNORECASE)
@@ -103,9 +106,8 @@ class Runs:
             yield self._widened(cuts, floor, limit)
             return
         whole = self._widened(cuts, floor, limit)
-        if self._text[whole.start] in BRACKETS and whole.start < cuts[0].start:
-            yield Run(_as_marks(cuts), whole.start, whole.end)
-        elif not cuts[0].exact and self._is_trailing(whole, floor):
+        bracketed = self._text[whole.start] in BRACKETS and whole.start < cuts[0].start
+        if bracketed or (not cuts[0].exact and self._is_trailing(whole, floor)):
             yield Run(_as_marks(cuts), whole.start, whole.end)
         else:
             yield from self._apart(cuts, floor, limit)

@@ -54,7 +54,7 @@ def _runs(document: Document, *, chatter: bool) -> Iterator[tuple[Block, Block, 
     for block in document.blocks:
         kind = "reference_section" if block.index in announced else _kind(block, notes, chatter=chatter)
         if run is not None and kind == run[2]:
-            run = (run[0], block, kind)
+            run = (run[0], block, run[2])
             continue
         if run is not None:
             yield run
