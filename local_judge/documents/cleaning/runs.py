@@ -38,6 +38,8 @@ _LOCATOR = re.compile(
     r"[,，:]?[^\S\r\n]?(?:pp?\.[^\S\r\n]?\d{1,5}(?:[-–]\d{1,5})?|第[^\S\r\n]?\d{1,5}[^\S\r\n]?[页頁章节])"
 )
 _LONGEST_CUE = 60
+_DEEPEST = 12
+"""Brackets around brackets."""
 _BLANKS = re.compile(r"[^\S\r\n]*")
 _END = re.compile(r"[^\S\r\n]*[.。]?[^\S\r\n]*(?:$|[\r\n])")
 
@@ -145,11 +147,12 @@ class Runs:
         start, end = cuts[0].start, cuts[-1].end
         if cuts[0].exact:
             return Run(tuple(cuts), start, end)
-        while True:
+        for _ in range(_DEEPEST):
             wider = self._bracketed(start, end, floor, limit) or self._emphasised(start, end, floor, limit)
             if wider is None:
-                return Run(tuple(cuts), start, end)
+                break
             start, end = wider
+        return Run(tuple(cuts), start, end)
 
     def _bracketed(self, start: int, end: int, floor: int, limit: int) -> tuple[int, int] | None:
         text = self._text
