@@ -32,7 +32,19 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["run", "show", "rescore", "verify", "parse", "serve", "demo", "snapshot", "judges", "snapshot import"],
+    [
+        "run",
+        "show",
+        "rescore",
+        "verify",
+        "parse",
+        "clean",
+        "serve",
+        "demo",
+        "snapshot",
+        "judges",
+        "snapshot import",
+    ],
 )
 def test_each_command_has_help(command: Command, name: str) -> None:
     for flag in ("--help", "-h"):
@@ -44,7 +56,7 @@ def test_each_command_has_help(command: Command, name: str) -> None:
 def test_the_help_names_every_command(command: Command) -> None:
     names = [entry.name for entry in (*app.registered_commands, *app.registered_groups)]
     listed = command("--help").out
-    assert len(names) == 9
+    assert len(names) == 10
     assert all(name and name in listed for name in names)
 
 

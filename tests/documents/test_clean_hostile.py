@@ -76,7 +76,15 @@ def test_every_change_is_accounted_for(name: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["x [1", "x ([1]", "x [1])", "x [a](https://a.example", "```\nx [1]", "| [1] |", "<a href='https://a.example'>x"],
+    [
+        "x [1",
+        "x ([1]",
+        "x [1])",
+        "x [a](https://a.example",
+        "```\nx [1]",
+        "| [1] |",
+        "<a href='https://a.example'>x",
+    ],
 )
 def test_what_is_never_closed_is_harmless(text: str) -> None:
     document = parse_report(text)

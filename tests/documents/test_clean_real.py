@@ -85,7 +85,26 @@ def test_as_many_published_texts_are_met_as_by_a_plain_expression_and_more() -> 
         if "".join(text.split()) != "".join(results()[f"drb/{identity}"].text.split())
     }
     assert sorted(differing, key=int) == [
-        *("1", "2", "4", "6", "9", "11", "14", "19", "22", "36", "37", "39", "46", "49", "76", "79", "82", "89")
+        *(
+            "1",
+            "2",
+            "4",
+            "6",
+            "9",
+            "11",
+            "14",
+            "19",
+            "22",
+            "36",
+            "37",
+            "39",
+            "46",
+            "49",
+            "76",
+            "79",
+            "82",
+            "89",
+        )
     ]
     table = (Path(__file__).resolve().parents[2] / "docs" / "cleaning.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| (\d+) \|", table, re.MULTILINE)

@@ -19,7 +19,10 @@ LIST = "## References\n\n[1] A: https://a.example\n[2] B: https://b.example\n"
         ("A [1].\n\n---\n\n" + LIST + "\n---\n\n## B\n\nC.\n", "A.\n\n---\n\n## B\n\nC.\n"),
         ("A.\n\n---\n\n" + LIST + "\n## Next\n\nB.\n", "A.\n\n---\n\n## Next\n\nB.\n"),
         # A list of its own in the body, and one more at the end.
-        ("A [1].\n\n" + LIST + "\n## B\n\nB [1].\n\n参考资料：\n[1] https://a.example\n", "A.\n\n## B\n\nB.\n"),
+        (
+            "A [1].\n\n" + LIST + "\n## B\n\nB [1].\n\n参考资料：\n[1] https://a.example\n",
+            "A.\n\n## B\n\nB.\n",
+        ),
         # A list without a title.
         ("A [1].\n\n[1] A: https://a.example\n[2] B: https://b.example\n", "A.\n"),
         # Under the title no list but a few words on the sources, and the list under a title of its own.
