@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from local_judge.documents.cleaning.lines import PREFIX, Lines
+from local_judge.documents.cleaning.lines import PREFIX, Lines, blanks_after, blanks_before
 from local_judge.documents.cleaning.runs import CUES, ENDS, Run
 
 _CLOSERS = ".,;:!?)]}。，；：！？、）】》〉」』”’％%"
@@ -63,22 +63,22 @@ class Closing:
 
     def _introduced(self, start: int, end: int, floor: int) -> int:
         """Where the words start that introduce these marks alone: `Source: …` up to the end of the line."""
-        if _ENDING.match(self._text, self._forth(end, len(self._text))) is None:
+        if _ENDING.match(self._text, blanks_after(self._text, end, len(self._text))) is None:
             return start
         low = max(floor, self._lines.start(start))
         cue = _CUE.search(self._text, max(low, start - _LONGEST_CUE), start)
         if cue is not None:
-            before = self._back(cue.start(), low)
+            before = blanks_before(self._text, cue.start(), low)
             if self._lines.opens(cue.start()) or (before > low and self._text[before - 1] in ENDS):
                 return cue.start()
-        dash = _DASH.search(self._text, max(low, start - _LONGEST_CUE), self._back(start, low))
+        dash = _DASH.search(self._text, max(low, start - _LONGEST_CUE), blanks_before(self._text, start, low))
         return start if dash is None or self._lines.opens(dash.end()) else dash.start()
 
     def _whole_line(self, start: int, end: int, floor: int, limit: int) -> Gap | None:
         """The line, if it holds nothing else; with one empty line where two would follow each other."""
         text, lines = self._text, self._lines
         first = lines.start(start)
-        tail = _ENDING.match(text, self._forth(end, limit))
+        tail = _ENDING.match(text, blanks_after(self._text, end, limit))
         if first < floor or not lines.opens(start) or tail is None:
             return None
         after = lines.next(max(end - 1, tail.start()))
@@ -104,7 +104,7 @@ class Closing:
     def _unseparated(self, start: int, end: int, floor: int, limit: int) -> tuple[int, int]:
         """Without the separator that would now stand before another or before the end."""
         text = self._text
-        before, after = self._back(start, floor), self._forth(end, limit)
+        before, after = blanks_before(self._text, start, floor), blanks_after(self._text, end, limit)
         left = text[before - 1] if before > floor else ""
         right = text[after] if after < limit else ""
         if not left or not right:
@@ -118,7 +118,7 @@ class Closing:
 
     def _closed(self, start: int, end: int, floor: int, limit: int) -> Gap:
         text = self._text
-        before, after = self._back(start, floor), self._forth(end, limit)
+        before, after = blanks_before(self._text, start, floor), blanks_after(self._text, end, limit)
         if self._lines.opens(start):
             return Gap(start, after)
         if _LINE_END.match(text, after) is not None or after == len(text):
@@ -143,16 +143,6 @@ class Closing:
         """Whether emphasis ends here: `**so [1]**` must not become `**so **`."""
         match = _EMPHASIS.match(self._text, offset)
         return match is not None and not self._text[match.end() : match.end() + 1].isalnum()
-
-    def _back(self, start: int, floor: int) -> int:
-        while start > floor and self._text[start - 1].isspace() and self._text[start - 1] not in "\r\n":
-            start -= 1
-        return start
-
-    def _forth(self, end: int, limit: int) -> int:
-        while end < limit and self._text[end].isspace() and self._text[end] not in "\r\n":
-            end += 1
-        return end
 
 
 def _is_wide(character: str) -> bool:

@@ -1,6 +1,6 @@
-"""Lines of a text by character offset.
+"""Lines of a text by character offset, and the blanks within them.
 
-Invariant: found by bisection, so that a text of one line costs no more than one of many.
+Invariant: lines are found by bisection, so that a text of one line costs no more than one of many.
 """
 
 from __future__ import annotations
@@ -33,3 +33,17 @@ class Lines:
         """Whether nothing but a container's marker stands before this character in its line."""
         start = self.start(offset)
         return offset - start <= _LONGEST_PREFIX and PREFIX.fullmatch(self._text, start, offset) is not None
+
+
+def blanks_before(text: str, start: int, floor: int) -> int:
+    """Where the blanks before `start` begin, line ends apart; not before `floor`."""
+    while start > floor and text[start - 1].isspace() and text[start - 1] not in "\r\n":
+        start -= 1
+    return start
+
+
+def blanks_after(text: str, end: int, limit: int) -> int:
+    """Where the blanks from `end` on end, line ends apart; not behind `limit`."""
+    while end < limit and text[end].isspace() and text[end] not in "\r\n":
+        end += 1
+    return end

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from local_judge.documents.cleaning.lines import Lines
+from local_judge.documents.cleaning.lines import Lines, blanks_after, blanks_before
 from local_judge.documents.cleaning.marks import Cut
 
 CUES = (
@@ -40,7 +40,6 @@ _LOCATOR = re.compile(
 _LONGEST_CUE = 60
 _DEEPEST = 12
 """Brackets around brackets."""
-_BLANKS = re.compile(r"[^\S\r\n]*")
 _END = re.compile(r"[^\S\r\n]*[.。]?[^\S\r\n]*(?:$|[\r\n])")
 
 
@@ -133,7 +132,7 @@ class Runs:
         """Whether a run stands between the end of a sentence and the end of the line."""
         if self._lines.opens(run.start) or _END.match(self._text, run.end) is None:
             return False
-        before = self._back(run.start, floor)
+        before = blanks_before(self._text, run.start, floor)
         if before == run.start and self._text[before - 1] not in WIDE_ENDS:
             return False
         while before > floor and self._text[before - 1] in "\"'”’)）*_」』":
@@ -156,18 +155,18 @@ class Runs:
 
     def _bracketed(self, start: int, end: int, floor: int, limit: int) -> tuple[int, int] | None:
         text = self._text
-        left = self._back(start, floor)
-        right = self._forth(end, limit)
+        left = blanks_before(self._text, start, floor)
+        right = blanks_after(self._text, end, limit)
         closing = BRACKETS.get(text[left - 1]) if left > floor else None
         if closing is None:
             cue = _CUE.search(text, max(floor, left - _LONGEST_CUE), start)
-            left = self._back(cue.start(), floor) if cue is not None else left
+            left = blanks_before(self._text, cue.start(), floor) if cue is not None else left
             closing = BRACKETS.get(text[left - 1]) if left > floor else None
         if closing is None:
             return None
         if right < limit and text[right] != closing:
             locator = _LOCATOR.match(text, end, limit)
-            right = self._forth(locator.end(), limit) if locator is not None else right
+            right = blanks_after(self._text, locator.end(), limit) if locator is not None else right
         return (left - 1, right + 1) if right < limit and text[right] == closing else None
 
     def _emphasised(self, start: int, end: int, floor: int, limit: int) -> tuple[int, int] | None:
@@ -187,16 +186,6 @@ class Runs:
         if mark != "^" and outer == mark and start - 3 >= floor and _is_word(text[start - 3]):
             return None
         return start - 1, end + 1
-
-    def _back(self, start: int, floor: int) -> int:
-        while start > floor and self._text[start - 1].isspace() and self._text[start - 1] not in "\r\n":
-            start -= 1
-        return start
-
-    def _forth(self, end: int, limit: int) -> int:
-        match = _BLANKS.match(self._text, end, limit)
-        assert match is not None
-        return match.end()
 
 
 def _as_marks(cuts: Sequence[Cut]) -> tuple[Cut, ...]:
