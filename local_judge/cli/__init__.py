@@ -15,6 +15,7 @@ import typer
 
 from indexes.errors import IndexesError
 from local_judge.cli import (
+    clean,
     demo,
     evaluate_verifier,
     export,
@@ -49,6 +50,7 @@ app.command("export")(export.export)
 app.command("verify")(verify.verify)
 app.command("evaluate-verifier")(evaluate_verifier.evaluate_verifier)
 app.command("parse")(parse.parse)
+app.command("clean")(clean.clean)
 app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)
 app.add_typer(snapshot.app, name="snapshot")

@@ -214,7 +214,11 @@ class _Walk:
         starts: list[int] = []
         origins: list[int] = []
         length = 0
-        for number, content in enumerate(token.content.split("\n")):
+        contents = token.content.split("\n")
+        # A line of ideographic spaces begins a paragraph, and the library then strips it off the content.
+        while first + len(contents) < token.map[1] and not self._holds(first, contents[0]):
+            first += 1
+        for number, content in enumerate(contents):
             start, end = self._lines[first + number]
             line = self._text[start:end]
             wanted = content.strip()
@@ -233,6 +237,10 @@ class _Walk:
             length += len(kept) + 1
         flat = "\n".join(parts).rstrip()
         return Piece(flat, tuple(starts), tuple(origins)) if flat else None
+
+    def _holds(self, line: int, content: str) -> bool:
+        start, end = self._lines[line]
+        return content.strip() in self._text[start:end]
 
     def _code(self, token: Token) -> Iterator[RawBlock]:
         assert token.map is not None

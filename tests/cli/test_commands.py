@@ -39,6 +39,7 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
         "export",
         "verify",
         "parse",
+        "clean",
         "serve",
         "demo",
         "snapshot",

@@ -188,3 +188,10 @@ def test_languages(text: str, language: str) -> None:
     document = parse_report(text)
     assert document.language == language
     assert len(document.sentences) == 1
+
+
+@pytest.mark.parametrize("blank", ["\u3000", "\u2028", "> \u3000"])
+def test_a_line_of_wide_spaces_shifts_no_offsets(blank: str) -> None:
+    text = f"A.\n\n{blank}\n增长[1]。\n下降[2]。\n"
+    document = parse_report(text)
+    assert [text[c.span.start : c.span.end] for c in document.citations] == ["[1]", "[2]"]

@@ -1,0 +1,162 @@
+"""Which stretches of the body are marks of citations.
+
+Invariant: a mark is what the parser found to be a citation, or a number that links to a place within the report;
+code, subscripts such as `x[1]` and names that the sentence needs (`Kim (2023) found`) are none.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from local_judge.documents.cleaning.model import RemovalKind
+from local_judge.documents.inline import scan
+from local_judge.documents.model import Block, Citation, Document
+
+_NUMBERS = re.compile(
+    r"[\s\[\](){}（）【】^*_\\,，、;；†‡–-]*(?:\d{1,4}[\s\[\](){}（）【】^*_\\,，、;；†‡–-]*){1,20}"
+)
+_NAMELESS = re.compile(
+    r"[\s\[(（]*(?:https?://\S+|www\.\S+|sources?|links?|citations?|ref(?:erence)?s?\.?|来源|來源|链接|連結|原文"
+    r"|出处|引用|参考|🔗|↗)?[\s\])）]*",
+    re.IGNORECASE,
+)
+_WITHIN = re.compile(r"\]\((?!\s*<?https?:)", re.IGNORECASE)
+_ASSIGNED = re.compile(r"\s?(?:[-+*/]?=|[<>]=?\s|\.[a-z]+\()")
+_ADDRESS = re.compile(r"https?://[^\s,\"]+")
+_SUBSCRIPTED = re.compile(r"[A-Za-z0-9_})\]]")
+_FARTHEST_ANCHOR = 2000
+_LONGEST_FORMULA = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A stretch that a citation takes up."""
+
+    start: int
+    end: int
+    kind: RemovalKind
+    kept: str = ""
+    """The words that stay if it is a link."""
+    exact: bool = False
+    """Whether nothing around it may be touched: a tag, or a field of comma-separated values."""
+
+
+def find_marks(document: Document) -> list[Cut]:
+    """The marks of all citations in the body, in order and without overlap."""
+    found = [*_cited(document), *_within(document)]
+    found.sort(key=lambda cut: (cut.start, -cut.end))
+    cuts: list[Cut] = []
+    for cut in found:
+        if not cuts or cut.start >= cuts[-1].end:
+            cuts.append(cut)
+    return cuts
+
+
+def _cited(document: Document) -> Iterator[Cut]:
+    text = document.text
+    starts = [block.span.start for block in document.blocks]
+    done = -1
+    for citation in document.citations:
+        start, end = citation.span.start, citation.span.end
+        if start < done:  # `[1, 3]` is two citations
+            continue
+        done = end
+        block = document.blocks[bisect_right(starts, start) - 1]
+        match citation.style:
+            case "link":
+                yield from _link(text, start, end, block)
+            case "bare_url":
+                yield from _address(text, start, end)
+            case "author_year":
+                if text[start] in "(（":
+                    yield Cut(start, end, "marker")
+            case "number":
+                if not _is_subscript(text, citation, block):
+                    yield Cut(start, end, "marker")
+            case _:
+                yield Cut(start, end, "marker")
+
+
+def _link(text: str, start: int, end: int, block: Block) -> Iterator[Cut]:
+    if text[start] == "<":
+        yield from _anchor(text, start, end, block)
+        return
+    for mark in scan(text[start:end])[:1]:
+        if mark.kind == "link":
+            yield (
+                Cut(start, end, "marker")
+                if _is_nameless(mark.shown)
+                else Cut(start, end, "link", _words(mark.shown))
+            )
+
+
+def _words(shown: str) -> str:
+    """A link's text without marks in it: `[A study [1]](…)`."""
+    parts: list[str] = []
+    position = 0
+    for mark in scan(shown):
+        if mark.kind in ("number", "footnote", "lenticular"):
+            parts.append(shown[position : mark.start].rstrip())
+            position = mark.end
+    return "".join(parts) + shown[position:]
+
+
+def _anchor(text: str, start: int, end: int, block: Block) -> Iterator[Cut]:
+    """A link in HTML, whose citation is its opening tag alone."""
+    close = text.find("</a>", end, min(end + _FARTHEST_ANCHOR, block.span.end))
+    if close < 0:
+        yield Cut(start, end, "link", exact=True)
+    elif _is_nameless(text[end:close]):
+        yield Cut(start, close + 4, "marker")
+    else:
+        yield Cut(start, end, "link", exact=True)
+        yield Cut(close, close + 4, "link", exact=True)
+
+
+def _is_nameless(shown: str) -> bool:
+    """Whether a link's text is no words of the report but a number, an address or "source"."""
+    return _NUMBERS.fullmatch(shown) is not None or _NAMELESS.fullmatch(shown) is not None
+
+
+def _address(text: str, start: int, end: int) -> Iterator[Cut]:
+    """A bare address; in a line of comma-separated values each one, without the fields between."""
+    if text[start - 1 : start] != ",":
+        yield Cut(start, end, "bare_url")
+        return
+    for match in _ADDRESS.finditer(text, start, end):
+        yield Cut(match.start(), match.end(), "bare_url", exact=True)
+
+
+def _is_subscript(text: str, citation: Citation, block: Block) -> bool:
+    """Whether `[1]` is an index: `x[1]`, `rows[1] = 2`, or right behind a symbol in `$…$`."""
+    start, end = citation.span.start, citation.span.end
+    before = text[start - 1] if start > block.span.start else ""
+    if not before or _SUBSCRIPTED.match(before) is None:
+        return False
+    alone = start - 2 < block.span.start or not (text[start - 2].isalnum() or text[start - 2] in "_'’.-")
+    if alone and before.isascii() and before.islower():
+        return True
+    if before != "]" and _ASSIGNED.match(text, end) is not None:
+        return True
+    left, right = max(block.span.start, start - _LONGEST_FORMULA), min(block.span.end, end + _LONGEST_FORMULA)
+    opening, closing = text.rfind("$", left, start), text.find("$", end, right)
+    if opening < 0 or closing < 0 or text[opening + 1].isspace() or text[closing - 1].isspace():
+        return False
+    # "$5 billion[1], up from A$4": a closing dollar before a digit is an amount, and a formula has no sentences.
+    return not text[closing + 1 : closing + 2].isdigit() and ". " not in text[opening:closing]
+
+
+def _within(document: Document) -> Iterator[Cut]:
+    """Numbers that link to a place in the report: `[1](#ref-1)`, `[[2]](#fn2)`."""
+    for block in document.blocks:
+        if block.role != "body" or block.kind == "code":
+            continue
+        source = document.text[block.span.start : block.span.end]
+        if _WITHIN.search(source) is None:
+            continue
+        for mark in scan(source):
+            if mark.kind == "link" and mark.target.startswith("#") and _NUMBERS.fullmatch(mark.shown):
+                yield Cut(block.span.start + mark.start, block.span.start + mark.end, "marker")

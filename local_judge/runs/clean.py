@@ -1,0 +1,92 @@
+"""Reports cleaned of citations, from files to files.
+
+Invariants: the order is the input's; an unreadable report is that report's failure and not the others'; no file that
+was read is written over.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from local_judge.documents import UnreadableReport, parse_report
+from local_judge.documents.clean import Cleaned, clean
+from local_judge.errors import InputError
+from local_judge.runs.inputs import RawReport
+from local_judge.runs.store import RunStore, file_key
+
+_FILE_NAME = re.compile(r"[^\W_][\w.-]{0,99}")
+
+
+class CleanedReport(NamedTuple):
+    """A report with what was taken from it."""
+
+    report: RawReport
+    original: str
+    """Its text as the parser read it."""
+    cleaned: Cleaned
+
+
+def clean_reports(
+    reports: Sequence[RawReport], *, chatter: bool = False
+) -> Iterator[CleanedReport | tuple[RawReport, UnreadableReport]]:
+    """Each report cleaned, or with why it cannot be read."""
+    for report in reports:
+        try:
+            document = parse_report(report.content)
+        except UnreadableReport as error:
+            yield report, error
+        else:
+            yield CleanedReport(report, document.text, clean(document, chatter=chatter))
+
+
+def write_cleaned(out: Path, cleaned: Sequence[CleanedReport], read: Sequence[Path]) -> None:
+    """Write the texts: as rows of a JSONL file, or one file a report in a folder.
+
+    Rows have `id`, `prompt` (null where the report came without a task) and `article`; an id that is a whole number
+    is written as one. A file is named after the report's id, or after a hash of it where that is no plain name.
+
+    Args:
+        out: A file that ends in `.jsonl`, or a folder.
+        cleaned: The reports in the input's order.
+        read: The files and folders that the reports came from.
+
+    Raises:
+        InputError: Writing would replace a file that was read.
+    """
+    if out.suffix.lower() == ".jsonl":
+        _refuse(out, read)
+        rows = [
+            {
+                "id": int(item.report.id) if _is_number(item.report.id) else item.report.id,
+                "prompt": item.report.task.prompt if item.report.task else None,
+                "article": item.cleaned.text,
+            }
+            for item in cleaned
+        ]
+        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        RunStore(out.parent).write_text(out.name, "".join(lines))
+        return
+    names = [_file_name(item.report.id) for item in cleaned]
+    for name in names:
+        _refuse(out / name, [path / name if path.is_dir() else path for path in read])
+    for name, item in zip(names, cleaned, strict=True):
+        RunStore(out).write_text(name, item.cleaned.text)
+
+
+def _refuse(target: Path, read: Sequence[Path]) -> None:
+    if target.exists() and any(path.exists() and target.samefile(path) for path in read):
+        raise InputError(f"{target}: was read as input and would be written over; give another --out")
+
+
+def _is_number(identity: str) -> bool:
+    return (
+        identity.isascii() and identity.isdecimal() and len(identity) < 16 and str(int(identity)) == identity
+    )
+
+
+def _file_name(identity: str) -> str:
+    return (identity if _FILE_NAME.fullmatch(identity) else file_key(identity)) + ".md"
