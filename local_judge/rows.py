@@ -10,11 +10,27 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from local_judge.errors import InputError
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def read_text(path: Path) -> str:
+    """A text file that a person gave.
+
+    Raises:
+        InputError: it cannot be read or is not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 (byte {error.start})") from None
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -23,13 +39,7 @@ def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     Raises:
         InputError: the file cannot be read, is not UTF-8, or has a line that is not a JSON object.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 (byte {error.start})") from None
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(read_text(path).split("\n"), 1):
         if not line.strip():
             continue
         place = f"{path}:{number}"
@@ -40,6 +50,27 @@ def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if not isinstance(row, dict):
             raise InputError(f"{place}: expected a JSON object")
         yield place, cast("dict[str, Any]", row)
+
+
+def read_models(path: Path, model: type[M]) -> Iterator[tuple[str, M]]:
+    """`(place, row)` for each non-blank line, as a model.
+
+    Raises:
+        InputError: as `read_jsonl`, or a row that the model refuses.
+    """
+    for place, row in read_jsonl(path):
+        if not is_text(json.dumps(row, ensure_ascii=False)):
+            raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
+        try:
+            yield place, model.model_validate_json(json.dumps(row))
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = ".".join(map(str, first["loc"]))
+            if first["type"] == "extra_forbidden":
+                raise InputError(f"{place}: unknown key {key!r}") from None
+            raise InputError(
+                f"{place}: {key}: {first['msg']}" if key else f"{place}: {first['msg']}"
+            ) from None
 
 
 def write_jsonl(path: Path, rows: Iterable[BaseModel]) -> None:

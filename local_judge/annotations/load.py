@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from local_judge.annotations.check import check_claim, check_report
 from local_judge.annotations.model import AnnotatedReport, GoldClaim
 from local_judge.documents import parse_report
 from local_judge.errors import InputError
+from local_judge.rows import read_models
 
 SUFFIX = ".claims.jsonl"
 REPORT_SUFFIXES = (".md", ".markdown", ".txt")
@@ -87,32 +86,10 @@ def _files(path: Path) -> list[Path]:
 
 
 def _rows(path: Path) -> list[tuple[str, GoldClaim]]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 (byte {error.start})") from None
-    rows: list[tuple[str, GoldClaim]] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        place = f"{path}:{number}"
-        try:
-            rows.append((place, GoldClaim.model_validate_json(line)))
-        except ValidationError as error:
-            raise InputError(f"{place}: {_first(error)}") from None
+    rows = list(read_models(path, GoldClaim))
     if not rows:
         raise InputError(f"{path}: no claims in it")
     return rows
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors()[0]
-    key = ".".join(map(str, first["loc"]))
-    if first["type"] == "extra_forbidden":
-        return f"unknown key {key!r}"
-    return f"{key}: {first['msg']}" if key else first["msg"]
 
 
 def pages_beside(paths: Sequence[Path]) -> Path:

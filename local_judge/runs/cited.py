@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, cast
 from indexes.urls import UrlError, normalise_url
 from local_judge.documents import UnreadableReport, parse_report
 from local_judge.errors import InputError
-from local_judge.runs.inputs import load_reports, read_jsonl
+from local_judge.rows import read_jsonl, read_text
+from local_judge.runs.inputs import load_reports
 
 _SOURCES = "deep_research_sources"
 """Field of DeepResearchEval's reports: the links that the numbers in the text stand for, as Markdown."""
@@ -144,12 +145,6 @@ def _in_text(text: str) -> Iterator[str]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 (byte {error.start})") from None
-    for line in text.splitlines():
+    for line in read_text(path).splitlines():
         if line.strip() and not line.lstrip().startswith("#"):
             yield line.strip()

@@ -132,10 +132,9 @@ class RunStore:
 
     def read_models(self, name: str, model: type[T]) -> list[T]:
         """One model per line."""
-        lines = self.read_text(name).splitlines()
-        return [
-            _validated(model, line, f"{self.root / name}:{number}") for number, line in enumerate(lines, 1)
-        ]
+        # Not `splitlines`: JSON leaves U+2028 and others as they are, which that takes for ends of lines.
+        lines = enumerate(self.read_text(name).split("\n"), 1)
+        return [_validated(model, line, f"{self.root / name}:{number}") for number, line in lines if line]
 
 
 def _runs(process: int) -> bool:

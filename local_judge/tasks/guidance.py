@@ -8,18 +8,15 @@ judge.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
-
 from local_judge.documents.model import Frozen
 from local_judge.errors import InputError
-from local_judge.rows import is_text, read_jsonl, write_jsonl
+from local_judge.rows import read_models, write_jsonl
 from local_judge.tasks.model import Guidance
 from local_judge.tasks.points import Point
 from serving.types import EngineIdentity
@@ -101,15 +98,7 @@ def load_rows(path: Path) -> dict[str, GuidanceRow]:
         InputError: the file cannot be read, a row is malformed or empty, or a task has two.
     """
     rows: dict[str, GuidanceRow] = {}
-    for place, data in read_jsonl(path):
-        if not is_text(json.dumps(data, ensure_ascii=False)):
-            raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
-        try:
-            row = GuidanceRow.model_validate(data)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"])) or "the whole"
-            raise InputError(f"{place}: {where}: {first['msg']}") from None
+    for place, row in read_models(path, GuidanceRow):
         if not row.text.strip():
             raise InputError(f"{place}: the guidance of task {row.task_id!r} is empty; leave the row out")
         if row.task_id in rows:

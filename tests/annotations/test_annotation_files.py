@@ -111,7 +111,7 @@ def test_files_that_are_none(tmp_path: Path, write: Write) -> None:
     path.write_bytes(b"\xff")
     assert "not UTF-8 (byte 0)" in refused(path)
     path.write_text("{", encoding="utf-8")
-    assert "mill.claims.jsonl:1: Invalid JSON" in refused(path)
+    assert "mill.claims.jsonl:1: not JSON" in refused(path)
 
 
 def test_pages_lie_beside_all_annotations_or_are_asked_for(tmp_path: Path, write: Write) -> None:

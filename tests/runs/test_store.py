@@ -11,6 +11,11 @@ import pytest
 from local_judge.errors import RunError
 from local_judge.runs.execute import CaseRecord
 from local_judge.runs.store import RunStore, file_key
+from serving.types import Frozen
+
+
+class Row(Frozen):
+    text: str
 
 
 @pytest.mark.parametrize(
@@ -107,3 +112,12 @@ def test_what_cannot_be_written_or_read_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text("{")
     with pytest.raises(RunError, match="not JSON"):
         store.read_json("m.json")
+
+
+def test_a_line_ends_at_its_end_and_not_at_what_unicode_calls_one(tmp_path: Path) -> None:
+    store = RunStore(tmp_path)
+    rows = [Row(text="a\u2028b"), Row(text="c\u0085d")]
+    store.write_jsonl("rows.jsonl", rows)
+    assert store.read_models("rows.jsonl", Row) == rows
+    store.write_jsonl("none.jsonl", [])
+    assert store.read_models("none.jsonl", Row) == []
