@@ -1,0 +1,1 @@
+"""Statistics of scores, of people and of judges: pure functions of numbers."""
