@@ -6,6 +6,7 @@ give the same numbers, in whatever order they come.
 
     exact          numbers as fractions, ranks, signs
     estimate       a number with its interval: the bootstrap over tasks
+    sums           measures of sums over tasks
     correlation    Pearson, Spearman, Kendall's tau-b, Fisher's interval
     concordance    Kendall's W
     icc            ICC(1,1), ICC(2,1), ICC(2,k)

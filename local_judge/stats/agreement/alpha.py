@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, combinations
 from typing import Literal, NamedTuple
 
 from local_judge.stats.agreement.estimate import Estimate, undefined
@@ -20,44 +20,24 @@ Scale = Literal["nominal", "ordinal", "interval"]
 
 
 class Reliability(NamedTuple):
-    """What alpha needs of some units (things rated)."""
+    """What alpha needs of some units (things rated): sums, so that those of several tasks add up."""
 
-    units: tuple[tuple[int, ...], ...]
-    """The ratings of those with two at least."""
     counts: Mapping[int, int]
-    """How often each rating occurs in them."""
-    observed: Mapping[int, tuple[int, int]]
-    """By the number of a unit's ratings, the sums over the ordered pairs of ratings of one unit of what they differ by:
-    nominal, interval."""
+    """How often each rating occurs in units that have two at least."""
+    pairs: Mapping[tuple[int, int, int], int]
+    """How many unordered pairs of ratings (c, k), c < k, units of m ratings have, by (m, c, k)."""
     alone: int
     """Units with one rating."""
 
 
 def reliability(units: Iterable[Sequence[int]]) -> Reliability:
     """The sums of `units`, the ratings of one thing each, without those that are missing."""
-    found = [tuple(unit) for unit in units if unit]
+    found = [sorted(unit) for unit in units if unit]
     paired = [unit for unit in found if len(unit) > 1]
-    observed: dict[int, tuple[int, int]] = {}
-    for unit in paired:
-        nominal, interval = observed.get(len(unit), (0, 0))
-        observed[len(unit)] = nominal + _different(Counter(unit)), interval + _squared(unit)
-    return Reliability(
-        tuple(paired), Counter(chain.from_iterable(paired)), observed, len(found) - len(paired)
+    pairs = Counter(
+        (len(unit), low, high) for unit in paired for low, high in combinations(unit, 2) if low < high
     )
-
-
-def add(parts: Sequence[Reliability]) -> Reliability:
-    """The sums of all units of `parts`."""
-    counts: dict[int, int] = {}
-    observed: dict[int, tuple[int, int]] = {}
-    for part in parts:
-        for value, count in part.counts.items():
-            counts[value] = counts.get(value, 0) + count
-        for size, (nominal, interval) in part.observed.items():
-            before = observed.get(size, (0, 0))
-            observed[size] = before[0] + nominal, before[1] + interval
-    units = tuple(chain.from_iterable(part.units for part in parts))
-    return Reliability(units, counts, observed, sum(part.alone for part in parts))
+    return Reliability(Counter(chain.from_iterable(paired)), pairs, len(found) - len(paired))
 
 
 def krippendorff_alpha(units: Iterable[Sequence[Number]], scale: Scale) -> Estimate:
@@ -83,38 +63,25 @@ def alpha_of(sums: Reliability, scale: Scale) -> Estimate:
     if n == 0:
         return undefined("no report has two ratings", 0, sums.alone)
     if scale == "nominal":
-        observed = {size: nominal for size, (nominal, _) in sums.observed.items()}
-        expected = _different(sums.counts)
-    elif scale == "interval":
-        observed = {size: interval for size, (_, interval) in sums.observed.items()}
-        expected = _spread(sums.counts, {value: value for value in sums.counts})
+        expected = n * n - sum(count * count for count in sums.counts.values())
+        weighted = ((size, 2 * count) for (size, _, _), count in sums.pairs.items())
     else:
-        places = _places(sums.counts)
-        observed = dict.fromkeys(sums.observed, 0)
-        for unit in sums.units:
-            observed[len(unit)] += _squared([places[value] for value in unit])
-        expected = _spread(sums.counts, places)
+        places = _places(sums.counts) if scale == "ordinal" else {value: value for value in sums.counts}
+        first = sum(count * places[value] for value, count in sums.counts.items())
+        expected = 2 * (
+            n * sum(count * places[value] ** 2 for value, count in sums.counts.items()) - first**2
+        )
+        weighted = (
+            (size, 2 * count * (places[high] - places[low]) ** 2)
+            for (size, low, high), count in sums.pairs.items()
+        )
     if expected == 0:
         return undefined("all ratings are equal", n, sums.alone)
-    disagreement = total(Fraction(of_size, size - 1) for size, of_size in observed.items())
+    observed: dict[int, int] = {}
+    for size, weight in weighted:
+        observed[size] = observed.get(size, 0) + weight
+    disagreement = total(Fraction(weight, size - 1) for size, weight in observed.items())
     return Estimate(float(1 - (n - 1) * disagreement / expected), n, sums.alone)
-
-
-def _different(counts: Mapping[int, int]) -> int:
-    """Ordered pairs of different ratings."""
-    return sum(counts.values()) ** 2 - sum(count**2 for count in counts.values())
-
-
-def _squared(values: Sequence[int]) -> int:
-    """Sum over ordered pairs of (c - k)^2, which is 2 (m sum(c^2) - sum(c)^2)."""
-    return 2 * (len(values) * sum(value * value for value in values) - sum(values) ** 2)
-
-
-def _spread(counts: Mapping[int, int], places: Mapping[int, int]) -> int:
-    """As `_squared`, of ratings at `places` that occur `counts` times."""
-    n = sum(counts.values())
-    placed = sum(count * places[value] for value, count in counts.items())
-    return 2 * (n * sum(count * places[value] ** 2 for value, count in counts.items()) - placed**2)
 
 
 def _places(counts: Mapping[int, int]) -> dict[int, int]:

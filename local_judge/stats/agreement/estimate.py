@@ -15,7 +15,7 @@ Part = TypeVar("Part")
 
 LEVEL = 95
 """Percent of the draws that lie in an interval."""
-DRAWS = 2_000
+DRAWS = 1_000
 
 
 class Estimate(NamedTuple):
@@ -49,24 +49,21 @@ def resamples(n: int, draws: int, seed: int) -> list[list[int]]:
     return [[int(generator.random() * n) for _ in range(n)] for _ in range(draws)]
 
 
-def bootstrap(
+def replicates(
     parts: Sequence[Part], measure: Callable[[Sequence[Part]], Estimate], drawn: Sequence[Sequence[int]]
-) -> Estimate:
-    """`measure` of `parts` with a percentile interval (Efron and Tibshirani 1993, chapter 13).
+) -> list[float | None]:
+    """`measure` of `[parts[i] for i in draw]`, for each draw."""
+    return [measure([parts[index] for index in draw]).value for draw in drawn]
 
-    Formula: the 2.5th and 97.5th percentile of `measure` over the samples `[parts[i] for i in draw]`. Systems,
-    reports and annotators are not drawn: the interval says how far the number would differ on other tasks with
-    the same systems and the same people.
 
-    Args:
-        parts: one for each task.
-        measure: of some tasks, a task drawn twice counting twice.
-        drawn: as `resamples(len(parts), ...)` makes them; the same for measures that are to be compared.
+def with_interval(found: Estimate, values: Sequence[float | None], n_tasks: int) -> Estimate:
+    """`found` with the percentile interval of its `values` in the draws (Efron and Tibshirani 1993, chapter 13).
+
+    Formula: the 2.5th and the 97.5th percentile. Systems, reports and annotators are not drawn: the interval says how
+    far the number would differ on other tasks with the same systems and people. One task has no interval.
     """
-    found = measure(parts)
-    if len(parts) < 2:
+    if n_tasks < 2:
         return found
-    values = [measure([parts[index] for index in draw]).value for draw in drawn]
     known = sorted(value for value in values if value is not None)
     if found.value is None or not known or 2 * len(known) < len(values):
         return found._replace(n_draws=len(known))

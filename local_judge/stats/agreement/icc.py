@@ -1,7 +1,7 @@
 """Intraclass correlations: the share of the ratings' variance that lies between the things rated.
 
 Invariants: the sign of a value, and whether it is 0, come from fractions, so that a filter by sign does not depend on
-rounding; the sums of several tasks added are the sums of the tasks together.
+rounding; all sums are of numbers, so that those of several tasks add up to those of the tasks together.
 
 Names and formulas are those of Shrout and Fleiss 1979 (Psychological Bulletin 86, 420-428).
 """
@@ -68,28 +68,6 @@ def two_way(rows: Iterable[Sequence[Number]], n_raters: int) -> TwoWay:
         tuple(total(row[rater] for row in found) for rater in range(n_raters)),
         total(number * number for row in found for number in row),
         total(total(row) * total(row) for row in found),
-    )
-
-
-def add_one_way(parts: Sequence[OneWay]) -> OneWay:
-    """The sums of all targets of `parts`."""
-    return OneWay(
-        sum(part.targets for part in parts),
-        sum(part.ratings for part in parts),
-        total(part.total for part in parts),
-        total(part.squares for part in parts),
-        total(part.between for part in parts),
-        sum(part.sizes for part in parts),
-    )
-
-
-def add_two_way(parts: Sequence[TwoWay]) -> TwoWay:
-    """The sums of all targets of `parts`, at least one, with the same people."""
-    return TwoWay(
-        sum(part.targets for part in parts),
-        tuple(map(total, zip(*(part.columns for part in parts), strict=True))),
-        total(part.squares for part in parts),
-        total(part.rows for part in parts),
     )
 
 

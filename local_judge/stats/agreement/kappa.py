@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from local_judge.stats.agreement.estimate import Estimate, mean_estimate, undefined
 from local_judge.stats.agreement.exact import Number, exact, scaled
@@ -18,8 +17,22 @@ from local_judge.stats.agreement.exact import Number, exact, scaled
 Weights = Literal["unweighted", "linear", "quadratic"]
 """What a difference costs: the same whatever it is, its size, or its size squared."""
 
-Both = Mapping[tuple[int, int], int]
-"""How often two people gave a thing these two ratings."""
+
+class Crossed(NamedTuple):
+    """What kappa needs of two people's ratings of the same things: sums, so that those of several tasks add up."""
+
+    cost: int
+    """Sum of the weights of their differences."""
+    first: Mapping[int, int]
+    """How often one of them gave each rating."""
+    second: Mapping[int, int]
+
+
+def crossed(pairs: Sequence[tuple[int, int]], weights: Weights) -> Crossed:
+    """The sums over things rated by both."""
+    power = {"unweighted": 0, "linear": 1, "quadratic": 2}[weights]
+    cost = sum(abs(a - b) ** power for a, b in pairs if a != b)
+    return Crossed(cost, Counter(a for a, _ in pairs), Counter(b for _, b in pairs))
 
 
 def cohen_kappa(x: Sequence[Number], y: Sequence[Number], weights: Weights) -> Estimate:
@@ -34,34 +47,27 @@ def cohen_kappa(x: Sequence[Number], y: Sequence[Number], weights: Weights) -> E
     """
     pairs = [(exact(a), exact(b)) for a, b in zip(x, y, strict=True)]
     factor = scaled(number for pair in pairs for number in pair)
-    return kappa_of(Counter((int(a * factor), int(b * factor)) for a, b in pairs), weights)
+    return kappa_of(crossed([(int(a * factor), int(b * factor)) for a, b in pairs], weights), weights)
 
 
-def kappa_of(both: Both, weights: Weights) -> Estimate:
-    """Cohen's kappa from counts of pairs of ratings; see `cohen_kappa`."""
-    n = sum(both.values())
-    first: Counter[int] = Counter()
-    second: Counter[int] = Counter()
-    for (a, b), count in both.items():
-        first[a] += count
-        second[b] += count
+def kappa_of(sums: Crossed, weights: Weights) -> Estimate:
+    """Cohen's kappa from sums; see `cohen_kappa`."""
+    first, second = sums.first, sums.second
+    n = sum(first.values())
     if weights == "unweighted":
-        observed = sum(count for (a, b), count in both.items() if a != b)
-        expected = n * n - sum(count * second[a] for a, count in first.items())
+        expected = n * n - sum(count * second.get(value, 0) for value, count in first.items())
     elif weights == "linear":
-        observed = sum(count * abs(a - b) for (a, b), count in both.items())
         expected = _distance(first, second, n)
     else:
-        observed = sum(count * (a - b) ** 2 for (a, b), count in both.items())
         expected = n * (_moment(first, 2) + _moment(second, 2)) - 2 * _moment(first, 1) * _moment(second, 1)
     if expected == 0:
         return undefined("all ratings are equal" if n else "nothing was rated by both", n)
-    return Estimate(float(1 - n * Fraction(observed, expected)), n)
+    return Estimate(1 - n * sums.cost / expected, n)
 
 
-def mean_kappa(pairs: Iterable[Both], weights: Weights) -> Estimate:
+def mean_kappa(people: Iterable[Crossed], weights: Weights) -> Estimate:
     """The mean of Cohen's kappa over pairs of people (Light 1971); `n` is the number of pairs that have one."""
-    values = [kappa_of(both, weights).value for both in pairs]
+    values = [kappa_of(both, weights).value for both in people]
     return mean_estimate(values, "no two people have a kappa")
 
 
@@ -69,7 +75,7 @@ def _moment(counts: Mapping[int, int], power: int) -> int:
     return sum(count * value**power for value, count in counts.items())
 
 
-def _distance(first: Counter[int], second: Counter[int], n: int) -> int:
+def _distance(first: Mapping[int, int], second: Mapping[int, int], n: int) -> int:
     """Sum of |a - b| over all pairs of a rating of one and a rating of the other, each n in number.
 
     Between two neighbouring values lie as many such pairs as one has ratings below and the other above.
@@ -77,8 +83,8 @@ def _distance(first: Counter[int], second: Counter[int], n: int) -> int:
     values = sorted({*first, *second})
     total = below_first = below_second = 0
     for value, following in pairwise(values):
-        below_first += first[value]
-        below_second += second[value]
+        below_first += first.get(value, 0)
+        below_second += second.get(value, 0)
         apart = below_first * (n - below_second) + below_second * (n - below_first)
         total += apart * (following - value)
     return total

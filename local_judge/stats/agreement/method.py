@@ -9,7 +9,7 @@ tau-b beside its correlations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Literal, NamedTuple
@@ -18,14 +18,17 @@ from local_judge.stats.agreement.correlation import fisher_interval, kendall_tau
 from local_judge.stats.agreement.estimate import (
     DRAWS,
     Estimate,
-    bootstrap,
     mean_estimate,
+    replicates,
     resamples,
     undefined,
+    with_interval,
 )
+from local_judge.stats.agreement.exact import mean, scaled
 from local_judge.stats.agreement.icc import icc_1_1
 from local_judge.stats.agreement.pairs import Pairs, Ties, add, compare, method_rate
-from local_judge.stats.agreement.ratings import Measure, RatedReport, RatedTask
+from local_judge.stats.agreement.ratings import Measure, RatedTask
+from local_judge.stats.agreement.sums import OfSums
 
 Verdict = Literal["kept", "removed", "undefined"]
 """What the filter makes of a task: its ICC(1,1) is 0 or more, is negative, or does not exist."""
@@ -54,28 +57,24 @@ class MethodAgreement(NamedTuple):
     """Those with at least one report that has ratings and a score, by id."""
 
 
-class _SystemSum(NamedTuple):
-    n: int
-    ratings: Fraction
-    scores: Fraction
-
-    def plus(self, other: _SystemSum) -> _SystemSum:
-        return _SystemSum(self.n + other.n, self.ratings + other.ratings, self.scores + other.scores)
-
-
 class _Part(NamedTuple):
     """What the measures need of one task."""
 
     of_means: Pairs
     of_annotators: Pairs
-    systems: Mapping[str, _SystemSum]
-    n_nameless: int
-    """Reports whose system is not known."""
+    reports: Sequence[tuple[str | None, Fraction, Fraction]]
+    """System, mean rating and score of the reports that have both."""
     task: TaskAgreement
 
 
-_Statistic = Callable[[Sequence[_Part]], Estimate]
 _Kind = Literal["pearson", "spearman", "tau"]
+
+
+class _Replicated(NamedTuple):
+    """A number and its values in the draws."""
+
+    found: Estimate
+    drawn: list[float | None]
 
 
 def agreement_of_method(
@@ -84,7 +83,7 @@ def agreement_of_method(
     """Every measure of agreement of the scores in `tasks` with the ratings in them, in a fixed order.
 
     Args:
-        tasks: rated reports; those without score take part in the filter only.
+        tasks: at least one report with ratings and a score; those without score take part in the filter only.
         ties: how the rates of pairs take ties.
         seed: of the bootstrap.
         draws: of each interval.
@@ -92,20 +91,41 @@ def agreement_of_method(
     scored = [task for task in tasks if any(report.score is not None for report in task.reports)]
     parts = [_part(task) for task in sorted(scored, key=lambda task: task.id)]
     drawn = resamples(len(parts), draws, seed)
+
+    def of_sums(measure: OfSums) -> _Replicated:
+        return _Replicated(measure.found(), measure.replicates(drawn))
+
+    def filtered(kind: _Kind, undefined_as: float | None = None) -> _Replicated:
+        return _filtered(parts, drawn, kind, undefined_as)
+
+    by_mean = of_sums(OfSums([part.of_means for part in parts], partial(_rate, ties)))
+    by_annotator = of_sums(OfSums([part.of_annotators for part in parts], partial(_rate, ties)))
+    systems = of_sums(_overall_pearson(parts))
+    linear, ranked = filtered("pearson"), filtered("spearman")
+    named = (
+        ("pairwise", "pairwise agreement, mean rating", "pairs", by_mean),
+        ("pairwise_annotators", "pairwise agreement, each annotator", "pairs", by_annotator),
+        ("overall_pearson", "overall Pearson", "systems", systems),
+        ("filtered_pearson", "filtered average Pearson", "tasks", linear),
+        ("filtered_spearman", "filtered average Spearman", "tasks", ranked),
+        ("filtered_tau", "filtered average tau-b", "tasks", filtered("tau")),
+        ("filtered_pearson_zero", "filtered Pearson, undefined as 0", "tasks", filtered("pearson", 0.0)),
+        ("filtered_spearman_zero", "filtered Spearman, undefined as 0", "tasks", filtered("spearman", 0.0)),
+        ("overall", "mean of the four", "measures", _mean_of((by_mean, systems, linear, ranked))),
+    )
     measures = [
-        Measure(id, label, unit, bootstrap(parts, statistic, drawn))
-        for id, label, unit, statistic in _measures(ties)
+        Measure(id, label, unit, with_interval(of.found, of.drawn, len(parts)))
+        for id, label, unit, of in named
     ]
-    place = [measure.id for measure in measures].index("overall_pearson")
-    measures.insert(place + 1, _over_systems(measures[place]))
+    measures.insert(3, _over_systems(measures[2]))
     return MethodAgreement(tuple(measures), tuple(part.task for part in parts))
 
 
 def task_agreement(task: RatedTask) -> TaskAgreement:
     """The filter and the correlations of one task."""
     icc = icc_1_1([report.by_annotator for report in task.reports])
-    scored = [(report.mean, report.score) for report in task.reports if report.score is not None]
-    ratings, scores = [mean for mean, _ in scored], [score for _, score in scored]
+    scored = _scored(task)
+    ratings, scores = [rating for _, rating, _ in scored], [score for _, _, score in scored]
     return TaskAgreement(
         task.id,
         len(scored),
@@ -117,66 +137,78 @@ def task_agreement(task: RatedTask) -> TaskAgreement:
     )
 
 
-def _measures(ties: Ties) -> list[tuple[str, str, str, _Statistic]]:
-    def of_means(parts: Sequence[_Part]) -> Estimate:
-        return method_rate(add(part.of_means for part in parts), ties)
-
-    def of_annotators(parts: Sequence[_Part]) -> Estimate:
-        return method_rate(add(part.of_annotators for part in parts), ties)
-
-    def filtered(kind: _Kind, undefined_as: float | None, parts: Sequence[_Part]) -> Estimate:
-        kept = [part.task for part in parts if part.task.filter == "kept" and part.task.n > 1]
-        values: list[float | None] = [getattr(task, kind).value for task in kept]
-        return mean_estimate(values, "no task is kept that has a correlation", undefined_as=undefined_as)
-
-    four: tuple[_Statistic, ...] = (
-        of_means,
-        _overall_pearson,
-        partial(filtered, "pearson", None),
-        partial(filtered, "spearman", None),
-    )
-
-    def overall(parts: Sequence[_Part]) -> Estimate:
-        values = [statistic(parts).value for statistic in four]
-        missing = values.count(None)
-        if missing:
-            return undefined(f"{missing} of the four does not exist", 4 - missing, missing)
-        return mean_estimate(values, "")
-
-    return [
-        ("pairwise", "pairwise agreement, mean rating", "pairs", of_means),
-        ("pairwise_annotators", "pairwise agreement, each annotator", "pairs", of_annotators),
-        ("overall_pearson", "overall Pearson", "systems", _overall_pearson),
-        ("filtered_pearson", "filtered average Pearson", "tasks", four[2]),
-        ("filtered_spearman", "filtered average Spearman", "tasks", four[3]),
-        ("filtered_tau", "filtered average tau-b", "tasks", partial(filtered, "tau", None)),
-        (
-            "filtered_pearson_zero",
-            "filtered Pearson, undefined as 0",
-            "tasks",
-            partial(filtered, "pearson", 0.0),
-        ),
-        (
-            "filtered_spearman_zero",
-            "filtered Spearman, undefined as 0",
-            "tasks",
-            partial(filtered, "spearman", 0.0),
-        ),
-        ("overall", "mean of the four", "measures", overall),
-    ]
-
-
 def system_means(tasks: Sequence[RatedTask]) -> dict[str, tuple[Fraction, Fraction]]:
     """Mean rating and mean score of each system, by name, over its reports that have both."""
-    sums = _by_system([_system_sums(_scored(task)) for task in tasks])
-    return {name: (one.ratings / one.n, one.scores / one.n) for name, one in sorted(sums.items())}
+    found: dict[str, list[tuple[Fraction, Fraction]]] = {}
+    for task in tasks:
+        for system, rating, score in _scored(task):
+            if system is not None:
+                found.setdefault(system, []).append((rating, score))
+    return {
+        name: (mean([rating for rating, _ in reports]), mean([score for _, score in reports]))
+        for name, reports in sorted(found.items())
+    }
 
 
-def _overall_pearson(parts: Sequence[_Part]) -> Estimate:
+def _rate(ties: Ties, sums: Sequence[int]) -> Estimate:
+    return method_rate(Pairs(*sums), ties)
+
+
+def _filtered(
+    parts: Sequence[_Part], drawn: Sequence[Sequence[int]], kind: _Kind, undefined_as: float | None
+) -> _Replicated:
+    """The mean over the tasks that are kept; a task with one report has nothing to correlate."""
+
+    def statistic(tasks: Sequence[TaskAgreement]) -> Estimate:
+        values: list[float | None] = [
+            getattr(task, kind).value for task in tasks if task.filter == "kept" and task.n > 1
+        ]
+        return mean_estimate(values, "no task is kept that has a correlation", undefined_as=undefined_as)
+
+    tasks = [part.task for part in parts]
+    return _Replicated(statistic(tasks), replicates(tasks, statistic, drawn))
+
+
+def _mean_of(measures: Sequence[_Replicated]) -> _Replicated:
+    """The plain mean of some measures, which does not exist where one of them does not."""
+
+    def together(values: Sequence[float | None]) -> Estimate:
+        missing = values.count(None)
+        if missing:
+            return undefined(f"{missing} of the four does not exist", len(values) - missing, missing)
+        return mean_estimate(values, "")
+
+    values = zip(*(measure.drawn for measure in measures), strict=True)
+    return _Replicated(
+        together([measure.found.value for measure in measures]), [together(draw).value for draw in values]
+    )
+
+
+def _overall_pearson(parts: Sequence[_Part]) -> OfSums:
     """Pearson of the systems' mean ratings and mean scores; `n` is the number of systems."""
-    sums = sorted(_by_system([part.systems for part in parts]).items())
-    found = pearson([one.ratings / one.n for _, one in sums], [one.scores / one.n for _, one in sums])
-    return found._replace(n_undefined=sum(part.n_nameless for part in parts))
+    reports = [report for part in parts for report in part.reports]
+    of_ratings, of_scores = (
+        scaled(rating for _, rating, _ in reports),
+        scaled(score for _, _, score in reports),
+    )
+    names = sorted({system for system, _, _ in reports if system is not None})
+    rows: list[list[int]] = []
+    for part in parts:
+        row: dict[str | None, tuple[int, int, int]] = dict.fromkeys([None, *names], (0, 0, 0))
+        for system, rating, score in part.reports:
+            n, ratings, scores = row[system]
+            row[system] = n + 1, ratings + int(rating * of_ratings), scores + int(score * of_scores)
+        rows.append([number for sums in row.values() for number in sums])
+
+    def statistic(sums: Sequence[int]) -> Estimate:
+        systems = [sums[start : start + 3] for start in range(3, len(sums), 3) if sums[start]]
+        found = pearson(
+            [Fraction(ratings, n) for n, ratings, _ in systems],
+            [Fraction(scores, n) for n, _, scores in systems],
+        )
+        return found._replace(n_undefined=sums[0])
+
+    return OfSums(rows, statistic)
 
 
 def _over_systems(measure: Measure) -> Measure:
@@ -192,42 +224,23 @@ def _over_systems(measure: Measure) -> Measure:
     )
 
 
-def _scored(task: RatedTask) -> list[tuple[RatedReport, Fraction]]:
-    return [(report, report.score) for report in task.reports if report.score is not None]
+def _scored(task: RatedTask) -> list[tuple[str | None, Fraction, Fraction]]:
+    return [(report.system, report.mean, report.score) for report in task.reports if report.score is not None]
 
 
 def _part(task: RatedTask) -> _Part:
-    scored = _scored(task)
-    scores = [score for _, score in scored]
+    reports = _scored(task)
     by_annotator: list[Pairs] = []
     for annotator in task.annotators:
         rated = [
-            (report.ratings[annotator], score) for report, score in scored if annotator in report.ratings
+            (report.ratings[annotator], report.score)
+            for report in task.reports
+            if report.score is not None and annotator in report.ratings
         ]
         by_annotator.append(compare([rating for rating, _ in rated], [score for _, score in rated]))
     return _Part(
-        compare([report.mean for report, _ in scored], scores),
+        compare([rating for _, rating, _ in reports], [score for _, _, score in reports]),
         add(by_annotator),
-        _system_sums(scored),
-        sum(report.system is None for report, _ in scored),
+        reports,
         task_agreement(task),
     )
-
-
-def _system_sums(scored: Sequence[tuple[RatedReport, Fraction]]) -> dict[str, _SystemSum]:
-    return _by_system(
-        [
-            {report.system: _SystemSum(1, report.mean, score)}
-            for report, score in scored
-            if report.system is not None
-        ]
-    )
-
-
-def _by_system(parts: Sequence[Mapping[str, _SystemSum]]) -> dict[str, _SystemSum]:
-    sums: dict[str, _SystemSum] = {}
-    for part in parts:
-        for name, one in part.items():
-            before = sums.get(name)
-            sums[name] = one if before is None else before.plus(one)
-    return sums

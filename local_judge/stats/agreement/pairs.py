@@ -33,7 +33,7 @@ class Pairs(NamedTuple):
     tied_both: int = 0
 
 
-def compare(first: Sequence[Fraction], second: Sequence[Fraction]) -> Pairs:
+def compare(first: Sequence[Fraction | int], second: Sequence[Fraction | int]) -> Pairs:
     """The counts over all pairs of reports of one task, by two lists of their scores in the same order."""
     signs = [
         (sign(first[i] - first[j]), sign(second[i] - second[j]))

@@ -6,11 +6,9 @@ out where a measure allows it, and what is left out is counted where it does not
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import NamedTuple, get_args
 
 from local_judge.stats.agreement import alpha, icc, kappa, pairs
@@ -18,13 +16,14 @@ from local_judge.stats.agreement.concordance import kendall_w
 from local_judge.stats.agreement.estimate import (
     DRAWS,
     Estimate,
-    bootstrap,
     mean_estimate,
+    replicates,
     resamples,
-    undefined,
+    with_interval,
 )
 from local_judge.stats.agreement.exact import scaled
 from local_judge.stats.agreement.ratings import Measure, RatedTask
+from local_judge.stats.agreement.sums import OfSums, tabulate
 
 
 class _Part(NamedTuple):
@@ -37,11 +36,9 @@ class _Part(NamedTuple):
     n_incomplete: int
     """The others."""
     reliability: alpha.Reliability
-    both: Mapping[tuple[str, str], kappa.Both]
+    both: Mapping[tuple[str, str], Sequence[tuple[int, int]]]
+    """The ratings that two people gave to the reports that both have rated."""
     concordance: float | None
-
-
-_Statistic = Callable[[Sequence[_Part]], Estimate]
 
 
 def agreement_of_people(
@@ -61,56 +58,126 @@ def agreement_of_people(
     factor = scaled(value for task in by_id for report in task.reports for value in report.ratings.values())
     parts = [_part(task, everybody, factor) for task in by_id]
     drawn = resamples(len(parts), draws, seed)
-    return tuple(
-        Measure(id, label, unit, bootstrap(parts, statistic, drawn))
-        for id, label, unit, statistic in _measures(ties, len(everybody))
+    return (
+        *(
+            Measure(id, f"annotators: {label}", unit, measure.estimate(drawn))
+            for id, label, unit, measure in (
+                ("people_pairwise", "pairwise agreement", "pairs", _pairwise(parts, ties)),
+                ("icc_1_1", "ICC(1,1)", "reports", _one_way(parts)),
+                ("icc_2_1", "ICC(2,1)", "reports", _two_way(parts, icc.icc_2_1_of)),
+                ("icc_2_k", "ICC(2,k)", "reports", _two_way(parts, icc.icc_2_k_of)),
+                *(
+                    (f"alpha_{scale}", f"alpha, {scale}", "ratings", _alpha(parts, scale))
+                    for scale in get_args(alpha.Scale)
+                ),
+                *(
+                    (f"kappa_{weights}", f"kappa, {weights}", "people pairs", _kappa(parts, weights))
+                    for weights in get_args(kappa.Weights)
+                ),
+            )
+        ),
+        Measure("kendall_w", "annotators: Kendall's W", "tasks", _mean_w(parts, drawn)),
     )
 
 
-def _measures(ties: pairs.Ties, n_people: int) -> list[tuple[str, str, str, _Statistic]]:
-    def order(parts: Sequence[_Part]) -> Estimate:
-        return pairs.people_rate(pairs.add(part.order for part in parts), ties)
+def _pairwise(parts: Sequence[_Part], ties: pairs.Ties) -> OfSums:
+    def statistic(sums: Sequence[int]) -> Estimate:
+        return pairs.people_rate(pairs.Pairs(*sums), ties)
 
-    def icc_1_1(parts: Sequence[_Part]) -> Estimate:
-        return icc.icc_1_1_of(icc.add_one_way([part.one_way for part in parts]))
+    return OfSums([part.order for part in parts], statistic)
 
-    def two_way(of: Callable[[icc.TwoWay], Estimate], parts: Sequence[_Part]) -> Estimate:
-        missing = sum(part.n_incomplete for part in parts)
-        if n_people < 2:
-            return undefined("one annotator", 0, missing)
-        sums = icc.add_two_way([part.two_way for part in parts])
-        return of(sums)._replace(n_undefined=missing)
 
-    def krippendorff(scale: alpha.Scale, parts: Sequence[_Part]) -> Estimate:
-        return alpha.alpha_of(alpha.add([part.reliability for part in parts]), scale)
+def _one_way(parts: Sequence[_Part]) -> OfSums:
+    # A report's sum squared / number of its ratings is no whole number, but these multiples are.
+    factor = scaled(part.one_way.between for part in parts)
 
-    def cohen(weights: kappa.Weights, parts: Sequence[_Part]) -> Estimate:
-        together: dict[tuple[str, str], dict[tuple[int, int], int]] = {}
-        for part in parts:
-            for people, both in part.both.items():
-                counts = together.setdefault(people, {})
-                for ratings, count in both.items():
-                    counts[ratings] = counts.get(ratings, 0) + count
-        return kappa.mean_kappa(together.values(), weights)
+    def statistic(sums: Sequence[int]) -> Estimate:
+        targets, ratings, whole, squares, between, sizes = sums
+        return icc.icc_1_1_of(
+            icc.OneWay(targets, ratings, Fraction(whole), Fraction(squares), Fraction(between, factor), sizes)
+        )
 
-    def concordance(parts: Sequence[_Part]) -> Estimate:
-        return mean_estimate([part.concordance for part in parts], "no task has a W")
-
-    return [
-        ("people_pairwise", "annotators: pairwise agreement", "pairs", order),
-        ("icc_1_1", "annotators: ICC(1,1)", "reports", icc_1_1),
-        ("icc_2_1", "annotators: ICC(2,1)", "reports", partial(two_way, icc.icc_2_1_of)),
-        ("icc_2_k", "annotators: ICC(2,k)", "reports", partial(two_way, icc.icc_2_k_of)),
-        *(
-            (f"alpha_{scale}", f"annotators: alpha, {scale}", "ratings", partial(krippendorff, scale))
-            for scale in get_args(alpha.Scale)
-        ),
-        *(
-            (f"kappa_{weights}", f"annotators: kappa, {weights}", "people pairs", partial(cohen, weights))
-            for weights in get_args(kappa.Weights)
-        ),
-        ("kendall_w", "annotators: Kendall's W", "tasks", concordance),
+    rows = [
+        (one.targets, one.ratings, int(one.total), int(one.squares), int(one.between * factor), one.sizes)
+        for one in (part.one_way for part in parts)
     ]
+    return OfSums(rows, statistic)
+
+
+def _two_way(parts: Sequence[_Part], of: Callable[[icc.TwoWay], Estimate]) -> OfSums:
+    def statistic(sums: Sequence[int]) -> Estimate:
+        n_incomplete, targets, squares, rows, *columns = sums
+        found = of(icc.TwoWay(targets, tuple(map(Fraction, columns)), Fraction(squares), Fraction(rows)))
+        return found._replace(n_undefined=n_incomplete)
+
+    return OfSums(
+        [
+            (part.n_incomplete, two.targets, int(two.squares), int(two.rows), *map(int, two.columns))
+            for part, two in ((part, part.two_way) for part in parts)
+        ],
+        statistic,
+    )
+
+
+def _alpha(parts: Sequence[_Part], scale: alpha.Scale) -> OfSums:
+    values, counts = tabulate([part.reliability.counts for part in parts])
+    kinds, paired = tabulate([part.reliability.pairs for part in parts])
+
+    def statistic(sums: Sequence[int]) -> Estimate:
+        alone, rest = sums[0], sums[1:]
+        of_values = dict(zip(values, rest[: len(values)], strict=True))
+        of_pairs = dict(zip(kinds, rest[len(values) :], strict=True))
+        return alpha.alpha_of(alpha.Reliability(of_values, of_pairs, alone), scale)
+
+    return OfSums(
+        [
+            (part.reliability.alone, *count, *pair)
+            for part, count, pair in zip(parts, counts, paired, strict=True)
+        ],
+        statistic,
+    )
+
+
+def _kappa(parts: Sequence[_Part], weights: kappa.Weights) -> OfSums:
+    keys, rows = tabulate([_crossed(part, weights) for part in parts])
+    layout: list[tuple[int, list[int], list[int]]] = []
+    start = 0
+    for _, group in groupby(keys, key=lambda key: key[:2]):
+        columns = list(group)
+        first, second = ([value for *_, place, value in columns if place == who] for who in (1, 2))
+        layout.append((start, first, second))
+        start += len(columns)
+
+    def statistic(sums: Sequence[int]) -> Estimate:
+        people: list[kappa.Crossed] = []
+        for start, first, second in layout:
+            middle, end = start + 1 + len(first), start + 1 + len(first) + len(second)
+            counts = dict(zip(first, sums[start + 1 : middle], strict=True))
+            people.append(
+                kappa.Crossed(sums[start], counts, dict(zip(second, sums[middle:end], strict=True)))
+            )
+        return kappa.mean_kappa(people, weights)
+
+    return OfSums(rows, statistic)
+
+
+def _crossed(part: _Part, weights: kappa.Weights) -> dict[tuple[str, str, int, int], int]:
+    """Sums of pairs of people: what their differences cost at place 0, counts of ratings at 1 and 2, by rating."""
+    columns: dict[tuple[str, str, int, int], int] = {}
+    for (one, other), ratings in part.both.items():
+        sums = kappa.crossed(ratings, weights)
+        columns[one, other, 0, 0] = sums.cost
+        columns |= {(one, other, 1, value): count for value, count in sums.first.items()}
+        columns |= {(one, other, 2, value): count for value, count in sums.second.items()}
+    return columns
+
+
+def _mean_w(parts: Sequence[_Part], drawn: Sequence[Sequence[int]]) -> Estimate:
+    def mean(values: Sequence[float | None]) -> Estimate:
+        return mean_estimate(values, "no task has a W")
+
+    of_tasks = [part.concordance for part in parts]
+    return with_interval(mean(of_tasks), replicates(of_tasks, mean, drawn), len(parts))
 
 
 def _part(task: RatedTask, everybody: Sequence[str], factor: int) -> _Part:
@@ -123,27 +190,19 @@ def _part(task: RatedTask, everybody: Sequence[str], factor: int) -> _Part:
         [ratings[annotator] for annotator in everybody] for ratings in whole if len(ratings) == len(everybody)
     ]
     both = {
-        (first, second): Counter(
+        (first, second): [
             (ratings[first], ratings[second]) for ratings in whole if first in ratings and second in ratings
-        )
+        ]
         for first, second in combinations(task.annotators, 2)
     }
     return _Part(
-        pairs.add(_order(whole, first, second) for first, second in both),
+        pairs.add(pairs.compare(*zip(*shared, strict=True)) for shared in both.values() if shared),
         icc.one_way(rows),
         icc.two_way(complete, len(everybody)),
         len(whole) - len(complete),
         alpha.reliability(rows),
-        {people: counts for people, counts in both.items() if counts},
+        both,
         _concordance(task, whole),
-    )
-
-
-def _order(ratings: Sequence[Mapping[str, int]], first: str, second: str) -> pairs.Pairs:
-    """Pairs of reports as two people order them, of those that both rated."""
-    shared = [report for report in ratings if first in report and second in report]
-    return pairs.compare(
-        [Fraction(report[first]) for report in shared], [Fraction(report[second]) for report in shared]
     )
 
 
