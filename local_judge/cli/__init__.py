@@ -14,7 +14,7 @@ import sys
 import typer
 
 from indexes.errors import IndexesError
-from local_judge.cli import demo, judges, parse, run, serve, show, snapshot, verify
+from local_judge.cli import agree, demo, judges, parse, run, serve, show, snapshot, verify
 from local_judge.documents import UnreadableReport
 from local_judge.errors import UserError
 from local_judge.judge.collector import relax_collector
@@ -32,6 +32,7 @@ app = typer.Typer(
 app.command("run")(run.run)
 app.command("show")(show.show)
 app.command("rescore")(show.rescore)
+app.command("agree")(agree.agree)
 app.command("verify")(verify.verify)
 app.command("parse")(parse.parse)
 app.command("serve")(serve.serve)

@@ -60,9 +60,9 @@ def agreement_of_people(
     drawn = resamples(len(parts), draws, seed)
     return (
         *(
-            Measure(id, f"annotators: {label}", unit, measure.estimate(drawn))
+            Measure(id, label, unit, measure.estimate(drawn))
             for id, label, unit, measure in (
-                ("people_pairwise", "pairwise agreement", "pairs", _pairwise(parts, ties)),
+                ("people_pairwise", "pairwise agreement, two annotators", "pairs", _pairwise(parts, ties)),
                 ("icc_1_1", "ICC(1,1)", "reports", _one_way(parts)),
                 ("icc_2_1", "ICC(2,1)", "reports", _two_way(parts, icc.icc_2_1_of)),
                 ("icc_2_k", "ICC(2,k)", "reports", _two_way(parts, icc.icc_2_k_of)),
@@ -76,7 +76,7 @@ def agreement_of_people(
                 ),
             )
         ),
-        Measure("kendall_w", "annotators: Kendall's W", "tasks", _mean_w(parts, drawn)),
+        Measure("kendall_w", "Kendall's W", "tasks", _mean_w(parts, drawn)),
     )
 
 
