@@ -103,14 +103,14 @@ def agreement_of_method(
     systems = of_sums(_overall_pearson(parts))
     linear, ranked = filtered("pearson"), filtered("spearman")
     named = (
-        ("pairwise", "pairwise agreement, mean rating", "pairs", by_mean),
-        ("pairwise_annotators", "pairwise agreement, each annotator", "pairs", by_annotator),
+        ("pairwise", "pairwise, mean rating", "pairs", by_mean),
+        ("pairwise_annotators", "pairwise, each annotator", "pairs", by_annotator),
         ("overall_pearson", "overall Pearson", "systems", systems),
-        ("filtered_pearson", "filtered average Pearson", "tasks", linear),
-        ("filtered_spearman", "filtered average Spearman", "tasks", ranked),
-        ("filtered_tau", "filtered average tau-b", "tasks", filtered("tau")),
-        ("filtered_pearson_zero", "filtered Pearson, undefined as 0", "tasks", filtered("pearson", 0.0)),
-        ("filtered_spearman_zero", "filtered Spearman, undefined as 0", "tasks", filtered("spearman", 0.0)),
+        ("filtered_pearson", "filtered Pearson", "tasks", linear),
+        ("filtered_spearman", "filtered Spearman", "tasks", ranked),
+        ("filtered_tau", "filtered tau-b", "tasks", filtered("tau")),
+        ("filtered_pearson_zero", "filtered Pearson, undef. as 0", "tasks", filtered("pearson", 0.0)),
+        ("filtered_spearman_zero", "filtered Spearman, undef. as 0", "tasks", filtered("spearman", 0.0)),
         ("overall", "mean of the four", "measures", _mean_of((by_mean, systems, linear, ranked))),
     )
     measures = [
@@ -218,7 +218,7 @@ def _over_systems(measure: Measure) -> Measure:
     low, high = interval or (None, None)
     return Measure(
         "overall_pearson_fisher",
-        "overall Pearson, other systems (Fisher)",
+        "overall Pearson (Fisher)",
         measure.unit,
         found._replace(low=low, high=high, n_draws=0),
     )

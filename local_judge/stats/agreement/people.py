@@ -62,7 +62,7 @@ def agreement_of_people(
         *(
             Measure(id, label, unit, measure.estimate(drawn))
             for id, label, unit, measure in (
-                ("people_pairwise", "pairwise agreement, two annotators", "pairs", _pairwise(parts, ties)),
+                ("people_pairwise", "pairwise, two annotators", "pairs", _pairwise(parts, ties)),
                 ("icc_1_1", "ICC(1,1)", "reports", _one_way(parts)),
                 ("icc_2_1", "ICC(2,1)", "reports", _two_way(parts, icc.icc_2_1_of)),
                 ("icc_2_k", "ICC(2,k)", "reports", _two_way(parts, icc.icc_2_k_of)),
