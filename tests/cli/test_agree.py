@@ -26,7 +26,7 @@ RATINGS = """score,annotator,system,task
 3,ann,beta,water
 ,bob,beta,water
 """
-SCORES = {
+SCORES: dict[tuple[str | None, str | None], float | None] = {
     ("heat", "alpha"): 0.6,
     ("heat", "beta"): 0.5,
     ("heat", "gamma"): 0.1,
@@ -74,7 +74,7 @@ def ratings(tmp_path: Path) -> Path:
 
 def test_runs_side_by_side(command: Command, ratings: Path, tmp_path: Path) -> None:
     one = write_run(tmp_path / "one", SCORES)
-    other = write_run(tmp_path / "other", {unit: 1 - score for unit, score in SCORES.items()})
+    other = write_run(tmp_path / "other", {unit: 1 - (score or 0) for unit, score in SCORES.items()})
     ended = command("agree", ratings, one, other, "--resamples", "50", "--json")
     assert (ended.code, ended.err) == (0, "")
     found = json.loads(ended.out)
@@ -159,7 +159,7 @@ def test_what_cannot_be_joined_is_one_line(command: Command, ratings: Path, tmp_
         f"local-judge: {strange}: none of its reports is rated: it has 'x-y' (task 'x', system 'y'), "
         "the ratings 'heat by alpha'"
     )
-    null = write_run(tmp_path / "null", dict.fromkeys(SCORES))
+    null = write_run(tmp_path / "null", {unit: None for unit in SCORES})
     assert command("agree", ratings, null).line().endswith("none of its 5 rated reports has a score")
     twice = write_run(tmp_path / "twice", SCORES)
     lines = (twice / "cases.jsonl").read_text().splitlines()

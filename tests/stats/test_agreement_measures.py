@@ -93,7 +93,8 @@ def test_icc_with_unequal_numbers_of_ratings() -> None:
 
 def test_krippendorffs_own_example() -> None:
     # The paper: nominal .743, ordinal .815, interval .849; 40 pairable values, unit 12 has one.
-    for scale, printed in (("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)):
+    scales: tuple[tuple[Scale, float], ...] = (("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849))
+    for scale, printed in scales:
         found = krippendorff_alpha(UNITS, scale)
         assert round(value(found), 3) == printed
         assert (found.n, found.n_undefined) == (40, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import pytest
@@ -33,7 +33,7 @@ def task(id: str, reports: Mapping[str, tuple[Mapping[str, int], float | None]])
 HEAT = task(
     "heat", {"a": ({"ann": 9, "bob": 8}, 0.6), "b": ({"ann": 4, "bob": 5}, 0.5), "c": ({"ann": 2}, 0.1)}
 )
-WATER = task("water", {"a": ({"ann": 7, "bob": 6}, 0.4), "b": ({"ann": 7, "bob": 3}, 0.4)})
+WATER = task("water", {"a": ({"ann": 7, "bob": 9}, 0.4), "b": ({"ann": 7, "bob": 5}, 0.4)})
 FLAT = task("flat", {"a": ({"ann": 5, "bob": 5}, 0.3), "b": ({"ann": 5, "bob": 5}, 0.7)})
 ODD = task("odd", {"a": ({"ann": 1, "bob": 9}, 0.3), "b": ({"ann": 9, "bob": 1}, 0.7)})
 TASKS = [HEAT, WATER, FLAT, ODD]
@@ -50,7 +50,7 @@ def test_a_method_by_hand() -> None:
     assert found["pairwise"][:4] == (3 / 6, 6, 0, 3.0)
     # ann: heat 3 of 3; water tied by both: agrees; flat no; odd agrees. bob: heat 1 of 1, water, flat and odd no.
     assert found["pairwise_annotators"][:4] == (6 / 10, 10, 0, 6.0)
-    # flat: 0/0. odd: MSB = 0, MSW = 32, ICC = -1. water: MSB = 2.25, MSW = 2.5 / 2... below 0 or not is what counts.
+    # flat: 0/0. odd: MSB = 0, MSW = 32, ICC = -1. water: means 8 and 6, MSB = 4, MSW = 2, ICC = 2/6.
     assert {one.task: one.filter for one in agreement.tasks} == {
         "flat": "undefined",
         "heat": "kept",
@@ -62,11 +62,8 @@ def test_a_method_by_hand() -> None:
     assert found["filtered_spearman"].value == 1.0
     assert found["filtered_spearman_zero"].value == 0.5
     assert found["filtered_spearman_zero"].n_undefined == 1
-    # Systems: a over four tasks, b over four, c over one.
-    assert system_means(TASKS)["a"] == (
-        Fraction("8.5") / 4 + Fraction("6.5") / 4 + Fraction(10, 4),
-        Fraction(4, 10),
-    )
+    # Of a the mean ratings are 8.5, 8, 5 and 5, the scores .6, .4, .3 and .3.
+    assert system_means(TASKS)["a"] == (Fraction("26.5") / 4, Fraction("1.6") / 4)
     assert found["overall_pearson"].n == 3
     assert found["overall_pearson_fisher"].value == found["overall_pearson"].value
     assert found["overall_pearson_fisher"].low is None, "no Fisher interval of three systems"
@@ -81,10 +78,10 @@ def test_people_by_hand() -> None:
     assert found["people_pairwise"][:4] == (2 / 4, 4, 0, 2.0)
     drop = named(agreement_of_people(TASKS, ties="drop", draws=0))["people_pairwise"]
     assert drop[:4] == (1 / 2, 2, 2, 1.0)
-    # c in heat has one rating.
+    # c in heat has one rating, so only ann has rated all of heat, which has no W then; nor has flat.
     assert (found["icc_2_1"].n, found["icc_2_1"].n_undefined) == (8, 1)
     assert (found["alpha_interval"].n, found["alpha_interval"].n_undefined) == (16, 1)
-    assert (found["kappa_linear"].n, found["kendall_w"].n_undefined) == (1, 1)
+    assert (found["kappa_linear"].n, found["kendall_w"].n_undefined) == (1, 2)
 
 
 def test_reports_without_score_take_part_in_the_filter_only() -> None:
@@ -218,11 +215,13 @@ def test_draws_in_which_a_number_does_not_exist_are_counted() -> None:
     found = named(agreement_of_method([HEAT, FLAT], ties="drop", draws=400).measures)["pairwise"]
     assert found.value == 1.0
     assert 250 < found.n_draws < 350
-    # Of three flat tasks and one other most draws still have it; intervals that rest on fewer than half do not stand.
+    # An interval that would rest on fewer than half of the draws is not given.
     flats = [FLAT._replace(id=f"flat{number}") for number in range(9)]
-    rare = OfSums([(1,), *[(0,)] * 9], lambda sums: Estimate(1.0 if sums[0] > 1 else None, sum(sums)))
-    drawn = [[0] * 10, *[[1] * 10] * 3]
-    assert rare._replace(rows=[(2,), *[(0,)] * 9]).estimate(drawn) == Estimate(1.0, 2, n_draws=1)
+
+    def seldom(sums: Sequence[int]) -> Estimate:
+        return Estimate(1.0 if sums[0] else None, sums[0])
+
+    assert OfSums([(1,), (0,)], seldom).estimate([[0, 1], [1, 1], [1, 1]]) == Estimate(1.0, 1, n_draws=1)
     assert named(agreement_of_method(flats, ties="drop", draws=9).measures)["pairwise"].reason == (
         "all pairs are tied"
     )
@@ -231,6 +230,10 @@ def test_draws_in_which_a_number_does_not_exist_are_counted() -> None:
 def test_sums_beyond_64_bits_are_exact() -> None:
     huge = 10**30
     rows = [(huge, 1), (-huge, 1), (3, 1)]
-    measure = OfSums(rows, lambda sums: Estimate(float(sums[0]), sums[1]))
+
+    def first(sums: Sequence[int]) -> Estimate:
+        return Estimate(float(sums[0]), sums[1])
+
+    measure = OfSums(rows, first)
     assert measure.found().value == 3.0
     assert measure.replicates([[0, 1, 2], [2, 2, 2]]) == [3.0, 9.0]
