@@ -17,7 +17,7 @@ from local_judge.stats.agreement.method import system_means
 COLOURS = ("#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951", "#ff8ab7", "#a463f2", "#97bbf5", "#9c6b4e")
 GREY = "#888888"
 """Of systems without a name."""
-SIDE, LEFT, TOP, GAP, KEY = 320, 56, 44, 40, 18
+SIDE, LEFT, TOP, GAP, KEY = 320, 64, 44, 40, 18
 TICKS = 5
 LONGEST = 40
 """Characters of a name that are shown."""
@@ -46,9 +46,7 @@ def scatter(runs: Sequence[JoinedRun], score: str) -> str:
         runs: with at least one report that has ratings and a score each.
         score: what the vertical axes show.
     """
-    names = sorted(
-        {report.system for run in runs for task in run.tasks for report in task.reports if report.system}
-    )
+    names = sorted({name for run in runs for name in system_means(run.tasks)})
     colours = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(names)}
     width = len(runs) * (LEFT + SIDE + GAP)
     height = TOP + SIDE + 56 + KEY * len(names)
@@ -79,12 +77,12 @@ def _panel(run: JoinedRun, score: str, left: int, colours: dict[str, str]) -> It
     yield f'<text x="{left}" y="{TOP - 16}" font-size="13">{_text(run.run.name or str(run.run))}</text>'
     yield f'<rect x="{left}" y="{TOP}" width="{SIDE}" height="{SIDE}" fill="none" stroke="#cccccc"/>'
     for tick in x.ticks:
-        yield f'<text x="{x.place(tick)}" y="{TOP + SIDE + 16}" text-anchor="middle">{tick:.4g}</text>'
+        yield f'<text x="{x.place(tick)}" y="{TOP + SIDE + 16}" text-anchor="middle">{tick:.3g}</text>'
     for tick in y.ticks:
-        yield f'<text x="{left - 6}" y="{y.place(tick)}" text-anchor="end" dy="4">{tick:.4g}</text>'
+        yield f'<text x="{left - 6}" y="{y.place(tick)}" text-anchor="end" dy="4">{tick:.3g}</text>'
     yield f'<text x="{left + SIDE // 2}" y="{TOP + SIDE + 34}" text-anchor="middle">mean rating</text>'
     yield (
-        f'<text transform="translate({left - 42} {TOP + SIDE // 2}) rotate(-90)" '
+        f'<text transform="translate({left - 48} {TOP + SIDE // 2}) rotate(-90)" '
         f'text-anchor="middle">{_text(score)}</text>'
     )
     for task, system, rating, value in points:
