@@ -15,6 +15,7 @@ import typer
 
 from indexes.errors import IndexesError
 from local_judge.cli import (
+    agree,
     clean,
     demo,
     evaluate_verifier,
@@ -48,6 +49,7 @@ app.command("show")(show.show)
 app.command("rescore")(show.rescore)
 app.command("export")(export.export)
 app.command("verify")(verify.verify)
+app.command("agree")(agree.agree)
 app.command("evaluate-verifier")(evaluate_verifier.evaluate_verifier)
 app.command("parse")(parse.parse)
 app.command("clean")(clean.clean)

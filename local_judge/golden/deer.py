@@ -7,9 +7,10 @@ read, and what they return back to the case's JSON.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import cast
 
 from local_judge.claims.backtrack import UpstreamRow, upstream_rows
+from local_judge.golden.cases import Case, Comparison
 from local_judge.protocols.deer.formats.folder import final_file
 from local_judge.protocols.deer.formats.labels import label
 from local_judge.protocols.deer.formats.others import with_na, without_na
@@ -17,16 +18,6 @@ from local_judge.protocols.deer.formats.references import extract_references
 from local_judge.protocols.deer.rubric import upstream as rubric
 from local_judge.protocols.deer.verification import upstream
 from local_judge.protocols.deer.verification.rows import ClaimRow, Outcome, PairRow, Rows
-
-Case = Mapping[str, Any]
-
-
-class Comparison(NamedTuple):
-    """What a case expects and what we get, both as JSON."""
-
-    expected: object
-    got: object
-
 
 _OUTCOMES: Mapping[str, Outcome] = {
     "supported": "supported",

@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from local_judge.errors import InputError
-from local_judge.protocols.scores import ScoreNode
-from local_judge.runs.execute import CaseRecord, ScoreRecord, load_records, load_scores
-from local_judge.runs.manifest import protocols_of
-from local_judge.runs.store import RunStore
+from local_judge.runs.execute import CaseRecord
+from local_judge.runs.scored import Nodes, find_path, load_scored
 
 Measure = Literal["words", "characters", "sentences"]
 
@@ -59,17 +57,15 @@ def score_columns(
         measure: of length.
 
     Raises:
-        RunError: a directory holds no finished run.
-        InputError: a run without this protocol or profile, a report in two runs, or a score that there is not.
+        RunError: a directory holds no finished run, or not of this protocol or profile; there is no such score.
+        InputError: a report stands in two runs.
     """
     cases: list[tuple[str, CaseRecord]] = []
-    scored: dict[str, Mapping[tuple[str, ...], ScoreNode]] = {}
+    scored: dict[str, Nodes] = {}
     labels: dict[tuple[str, ...], str] = {}
     seen: dict[tuple[str | None, str | None], str] = {}
     for number, run in enumerate(runs, 1):
-        store = RunStore(run)
-        records = load_records(store)
-        rows = _rows(store, protocol, profile)
+        records, nodes, _ = load_scored(run, protocol, profile)
         for record in records:
             name = f"{number}:{record.id}"
             cases.append((name, record))
@@ -80,45 +76,24 @@ def score_columns(
                 raise InputError(
                     f"report {record.id!r} stands in {before} and in {run}; a report counts once"
                 )
-            if record.id in rows:
-                nodes = dict(entry for root in rows[record.id].scores for entry in root.walk())
-                scored[name] = nodes
-                labels |= {path: node.label for path, node in nodes.items() if path not in labels}
+            if record.id in nodes:
+                scored[name] = nodes[record.id]
+                labels |= {path: node.label for path, node in scored[name].items() if path not in labels}
     return [_column(path, labels[path], cases, scored, measure) for path in _paths(labels, wanted, protocol)]
 
 
-def _rows(store: RunStore, protocol: str, profile: str) -> dict[str, ScoreRecord]:
-    names = protocols_of(store)
-    if protocol not in names:
-        raise InputError(f"{store.root}: has no scores of {protocol!r}; there are: {', '.join(names)}")
-    rows = load_scores(store, (protocol,))
-    found = {row.case: row for row in rows if row.profile == profile}
-    if rows and not found:
-        profiles = ", ".join(dict.fromkeys(row.profile for row in rows))
-        raise InputError(f"{store.root}: {protocol} has no profile {profile!r}; there are: {profiles}")
-    return found
-
-
 def _paths(labels: Mapping[tuple[str, ...], str], wanted: str | None, protocol: str) -> list[tuple[str, ...]]:
-    if not labels:
-        raise InputError(f"no report of these runs has scores of {protocol!r}")
+    if wanted is not None or not labels:
+        return [find_path(labels, wanted or "", protocol)]
     roots = [path for path in labels if len(path) == 1]
-    if wanted is None:
-        return [path for path in labels if len(path) == 2 or path in roots] if len(roots) == 1 else roots
-    asked = tuple(wanted.split("/"))
-    found = [asked] if asked in labels else [path for path in labels if path[-len(asked) :] == asked]
-    if len(found) != 1:
-        among = found or [path for path in labels if len(path) <= 2]
-        listed = ", ".join("/".join(path) for path in among)
-        raise InputError(f"score {wanted!r} {'names several' if found else 'is not there'}: {listed}")
-    return found
+    return [path for path in labels if len(path) == 2 or path in roots] if len(roots) == 1 else roots
 
 
 def _column(
     path: tuple[str, ...],
     label: str,
     cases: Sequence[tuple[str, CaseRecord]],
-    scored: Mapping[str, Mapping[tuple[str, ...], ScoreNode]],
+    scored: Mapping[str, Nodes],
     measure: Measure,
 ) -> ScoreColumn:
     measured: list[Measured] = []

@@ -7,7 +7,8 @@ Every fenced block says in its info string how it is checked, and one that does 
     console norun: REASON    cannot run in a test, and says why; its options and scripts have to exist
     python run               executed
     yaml config | preset     read as a config of `run`, as a judge preset
-    jsonl pages | reports | tasks | guidance | claims | queries | planted | annotations
+    jsonl pages | reports | tasks | guidance | claims | queries | planted | annotations | ratings
+    csv ratings
                              read by the reader of that format
     json golden              run as a file of golden vectors
     text                     a figure: a tree, a formula; no command
@@ -45,6 +46,7 @@ from local_judge.judge.ledger_file import TABLES
 from local_judge.rows import read_jsonl
 from local_judge.runs.config import load_config
 from local_judge.runs.inputs import load_reports
+from local_judge.runs.ratings import load_ratings
 from local_judge.runs.verify import load_claim_rows
 from local_judge.tasks.guidance import load_guidance
 from local_judge.tasks.load import load_tasks
@@ -221,6 +223,8 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("jsonl", "annotations"): reader(
         lambda path: [GoldClaim.model_validate(row) for _, row in read_jsonl(path)], ".jsonl"
     ),
+    ("jsonl", "ratings"): reader(lambda path: load_ratings(path).rows, ".jsonl"),
+    ("csv", "ratings"): reader(lambda path: load_ratings(path).rows, ".csv"),
     ("json", "golden"): reader(read_golden, ".json"),
     ("text", ""): check_figure,
 }

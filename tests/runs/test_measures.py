@@ -69,9 +69,9 @@ def test_which_scores_are_meant(tmp_path: Path) -> None:
     assert paths(None) == ["overall", "overall/a", "overall/b"]
     assert paths("a") == ["overall/a"]
     assert paths("overall/b/y") == paths("y") == paths("b/y") == ["overall/b/y"]
-    with pytest.raises(InputError, match="score 'x' names several: overall/a/x, overall/b/x"):
+    with pytest.raises(RunError, match="score 'x' names several: overall/a/x, overall/b/x"):
         paths("x")
-    with pytest.raises(InputError, match="score 'z' is not there: overall, overall/a, overall/b"):
+    with pytest.raises(RunError, match="score 'z' is not there: overall, overall/a, overall/b"):
         paths("z")
     two = make(tmp_path / "two", [case("1")], {"1": (node("a", 1.0, node("x", 1.0)), node("b", 2.0))})
     assert paths(None, two) == ["a", "b"]
@@ -83,12 +83,12 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
         score_columns(
             [one, make(tmp_path / "two", [case("1")], {"1": (tree(5.0),)})], "deer", "paper", None, "words"
         )
-    with pytest.raises(InputError, match="has no scores of 'race'; there are: deer"):
+    with pytest.raises(RunError, match="has no scores of 'race'; there are: deer"):
         score_columns([one], "race", "paper", None, "words")
-    with pytest.raises(InputError, match="no profile 'upstream'; there are: paper"):
+    with pytest.raises(RunError, match="has no profile 'upstream'; there are: paper"):
         score_columns([one], "deer", "upstream", None, "words")
     with pytest.raises(RunError, match="is it a finished run"):
         score_columns([tmp_path], "deer", "paper", None, "words")
     unread = make(tmp_path / "unread", [case("1", status="unreadable", document=None)], {})
-    with pytest.raises(InputError, match="no report of these runs has scores"):
+    with pytest.raises(RunError, match="no report has a score"):
         score_columns([unread], "deer", "paper", None, "words")

@@ -1,0 +1,71 @@
+"""`local-judge agree`: how far scores agree with people."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from local_judge.cli.options import AsJson
+from local_judge.protocols.scores import Profile
+from local_judge.reporting.agreement import Agreement, agreement_json, agreement_notes, agreement_table
+from local_judge.reporting.agreement_plot import scatter
+from local_judge.reporting.tables import stdout
+from local_judge.runs.agreement import join
+from local_judge.runs.ratings import load_ratings
+from local_judge.runs.scored import scored_reports
+from local_judge.runs.store import RunStore
+from local_judge.stats.agreement.estimate import DRAWS
+from local_judge.stats.agreement.method import agreement_of_method
+from local_judge.stats.agreement.pairs import Ties
+from local_judge.stats.agreement.people import agreement_of_people
+
+
+def agree(
+    ratings: Annotated[Path, typer.Argument(help="Ratings by people: a CSV or JSONL file.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.")],
+    protocol: Annotated[
+        str | None, typer.Option("--protocol", help="Whose scores; needed where a run has several protocols.")
+    ] = None,
+    profile: Annotated[Profile, typer.Option("--profile", help="By which formulas.")] = "paper",
+    score: Annotated[
+        str, typer.Option("--score", help="One score by its id or path (`overall`, `a/b/c`).")
+    ] = "overall",
+    ties: Annotated[
+        Ties, typer.Option("--ties", help="How the rates of pairs take ties; see docs/agreement.md.")
+    ] = "strict",
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap.")] = 0,
+    resamples: Annotated[
+        int, typer.Option("--resamples", min=0, max=100_000, help="Draws of each interval.")
+    ] = DRAWS,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw ratings against scores into this SVG file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the scores of runs with ratings by people: pairwise agreement, correlations, reliability."""
+    rated = load_ratings(ratings)
+    joined = join(rated, [(run, scored_reports(run, protocol, profile, score)) for run in runs])
+    found = Agreement(
+        joined,
+        rated.n_empty,
+        agreement_of_people(joined.tasks, ties=ties, seed=seed, draws=resamples),
+        tuple(agreement_of_method(run.tasks, ties=ties, seed=seed, draws=resamples) for run in joined.runs),
+        ties,
+        seed,
+        resamples,
+    )
+    if plot is not None:
+        RunStore(plot.parent).write_text(
+            plot.name, scatter(joined.runs, f"score: {score} ({profile} profile)")
+        )
+    if as_json:
+        said = {"protocol": protocol, "profile": profile, "score": score}
+        print(json.dumps(said | agreement_json(found), ensure_ascii=False, allow_nan=False))
+        return
+    console = stdout()
+    console.print(agreement_table(found))
+    for line in agreement_notes(found):
+        console.print(line)

@@ -1,0 +1,181 @@
+"""Agreement with people for the terminal, and as JSON.
+
+Invariant: every measure stands beside its interval, its n and what is undefined; one without value is a dash, with its
+reason below the table; names from files are printed as plain text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from rich.table import Table
+
+from local_judge.reporting.numbers import NONE, count
+from local_judge.reporting.tables import safe
+from local_judge.runs.agreement import Joined, JoinedRun
+from local_judge.stats.agreement.estimate import LEVEL, Estimate
+from local_judge.stats.agreement.method import MethodAgreement
+from local_judge.stats.agreement.ratings import Measure, RatedTask
+
+NAMED = 5
+"""Reports named in a line; the others are counted."""
+
+
+class Agreement(NamedTuple):
+    """All that is printed."""
+
+    joined: Joined
+    n_empty: int
+    """Rows of ratings without a score."""
+    people: tuple[Measure, ...]
+    methods: tuple[MethodAgreement, ...]
+    """Of each run of `joined`."""
+    ties: str
+    seed: int
+    draws: int
+
+
+def agreement_table(found: Agreement) -> Table:
+    """Every measure: of the runs side by side, then of people among themselves."""
+    table = Table(title="agreement with people", title_justify="left", show_edge=False, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    for name in ("annotators", *(_title(run) for run in found.joined.runs)):
+        table.add_column(name, justify="right")
+        table.add_column("n", justify="right")
+        table.add_column("undef.", justify="right")
+    for measure in found.people:
+        table.add_row(measure.label, *_cells(measure))
+    table.add_section()
+    for measures in zip(*(method.measures for method in found.methods), strict=True):
+        cells = [cell for measure in measures for cell in _cells(measure)]
+        table.add_row(measures[0].label, "", "", "", *cells)
+    return table
+
+
+def _title(run: JoinedRun) -> str:
+    return safe(run.run.name or str(run.run), 30)
+
+
+def agreement_notes(found: Agreement) -> Iterator[str]:
+    """What a reader has to know beside the table, a line each, safe to print."""
+    yield f"{LEVEL}% bootstrap intervals over tasks of {found.draws:,} draws, seed {found.seed}; ties: {found.ties}"
+    yield _table_of_ratings(found.joined.tasks, found.n_empty)
+    for method, run in zip(found.methods, found.joined.runs, strict=True):
+        verdicts = [task.filter for task in method.tasks]
+        yield (
+            f"{_title(run)}: {count(run.n_joined, 'report')} joined; ICC(1,1) filter of "
+            f"{count(len(verdicts), 'task')}: {verdicts.count('kept')} kept, {verdicts.count('removed')} removed "
+            f"(negative), {verdicts.count('undefined')} undefined"
+        )
+        yield from _failed_joins(run)
+    if found.joined.taskless:
+        yield f"in no number, their task is not known: {_listed(found.joined.taskless)}"
+    for name, measures in (("", found.people), *_named(found)):
+        for measure in measures:
+            if measure.estimate.value is None:
+                yield f"{name}{measure.label}: {measure.estimate.reason}"
+
+
+def _named(found: Agreement) -> Iterator[tuple[str, Sequence[Measure]]]:
+    for method, run in zip(found.methods, found.joined.runs, strict=True):
+        yield f"{_title(run)}: ", method.measures
+
+
+def _failed_joins(run: JoinedRun) -> Iterator[str]:
+    for reports, what in (
+        (run.absent, "rated and not in the run"),
+        (run.unscored, "rated and without score"),
+        (run.unrated, "in the run and not rated"),
+    ):
+        if reports:
+            yield f"  {what}: {_listed(reports)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(safe(name, 60) for name in names[:NAMED])
+    return f"{len(names)} ({shown}{', …' if len(names) > NAMED else ''})"
+
+
+def _table_of_ratings(tasks: Sequence[RatedTask], n_empty: int) -> str:
+    annotators = {annotator for task in tasks for annotator in task.annotators}
+    n_ratings = sum(len(report.ratings) for task in tasks for report in task.reports)
+    missing = sum(task.n_missing for task in tasks)
+    return (
+        f"{count(n_ratings, 'rating')} by {count(len(annotators), 'annotator')} of "
+        f"{count(sum(len(task.reports) for task in tasks), 'report')} on {count(len(tasks), 'task')}; "
+        f"{missing} missing" + (f", {count(n_empty, 'row')} without score" if n_empty else "")
+    )
+
+
+def _cells(measure: Measure) -> tuple[str, str, str]:
+    found = measure.estimate
+    return (
+        _value(found),
+        f"{_number(found.hits)}/{found.n}" if found.hits is not None else str(found.n),
+        (str(found.n_undefined or "")),
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value.is_integer() else f"{value:.1f}"
+
+
+def _value(found: Estimate) -> str:
+    if found.value is None:
+        return NONE
+    if found.low is None or found.high is None:
+        return f"{found.value:.3f}"
+    return f"{found.value:.3f} ({found.low:.2f} to {found.high:.2f})"
+
+
+def agreement_json(found: Agreement) -> dict[str, Any]:
+    """Everything, as plain data."""
+    tasks = found.joined.tasks
+    return {
+        "ties": found.ties,
+        "seed": found.seed,
+        "resamples": found.draws,
+        "people": {
+            "n_tasks": len(tasks),
+            "n_reports": sum(len(task.reports) for task in tasks),
+            "n_annotators": len({annotator for task in tasks for annotator in task.annotators}),
+            "n_ratings": sum(len(report.ratings) for task in tasks for report in task.reports),
+            "n_missing": sum(task.n_missing for task in tasks),
+            "n_empty": found.n_empty,
+            "task_unknown": list(found.joined.taskless),
+            "measures": [_measure(measure) for measure in found.people],
+        },
+        "runs": [
+            {
+                "run": str(run.run),
+                "n_joined": run.n_joined,
+                "not_in_run": list(run.absent),
+                "without_score": list(run.unscored),
+                "not_rated": list(run.unrated),
+                "measures": [_measure(measure) for measure in method.measures],
+                "tasks": [
+                    {
+                        "task": task.task,
+                        "n": task.n,
+                        "icc_1_1": task.icc.value,
+                        "filter": task.filter,
+                        "pearson": task.pearson.value,
+                        "spearman": task.spearman.value,
+                        "tau_b": task.tau.value,
+                    }
+                    for task in method.tasks
+                ],
+            }
+            for run, method in zip(found.joined.runs, found.methods, strict=True)
+        ],
+    }
+
+
+def _measure(measure: Measure) -> dict[str, Any]:
+    return {
+        "id": measure.id,
+        "label": measure.label,
+        "unit": measure.unit,
+        **measure.estimate._asdict(),
+    }

@@ -1,0 +1,117 @@
+"""The scores of a run by report and path.
+
+Invariant: every report of the run has an entry, with its score or None; which score is meant is never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from local_judge.errors import RunError
+from local_judge.protocols.scores import Profile, ScoreNode
+from local_judge.runs.execute import CaseRecord, load_records, load_scores
+from local_judge.runs.manifest import protocols_of
+from local_judge.runs.store import RunStore
+
+
+class ScoredReport(NamedTuple):
+    """One report."""
+
+    case: str
+    """The report's id."""
+    task: str | None
+    """Id of the task that it answers."""
+    system: str | None
+    """The agent that wrote it."""
+    value: float | None
+    """The score; None where the report could not be evaluated or the score is null."""
+
+
+Nodes = dict[tuple[str, ...], ScoreNode]
+"""The scores of one report by path."""
+
+
+class Scored(NamedTuple):
+    """The scores of a run."""
+
+    records: list[CaseRecord]
+    nodes: dict[str, Nodes]
+    """By the report's id; those that have scores."""
+    place: str
+    """Run and protocol, for messages."""
+
+
+def load_scored(run: Path, protocol: str | None, profile: str) -> Scored:
+    """All scores of a run by one protocol and profile.
+
+    Args:
+        run: its directory.
+        protocol: whose scores; None where the run has one protocol only.
+        profile: by which formulas.
+
+    Raises:
+        RunError: no finished run, or it has no such protocol or profile.
+    """
+    store = RunStore(run)
+    records = load_records(store)
+    name = _protocol(store, protocol)
+    rows = load_scores(store, (name,))
+    found = {row.case: row.scores for row in rows if row.profile == profile}
+    if rows and not found:
+        profiles = ", ".join(dict.fromkeys(row.profile for row in rows))
+        raise RunError(f"{run}: {name} has no profile {profile!r}; there are: {profiles}")
+    nodes = {case: dict(entry for root in roots for entry in root.walk()) for case, roots in found.items()}
+    return Scored(records, nodes, f"{run}: {name}")
+
+
+def find_path(paths: Iterable[tuple[str, ...]], wanted: str, place: str) -> tuple[str, ...]:
+    """The path that `wanted` names: a path (`a/b/c`), or the end of one that fits one score only.
+
+    Raises:
+        RunError: it names none, or several.
+    """
+    known = list(dict.fromkeys(paths))
+    asked = tuple(wanted.split("/"))
+    found = [asked] if asked in known else [path for path in known if path[-len(asked) :] == asked]
+    if len(found) == 1:
+        return found[0]
+    if not known:
+        raise RunError(f"{place}: no report has a score")
+    listed = ", ".join("/".join(path) for path in found or [path for path in known if len(path) <= 2])
+    raise RunError(f"{place}: score {wanted!r} {'names several' if found else 'is not there'}: {listed}")
+
+
+def scored_reports(run: Path, protocol: str | None, profile: Profile, score: str) -> list[ScoredReport]:
+    """One score of all reports of a run, in the run's order.
+
+    Args:
+        run: its directory.
+        protocol: whose score; None where the run has one protocol only.
+        profile: by which formulas.
+        score: as `find_path` takes it.
+
+    Raises:
+        RunError: no finished run, or it has no such protocol, profile or score.
+    """
+    scored = load_scored(run, protocol, profile)
+    path = find_path((path for nodes in scored.nodes.values() for path in nodes), score, scored.place)
+    return [
+        ScoredReport(record.id, record.task, record.system, _value(scored.nodes.get(record.id, {}).get(path)))
+        for record in scored.records
+    ]
+
+
+def _protocol(store: RunStore, wanted: str | None) -> str:
+    names = protocols_of(store)
+    if wanted is None and len(names) == 1:
+        return names[0]
+    if wanted is None or wanted not in names:
+        said = "say with --protocol whose scores" if wanted is None else f"has no scores of {wanted!r}"
+        raise RunError(f"{store.root}: {said}; there are: {', '.join(names)}")
+    return wanted
+
+
+def _value(node: ScoreNode | None) -> float | None:
+    return None if node is None else node.score.value

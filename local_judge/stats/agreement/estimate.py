@@ -1,0 +1,101 @@
+"""A number with what it rests on, and its bootstrap interval over tasks.
+
+Invariant: an interval is of the same function as its number, over draws that a recorded seed makes; draws in which the
+number does not exist are counted, and an interval that would rest on fewer than half of the draws is not given.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+Part = TypeVar("Part")
+
+LEVEL = 95
+"""Percent of the draws that lie in an interval."""
+DRAWS = 1_000
+
+
+class Estimate(NamedTuple):
+    """One measure."""
+
+    value: float | None
+    n: int
+    """What it is of: pairs, systems, tasks, reports or ratings, as the measure says."""
+    n_undefined: int = 0
+    """What had to be left out of it because it has no value or cannot be compared."""
+    hits: float | None = None
+    """Of a rate: value = hits / n."""
+    low: float | None = None
+    high: float | None = None
+    """Percentiles of the draws in which the number exists."""
+    n_draws: int = 0
+    """These draws."""
+    reason: str = ""
+    """Why there is no value."""
+
+
+def undefined(reason: str, n: int = 0, n_undefined: int = 0) -> Estimate:
+    """A measure without value."""
+    return Estimate(None, n, n_undefined, reason=reason)
+
+
+def resamples(n: int, draws: int, seed: int) -> list[list[int]]:
+    """`draws` times `n` positions below `n`, with replacement; equal seeds give equal draws on every machine."""
+    # random() is the one method of Random whose sequence Python promises to keep.
+    generator = random.Random(seed)
+    return [[int(generator.random() * n) for _ in range(n)] for _ in range(draws)]
+
+
+def replicates(
+    parts: Sequence[Part], measure: Callable[[Sequence[Part]], Estimate], drawn: Sequence[Sequence[int]]
+) -> list[float | None]:
+    """`measure` of `[parts[i] for i in draw]`, for each draw."""
+    return [measure([parts[index] for index in draw]).value for draw in drawn]
+
+
+def with_interval(found: Estimate, values: Sequence[float | None], n_tasks: int) -> Estimate:
+    """`found` with the percentile interval of its `values` in the draws (Efron and Tibshirani 1993, chapter 13).
+
+    Formula: the 2.5th and the 97.5th percentile. Systems, reports and annotators are not drawn: the interval says how
+    far the number would differ on other tasks with the same systems and people. One task has no interval.
+    """
+    if n_tasks < 2:
+        return found
+    known = sorted(value for value in values if value is not None)
+    if found.value is None or not known or 2 * len(known) < len(values):
+        return found._replace(n_draws=len(known))
+    rest = (100 - LEVEL) / 2
+    low, high = percentile(known, rest), percentile(known, 100 - rest)
+    return found._replace(low=low, high=high, n_draws=len(known))
+
+
+def percentile(ordered: Sequence[float], percent: float) -> float:
+    """The percentile of numbers in ascending order, linear between neighbours (Hyndman and Fan 1996, definition 7)."""
+    place = (len(ordered) - 1) * percent / 100
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+def mean_estimate(
+    values: Sequence[float | None], nothing: str, *, undefined_as: float | None = None
+) -> Estimate:
+    """The mean of the values that exist.
+
+    Formula: sum of them / their number; where `undefined_as` is given, those that do not exist count as it.
+
+    Args:
+        values: None where there is none; counted in `n_undefined` either way.
+        nothing: the reason, where nothing can be averaged.
+        undefined_as: 0 for the variant that takes what does not exist for no correlation.
+    """
+    known = [value for value in values if value is not None]
+    missing = len(values) - len(known)
+    if undefined_as is not None:
+        known += [undefined_as] * missing
+    if not known:
+        return undefined(nothing, 0, missing)
+    return Estimate(math.fsum(known) / len(known), len(known), missing)

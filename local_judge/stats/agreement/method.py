@@ -1,0 +1,246 @@
+"""How far a method's scores agree with people.
+
+Invariant: which tasks are filtered out depends on people alone, so that methods are compared on the same tasks; a task
+on which a correlation does not exist is counted, and is no zero unless the measure's name says so.
+
+The measures are those of DeepResearch Bench (appendix I), in each of the readings that its text allows, and Kendall's
+tau-b beside its correlations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Literal, NamedTuple
+
+from local_judge.stats.agreement.correlation import fisher_interval, kendall_tau_b, pearson, spearman
+from local_judge.stats.agreement.estimate import (
+    DRAWS,
+    Estimate,
+    mean_estimate,
+    replicates,
+    resamples,
+    undefined,
+    with_interval,
+)
+from local_judge.stats.agreement.exact import mean, scaled
+from local_judge.stats.agreement.icc import icc_1_1
+from local_judge.stats.agreement.pairs import Pairs, Ties, add, compare, method_rate
+from local_judge.stats.agreement.ratings import Measure, RatedTask
+from local_judge.stats.agreement.sums import OfSums
+
+Verdict = Literal["kept", "removed", "undefined"]
+"""What the filter makes of a task: its ICC(1,1) is 0 or more, is negative, or does not exist."""
+
+
+class TaskAgreement(NamedTuple):
+    """One task."""
+
+    task: str
+    n: int
+    """Reports that have both ratings and a score."""
+    icc: Estimate
+    """ICC(1,1) of the ratings of all its rated reports."""
+    filter: Verdict
+    pearson: Estimate
+    """Of the reports' mean ratings and scores, as the two that follow."""
+    spearman: Estimate
+    tau: Estimate
+
+
+class MethodAgreement(NamedTuple):
+    """One method."""
+
+    measures: tuple[Measure, ...]
+    tasks: tuple[TaskAgreement, ...]
+    """Those with at least one report that has ratings and a score, by id."""
+
+
+class _Part(NamedTuple):
+    """What the measures need of one task."""
+
+    of_means: Pairs
+    of_annotators: Pairs
+    reports: Sequence[tuple[str | None, Fraction, Fraction]]
+    """System, mean rating and score of the reports that have both."""
+    task: TaskAgreement
+
+
+_Kind = Literal["pearson", "spearman", "tau"]
+
+
+class _Replicated(NamedTuple):
+    """A number and its values in the draws."""
+
+    found: Estimate
+    drawn: list[float | None]
+
+
+def agreement_of_method(
+    tasks: Sequence[RatedTask], *, ties: Ties = "strict", seed: int = 0, draws: int = DRAWS
+) -> MethodAgreement:
+    """Every measure of agreement of the scores in `tasks` with the ratings in them, in a fixed order.
+
+    Args:
+        tasks: at least one report with ratings and a score; those without score take part in the filter only.
+        ties: how the rates of pairs take ties.
+        seed: of the bootstrap.
+        draws: of each interval.
+    """
+    scored = [task for task in tasks if any(report.score is not None for report in task.reports)]
+    parts = [_part(task) for task in sorted(scored, key=lambda task: task.id)]
+    drawn = resamples(len(parts), draws, seed)
+
+    def of_sums(measure: OfSums) -> _Replicated:
+        return _Replicated(measure.found(), measure.replicates(drawn))
+
+    def filtered(kind: _Kind, undefined_as: float | None = None) -> _Replicated:
+        return _filtered(parts, drawn, kind, undefined_as)
+
+    by_mean = of_sums(OfSums([part.of_means for part in parts], partial(_rate, ties)))
+    by_annotator = of_sums(OfSums([part.of_annotators for part in parts], partial(_rate, ties)))
+    systems = of_sums(_overall_pearson(parts))
+    linear, ranked = filtered("pearson"), filtered("spearman")
+    named = (
+        ("pairwise", "pairwise, mean rating", "pairs", by_mean),
+        ("pairwise_annotators", "pairwise, each annotator", "pairs", by_annotator),
+        ("overall_pearson", "overall Pearson", "systems", systems),
+        ("filtered_pearson", "filtered Pearson", "tasks", linear),
+        ("filtered_spearman", "filtered Spearman", "tasks", ranked),
+        ("filtered_tau", "filtered tau-b", "tasks", filtered("tau")),
+        ("filtered_pearson_zero", "filtered Pearson, undef. as 0", "tasks", filtered("pearson", 0.0)),
+        ("filtered_spearman_zero", "filtered Spearman, undef. as 0", "tasks", filtered("spearman", 0.0)),
+        ("overall", "mean of the four", "measures", _mean_of((by_mean, systems, linear, ranked))),
+    )
+    measures = [
+        Measure(id, label, unit, with_interval(of.found, of.drawn, len(parts)))
+        for id, label, unit, of in named
+    ]
+    measures.insert(3, _over_systems(measures[2]))
+    return MethodAgreement(tuple(measures), tuple(part.task for part in parts))
+
+
+def task_agreement(task: RatedTask) -> TaskAgreement:
+    """The filter and the correlations of one task."""
+    icc = icc_1_1([report.by_annotator for report in task.reports])
+    scored = _scored(task)
+    ratings, scores = [rating for _, rating, _ in scored], [score for _, _, score in scored]
+    return TaskAgreement(
+        task.id,
+        len(scored),
+        icc,
+        "undefined" if icc.value is None else "removed" if icc.value < 0 else "kept",
+        pearson(ratings, scores),
+        spearman(ratings, scores),
+        kendall_tau_b(ratings, scores),
+    )
+
+
+def system_means(tasks: Sequence[RatedTask]) -> dict[str, tuple[Fraction, Fraction]]:
+    """Mean rating and mean score of each system, by name, over its reports that have both."""
+    found: dict[str, list[tuple[Fraction, Fraction]]] = {}
+    for task in tasks:
+        for system, rating, score in _scored(task):
+            if system is not None:
+                found.setdefault(system, []).append((rating, score))
+    return {
+        name: (mean([rating for rating, _ in reports]), mean([score for _, score in reports]))
+        for name, reports in sorted(found.items())
+    }
+
+
+def _rate(ties: Ties, sums: Sequence[int]) -> Estimate:
+    return method_rate(Pairs(*sums), ties)
+
+
+def _filtered(
+    parts: Sequence[_Part], drawn: Sequence[Sequence[int]], kind: _Kind, undefined_as: float | None
+) -> _Replicated:
+    """The mean over the tasks that are kept; a task with one report has nothing to correlate."""
+
+    def statistic(tasks: Sequence[TaskAgreement]) -> Estimate:
+        values: list[float | None] = [
+            getattr(task, kind).value for task in tasks if task.filter == "kept" and task.n > 1
+        ]
+        return mean_estimate(values, "no task is kept that has a correlation", undefined_as=undefined_as)
+
+    tasks = [part.task for part in parts]
+    return _Replicated(statistic(tasks), replicates(tasks, statistic, drawn))
+
+
+def _mean_of(measures: Sequence[_Replicated]) -> _Replicated:
+    """The plain mean of some measures, which does not exist where one of them does not."""
+
+    def together(values: Sequence[float | None]) -> Estimate:
+        missing = values.count(None)
+        if missing:
+            return undefined(f"{missing} of the four does not exist", len(values) - missing, missing)
+        return mean_estimate(values, "")
+
+    values = zip(*(measure.drawn for measure in measures), strict=True)
+    return _Replicated(
+        together([measure.found.value for measure in measures]), [together(draw).value for draw in values]
+    )
+
+
+def _overall_pearson(parts: Sequence[_Part]) -> OfSums:
+    """Pearson of the systems' mean ratings and mean scores; `n` is the number of systems."""
+    reports = [report for part in parts for report in part.reports]
+    of_ratings, of_scores = (
+        scaled(rating for _, rating, _ in reports),
+        scaled(score for _, _, score in reports),
+    )
+    names = sorted({system for system, _, _ in reports if system is not None})
+    rows: list[list[int]] = []
+    for part in parts:
+        row: dict[str | None, tuple[int, int, int]] = dict.fromkeys([None, *names], (0, 0, 0))
+        for system, rating, score in part.reports:
+            n, ratings, scores = row[system]
+            row[system] = n + 1, ratings + int(rating * of_ratings), scores + int(score * of_scores)
+        rows.append([number for sums in row.values() for number in sums])
+
+    def statistic(sums: Sequence[int]) -> Estimate:
+        systems = [sums[start : start + 3] for start in range(3, len(sums), 3) if sums[start]]
+        found = pearson(
+            [Fraction(ratings, n) for n, ratings, _ in systems],
+            [Fraction(scores, n) for n, _, scores in systems],
+        )
+        return found._replace(n_undefined=sums[0])
+
+    return OfSums(rows, statistic)
+
+
+def _over_systems(measure: Measure) -> Measure:
+    """The same number with the interval that systems drawn anew would have."""
+    found = measure.estimate
+    interval = None if found.value is None else fisher_interval(found.value, found.n)
+    low, high = interval or (None, None)
+    return Measure(
+        "overall_pearson_fisher",
+        "overall Pearson (Fisher)",
+        measure.unit,
+        found._replace(low=low, high=high, n_draws=0),
+    )
+
+
+def _scored(task: RatedTask) -> list[tuple[str | None, Fraction, Fraction]]:
+    return [(report.system, report.mean, report.score) for report in task.reports if report.score is not None]
+
+
+def _part(task: RatedTask) -> _Part:
+    reports = _scored(task)
+    by_annotator: list[Pairs] = []
+    for annotator in task.annotators:
+        rated = [
+            (report.ratings[annotator], report.score)
+            for report in task.reports
+            if report.score is not None and annotator in report.ratings
+        ]
+        by_annotator.append(compare([rating for rating, _ in rated], [score for _, score in rated]))
+    return _Part(
+        compare([rating for _, rating, _ in reports], [score for _, _, score in reports]),
+        add(by_annotator),
+        reports,
+        task_agreement(task),
+    )

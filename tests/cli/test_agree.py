@@ -1,0 +1,198 @@
+"""`local-judge agree` through the real entry point, on stored scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from local_judge.protocols.scores import Score, ScoreNode
+from local_judge.runs.execute import CaseRecord, ScoreRecord
+from local_judge.runs.store import RunStore, file_key
+
+from .conftest import Command
+
+RATINGS = """score,annotator,system,task
+9,ann,alpha,heat
+8,bob,alpha,heat
+4,ann,beta,heat
+5,bob,beta,heat
+2,ann,gamma,heat
+7,ann,alpha,water
+9,bob,alpha,water
+3,ann,beta,water
+,bob,beta,water
+"""
+SCORES: dict[tuple[str | None, str | None], float | None] = {
+    ("heat", "alpha"): 0.6,
+    ("heat", "beta"): 0.5,
+    ("heat", "gamma"): 0.1,
+    ("water", "alpha"): 0.4,
+    ("water", "beta"): 0.5,
+}
+
+
+def node(id: str, value: float | None, *children: ScoreNode) -> ScoreNode:
+    return ScoreNode(id=id, label=id, score=Score(value=value), children=children)
+
+
+def write_run(folder: Path, scores: Mapping[tuple[str | None, str | None], float | None]) -> Path:
+    """A run directory of reports by task and system, with ids `task-system`."""
+    store = RunStore(folder)
+    store.write_json("manifest.json", {"config": {"protocols": ["deer"]}, "reports": []})
+    cases = [
+        CaseRecord(id=id, key=file_key(id), task=task, system=system, status="done")
+        for task, system in scores
+        for id in [f"{task}-{system}"]
+    ]
+    store.write_jsonl("cases.jsonl", cases)
+    store.write_jsonl(
+        "scores/deer.jsonl",
+        [
+            ScoreRecord(
+                case=case.id,
+                protocol="deer",
+                version="2",
+                profile="paper",
+                scores=(node("form", 1.0, node("style", value)), node("overall", value)),
+            )
+            for case, value in zip(cases, scores.values(), strict=True)
+        ],
+    )
+    return folder
+
+
+@pytest.fixture
+def ratings(tmp_path: Path) -> Path:
+    path = tmp_path / "ratings.csv"
+    path.write_text(RATINGS, encoding="utf-8")
+    return path
+
+
+def test_runs_side_by_side(command: Command, ratings: Path, tmp_path: Path) -> None:
+    one = write_run(tmp_path / "one", SCORES)
+    other = write_run(tmp_path / "other", {unit: 1 - (score or 0) for unit, score in SCORES.items()})
+    ended = command("agree", ratings, one, other, "--resamples", "50", "--json")
+    assert (ended.code, ended.err) == (0, "")
+    found = json.loads(ended.out)
+    people, first, second = found["people"], *found["runs"]
+    assert (people["n_ratings"], people["n_missing"], people["n_empty"]) == (8, 2, 1)
+    rates = [run["measures"][0] for run in (first, second)]
+    # Of four pairs the first run inverts the one of water.
+    assert [(rate["id"], rate["hits"], rate["n"], rate["value"]) for rate in rates] == [
+        ("pairwise", 3.0, 4, 0.75),
+        ("pairwise", 1.0, 4, 0.25),
+    ]
+    assert [task["filter"] for task in first["tasks"]] == ["kept", "kept"]
+    assert [task["spearman"] for task in first["tasks"]] == [1.0, -1.0]
+
+    table = command("agree", ratings, one, other, "--resamples", "50").out
+    for text in (
+        "one",
+        "other",
+        "0.750",
+        "3/4",
+        "Kendall's W",
+        "50 draws, seed 0",
+        "8 ratings by 2 annotators",
+    ):
+        assert text in table
+    assert command("agree", ratings, one, other, "--resamples", "50").out == table
+
+
+def test_joins_that_failed_are_named(command: Command, ratings: Path, tmp_path: Path) -> None:
+    scores = {**SCORES, ("heat", "gamma"): None, ("ice", "[red]zeta[/red]\x1b[2J"): 0.3}
+    del scores["water", "beta"]
+    run = write_run(tmp_path / "run", scores)
+    found = json.loads(command("agree", ratings, run, "--json", "--resamples", "5").out)["runs"][0]
+    assert found["not_in_run"] == ["water by beta"]
+    assert found["without_score"] == ["heat by gamma"]
+    assert found["not_rated"] == ["ice-[red]zeta[/red]\x1b[2J"]
+    shown = command("agree", ratings, run, "--resamples", "5").out
+    assert "rated and not in the run: 1 (water by beta)" in shown
+    assert "rated and without score: 1 (heat by gamma)" in shown
+    assert "in the run and not rated: 1 (ice-[red]zeta[/red] [2J)" in shown
+    assert "\x1b" not in shown
+
+
+def test_reports_by_id_take_task_and_system_from_the_run(command: Command, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", {**SCORES, (None, None): 0.2})
+    path = tmp_path / "ratings.jsonl"
+    rows = [("heat-alpha", 9), ("heat-beta", 4), ("water-alpha", 7), ("water-beta", 8), ("None-None", 3)]
+    path.write_text(
+        "".join(json.dumps({"report": id, "annotator": "ann", "score": score}) + "\n" for id, score in rows)
+    )
+    found = json.loads(command("agree", path, run, "--json", "--resamples", "5").out)
+    assert found["people"]["task_unknown"] == ["None-None"]
+    assert found["runs"][0]["n_joined"] == 4
+    assert found["runs"][0]["measures"][0]["hits"] == 2.0
+    path.write_text('{"report": "heat-alpha", "task": "water", "annotator": "ann", "score": 1}\n')
+    ended = command("agree", path, run)
+    assert ended.code == 1
+    assert ended.line() == (
+        f"local-judge: {path}:1: task of 'heat-alpha' is 'water' here, and 'heat' in {run}"
+    )
+
+
+def test_a_score_is_named_by_its_path(command: Command, ratings: Path, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", SCORES)
+    for name in ("form/style", "style", "overall"):
+        found = json.loads(command("agree", ratings, run, "--score", name, "--json", "--resamples", "5").out)
+        assert found["runs"][0]["measures"][0]["value"] == 0.75
+    ended = command("agree", ratings, run, "--score", "insight")
+    assert ended.code == 1
+    assert ended.line().endswith("deer: score 'insight' is not there: form, form/style, overall")
+    assert "no profile 'upstream'" in command("agree", ratings, run, "--profile", "upstream").line()
+    assert (
+        "has no scores of 'race'; there are: deer"
+        in command("agree", ratings, run, "--protocol", "race").line()
+    )
+    assert command("agree", ratings, tmp_path).code == 1
+
+
+def test_what_cannot_be_joined_is_one_line(command: Command, ratings: Path, tmp_path: Path) -> None:
+    strange = write_run(tmp_path / "strange", {("x", "y"): 1.0})
+    assert command("agree", ratings, strange).line() == (
+        f"local-judge: {strange}: none of its reports is rated: it has 'x-y' (task 'x', system 'y'), "
+        "the ratings 'heat by alpha'"
+    )
+    null = write_run(tmp_path / "null", {unit: None for unit in SCORES})
+    assert command("agree", ratings, null).line().endswith("none of its 5 rated reports has a score")
+    twice = write_run(tmp_path / "twice", SCORES)
+    lines = (twice / "cases.jsonl").read_text().splitlines()
+    again = json.loads(lines[0]) | {"id": "second draft"}
+    (twice / "cases.jsonl").write_text("\n".join([*lines, json.dumps(again)]) + "\n")
+    assert (
+        "'heat-alpha' and 'second draft' are both by 'alpha' on 'heat'"
+        in command("agree", ratings, twice).line()
+    )
+
+
+def test_the_plot_is_one_well_formed_file(command: Command, tmp_path: Path) -> None:
+    hostile = '"><script>alert(1)</script>&amp;\u0007\ufffe]]>'
+    path = tmp_path / "ratings.jsonl"
+    rows = [
+        {"task": "t<1>", "system": system, "annotator": "ann", "score": score}
+        for system, score in ((hostile, 3), ("b" * 500, 9))
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = write_run(tmp_path / "<run>", {("t<1>", hostile): 0.5, ("t<1>", "b" * 500): 0.7})
+    plots = [tmp_path / "one.svg", tmp_path / "two.svg"]
+    for plot in plots:
+        assert command("agree", path, run, "--resamples", "5", "--plot", plot).code == 0
+    text = plots[0].read_text(encoding="utf-8")
+    assert text == plots[1].read_text(encoding="utf-8")
+    root = ElementTree.fromstring(text)
+    tags = [element.tag.removeprefix("{http://www.w3.org/2000/svg}") for element in root.iter()]
+    assert {*tags} == {"svg", "title", "rect", "text", "circle"}
+    # A point for each report, one for each system's mean, one for each in the key.
+    assert tags.count("circle") == 2 + 2 + 2
+    for element in root.iter():
+        assert not {"href", "style", "onload"} & {name.rpartition("}")[2] for name in element.attrib}
+    for circle in root.iter("{http://www.w3.org/2000/svg}circle"):
+        assert 0 <= float(circle.attrib["cx"]) <= float(root.attrib["width"])
+        assert 0 <= float(circle.attrib["cy"]) <= float(root.attrib["height"])
+    assert '"><script>alert(1)' in "".join(root.itertext())
