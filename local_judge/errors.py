@@ -10,6 +10,19 @@ Invariant: whoever raises one of these has a remedy to name; everything else tha
 
 from __future__ import annotations
 
+from typing import cast
+
+LONGEST_SHOWN = 60
+"""Characters of a value in a message."""
+
+
+def brief(value: object) -> str:
+    """A wrong value as a message shows it: a container by its kind alone, since it may hold itself many times over."""
+    if isinstance(value, dict | list | tuple | set):
+        return f"a {type(cast('object', value)).__name__}"
+    text = repr(value)
+    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
+
 
 class UserError(Exception):
     """A mistake that the user can mend."""

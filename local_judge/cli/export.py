@@ -48,6 +48,13 @@ def lines(exported: Exported, out: Path) -> list[str]:
     n_failed = sum(sample.n_failed for sample in kept)
     if n_failed:
         found.append(f"{count(n_failed, 'item')} failed, written as N/A with a description that says so")
+    n_sentences = sum(sample.n_sentences_failed for sample in kept)
+    n_pairs = sum(sample.n_pairs_failed for sample in kept)
+    if n_sentences or n_pairs:
+        found.append(
+            f"claims of {count(n_sentences, 'sentence')} unknown, {count(n_pairs, 'verdict')} missing: "
+            "DEER's files do not say so, and charge missing verdicts to the report"
+        )
     found += [
         f"{safe(sample.report)}: {'left out' if sample.sample is None else 'in part'}: {safe(sample.left_out)}"
         for sample in exported.samples

@@ -120,9 +120,7 @@ def show(file: GuidancePath, task: OneTask = None, as_json: AsJson = False) -> N
 @guidance.command()
 def review(
     file: GuidancePath,
-    reviewer: Annotated[
-        str | None, typer.Option("--reviewer", help="Who decides; kept with each row.")
-    ] = None,
+    reviewer: Annotated[str, typer.Option("--reviewer", help="Who decides; kept with each row.")],
     task: OneTask = None,
     accept: Annotated[
         bool, typer.Option("--accept", help="Accept what is asked for, without asking.")

@@ -102,7 +102,12 @@ def load(path: Path) -> dict[str, list[Case]]:
     cases: dict[str, list[Case]] = {}
     for name, value in members.items():
         items = cast("list[object]", value) if isinstance(value, list) else []
-        if items and all(isinstance(item, dict) for item in items):
+        odd = [number for number, item in enumerate(items) if not isinstance(item, dict)]
+        if odd and len(odd) < len(items):
+            raise GoldenError(f"{path}: {name}[{odd[0]}] is no case, as others of the list are")
+        if isinstance(value, list) and not odd:
+            if not items:
+                raise GoldenError(f"{path}: {name} is an empty list")
             cases[name] = cast("list[Case]", items)
     if not cases:
         raise GoldenError(f"{path}: no list of cases in it")

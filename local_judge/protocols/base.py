@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from indexes.snapshot import Snapshot
 from local_judge.claims.model import ClaimSet
 from local_judge.documents.model import Document
-from local_judge.errors import ConfigError
+from local_judge.errors import ConfigError, brief
 from local_judge.judge.judge import Judge
 from local_judge.protocols.scores import Profile, ScoreNode
 from local_judge.tasks.model import Task
@@ -118,6 +118,6 @@ def load_protocol(name: str, settings: dict[str, Any] | None = None) -> Evaluati
                 key = ".".join(map(str, (name, *first["loc"])))
                 if first["type"] == "extra_forbidden":
                     raise ConfigError(f"settings: unknown key {key!r}") from None
-                raise ConfigError(f"settings: {key}: {first['msg']} (got {first['input']!r})") from None
+                raise ConfigError(f"settings: {key}: {first['msg']} (got {brief(first['input'])})") from None
     names = ", ".join(sorted(entry.name for entry in found)) or "none: is local-judge installed?"
     raise ConfigError(f"no protocol {name!r}; there are: {names}")

@@ -44,6 +44,10 @@ class ExportedSample(Frozen):
     """Why, in a few words; or what of it."""
     n_failed: int = 0
     """Items that failed and are written as "N/A"."""
+    n_sentences_failed: int = 0
+    """Sentences whose claims are unknown: they are in none of its figures."""
+    n_pairs_failed: int = 0
+    """Claims and pages without a verdict through a failure of ours: the figures charge them to the report."""
 
 
 class Exported(Frozen):
@@ -93,12 +97,16 @@ def export_deer(store: RunStore, out: Path) -> Exported:
     return Exported(samples=ordered, n_files=n_files)
 
 
+_HASHED = re.compile(r"(?:^|-)[0-9a-f]{8}$")
+"""A name that looks as if it had a hash is given one, so that no two systems share a folder."""
+
+
 def folder_name(system: str | None) -> str:
     """A folder's name for a system: its own where that is plain, else with what is not replaced, and a hash."""
     if system is None:
         return UNNAMED
     plain = re.sub(r"[^a-z0-9._-]+", "-", system).strip(".-")[:40]
-    if plain == system and plain not in ("", UNNAMED, MAPPING):
+    if plain == system and plain not in ("", UNNAMED, MAPPING) and not _HASHED.search(plain):
         return plain
     digest = hashlib.sha256(system.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{plain}-{digest}" if plain else digest
@@ -134,10 +142,11 @@ def _exported(record: CaseRecord, content: Sample | None, folder: str, number: i
         missing.append(record.status)
     else:
         if content.rows is not None and not content.has_fact:
-            missing.append("no claims")
+            missing.append("claims unknown" if content.rows.n_unread else "no claims")
         if content.rubric is not None and not content.has_others:
             missing.append(f"no items: its rubric was judged as {content.rubric.mode}")
     rubric = content.rubric if content is not None and content.has_others else None
+    rows = content.rows if content is not None and content.has_fact else None
     return ExportedSample(
         report=record.id,
         task=record.task,
@@ -146,6 +155,8 @@ def _exported(record: CaseRecord, content: Sample | None, folder: str, number: i
         sample=number if kept else None,
         left_out="; ".join(missing),
         n_failed=sum(grade.status == "failed" for grade in rubric.grades) if rubric else 0,
+        n_sentences_failed=rows.n_unread if rows else 0,
+        n_pairs_failed=sum(pair.failed for claim in rows.claims for pair in claim.pairs) if rows else 0,
     )
 
 

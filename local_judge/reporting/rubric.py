@@ -44,10 +44,10 @@ def rubric_line(findings: RubricFindings) -> str:
 
 
 def _guidance(findings: RubricFindings) -> str:
-    if findings.guidance is None or not findings.guided:
+    if findings.guidance is None:
         return "no guidance"
     capped = sum(grade.capped for grade in findings.grades)
-    shown = count(len(findings.guided), "dimension")
+    shown = count(len(findings.guided), "dimension") if findings.guided else "the whole report"
     return f"guidance {findings.guidance.status}, shown for {shown}: {count(capped, 'item')} capped by it"
 
 
@@ -92,13 +92,14 @@ def cost_table(costs: Sequence[Cost], findings: RubricFindings) -> Table:
 def item_table(findings: RubricFindings) -> Table:
     """Every answer with its score, who gave it, why, and the passage that it rests on."""
     table = Table(show_edge=False, pad_edge=False, show_lines=True)
-    table.add_column("item", overflow="fold")
+    table.add_column("item", overflow="fold", ratio=3)
     table.add_column("score", justify="right")
     table.add_column("by")
     table.add_column("rationale", overflow="fold", ratio=3)
     table.add_column("quotation", overflow="fold", ratio=2)
     for grade in findings.grades:
-        table.add_row(place(grade.path), _score(grade), grade.by, safe(grade.rationale), _quotation(grade))
+        item = f"{place(grade.path)}\n[dim]{safe(grade.text)}[/dim]" if grade.text else place(grade.path)
+        table.add_row(item, _score(grade), grade.by, safe(grade.rationale), _quotation(grade))
     return table
 
 

@@ -38,7 +38,7 @@ def length_table(rows: Sequence[LengthRow], title: str, unit: str, *, by_task: b
     for row in rows:
         table.add_section()
         table.add_row(row.score, "overall", *_cells(row.bias.overall))
-        table.add_row("", f"within {row.bias.within.n_tasks} tasks", *_cells(row.bias.within))
+        table.add_row("", f"within {count(row.bias.within.n_tasks, 'task')}", *_cells(row.bias.within))
         if by_task:
             for task in row.bias.tasks:
                 table.add_row("", f"task {safe(task.task, 40)}", *_cells(task.relation))

@@ -151,33 +151,47 @@ def _profile_table(
         table.add_row(
             safe(row.case, 24 if many else 40),
             *(_with_bounds(root.score, below=many) for root in row.scores),
-            f"{by_id[row.case].n_sources_read}/{by_id[row.case].n_sources}",
+            _sources([by_id[row.case]]),
             str(by_id[row.case].n_calls_failed or ""),
         )
-    if len(records) > 1:
-        columns = [[row.scores[column].score for row in rows] for column in range(len(roots))]
-        means = [mean_of(scores) for scores in columns]
+    systems = list(dict.fromkeys(record.system for record in records))
+    if len(records) > 1 and len(systems) > 1:
         table.add_section()
-        table.add_row(
-            f"mean of {len(rows)} of {count(len(records), 'report')}",
-            *(_mean_cell(mean, scores) for mean, scores in zip(means, columns, strict=True)),
-            f"{sum(record.n_sources_read for record in records)}/{sum(record.n_sources for record in records)}",
-            "",
-            style="bold",
-        )
-        table.add_row(
-            "bounds by failures",
-            *(
-                f"{mean.low:.2f} to {mean.high:.2f}"
-                if mean.low is not None and mean.high is not None
-                else NONE
-                for mean in means
-            ),
-            "",
-            "",
-            style="dim",
-        )
+        for system in systems:
+            own = [record for record in records if record.system == system]
+            name = safe(system, 20) if system is not None else "no system named"
+            _add_means(table, f"{name}: mean", own, rows, len(roots))
+    if len(records) > 1:
+        table.add_section()
+        _add_means(table, "mean", records, rows, len(roots))
     return table
+
+
+def _add_means(
+    table: Table, name: str, records: Sequence[CaseRecord], rows: Sequence[ScoreRecord], n_columns: int
+) -> None:
+    """The means of some reports' scores; below them what failures leave open, where they do."""
+    ids = {record.id for record in records}
+    own = [row for row in rows if row.case in ids]
+    columns = [[row.scores[column].score for row in own] for column in range(n_columns)]
+    means = [mean_of(scores) for scores in columns]
+    table.add_row(
+        f"{name} of {len(own)} of {count(len(records), 'report')}",
+        *(_mean_cell(mean, scores) for mean, scores in zip(means, columns, strict=True)),
+        _sources(records),
+        "",
+        style="bold",
+    )
+    if any(bounds(mean) for mean in means):
+        without = " (without the missing)" if len(own) < len(records) else ""
+        open_ends = (bounds(mean) or NONE for mean in means)
+        table.add_row(f"bounds by failures{without}", *open_ends, "", "", style="dim")
+
+
+def _sources(records: Sequence[CaseRecord]) -> str:
+    """Sources read of those that the claims lean on; a dash where no claims were verified."""
+    n_sources = sum(record.n_sources for record in records)
+    return f"{sum(record.n_sources_read for record in records)}/{n_sources}" if n_sources else NONE
 
 
 def _mean_cell(mean: Score, scores: Sequence[Score]) -> str:

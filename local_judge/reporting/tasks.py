@@ -44,10 +44,9 @@ def guidance_table(rows: Sequence[GuidanceRow]) -> Table:
 
 def guidance_view(row: GuidanceRow) -> RenderableType:
     """All of one task's guidance: the request, the points with their sources, and the text where it is another."""
-    judge = f" by {safe(row.judge.model)}" if row.judge else ""
-    parts: list[RenderableType] = [f"[bold]task {safe(row.task_id)}[/bold]: {row.status}{judge}"]
-    if row.reviewer:
-        parts.append(f"reviewer: {safe(row.reviewer)}")
+    judge = f"; drafted by {safe(row.judge.model)}" if row.judge else ""
+    by = f" by {safe(row.reviewer)}" if row.reviewer else ""
+    parts: list[RenderableType] = [f"[bold]task {safe(row.task_id)}[/bold]: {row.status}{by}{judge}"]
     if row.task:
         parts += ["[dim]request[/dim]", *_lines(row.task)]
     if row.points:

@@ -13,7 +13,7 @@ import yaml
 from pydantic import BaseModel, Field, ValidationError
 
 from local_judge.claims.config import ClaimsConfig
-from local_judge.errors import ConfigError
+from local_judge.errors import ConfigError, brief
 from local_judge.protocols.base import Evaluation, load_protocol
 from serving.presets import Preset
 from serving.types import Frozen
@@ -74,7 +74,7 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
             raise ConfigError(f"--set {text}: {' '.join(str(error).split())}") from None
         for step in reversed(steps):
             nested = {step: nested}
-        settings = _laid_over(settings, cast("dict[str, Any]", nested))
+        settings = _laid_over(settings, cast("dict[str, Any]", nested), nulls=True)
     return settings
 
 
@@ -94,7 +94,11 @@ def load_config(path: Path | None, overrides: dict[str, Any], preset: Preset) ->
             raise ConfigError(f"{path}: expected a mapping of settings")
         data = cast("dict[str, Any]", loaded or {})
     place = str(path) if path else "options"
-    return settled(validated(RunConfig, _laid_over(data, overrides), place), preset)
+    laid = _laid_over(data, {key: value for key, value in overrides.items() if key != "settings"})
+    settings = overrides.get("settings")
+    if settings:
+        laid = _laid_over(laid, {"settings": settings}, nulls=True)
+    return settled(validated(RunConfig, laid, place), preset)
 
 
 def validated(model: type[T], data: object, place: str) -> T:
@@ -110,18 +114,21 @@ def validated(model: type[T], data: object, place: str) -> T:
         key = ".".join(map(str, first["loc"])) or "the whole"
         if first["type"] == "extra_forbidden":
             raise ConfigError(f"{place}: unknown key {key!r}") from None
-        raise ConfigError(f"{place}: {key}: {first['msg']} (got {first['input']!r})") from None
+        raise ConfigError(f"{place}: {key}: {first['msg']} (got {brief(first['input'])})") from None
 
 
-def _laid_over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+def _laid_over(below: dict[str, Any], above: dict[str, Any], *, nulls: bool = False) -> dict[str, Any]:
+    """`above` over `below`. `nulls`: whether None is a value; of an option, it says that it was not given."""
     merged = dict(below)
     for key, value in above.items():
         if isinstance(value, dict):
             # A section that a file leaves empty is None in YAML. One that is no section is refused as it stands.
             section: object = {} if merged.get(key) is None else merged[key]
             if isinstance(section, dict):
-                section = _laid_over(cast("dict[str, Any]", section), cast("dict[str, Any]", value))
+                section = _laid_over(
+                    cast("dict[str, Any]", section), cast("dict[str, Any]", value), nulls=nulls
+                )
             merged[key] = section
-        elif value is not None:
+        elif value is not None or nulls:
             merged[key] = value
     return merged

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, cast
 
 from indexes.errors import IndexesError
 from indexes.snapshot import Snapshot
@@ -199,15 +199,24 @@ async def _examine(
             async def claim_set() -> ClaimSet:
                 if claims is None:
                     raise RuntimeError("a protocol that says it needs no claims asked for them")
-                return await claims
+                # Shielded: who stops waiting for it does not stop it for the others.
+                return await asyncio.shield(claims)
 
             bench = Bench(judge=judge, snapshot=snapshot, claims=claim_set)
             examined = [group.create_task(examine(protocol, bench)) for protocol in protocols]
     except ExceptionGroup as failed:
-        raise failed.exceptions[
-            0
-        ] from None  # one is enough to say what is wrong with a report, or with the run
+        # One is enough to say what is wrong with a report; what concerns every report goes before what is its own.
+        leaves = list(_leaves(failed))
+        raise next((leaf for leaf in leaves if isinstance(leaf, MENDABLE)), leaves[0]) from None
     return claims.result() if claims else None, [task.result() for task in examined]
+
+
+def _leaves(group: ExceptionGroup[Exception]) -> Iterator[Exception]:
+    for error in group.exceptions:
+        if isinstance(error, ExceptionGroup):
+            yield from _leaves(cast("ExceptionGroup[Exception]", error))
+        else:
+            yield error
 
 
 def _claim_counts(claims: ClaimSet, config: RunConfig) -> dict[str, int]:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from local_judge.errors import InputError
 from local_judge.rows import is_text, read_jsonl, row_id
-from local_judge.tasks.folders import deer_folder, is_deer_folder
-from local_judge.tasks.guidance import load_guidance
+from local_judge.tasks.folders import deer_folder, is_deer_folder, task_folder_of
+from local_judge.tasks.guidance import GuidanceRow, load_rows
 from local_judge.tasks.load import TASK_KEYS, load_tasks
 from local_judge.tasks.model import Guidance, Task
 
@@ -34,6 +34,8 @@ class RawReport(NamedTuple):
     """The agent that wrote it, where the input says so."""
     task_id: str | None = None
     """Id of the task that it answers, where the input says so; the task itself may come from a file of tasks."""
+    guidance: Guidance | None = None
+    """That came with the report, for a task that has none of its own."""
 
 
 def load_reports(
@@ -48,7 +50,8 @@ def load_reports(
     Args:
         paths: files and folders.
         tasks: tasks as `tasks.load.load_tasks` reads them, joined by the task's id, or the report's.
-        guidance: a guidance file, joined by the task's id; it goes before the guidance that a task came with.
+        guidance: a guidance file, joined by the task's id; it goes before the guidance that a task came with, but for
+            drafts that nobody has reviewed.
 
     Raises:
         InputError: nothing found, a malformed row, an id given twice, or a task or guidance file that names no report.
@@ -65,7 +68,14 @@ def load_reports(
         places[report.id] = report.place
     if tasks is not None:
         reports = _with_tasks(reports, tasks)
+    reports = [_with_own_guidance(report) for report in reports]
     return reports if guidance is None else _with_guidance(reports, guidance)
+
+
+def _with_own_guidance(report: RawReport) -> RawReport:
+    if report.task is None or report.task.guidance is not None or report.guidance is None:
+        return report
+    return report._replace(task=report.task.model_copy(update={"guidance": report.guidance}))
 
 
 def _with_tasks(reports: Sequence[RawReport], path: Path) -> list[RawReport]:
@@ -79,15 +89,26 @@ def _with_tasks(reports: Sequence[RawReport], path: Path) -> list[RawReport]:
 
 
 def _with_guidance(reports: Sequence[RawReport], path: Path) -> list[RawReport]:
-    by_id = load_guidance(path)
-    if not any(report.task and report.task.id in by_id for report in reports):
-        raise InputError(f"{path}: none of its {len(by_id)} task ids is that of a report's task")
+    rows = load_rows(path)
+    if not any(report.task and report.task.id in rows for report in reports):
+        raise InputError(f"{path}: none of its {len(rows)} task ids is that of a report's task")
     return [
-        report._replace(task=report.task.model_copy(update={"guidance": by_id[report.task.id]}))
-        if report.task and report.task.id in by_id
+        report._replace(task=_guided(report.task, rows[report.task.id], path))
+        if report.task and report.task.id in rows
         else report
         for report in reports
     ]
+
+
+def _guided(task: Task, row: GuidanceRow, path: Path) -> Task:
+    """The task with the guidance of a file; as it is where that was rejected, or is a draft beside an expert's."""
+    if row.task is not None and row.task != task.prompt:
+        raise InputError(
+            f"{path}: the guidance of task {task.id!r} was drafted for another request; draft it again"
+        )
+    if row.guidance is None or (row.status == "drafted" and task.guidance is not None):
+        return task
+    return task.model_copy(update={"guidance": row.guidance})
 
 
 def _task_id(report: RawReport) -> str:
@@ -95,7 +116,10 @@ def _task_id(report: RawReport) -> str:
 
 
 def _load(path: Path) -> Iterator[RawReport]:
-    if path.is_dir() and is_deer_folder(path):
+    root = task_folder_of(path)
+    if root is not None:
+        yield from _of_deer(path, root)
+    elif path.is_dir() and is_deer_folder(path):
         yield from _deer(path)
     elif path.is_dir():
         for file in sorted(path.iterdir()):
@@ -111,7 +135,16 @@ def _load(path: Path) -> Iterator[RawReport]:
                 raise InputError(f"{place}: a report needs `id` and one of {', '.join(TEXT_KEYS)}")
             task_id = row_id({"id": row.get("task_id")}, place)
             task = _task(row, task_id or identity, place)
-            yield RawReport(identity, _encoded(report), task, place, _text(row, "system", place), task_id)
+            guidance = _text(row, "guidance", place)
+            yield RawReport(
+                id=identity,
+                content=_encoded(report),
+                task=task,
+                place=place,
+                system=_text(row, "system", place),
+                task_id=task_id,
+                guidance=Guidance(text=guidance) if guidance else None,
+            )
     elif path.suffix.lower() == ".json":
         yield _deep_research_eval(path)
     else:
@@ -123,6 +156,14 @@ def _deer(root: Path) -> Iterator[RawReport]:
     for folder in deer_folder(root):
         for report in folder.reports:
             yield _file(report.path)._replace(task=folder.task, system=report.system, task_id=folder.id)
+
+
+def _of_deer(path: Path, root: Path) -> Iterator[RawReport]:
+    """The reports of one task's folder in DEER's layout, or the one that `path` names."""
+    found = [report for report in _deer(root) if Path(report.place).is_relative_to(path.absolute())]
+    if not found:
+        raise InputError(f"{path}: no report of its task; in DEER's layout it is called SYSTEM_ID.md")
+    yield from found
 
 
 def _file(path: Path) -> RawReport:
@@ -141,7 +182,7 @@ def _deep_research_eval(path: Path) -> RawReport:
         identity, entry = row_id({"id": data["query_id"]}, str(path)), data["entries"][0]
         if identity is None:
             raise KeyError("query_id")
-        task = Task(id=identity, prompt=str(entry["query"]))
+        task = _task({"task": entry["query"]}, identity, str(path))
         return RawReport(identity, _encoded(entry["response"]), task, str(path))
     except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         raise InputError(
@@ -165,8 +206,9 @@ def _task(row: dict[str, Any], identity: str, place: str) -> Task | None:
     prompt = _first(row, TASK_KEYS)
     if prompt is None:
         return None
-    guidance = _text(row, "guidance", place)
-    return Task(id=identity, prompt=prompt, guidance=Guidance(text=guidance) if guidance else None)
+    if not (prompt.strip() and is_text(prompt)):
+        raise InputError(f"{place}: its task is empty, or no text that can be written")
+    return Task(id=identity, prompt=prompt)
 
 
 def _text(row: dict[str, Any], key: str, place: str) -> str | None:

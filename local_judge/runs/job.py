@@ -95,6 +95,7 @@ async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[Ca
         digest = job.snapshot.digest if job.snapshot else None
         manifest = await build_manifest(job.config, judge, job.reports, digest, arguments)
         claim_directory(job.store, manifest)
+        job.store.unfinish()
         with watch(judge, len(job.reports)) as watcher:
             return await execute(
                 job.reports,

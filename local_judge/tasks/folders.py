@@ -52,6 +52,13 @@ class TaskFolder(NamedTuple):
     notes: tuple[FolderNote, ...]
 
 
+def task_folder_of(path: Path) -> Path | None:
+    """The root of DEER's layout that `path` is a task's folder of, or a report in one; None where it is neither."""
+    folder = path if path.is_dir() else path.parent
+    folder = folder.absolute()
+    return folder.parent if _NUMBER.fullmatch(folder.name) and (folder / QUERY).is_file() else None
+
+
 def is_deer_folder(path: Path) -> bool:
     """Whether `path` is a folder of numbered folders, one of which holds a request or a report at least."""
     if not path.is_dir():

@@ -48,7 +48,14 @@ class GuidanceRow(Frozen):
     text_before: str | None = None
     """As drafted, where a reviewer changed it."""
 
-    def reviewed(self, reviewer: str | None, text: str | None = None) -> GuidanceRow:
+    @property
+    def guidance(self) -> Guidance | None:
+        """What a judge is shown; None for a rejected draft."""
+        if self.status == "rejected":
+            return None
+        return Guidance(text=self.text, status=self.status, reviewer=self.reviewer)
+
+    def reviewed(self, reviewer: str, text: str | None = None) -> GuidanceRow:
         """The row accepted by a person, with `text` in the place of its own if given.
 
         Raises:
@@ -62,7 +69,7 @@ class GuidanceRow(Frozen):
             changes |= {"text": text.strip(), "text_before": self.text_before or self.text}
         return self.model_copy(update=changes)
 
-    def rejected(self, reviewer: str | None) -> GuidanceRow:
+    def rejected(self, reviewer: str) -> GuidanceRow:
         """The row refused by a person: kept, and read by no run.
 
         Raises:
@@ -76,19 +83,6 @@ class GuidanceRow(Frozen):
             raise InputError(
                 f"task {self.task_id!r}: its guidance was given, not drafted; edit the file itself"
             )
-
-
-def load_guidance(path: Path) -> dict[str, Guidance]:
-    """Guidance by task id; rejected drafts are left out.
-
-    Raises:
-        InputError: see `load_rows`.
-    """
-    return {
-        task: Guidance(text=row.text, status=row.status, reviewer=row.reviewer)
-        for task, row in load_rows(path).items()
-        if row.status != "rejected"
-    }
 
 
 def load_rows(path: Path) -> dict[str, GuidanceRow]:

@@ -15,7 +15,7 @@ Decision = Literal["accept", "edit", "reject"]
 
 
 def decide(
-    row: GuidanceRow, decision: Decision, reviewer: str | None, edit: Callable[[str], str]
+    row: GuidanceRow, decision: Decision, reviewer: str, edit: Callable[[str], str]
 ) -> GuidanceRow | None:
     """The row after a decision; None where editing left the text as it was.
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.tasks.guidance import GuidanceFile, GuidanceRow, load_guidance, load_rows
+from local_judge.tasks.guidance import GuidanceFile, GuidanceRow, load_rows
 from local_judge.tasks.points import Point
 from serving.stub import Fault, StubPlan
 
@@ -83,7 +83,7 @@ def test_failed_drafts_are_named_one_a_line(command: Command, tasks: Path, tmp_p
         assert (ended.code, ended.out) == (3, f"0 drafted, 1 had guidance, 2 failed: {out}\n")
         assert [line.split(":")[0] for line in ended.err.splitlines()] == ["task mill", "task votes"]
         assert command("tasks", "guidance", "draft", tasks, *options).code == 0
-    assert list(load_guidance(out)) == ["mill", "votes"]
+    assert list(load_rows(out)) == ["mill", "votes"]
 
 
 def test_show(command: Command, file: Path) -> None:
@@ -126,12 +126,13 @@ def test_review_by_flags(command: Command, file: Path, monkeypatch: pytest.Monke
     assert command(*review, "--accept").out == f"{file}: no draft waits for a decision\n"
     # A decision can be taken back by name.
     assert command(*review, "--task", "a", "--accept").out == "task a: reviewed\n"
-    assert list(load_guidance(file)) == ["a", "b", "c"]
+    assert all(row.guidance for row in load_rows(file).values())
     assert "text\n1. Names all who paid." in command("tasks", "guidance", "show", file, "--task", "b").out
 
 
 def test_review_refuses_in_one_line(command: Command, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    review = ("tasks", "guidance", "review", file)
+    assert command("tasks", "guidance", "review", file, "--accept").code == 2  # nobody says who decides
+    review = ("tasks", "guidance", "review", file, "--reviewer", "Ada")
     ended = command(*review)
     assert ended.code == 1
     assert ended.line() == (

@@ -48,7 +48,7 @@ from local_judge.runs.config import load_config
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.ratings import load_ratings
 from local_judge.runs.verify import load_claim_rows
-from local_judge.tasks.guidance import load_guidance
+from local_judge.tasks.guidance import load_rows
 from local_judge.tasks.load import load_tasks
 from serving.presets import load_preset
 
@@ -214,7 +214,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("jsonl", "pages"): reader(read_pages, ".jsonl"),
     ("jsonl", "reports"): reader(lambda path: load_reports([path]), ".jsonl"),
     ("jsonl", "tasks"): reader(load_tasks, ".jsonl"),
-    ("jsonl", "guidance"): reader(load_guidance, ".jsonl"),
+    ("jsonl", "guidance"): reader(load_rows, ".jsonl"),
     ("jsonl", "claims"): reader(load_claim_rows, ".jsonl"),
     ("jsonl", "queries"): reader(read_queries, ".jsonl"),
     ("jsonl", "planted"): reader(

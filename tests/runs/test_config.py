@@ -113,3 +113,22 @@ def test_settings_are_laid_over_each_other() -> None:
     assert parse_settings(given) == {
         "deer": {"parts": ["rubric"], "scale": 10, "as_of": date(2026, 1, 5)},
     }
+
+
+def test_null_of_the_command_line_undoes_what_a_file_sets(tmp_path: Path) -> None:
+    text = "settings: {deer: {as_of: 2024-01-01}}"
+    assert load(tmp_path, text).settings["deer"]["as_of"] == "2024-01-01"
+    undone = load(tmp_path, text, {"settings": parse_settings(["deer.as_of=null"])})
+    assert undone.settings["deer"]["as_of"] is None
+    with pytest.raises(ConfigError, match=r"deer\.scale: .*got None"):
+        load(tmp_path, text, {"settings": parse_settings(["deer.scale="])})
+    one = load(tmp_path, "", {"settings": parse_settings(["deer.parts=rubric"])})
+    assert one.settings["deer"]["parts"] == ["rubric"]
+
+
+def test_a_value_that_holds_itself_many_times_over_is_not_written_out(tmp_path: Path) -> None:
+    nested = "[lol]"
+    for n in range(11):
+        nested = f"[&a{n} {nested}{f', *a{n}' * 8}]"
+    with pytest.raises(ConfigError, match="got a list"):
+        load(tmp_path, f"settings: {{deer: {{as_of: {nested}}}}}")

@@ -200,3 +200,48 @@ def test_a_system_that_is_no_text(tmp_path: Path) -> None:
     path = write(tmp_path / "reports.jsonl", '{"id": 1, "report": "A.", "system": 5}')
     with pytest.raises(InputError, match=r"reports\.jsonl:1: system 5 is no text"):
         load_reports([path])
+
+
+def test_guidance_of_a_report_is_kept_where_its_task_has_none(tmp_path: Path) -> None:
+    reports = write(tmp_path / "r.jsonl", '{"id": 1, "report": "A.", "guidance": "Say why."}')
+    for text, guidance in (
+        ('{"id": 1, "task": "Q?"}', "Say why."),
+        ('{"id": 1, "task": "Q?", "guidance": "B."}', "B."),
+    ):
+        [report] = load_reports([reports], write(tmp_path / "t.jsonl", text))
+        assert report.task == Task(id="1", prompt="Q?", guidance=Guidance(text=guidance))
+
+
+def test_guidance_of_another_request_and_drafts_beside_an_expert_s(tmp_path: Path) -> None:
+    reports = write(
+        tmp_path / "r.jsonl", '{"id": 1, "report": "A.", "task": "Q?", "guidance": "An expert\'s."}'
+    )
+
+    def guided(row: str) -> str | None:
+        [report] = load_reports([reports], None, write(tmp_path / "g.jsonl", row))
+        assert report.task is not None
+        return report.task.guidance.text if report.task.guidance else None
+
+    assert guided('{"task_id": "1", "text": "D.", "status": "drafted", "task": "Q?"}') == "An expert's."
+    assert guided('{"task_id": "1", "text": "D.", "status": "reviewed", "task": "Q?"}') == "D."
+    assert guided('{"task_id": "1", "text": "D.", "status": "rejected", "task": "Q?"}') == "An expert's."
+    with pytest.raises(InputError, match="the guidance of task '1' was drafted for another request"):
+        guided('{"task_id": "1", "text": "D.", "status": "reviewed", "task": "Why?"}')
+
+
+def test_one_task_s_folder_or_one_of_its_reports(tmp_path: Path) -> None:
+    (tmp_path / "7").mkdir()
+    for name in ("query.md", "core_criteria.md", "ada_7.md", "bob_7.md"):
+        write(tmp_path / "7" / name, f"{name}.")
+    expected = Task(id="7", prompt="query.md.", guidance=Guidance(text="core_criteria.md."))
+    assert [report.id for report in load_reports([tmp_path / "7"])] == ["ada_7", "bob_7"]
+    [one] = load_reports([tmp_path / "7" / "bob_7.md"])
+    assert (one.id, one.system, one.task) == ("bob_7", "bob", expected)
+    with pytest.raises(InputError, match="no report of its task"):
+        load_reports([tmp_path / "7" / "query.md"])
+
+
+@pytest.mark.parametrize("task", ['"  "', '"\\ud800"'])
+def test_a_task_says_something(tmp_path: Path, task: str) -> None:
+    with pytest.raises(InputError, match="its task is empty, or no text"):
+        load_reports([write(tmp_path / "r.jsonl", f'{{"id": 1, "report": "A.", "task": {task}}}')])

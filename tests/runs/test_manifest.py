@@ -50,14 +50,22 @@ async def test_what_a_manifest_says(make_judge: MakeJudge, snapshot: Snapshot) -
         {
             "id": "a",
             "sha256": hashlib.sha256(b"One.").hexdigest(),
+            "system": None,
+            "task": "a",
             "task_sha256": hashlib.sha256(b"Why?").hexdigest(),
-            "guidance_sha256": hashlib.sha256(b"Because.").hexdigest(),
+            "guidance": {
+                "sha256": hashlib.sha256(b"Because.").hexdigest(),
+                "status": "given",
+                "reviewer": None,
+            },
         },
         {
             "id": "b",
             "sha256": hashlib.sha256(b"Two.").hexdigest(),
+            "system": None,
+            "task": None,
             "task_sha256": None,
-            "guidance_sha256": None,
+            "guidance": None,
         },
     ]
     assert len(prompts_digest()) == 64
@@ -93,7 +101,9 @@ async def test_a_directory_takes_up_the_same_run_and_no_other(
         "protocols": {**manifest, "protocols": {"deer": {"version": "3", "data": None}}},
     }
     for key, other in others.items():
-        with pytest.raises(RunError, match=f"holds a run with another {key}; choose another --out"):
+        with pytest.raises(
+            RunError, match=rf"holds a run with another {key}( \({key}[^)]*\))?; choose another --out"
+        ):
             claim_directory(store, other)
     assert (tmp_path / "run/manifest.json").read_bytes() == written
 

@@ -92,3 +92,9 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     unread = make(tmp_path / "unread", [case("1", status="unreadable", document=None)], {})
     with pytest.raises(RunError, match="no report has a score"):
         score_columns([unread], "deer", "paper", None, "words")
+
+
+def test_the_same_run_twice_is_refused(tmp_path: Path) -> None:
+    one = make(tmp_path / "one", [case("1")], {"1": (tree(5.0),)})
+    with pytest.raises(InputError, match="a report counts once"):
+        score_columns([one, one], "deer", "paper", None, "words")

@@ -8,7 +8,7 @@ import pytest
 
 from local_judge.claims.model import Quote
 from local_judge.errors import InputError
-from local_judge.tasks.guidance import GuidanceFile, GuidanceRow, load_guidance, load_rows
+from local_judge.tasks.guidance import GuidanceFile, GuidanceRow, load_rows
 from local_judge.tasks.model import Guidance
 from local_judge.tasks.points import Point, PointSource, distinct, render
 from local_judge.tasks.review import decide
@@ -80,12 +80,13 @@ def test_a_run_reads_all_but_what_was_rejected(tmp_path: Path) -> None:
         DRAFTED.rejected("Ada").model_copy(update={"task_id": "4"}).model_dump(mode="json"),
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert load_guidance(path) == {
+    rows_read = load_rows(path)
+    assert {task: row.guidance for task, row in rows_read.items()} == {
         "1": Guidance(text="Given by an expert.", status="given"),
         "2": Guidance(text="1. Names who paid.", status="drafted"),
         "3": Guidance(text="1. Names who paid.", status="reviewed", reviewer="Ada"),
+        "4": None,
     }
-    assert list(load_rows(path)) == ["1", "2", "3", "4"]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_bad_rows_end_in_one_line(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "guidance.jsonl"
     path.write_text(text)
     with pytest.raises(InputError) as error:
-        load_guidance(path)
+        load_rows(path)
     assert f"{path}{said}" in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -152,7 +153,7 @@ def test_decisions() -> None:
     accepted = decide(DRAFTED, "accept", "Ada", never)
     assert accepted is not None
     assert (accepted.status, accepted.reviewer, accepted.text_before) == ("reviewed", "Ada", None)
-    rejected = decide(DRAFTED, "reject", None, never)
+    rejected = decide(DRAFTED, "reject", "Ada", never)
     assert rejected is not None and (rejected.status, rejected.text) == ("rejected", DRAFTED.text)
     assert decide(DRAFTED, "edit", "Ada", lambda text: text + "\n") is None
     edited = decide(DRAFTED, "edit", "Ada", lambda text: "Names all who paid.\n")

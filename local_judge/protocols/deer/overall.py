@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from local_judge.protocols.deer.rubric import paper, upstream
 from local_judge.protocols.deer.rubric.findings import RubricFindings
 from local_judge.protocols.deer.rubric.names import INTEGRITY, LABELS, ORDER, QUALITY_OF_REFERENCES, RECENCY
-from local_judge.protocols.deer.rubric.tree import OVERALL
+from local_judge.protocols.deer.rubric.tree import OVERALL, known_enough
 from local_judge.protocols.deer.verification.rows import Rows
 from local_judge.protocols.deer.verification.scores import score as score_rows
 from local_judge.protocols.scores import Profile, Score, ScoreNode, mean_of
@@ -53,7 +53,7 @@ def score(rows: Rows | None, rubric: RubricFindings | None, profile: Profile) ->
 
 def _overall(dimensions: Sequence[ScoreNode]) -> Score:
     """The mean of the dimensions that have a value; in `upstream` these are rounded, the mean is not."""
-    mean = mean_of([root.score for root in dimensions])
+    mean = known_enough(mean_of([root.score for root in dimensions]), [root.score for root in dimensions])
     if len(dimensions) == len(ORDER):
         return mean
     return _with_note(mean, f"evaluated: {len(dimensions)} of the {len(ORDER)} dimensions")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from local_judge.protocols.deer.rubric.findings import Mode
 from serving.types import Frozen
@@ -41,6 +41,12 @@ class DeerSettings(Frozen):
     """A call that would ask more is split between criteria. 24 is the longest dimension."""
     as_of: date | None = None
     """The day on which the report is judged, told to the judge: how recent a source is depends on it."""
+
+    @field_validator("parts", mode="before")
+    @classmethod
+    def _one_part(cls, given: object) -> object:
+        """`deer.parts=rubric` is what a person writes for one."""
+        return (given,) if isinstance(given, str) else given
 
     @property
     def cap(self) -> int:

@@ -15,7 +15,7 @@ from local_judge.claims.report import shared_report
 from local_judge.documents.model import Document
 from local_judge.judge.layout import Prompt, fence, fill
 from local_judge.protocols.deer.rubric.load import bands_for
-from local_judge.protocols.deer.rubric.model import Kind, Rubric
+from local_judge.protocols.deer.rubric.model import Kind, Rubric, Subdimension
 from local_judge.protocols.deer.rubric.prompts import template
 from local_judge.protocols.deer.rubric.questions import Call, Group, Question
 from local_judge.protocols.deer.settings import DeerSettings
@@ -143,12 +143,14 @@ def _listed(groups: Sequence[Group], questions: Sequence[Question]) -> str:
     """The items that are asked, under their sub-dimensions and criteria."""
     asked = {question.path for question in questions}
     lines: list[str] = []
-    for number, group in enumerate(groups):
+    above: Subdimension | None = None
+    for group in groups:
         wanted = [question for question in group.questions if question.path in asked]
         if not wanted or group.subdimension is None or group.criterion is None:
             continue
-        if not lines or groups[number - 1].subdimension != group.subdimension:
-            lines.append(f"## {group.subdimension.label}")
+        if group.subdimension != above:
+            above = group.subdimension
+            lines.append(f"## {above.label}")
         lines.append(f"{group.criterion.id}. {group.criterion.title}")
         lines += [_line(question) for question in wanted]
     return "\n".join(lines)

@@ -35,7 +35,8 @@ def costs(roots: Sequence[ScoreNode], rubric: RubricFindings) -> tuple[Cost, ...
         roots: the scores of `overall.score` by the profile `paper`.
         rubric: the findings that they were computed from.
 
-    Recency costs nothing: the paper does not count it. A report judged as a whole has no parts that could cost.
+    Recency costs nothing: the paper does not count it. A report judged as a whole has no parts that could cost, and a
+    dimension without value nothing that could be added to.
     """
     if rubric.mode == "vanilla":
         return ()
@@ -44,7 +45,10 @@ def costs(roots: Sequence[ScoreNode], rubric: RubricFindings) -> tuple[Cost, ...
     found = [
         _cost(by_id[grade.path[0]], grade.path, HIGHEST - on_scale(grade.score, rubric.scale), n_dimensions)
         for grade in rubric.grades
-        if grade.score is not None and grade.score < rubric.scale and grade.path[0] != INTEGRITY
+        if grade.score is not None
+        and grade.score < rubric.scale
+        and grade.path[0] != INTEGRITY
+        and by_id[grade.path[0]].score.value is not None
     ]
     return tuple(sorted(found, key=lambda cost: -cost.overall))
 

@@ -25,6 +25,8 @@ class Grade(Frozen):
 
     path: Path
     """Of the item; of the dimension in the mode `dimensions`; empty in the mode `vanilla`."""
+    text: str = ""
+    """What was asked, in the rubric's words; empty where that was a whole dimension or report."""
     status: Status
     score: int | None = None
     """From 1 to the scale; None unless `scored`."""
@@ -55,5 +57,5 @@ class RubricFindings(Frozen):
     guidance: Guidance | None = None
     """As the judge saw it; None where the task has none or the judge was not shown it."""
     guided: tuple[str, ...] = ()
-    """Dimensions whose questions were asked with the guidance."""
+    """Dimensions whose questions were asked with the guidance; none where the report was scored as a whole."""
     grades: tuple[Grade, ...]

@@ -21,7 +21,7 @@ from local_judge.protocols.deer.rubric.asking import Answer, GuidedAnswer, answe
 from local_judge.protocols.deer.rubric.counts import count
 from local_judge.protocols.deer.rubric.findings import Grade, RubricFindings
 from local_judge.protocols.deer.rubric.model import Path, Rubric
-from local_judge.protocols.deer.rubric.questions import Call, Question, calls_for, is_guided
+from local_judge.protocols.deer.rubric.questions import Call, Question, calls_for, dimensions_of
 from local_judge.protocols.deer.settings import DeerSettings
 from local_judge.tasks.model import Task
 from serving.errors import EngineError
@@ -31,7 +31,7 @@ MIN_REPLY_TOKENS_PER_ITEM = 100
 REPLY_TOKENS_PER_ITEM = 260
 """Limit of a reply, for each of its questions: 700 characters and the JSON around them."""
 
-_LABEL = re.compile(r"(?:^|(?<=\s))L\d+\.S\d+: ")
+_LABEL = re.compile(r"\s*\[?\bL\d+\.S\d+\b\]?:?\s*")
 
 
 async def judge_rubric(
@@ -42,18 +42,17 @@ async def judge_rubric(
     counted = _counted(document, rubric, settings)
     calls = calls_for(rubric, settings, guidance is not None, frozenset(counted))
     finder = QuoteFinder(document.text)
-    results = await asyncio.gather(
-        *(_ask(call, document, task, judge, rubric, settings, finder) for call in calls)
-    )
-    grades = counted | {grade.path: grade for result in results for grade in result}
+    async with asyncio.TaskGroup() as group:  # a defect in one call stops the others
+        asked = [
+            group.create_task(_ask(call, document, task, judge, rubric, settings, finder)) for call in calls
+        ]
+    grades = counted | {grade.path: grade for one in asked for grade in one.result()}
     order: Sequence[Path] = [path for path, _ in rubric.items()] if settings.mode == "items" else list(grades)
     return RubricFindings(
         mode=settings.mode,
         scale=settings.scale,
-        guidance=guidance,
-        guided=tuple(
-            dimension.id for dimension in rubric.dimensions if guidance and is_guided(dimension.id, settings)
-        ),
+        guidance=guidance if any(call.guided for call in calls) else None,
+        guided=tuple(dict.fromkeys(name for call in calls if call.guided for name in dimensions_of(call))),
         grades=tuple(grades[path] for path in order),
     )
 
@@ -67,7 +66,12 @@ def _counted(document: Document, rubric: Rubric, settings: DeerSettings) -> dict
         counted = count(item.count, document, settings.scale) if item.count else None
         if counted is not None:
             grades[path] = Grade(
-                path=path, status="scored", score=counted.score, by="count", rationale=counted.rationale
+                path=path,
+                text=item.text,
+                status="scored",
+                score=counted.score,
+                by="count",
+                rationale=counted.rationale,
             )
     return grades
 
@@ -119,19 +123,21 @@ async def _ask(
 
 
 def _failed(question: Question, failure: Failure) -> Grade:
-    return Grade(path=question.path, status="failed", failure=failure)
+    return Grade(path=question.path, text=question.text, status="failed", failure=failure)
 
 
 def _grade(question: Question, told: Told[Answer], settings: DeerSettings, finder: QuoteFinder) -> Grade:
     answer = told.value
-    quotation = _LABEL.sub("", answer.quote).strip()
-    quote = finder.find(quotation) if quotation else None
+    # Between two sentences, a label stands where the report has a blank, or, in Chinese, nothing.
+    quotation = _LABEL.sub(" ", answer.quote).strip()
+    quote = finder.find(quotation) or finder.find(_LABEL.sub("", answer.quote)) if quotation else None
     judged = None if answer.score == "N/A" else int(answer.score)
     score = judged
     if judged is not None and isinstance(answer, GuidedAnswer) and answer.unmet:
         score = min(judged, settings.cap)
     return Grade(
         path=question.path,
+        text=question.text,
         status="not_applicable" if judged is None else "scored",
         score=score,
         judged=judged,

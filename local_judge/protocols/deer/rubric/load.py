@@ -21,7 +21,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from local_judge.documents.model import Frozen
-from local_judge.errors import ConfigError
+from local_judge.errors import ConfigError, brief
 from local_judge.protocols.deer.rubric.model import Band, Dimension, Kind, Rubric
 from local_judge.protocols.deer.rubric.structure import BANDS, STRUCTURE, published_paths
 
@@ -158,9 +158,7 @@ def _model(model: type[M], file: Traversable) -> M:
             raise ConfigError(f"{file}: {place}: unknown key") from None
         if first["type"] == "missing":
             raise ConfigError(f"{file}: {place}: is missing") from None
-        got = repr(first["input"])
-        got = got if len(got) <= 60 else got[:60] + "…"
-        raise ConfigError(f"{file}: {place}: {first['msg']} (got {got})") from None
+        raise ConfigError(f"{file}: {place}: {first['msg']} (got {brief(first['input'])})") from None
     for place, text in _texts(read.model_dump(mode="json"), ()):
         if not text.strip():
             raise ConfigError(f"{file}: {_place(place)}: is empty")

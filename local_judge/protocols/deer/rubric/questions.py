@@ -42,6 +42,11 @@ class Question(NamedTuple):
     item: Item | None
     """None where a dimension or the report is scored as a whole."""
 
+    @property
+    def text(self) -> str:
+        """What is asked, in the rubric's words; empty where it has none."""
+        return self.item.text if self.item else ""
+
 
 class Group(NamedTuple):
     """Questions that stay together: a criterion's, or a single one."""
@@ -93,6 +98,12 @@ def is_guided(dimension: str, settings: DeerSettings) -> bool:
     if settings.guidance == "upstream":
         return dimension in GUIDED_UPSTREAM
     return settings.guidance == "paper"
+
+
+def dimensions_of(call: Call) -> tuple[str, ...]:
+    """The dimensions that a call asks about; none where the report is scored as a whole."""
+    paths = (question.path for group in call.groups for question in group.questions)
+    return tuple(dict.fromkeys(path[0] for path in paths if path))
 
 
 def packed(groups: Sequence[Group], limit: int) -> list[tuple[Group, ...]]:

@@ -67,6 +67,24 @@ def build(findings: RubricFindings, parent: Parent) -> tuple[ScoreNode, ...]:
     return _grouped([((*path[:3], kind_of(path[3]), path[3]), score) for path, score in leaves], 0, parent)
 
 
+def known_enough(score: Score, leaves: Sequence[Score]) -> Score:
+    """A score without its value where more of the answers below it failed than there are: few say little of all."""
+    failed = sum(leaf.n_failed > 0 for leaf in leaves)
+    known = sum(leaf.value is not None for leaf in leaves)
+    if failed <= known:
+        return score
+    update = {
+        "value": None,
+        "numerator": None,
+        "denominator": None,
+        "n_expected": len(leaves),
+        "n_failed": failed,
+        "n_undefined": len(leaves) - failed - known,
+        "note": f"{failed} of {len(leaves)} questions failed: no value",
+    }
+    return score.model_copy(update=update)
+
+
 def _grouped(
     leaves: Iterable[tuple[tuple[str, ...], Score]], depth: int, parent: Parent
 ) -> tuple[ScoreNode, ...]:
@@ -79,5 +97,7 @@ def _grouped(
         children = _grouped(members, depth + 1, parent)
         label = f"Criterion {id}" if depth == ITEM_DEPTH - 2 else label_of(id)
         score = parent(depth, [child.score for child in children])
+        if depth == 0:
+            score = known_enough(score, [found for _, found in members])
         nodes.append(ScoreNode(id=id, label=label, score=score, children=children))
     return tuple(nodes)

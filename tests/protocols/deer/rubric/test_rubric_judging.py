@@ -337,3 +337,56 @@ async def test_what_report_request_and_guidance_say_stays_in_their_fences(ask: A
         # Each of the three stands between lines of four backticks, longer than its own three.
         assert user.count("````\n") >= 3
         assert user.count("Items, each with its id in brackets:") == 1
+
+
+async def test_what_is_asked_again_stands_under_its_own_heading(ask: Ask) -> None:
+    def script(call: Call) -> Reply:
+        reply = answering()(call)
+        assert isinstance(reply, dict)
+        reply.pop("perspective_balance.1.C1-1" if len(keys(call)) > 1 else "", None)
+        return reply
+
+    judge, engine = ask(script)
+    await graded(judge)
+    again = next(call for call in engine.calls if keys(call) == ["perspective_balance.1.C1-1"])
+    assert "## Perspective_Balance\n1. Matter 1\n[perspective_balance.1.C1-1]" in again.prompt
+    assert "## Recency" not in again.prompt
+
+
+@pytest.mark.parametrize(
+    ("mode", "who", "guided", "shown"),
+    [("vanilla", "paper", (), True), ("vanilla", "upstream", (), False), ("dimensions", "upstream", 3, True)],
+)
+async def test_findings_say_who_saw_the_guidance(
+    ask: Ask, mode: str, who: str, guided: object, shown: bool
+) -> None:
+    judge, engine = ask(answering(4))
+    findings = await graded(judge, GUIDED, mode=mode, guidance=who)
+    assert (
+        (findings.guidance is not None) == shown == any("Name the millers." in c.prompt for c in engine.calls)
+    )
+    assert len(findings.guided) == guided if isinstance(guided, int) else findings.guided == guided
+
+
+async def test_an_odd_cap_is_rounded_up_on_the_scale_of_five(ask: Ask) -> None:
+    judge, _ = ask(answering(5, unmet=True))
+    # Half of 7 is 3.5.
+    assert (await graded(judge, GUIDED, scale=5, guidance_cap=7)).grades[0].score == 4
+
+
+CHINESE = parse_report("# 磨坊\n\n塔恩镇有十二座磨坊。其中九座仍在运转。\n\n每年磨粮九百吨以上。\n")
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "L2.S1: 塔恩镇有十二座磨坊。\nL2.S2: 其中九座仍在运转。",
+        "塔恩镇有十二座磨坊。L2.S2: 其中九座仍在运转。",
+        "[L2.S1] 塔恩镇有十二座磨坊。其中九座仍在运转。",
+        "L2.S1 塔恩镇有十二座磨坊。",
+    ],
+)
+async def test_labels_in_quotations_without_blanks_between_sentences(ask: Ask, quote: str) -> None:
+    judge, _ = ask(answering(quote=quote))
+    grade = (await graded(judge, document=CHINESE)).grades[0]
+    assert grade.quote is not None and grade.quote.text.startswith("塔恩镇有十二座磨坊")
