@@ -1,0 +1,33 @@
+"""Findings from a few letters."""
+
+from __future__ import annotations
+
+from local_judge.judge.failures import Failure
+from local_judge.protocols.fact.findings import FactFindings, Outcome, Pair, Reason
+
+LETTERS: dict[str, tuple[Outcome, Reason | None]] = {
+    "s": ("supported", None),
+    "u": ("unsupported", None),
+    "d": ("unknown", "dead"),
+    "x": ("unknown", "judged_unknown"),
+    "n": ("unknown", "not_in_snapshot"),
+    "f": ("unknown", "judge_failed"),
+}
+"""s supported, u unsupported, d a dead page, x one that the judge called unusable, n nobody fetched, f no answer."""
+
+
+def findings(letters: str, case: str = "r") -> FactFindings:
+    """A report with one pair for each letter, on pages of their own."""
+    pairs = tuple(
+        Pair(
+            statement=f"Statement {n}.",
+            url=f"https://{n}.example/",
+            outcome=LETTERS[letter][0],
+            reason=LETTERS[letter][1],
+            failure=Failure(kind="timeout", detail="no answer") if letter == "f" else None,
+        )
+        for n, letter in enumerate(letters, 1)
+    )
+    return FactFindings(
+        case=case, document="d", source="shared", pairs=pairs, n_citations=len(pairs), article="Text."
+    )
