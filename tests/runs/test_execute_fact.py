@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -110,13 +111,13 @@ async def test_each_system_has_a_table(make_judge: MakeJudge, snapshot: Snapshot
     first = lines.index("fact, 2 reports of ada together")
     second = lines.index("fact, 2 reports of bob together, 1 of them missing")
     pooled = [line for line in lines[first:second] if line.startswith("pooled")]
-    assert [line.split("│")[1:] for line in pooled] == [[" 0.50 ", " 1/2 ", " 1.00 ", " 1/1"]] or pooled == [
-        "pooled │ 0.50 │ 1/2 │ │ 1.00 │ 1/1 │"
-    ]
+    # One of the two pairs is known to the code.
+    assert pooled == ["pooled │ 0.50 │ 1/2 │ 1.00 │ 1/1"]
 
 
 def test_both_ways_need_a_snapshot(snapshot: Snapshot) -> None:
     for given in (FactSettings(), FactSettings(claims="own")):
-        check_inputs(REPORTS, snapshot, [Fact(given)])
+        fact: Any = Fact(given)
+        check_inputs(REPORTS, snapshot, [fact])
         with pytest.raises(ConfigError, match="fact: verifying claims needs a snapshot; give --snapshot"):
-            check_inputs(REPORTS, None, [Fact(given)])
+            check_inputs(REPORTS, None, [fact])

@@ -66,7 +66,7 @@ def over(reports: Sequence[FactFindings], profile: Profile, n_missing: int = 0) 
     )
     return (
         *(_node(id, label, children, ROOTS[profile][id]) for (id, label), children in values),
-        unknown_share(reports),
+        _unknown(reports, n_missing),
     )
 
 
@@ -129,6 +129,14 @@ def _pooled(counts: Sequence[Tally], n_missing: int) -> Score:
             0, n_missing, "" if known else f"all {failed} failed" if failed else "0/0: the code fails"
         ),
     )
+
+
+def _unknown(reports: Sequence[FactFindings], n_missing: int) -> ScoreNode:
+    node = unknown_share(reports)
+    if not n_missing:
+        return node
+    left_open = {"low": 0.0, "high": 1.0, "note": _note(0, n_missing, "")}
+    return node.model_copy(update={"score": node.score.model_copy(update=left_open)})
 
 
 def _note(n_without: int, n_missing: int, otherwise: str) -> str:

@@ -65,6 +65,8 @@ def test_reports_that_are_missing_open_the_bounds() -> None:
     assert (accuracy.score.n_expected, accuracy.score.n_failed) == (4, 1)
     assert accuracy.score.note == "mean over all reports; 1 of the run's reports missing"
     assert numbers(accuracy.find("pooled").score) == (3 / 5, 0.0, 1.0)
+    unknown = over("paper", n_missing=1)["unknown"].score
+    assert (numbers(unknown), unknown.note) == ((2 / 6, 0.0, 1.0), "1 of the run's reports missing")
     # How many citations it has is not known: there is no upper bound.
     assert numbers(over("paper", n_missing=1)["effective_citations"].score) == (1.0, 3 / 4, None)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from functools import cache
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -51,9 +51,9 @@ class ReadSentence(BaseModel):
 def answer_type(n_citations: int) -> type[ReadSentence]:
     """What the judge must answer for a sentence with so many citations."""
     number = Annotated[int, Field(ge=1, le=n_citations)]
-    numbers = Annotated[list[number], Field(min_length=1, max_length=n_citations)]
-    fact = create_model("Fact", __base__=ReadFact, citations=(numbers, ...))
-    facts = Annotated[list[fact], Field(max_length=8)]
+    numbers: Any = Annotated[list[number], Field(min_length=1, max_length=n_citations)]
+    fact: Any = create_model("Fact", __base__=ReadFact, citations=(numbers, ...))
+    facts: Any = Annotated[list[fact], Field(max_length=8)]
     return create_model("Facts", __base__=ReadSentence, facts=(facts, ...))
 
 

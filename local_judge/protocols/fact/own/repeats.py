@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -31,9 +31,8 @@ class ReadRepeat(BaseModel):
 @cache
 def answer_type(position: int) -> type[ReadRepeat]:
     """What the judge must answer for the statement at this 0-based position."""
-    return create_model(
-        "Repeats", __base__=ReadRepeat, repeats=(Annotated[int, Field(ge=0, le=position)], ...)
-    )
+    number: Any = Annotated[int, Field(ge=0, le=position)]
+    return create_model("Repeats", __base__=ReadRepeat, repeats=(number, ...))
 
 
 class Same(NamedTuple):
