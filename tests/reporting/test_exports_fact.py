@@ -10,24 +10,12 @@ import pytest
 
 from local_judge.cli.export import FAILED, Format, lines
 from local_judge.errors import RunError
-from local_judge.protocols.fact import FactFindings
 from local_judge.protocols.fact.formats import read_validated
 from local_judge.reporting.exports_fact import export_fact
-from local_judge.runs.execute import CaseRecord
 from local_judge.runs.store import RunStore
 
-from ..protocols.fact.fact_cases import findings
+from ..protocols.fact.fact_cases import findings, write_run
 from ..rubric_run import record
-
-
-def write_run(folder: Path, found: dict[str, FactFindings], *cases: CaseRecord) -> RunStore:
-    store = RunStore(folder)
-    store.write_json("manifest.json", {"config": {"protocols": ["fact"]}, "reports": []})
-    store.write_jsonl("cases.jsonl", cases)
-    for case in cases:
-        if case.id in found:
-            store.write_json(f"findings/fact/{case.key}.json", found[case.id])
-    return store
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
