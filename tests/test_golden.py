@@ -14,6 +14,7 @@ from local_judge.protocols.deer.formats import labels
 from local_judge.protocols.deer.rubric import tree
 from local_judge.protocols.deer.rubric import upstream as rubric
 from local_judge.protocols.deer.verification import upstream
+from local_judge.protocols.fact import formats
 
 FIXTURES = Path(__file__).parents[1] / "../shared/fixtures"
 needs_fixtures = pytest.mark.skipif(not FIXTURES.exists(), reason="golden vectors are not here")
@@ -45,7 +46,36 @@ def test_deer(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @needs_fixtures
-@pytest.mark.parametrize("name", ["fact", "liveresearchbench_deepresearcheval", "race"])
+def test_fact(capsys: pytest.CaptureFixture[str]) -> None:
+    assert golden.main([str(FIXTURES / "fact.json")]) == 0
+    assert capsys.readouterr().out.splitlines() == ["cases (fact) 3/3"]
+
+
+@needs_fixtures
+@pytest.mark.parametrize(("name", "value"), [("SUPPORTED", "Supported"), ("UNKNOWN", "Unknown")])
+def test_one_changed_label_of_fact_is_seen(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(formats, name, value)
+    assert golden.main([str(FIXTURES / "fact.json")]) == 1
+    assert "cases (fact) 3/3" not in capsys.readouterr().out
+
+
+@needs_fixtures
+@pytest.mark.parametrize(
+    "place", [("upstream_fact_result", "valid_rate"), ("paper_appendix_E", "c_acc_macro")]
+)
+def test_one_changed_number_of_fact_is_seen(
+    place: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = json.loads((FIXTURES / "fact.json").read_text(encoding="utf-8"))["cases"][0]
+    case[place[0]][place[1]] += 2**-52
+    assert golden.main([write(tmp_path, {"cases": [case]})]) == 1
+    assert capsys.readouterr().out.splitlines()[0] == "cases (fact) 0/1"
+
+
+@needs_fixtures
+@pytest.mark.parametrize("name", ["liveresearchbench_deepresearcheval", "race"])
 def test_every_other_file_has_a_known_shape(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert golden.main([str(FIXTURES / f"{name}.json")]) == 1
     out, err = capsys.readouterr()
@@ -110,6 +140,10 @@ def test_unknown_shape_beside_a_covered_one(tmp_path: Path, capsys: pytest.Captu
         ('{"b": [{"in": [["L1.S1", "B"]], "out": []}]}', "b[0]: not a case of backtrack"),
         ('{"b": [{"in": [["?", "B", [], [], []]], "out": []}]}', "not a sentence label: '?'"),
         ('{"r": [{"in": "", "out": {}}, {"in": ""}]}', "r[1]: not a case of refs, as others of the list are"),
+        (
+            '{"f": [{"validated": [{"id": 1}], "upstream_fact_result": {}}]}',
+            "validated[0]: citations: Field req",
+        ),
         ('{"m": [{"in": {"claims": [{}], "references": {}}, "out": {}}]}', "m[0]: not a case of metrics"),
     ],
 )

@@ -210,7 +210,7 @@ def _claims_of(document: Document, sentence: Sentence, read: FullSentence | Ters
     seen = {""}
     for statement, judged, named, checkable, salient in given:
         support = tuple(dict.fromkeys(label.strip() for label in named if label.strip()))
-        text = _without_marks(document, sentence, statement)
+        text = without_marks(document, sentence, statement)
         if text in seen:
             continue
         seen.add(text)
@@ -232,7 +232,7 @@ def _claims_of(document: Document, sentence: Sentence, read: FullSentence | Ters
     return claims
 
 
-def _without_marks(document: Document, sentence: Sentence, statement: str) -> str:
+def without_marks(document: Document, sentence: Sentence, statement: str) -> str:
     """`statement` on one line, without the label and citation marks of its sentence, which judges like to copy.
 
     Only what is a mark and nothing else goes: a link's words stay, and so do "Kim and Lee (2023)", which are part of

@@ -10,6 +10,7 @@ import typer
 
 from local_judge.cli.options import AsJson
 from local_judge.reporting.exports import MAPPING, Exported, export_deer
+from local_judge.reporting.exports_fact import export_fact
 from local_judge.reporting.numbers import count
 from local_judge.reporting.tables import safe, stdout
 from local_judge.runs.store import RunStore
@@ -19,6 +20,7 @@ class Format(StrEnum):
     """Whose files."""
 
     deer = "deer"
+    fact = "fact"
 
 
 def export(
@@ -28,17 +30,24 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write a run's results as a published project writes its own."""
-    writers = {Format.deer: export_deer}
+    writers = {Format.deer: export_deer, Format.fact: export_fact}
     exported = writers[format](RunStore(run), out)
     if as_json:
         print(exported.model_dump_json())
         return
     console = stdout()
-    for line in lines(exported, out):
+    for line in lines(exported, out, FAILED[format]):
         console.print(line, soft_wrap=True)
 
 
-def lines(exported: Exported, out: Path) -> list[str]:
+FAILED = {
+    Format.deer: ("item", "failed, written as N/A with a description that says so"),
+    Format.fact: ("pair", "failed, written as unknown or with the error of their URL"),
+}
+"""What is said of the failures that a format has no word for."""
+
+
+def lines(exported: Exported, out: Path, failed: tuple[str, str]) -> list[str]:
     """What was written, and what was not."""
     kept = [sample for sample in exported.samples if sample.sample is not None]
     found = [
@@ -47,7 +56,7 @@ def lines(exported: Exported, out: Path) -> list[str]:
     ]
     n_failed = sum(sample.n_failed for sample in kept)
     if n_failed:
-        found.append(f"{count(n_failed, 'item')} failed, written as N/A with a description that says so")
+        found.append(f"{count(n_failed, failed[0])} {failed[1]}")
     n_sentences = sum(sample.n_sentences_failed for sample in kept)
     n_pairs = sum(sample.n_pairs_failed for sample in kept)
     if n_sentences or n_pairs:

@@ -26,7 +26,7 @@ from local_judge.cli.options import (
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.tables import plan_table, run_summary, stdout
 from local_judge.runs.config import load_config, parse_settings
-from local_judge.runs.execute import load_scores
+from local_judge.runs.execute import load_run_scores, load_scores
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.job import Job, carry_out, plan
 from local_judge.runs.store import RunStore
@@ -98,9 +98,16 @@ def run(
     with stoppable(job.ledger):
         records = asyncio.run(carry_out(job, sys.argv[1:], RunProgress))
     scores = load_scores(store, job.config.protocols)
+    over = load_run_scores(store, job.config.protocols)
     if as_json:
         cases = [record.model_dump(mode="json") for record in records]
-        print(json.dumps({"cases": cases, "scores": [score.model_dump(mode="json") for score in scores]}))
+        rows = {"scores": scores, "over": over}
+        print(
+            json.dumps(
+                {"cases": cases}
+                | {name: [row.model_dump(mode="json") for row in found] for name, found in rows.items()}
+            )
+        )
     else:
-        stdout().print(run_summary(records, scores))
+        stdout().print(run_summary(records, scores, over))
     leave(records, out)

@@ -25,7 +25,14 @@ from local_judge.reporting.tables import (
     trees,
     verdict_table,
 )
-from local_judge.runs.execute import CaseRecord, ScoreRecord, load_records, load_scores
+from local_judge.runs.execute import (
+    CaseRecord,
+    RunScoreRecord,
+    ScoreRecord,
+    load_records,
+    load_run_scores,
+    load_scores,
+)
 from local_judge.runs.execute import rescore as compute
 from local_judge.runs.manifest import protocols_of
 from local_judge.runs.store import RunStore
@@ -61,6 +68,7 @@ def show(
     records = load_records(store)
     protocols = protocols_of(store)
     scores = load_scores(store, protocols)
+    over = load_run_scores(store, protocols)
     if report is None and len(records) == 1:
         report = records[0].id
     if (claims or items) and report is None:
@@ -74,9 +82,9 @@ def show(
     one = records[0] if report is not None and records[0].status == "done" else None
     details = _details(store, one, protocols, scores) if one is not None else Details(None, None, ())
     if as_json:
-        print(json.dumps(_dumped(records, scores, details, claims, items), ensure_ascii=False))
+        print(json.dumps(_dumped(records, scores, over, details, claims, items), ensure_ascii=False))
     elif one is None:
-        stdout().print(run_summary(records, scores))
+        stdout().print(run_summary(records, scores, over))
     else:
         _print_report(one, scores, details, claims, items)
 
@@ -94,11 +102,17 @@ def _details(
 
 
 def _dumped(
-    records: Sequence[CaseRecord], scores: Sequence[ScoreRecord], details: Details, claims: bool, items: bool
+    records: Sequence[CaseRecord],
+    scores: Sequence[ScoreRecord],
+    over: Sequence[RunScoreRecord],
+    details: Details,
+    claims: bool,
+    items: bool,
 ) -> dict[str, object]:
     return {
         "cases": [record.model_dump(mode="json") for record in records],
         "scores": [score.model_dump(mode="json") for score in scores],
+        "over": [score.model_dump(mode="json") for score in over],
         "claims": details.claims.model_dump(mode="json") if details.claims and claims else None,
         "rubric": details.rubric.model_dump(mode="json") if details.rubric and items else None,
         "costs": [cost.model_dump(mode="json") for cost in details.costs],
@@ -130,8 +144,9 @@ def rescore(run: RunDir, as_json: AsJson = False) -> None:
     """Compute all scores again from the stored findings; needs no model, no snapshot and no network."""
     store = RunStore(run)
     records = load_records(store)
-    scores = compute(store, protocols_of(store), records)
+    protocols = protocols_of(store)
+    scores = compute(store, protocols, records)
     if as_json:
         print(json.dumps([score.model_dump(mode="json") for score in scores], ensure_ascii=False))
     else:
-        stdout().print(run_summary(records, scores))
+        stdout().print(run_summary(records, scores, load_run_scores(store, protocols)))

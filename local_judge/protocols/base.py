@@ -7,9 +7,9 @@ findings, whatever the protocol's settings are by then. Protocols register under
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from importlib.metadata import entry_points
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -98,6 +98,33 @@ class Evaluation(Protocol[F]):
 
     def score(self, findings: F, profile: Profile) -> tuple[ScoreNode, ...]:
         """The protocol's scores as trees, overall ones at the roots."""
+        ...
+
+
+@runtime_checkable
+class ReadsPages(Protocol):
+    """What a protocol may have beside: pages are read even where it does not read the claim set."""
+
+    @property
+    def needs_snapshot(self) -> bool:
+        """Whether it needs a snapshot."""
+        ...
+
+
+@runtime_checkable
+class ScoresOver(Protocol):
+    """What a protocol may have beside: scores over all reports of a run that are no means of the reports' scores."""
+
+    def over(self, findings: Sequence[Any], profile: Profile, n_missing: int) -> tuple[ScoreNode, ...]:
+        """The scores of several reports together, as trees that are the same in every profile.
+
+        A pure function, as `score` is. A run calls it once for each system whose reports it holds.
+
+        Args:
+            findings: the protocol's own, of the reports of one system, in input order.
+            profile: by whose formulas.
+            n_missing: reports of that system without findings: unreadable, or stopped by a defect.
+        """
         ...
 
 

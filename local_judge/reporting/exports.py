@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from local_judge.documents.model import Frozen
@@ -43,7 +43,7 @@ class ExportedSample(Frozen):
     left_out: str = ""
     """Why, in a few words; or what of it."""
     n_failed: int = 0
-    """Items that failed and are written as "N/A"."""
+    """Of DEER, items that failed and are written as "N/A"; of FACT, pairs that failed and are left out or unknown."""
     n_sentences_failed: int = 0
     """Sentences whose claims are unknown: they are in none of its figures."""
     n_pairs_failed: int = 0
@@ -67,23 +67,14 @@ def export_deer(store: RunStore, out: Path) -> Exported:
     Raises:
         RunError: the run has nothing of DEER, or `out` is not empty or cannot be written.
     """
-    if "deer" not in protocols_of(store):
-        raise RunError(
-            f"{store.root}: DEER was not run there; its protocols: {', '.join(protocols_of(store))}"
-        )
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise RunError(
-            f"{out}: not an empty folder; choose another, so that no older file is taken for a new one"
-        )
+    check_export(store, out, "deer", "DEER")
     records = load_records(store)
     target = RunStore(out)
-    systems = list(dict.fromkeys(record.system for record in records))
     samples: dict[str, ExportedSample] = {}
     n_files = 0
-    for system in systems:
-        name = "." if len(systems) == 1 else folder_name(system)
+    for name, own in by_folder(records):
         contents: dict[int, Sample] = {}
-        for record, number in _numbered(records, system):
+        for record, number in own:
             content = _content(store, record)
             exported = _exported(record, content, name, number)
             samples[record.id] = exported
@@ -92,6 +83,32 @@ def export_deer(store: RunStore, out: Path) -> Exported:
         for file, data in folder(contents).items():
             _write(target, f"{name}/{file}", data)
             n_files += 1
+    return finish_export(target, records, samples, n_files)
+
+
+def check_export(store: RunStore, out: Path, protocol: str, title: str) -> None:
+    """Refuse a run without the protocol, and a folder that holds something."""
+    if protocol not in protocols_of(store):
+        raise RunError(
+            f"{store.root}: {title} was not run there; its protocols: {', '.join(protocols_of(store))}"
+        )
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise RunError(
+            f"{out}: not an empty folder; choose another, so that no older file is taken for a new one"
+        )
+
+
+def by_folder(records: Sequence[CaseRecord]) -> Iterator[tuple[str, list[tuple[CaseRecord, int]]]]:
+    """Each system's folder, `.` where there is one system, with its reports and their numbers."""
+    systems = list(dict.fromkeys(record.system for record in records))
+    for system in systems:
+        yield "." if len(systems) == 1 else folder_name(system), _numbered(records, system)
+
+
+def finish_export(
+    target: RunStore, records: Sequence[CaseRecord], samples: Mapping[str, ExportedSample], n_files: int
+) -> Exported:
+    """Write which report became which sample, in the order of the run."""
     ordered = tuple(samples[record.id] for record in records)
     _write(target, MAPPING, [sample.model_dump(mode="json") for sample in ordered])
     return Exported(samples=ordered, n_files=n_files)

@@ -17,7 +17,7 @@ from rich.table import Table
 from local_judge.claims.model import Claim, ClaimSet, Verdict
 from local_judge.protocols.scores import Score, ScoreNode, mean_of
 from local_judge.reporting.numbers import NONE, bounds, count, ratio, value
-from local_judge.runs.execute import CaseRecord, ScoreRecord
+from local_judge.runs.execute import CaseRecord, RunScoreRecord, ScoreRecord
 from local_judge.runs.job import Plan
 from local_judge.runs.verify import VerifiedRow
 
@@ -111,16 +111,34 @@ def trees(scores: Sequence[ScoreRecord]) -> dict[str, Sequence[ScoreNode]]:
     return {score.profile: score.scores for score in scores}
 
 
-def run_summary(records: Sequence[CaseRecord], scores: Sequence[ScoreRecord]) -> RenderableType:
-    """A table over all reports: dimensions by report, and their means with what is missing."""
+def run_summary(
+    records: Sequence[CaseRecord], scores: Sequence[ScoreRecord], over: Sequence[RunScoreRecord] = ()
+) -> RenderableType:
+    """A table over all reports: dimensions by report, and their means with what is missing.
+
+    Below a protocol's tables stand, for each system, those of its scores over all reports that are no such means.
+    """
     parts: list[RenderableType] = []
     for protocol in dict.fromkeys(score.protocol for score in scores):
         for profile in dict.fromkeys(score.profile for score in scores if score.protocol == protocol):
             rows = [score for score in scores if score.protocol == protocol and score.profile == profile]
             parts.append(_profile_table(protocol, profile, rows, records))
+        parts += over_tables([row for row in over if row.protocol == protocol])
     troubled = [record for record in records if record.status != "done"]
     parts += [f"{safe(record.id)}: {record.status}: {safe(record.detail)}" for record in troubled]
     return Group(*parts)
+
+
+def over_tables(rows: Sequence[RunScoreRecord]) -> list[Table]:
+    """One table for each system's scores over all its reports, profiles side by side."""
+    tables: list[Table] = []
+    for system in dict.fromkeys(row.system for row in rows):
+        own = [row for row in rows if row.system == system]
+        missing = f", {own[0].n_missing} of them missing" if own[0].n_missing else ""
+        of = f" of {safe(system, 40)}" if system is not None else ""
+        title = f"{own[0].protocol}, {count(own[0].n_reports, 'report')}{of} together{missing}"
+        tables.append(score_table(title, {row.profile: row.scores for row in own}))
+    return tables
 
 
 MANY_COLUMNS = 4

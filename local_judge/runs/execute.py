@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from indexes.errors import IndexesError
@@ -22,7 +22,15 @@ from local_judge.documents.size import body_size
 from local_judge.errors import ConfigError, UserError
 from local_judge.judge.errors import JudgeError
 from local_judge.judge.judge import Judge
-from local_judge.protocols.base import Bench, Case, Evaluation, Findings, load_protocol
+from local_judge.protocols.base import (
+    Bench,
+    Case,
+    Evaluation,
+    Findings,
+    ReadsPages,
+    ScoresOver,
+    load_protocol,
+)
 from local_judge.protocols.scores import Profile, ScoreNode
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
@@ -86,6 +94,21 @@ class ScoreRecord(Frozen):
     scores: tuple[ScoreNode, ...]
 
 
+class RunScoreRecord(Frozen):
+    """One line of `scores/<protocol>.all.jsonl`: scores over all reports of one system."""
+
+    protocol: str
+    version: str
+    profile: Profile
+    system: str | None
+    """None where the input names none."""
+    n_reports: int
+    """Reports of the system in the run."""
+    n_missing: int
+    """Those of them that have no findings."""
+    scores: tuple[ScoreNode, ...]
+
+
 async def execute(
     reports: Sequence[RawReport],
     judge: Judge,
@@ -124,7 +147,8 @@ def check_inputs(
         ConfigError: names the first report without a task, or the protocol that needs a snapshot.
     """
     for protocol in protocols:
-        if protocol.needs_claims and snapshot is None:
+        reads = protocol.needs_claims or (isinstance(protocol, ReadsPages) and protocol.needs_snapshot)
+        if reads and snapshot is None:
             raise ConfigError(f"{protocol.name}: verifying claims needs a snapshot; give --snapshot")
         without = [report for report in reports if report.task is None]
         if protocol.without_task and without:
@@ -240,26 +264,68 @@ def load_scores(store: RunStore, protocols: Sequence[str]) -> list[ScoreRecord]:
     return [row for name in protocols for row in store.read_models(f"scores/{name}.jsonl", ScoreRecord)]
 
 
+def load_run_scores(store: RunStore, protocols: Sequence[str]) -> list[RunScoreRecord]:
+    """The stored scores over all reports of those protocols that have any."""
+    files = [f"scores/{name}.all.jsonl" for name in protocols]
+    return [
+        row
+        for file in files
+        if (store.root / file).exists()
+        for row in store.read_models(file, RunScoreRecord)
+    ]
+
+
 def rescore(store: RunStore, protocols: Sequence[str], records: Sequence[CaseRecord]) -> list[ScoreRecord]:
     """Compute all scores from stored findings and write them; needs no judge, no snapshot and no network."""
     written: list[ScoreRecord] = []
     for name in protocols:
         protocol = load_protocol(name)
-        rows: list[ScoreRecord] = []
-        for record in records:
-            if record.status != "done":
-                continue
-            findings = store.read_model(f"findings/{name}/{record.key}.json", protocol.findings)
-            rows.extend(
-                ScoreRecord(
-                    case=record.id,
-                    protocol=name,
-                    version=protocol.version,
-                    profile=profile,
-                    scores=protocol.score(findings, profile),
-                )
-                for profile in protocol.profiles
+        found = {
+            record.id: store.read_model(f"findings/{name}/{record.key}.json", protocol.findings)
+            for record in records
+            if record.status == "done"
+        }
+        rows = [
+            ScoreRecord(
+                case=case,
+                protocol=name,
+                version=protocol.version,
+                profile=profile,
+                scores=protocol.score(findings, profile),
             )
+            for case, findings in found.items()
+            for profile in protocol.profiles
+        ]
         store.write_jsonl(f"scores/{name}.jsonl", rows)
+        if isinstance(protocol, ScoresOver):
+            over = _over(protocol, protocol.over, records, found)
+            store.write_jsonl(f"scores/{name}.all.jsonl", over)
         written.extend(rows)
     return written
+
+
+def _over(
+    protocol: Evaluation[Any],
+    over: Callable[[Sequence[Any], Profile, int], tuple[ScoreNode, ...]],
+    records: Sequence[CaseRecord],
+    found: Mapping[str, Findings],
+) -> list[RunScoreRecord]:
+    """Each system's scores over its reports, systems in the order of their first report."""
+    rows: list[RunScoreRecord] = []
+    for system in dict.fromkeys(record.system for record in records):
+        own = [record.id for record in records if record.system == system]
+        known = [found[case] for case in own if case in found]
+        n_missing = len(own) - len(known)
+        rows += [
+            RunScoreRecord(
+                protocol=protocol.name,
+                version=protocol.version,
+                profile=profile,
+                system=system,
+                n_reports=len(own),
+                n_missing=n_missing,
+                scores=over(known, profile, n_missing),
+            )
+            for profile in protocol.profiles
+        ]
+    return rows

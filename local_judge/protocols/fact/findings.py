@@ -1,0 +1,109 @@
+"""What FACT learns about one report: its pairs of statement and URL, each with what the page says of it.
+
+Invariant: a pair has a reason exactly where its outcome is `unknown`, and the reasons tell a page that could not be had
+from a failure of ours; a citation whose statement or verdict could not be had is such a pair, and never a missing one.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Self, get_args
+
+from pydantic import model_validator
+
+from local_judge.claims.model import Quote
+from local_judge.documents.model import Frozen
+from local_judge.judge.failures import Failure
+from local_judge.protocols.base import Findings
+
+Outcome = Literal["supported", "unsupported", "unknown"]
+
+Reason = Literal[
+    "dead",
+    "blocked",
+    "empty",
+    "judged_unknown",
+    "not_in_snapshot",
+    "unsupported_type",
+    "judge_failed",
+    "not_extracted",
+]
+"""Why an outcome is unknown. `judged_unknown`: the judge called the page unusable, such as an error page.
+`not_extracted`: the judge did not say what the citing sentence states. The others are statuses of the source."""
+
+REASONS: tuple[Reason, ...] = get_args(Reason)
+
+OURS: frozenset[Reason] = frozenset({"not_in_snapshot", "unsupported_type", "judge_failed", "not_extracted"})
+"""Reasons that say nothing about the report: nobody fetched the page, we cannot read it, or a judge gave no answer."""
+
+
+class Pair(Frozen):
+    """One statement against one URL that it cites. No two of a report are the same, unless a file has them twice."""
+
+    statement: str
+    url: str
+    outcome: Outcome
+    reason: Reason | None = None
+    label: str = ""
+    """As the judge said: a label of the claim set, of FACT's own flow, or of a row that was read."""
+    sentence: str = ""
+    """Label of the sentence that states it first; empty where it is not known."""
+    key: str = ""
+    """What the citation names, such as `3` for `[3]`; empty where it is not known."""
+    quote: Quote | None = None
+    quote_rejected: str | None = None
+    """What the judge gave as a quotation and the page does not have."""
+    rationale: str = ""
+    failure: Failure | None = None
+    replies: tuple[str, ...] = ()
+    """Keys in the ledger of the replies that the outcome came from."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the outcome is unknown through a failure of ours."""
+        return self.reason in OURS
+
+    @model_validator(mode="after")
+    def _reason_where_unknown(self) -> Self:
+        if (self.outcome == "unknown") is not (self.reason is not None):
+            raise ValueError(f"outcome {self.outcome!r} with reason {self.reason!r}")
+        return self
+
+
+class Repeat(Frozen):
+    """A statement on a URL that was taken out, since another one on it says the same."""
+
+    statement: str
+    url: str
+    sentence: str = ""
+    key: str = ""
+    of: str = ""
+    """The statement that was kept; empty where it is not known."""
+    replies: tuple[str, ...] = ()
+    """Keys in the ledger of the replies that said so; none where the words are the same."""
+
+
+class FactFindings(Findings):
+    """All that the scores and files of one report are made from."""
+
+    source: Literal["shared", "own", "file"]
+    """The claim set, FACT's own flow, or a file of the published project."""
+    prompt: str = ""
+    """The task's words; empty where there is no task."""
+    article: str = ""
+    """The report as it was judged."""
+    pairs: tuple[Pair, ...] = ()
+    repeats: tuple[Repeat, ...] = ()
+    n_citations: int = 0
+    """Pairs before repeats were taken out: a report with any is a citing one."""
+    n_unresolved: int = 0
+    """Citations in the report's body that lead to no URL: they make no pair."""
+    undecided: tuple[Failure, ...] = ()
+    """Of `own`: statements of which the judge did not say whether they repeat another; they are kept."""
+
+    @property
+    def n_failed(self) -> int:
+        """FACT's own questions without answer; none where the claim set asked them."""
+        if self.source != "own":
+            return 0
+        unread = {pair.sentence for pair in self.pairs if pair.reason == "not_extracted"}
+        return len(self.undecided) + len(unread) + sum(pair.reason == "judge_failed" for pair in self.pairs)

@@ -1,0 +1,49 @@
+"""Findings from a few letters, and a run directory with them, as `run` leaves one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from local_judge.judge.failures import Failure
+from local_judge.protocols.fact.findings import FactFindings, Outcome, Pair, Reason
+from local_judge.runs.execute import CaseRecord
+from local_judge.runs.store import RunStore
+
+LETTERS: dict[str, tuple[Outcome, Reason | None]] = {
+    "s": ("supported", None),
+    "u": ("unsupported", None),
+    "d": ("unknown", "dead"),
+    "x": ("unknown", "judged_unknown"),
+    "n": ("unknown", "not_in_snapshot"),
+    "f": ("unknown", "judge_failed"),
+}
+"""s supported, u unsupported, d a dead page, x one that the judge called unusable, n nobody fetched, f no answer."""
+
+
+def findings(letters: str, case: str = "r") -> FactFindings:
+    """A report with one pair for each letter, on pages of their own."""
+    pairs = tuple(
+        Pair(
+            statement=f"Statement {n}.",
+            url=f"https://{n}.example/",
+            outcome=LETTERS[letter][0],
+            reason=LETTERS[letter][1],
+            failure=Failure(kind="timeout", detail="no answer") if letter == "f" else None,
+        )
+        for n, letter in enumerate(letters, 1)
+    )
+    return FactFindings(
+        case=case, document="d", source="shared", pairs=pairs, n_citations=len(pairs), article="Text."
+    )
+
+
+def write_run(folder: Path, found: Mapping[str, FactFindings], *cases: CaseRecord) -> RunStore:
+    """A run whose scores are yet to be computed."""
+    store = RunStore(folder)
+    store.write_json("manifest.json", {"config": {"protocols": ["fact"]}, "reports": []})
+    store.write_jsonl("cases.jsonl", cases)
+    for case in cases:
+        if case.id in found:
+            store.write_json(f"findings/fact/{case.key}.json", found[case.id])
+    return store

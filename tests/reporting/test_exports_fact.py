@@ -1,0 +1,74 @@
+"""A run as FACT's files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_judge.cli.export import FAILED, Format, lines
+from local_judge.errors import RunError
+from local_judge.protocols.fact.formats import read_validated
+from local_judge.reporting.exports_fact import export_fact
+from local_judge.runs.store import RunStore
+
+from ..protocols.fact.fact_cases import findings, write_run
+from ..rubric_run import record
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_the_four_files(tmp_path: Path) -> None:
+    found = {"a": findings("ssuf"), "b": findings("dd"), "c": findings("")}
+    cases = [record("a", task="12"), record("b", task="3"), record("c", task="7")]
+    exported = export_fact(write_run(tmp_path / "run", found, *cases), tmp_path / "out")
+    out = tmp_path / "out"
+    assert sorted(path.name for path in out.iterdir()) == [
+        "deduplicated.jsonl",
+        "extracted.jsonl",
+        "fact_result.txt",
+        "samples.json",
+        "validated.jsonl",
+    ]
+    assert exported.n_files == 4
+    for name in ("extracted", "deduplicated", "validated"):
+        assert [row["id"] for row in rows(out / f"{name}.jsonl")] == [12, 3, 7]
+    # Two reports cite; three pairs are known, two supported: 3/2, 2/2, 2/3.
+    result = "total_citations: 1.5\ntotal_valid_citations: 1.0\nvalid_rate: 0.6666666666666666\n"
+    assert (out / "fact_result.txt").read_text() == result
+    again = read_validated(out / "validated.jsonl")
+    assert [len(one.pairs) for one in again] == [4, 2, 0]
+    assert lines(exported, out, FAILED[Format.fact]) == [
+        f"4 files of 3 reports in {out}; samples.json there says which report is which sample",
+        "1 pair failed, written as unknown or with the error of their URL",
+    ]
+
+
+def test_each_system_has_a_folder_and_what_is_missing_is_named(tmp_path: Path) -> None:
+    cases = [
+        record("a", task="1", system="ada"),
+        record("b", task="1", system="bob"),
+        record("c", task="2", system="bob", status="unreadable"),
+    ]
+    found = {"a": findings("s"), "b": findings("d")}
+    exported = export_fact(write_run(tmp_path / "run", found, *cases), tmp_path / "out")
+    assert [(one.report, one.folder, one.sample, one.left_out) for one in exported.samples] == [
+        ("a", "ada", 1, ""),
+        ("b", "bob", 1, ""),
+        ("c", "bob", None, "unreadable"),
+    ]
+    assert (tmp_path / "out/ada/fact_result.txt").exists()
+    # Nothing known: the published code divides by zero, and leaves no file.
+    assert not (tmp_path / "out/bob/fact_result.txt").exists()
+    assert exported.n_files == 7
+
+
+def test_a_run_without_fact_is_refused(tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "run")
+    store.write_json("manifest.json", {"config": {"protocols": ["deer"]}, "reports": []})
+    with pytest.raises(RunError, match="FACT was not run there; its protocols: deer"):
+        export_fact(store, tmp_path / "out")
