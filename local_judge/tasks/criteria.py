@@ -1,7 +1,7 @@
 """Criteria files: one row a task, in the form that DeepResearch Bench publishes, with what is known of a draft.
 
-Invariants: the weights of the dimensions sum to 1, and so do those of each dimension's criteria; every dimension has a
-weight and at least one criterion; keys that the published files carry by accident are passed over.
+Invariants: the weights of the dimensions sum to 1, and so do those of each dimension's criteria; the four dimensions
+have a weight and at least one criterion each; keys that the published files carry by accident are passed over.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from local_judge.rows import is_text, read_jsonl, row_id
 from local_judge.tasks.joining import Keyed, Rows
 from local_judge.tasks.model import Criteria, Criterion, Dimension, GuidanceStatus, Task
 from serving.types import EngineIdentity
+
+DIMENSIONS = ("comprehensiveness", "insight", "instruction_following", "readability")
+"""Those of the benchmark, in the order of the published files."""
 
 TOLERANCE = 1e-6
 """How far a sum of weights may be from 1: what the published code admits of its own."""
@@ -130,14 +133,11 @@ def with_criteria(task: Task, rows: Rows[CriteriaRow]) -> Task | None:
 
 
 def _check(row: CriteriaRow, place: str) -> None:
-    if not row.criterions or set(row.criterions) != set(row.dimension_weight):
-        raise InputError(
-            f"{place}: `dimension_weight` and `criterions` must name the same dimensions, one at least"
-        )
+    for key, given in (("dimension_weight", row.dimension_weight), ("criterions", row.criterions)):
+        if sorted(given) != sorted(DIMENSIONS):
+            raise InputError(f"{place}: {key} must name {', '.join(DIMENSIONS)}; it names {', '.join(given)}")
     _sum_to_one(list(row.dimension_weight.values()), f"{place}: dimension_weight")
     for dimension, criteria in row.criterions.items():
-        if any(not character.isalnum() and character not in "_- " for character in dimension):
-            raise InputError(f"{place}: {dimension!r} is no name of a dimension: letters, digits, _ and - only")
         _sum_to_one([criterion.weight for criterion in criteria], f"{place}: criterions.{dimension}")
 
 

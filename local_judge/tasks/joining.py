@@ -1,7 +1,7 @@
 """Rows of a file and the tasks that they belong to.
 
-Invariant: a row is joined by the task's id where their requests do not contradict each other, else by the request; a row
-that has the id of a task and another request is an error, never a silent match.
+Invariant: a row is joined by the task's id where their requests do not contradict each other, else by the request; a
+row that has the id of a task and another request is an error, never a silent match.
 """
 
 from __future__ import annotations

@@ -18,8 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
-DIMENSIONS = ("comprehensiveness", "insight", "instruction_following", "readability")
-"""In the order of the published files."""
+from local_judge.tasks.criteria import DIMENSIONS
 
 SUFFIX = "_weighted_avg"
 
