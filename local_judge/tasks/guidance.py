@@ -7,11 +7,8 @@ judge.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -19,7 +16,7 @@ from pydantic import ValidationError
 
 from local_judge.documents.model import Frozen
 from local_judge.errors import InputError
-from local_judge.rows import is_text, read_jsonl, write_jsonl
+from local_judge.rows import alone, is_text, read_jsonl, write_jsonl
 from local_judge.tasks.model import Guidance
 from local_judge.tasks.points import Point
 from serving.types import EngineIdentity
@@ -138,7 +135,7 @@ class GuidanceFile:
         Returns:
             Whether it was put in.
         """
-        with self._alone():
+        with alone(self.path):
             rows = self.rows()
             if row.task_id in rows:
                 return False
@@ -153,7 +150,7 @@ class GuidanceFile:
         Raises:
             InputError: the file holds something else there by now.
         """
-        with self._alone():
+        with alone(self.path):
             rows = self.rows()
             if rows.get(before.task_id) != before:
                 raise InputError(
@@ -161,17 +158,3 @@ class GuidanceFile:
                 )
             rows[before.task_id] = after
             write_jsonl(self.path, rows.values())
-
-    @contextmanager
-    def _alone(self) -> Generator[None]:
-        """Hold the lock of the file's folder: the file itself is replaced, and a lock on it with it."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        except OSError as error:
-            raise InputError(f"{self.path}: cannot be written ({error.strerror or error})") from None
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(folder)

@@ -76,6 +76,9 @@ class Shown(Frozen):
 class RaceFindings(Findings):
     """All comparisons of one report, and how they were made."""
 
+    task: str
+    """Its id."""
+    request: str
     mode: Mode = "reference"
     order: Order = "shared"
     source: Source = "adaptive"

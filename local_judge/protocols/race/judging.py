@@ -91,6 +91,8 @@ async def judge_race(
     return RaceFindings(
         case=case,
         document=document.id,
+        task=task.id,
+        request=task.prompt,
         mode=settings.mode,
         order=settings.order,
         source=settings.criteria,

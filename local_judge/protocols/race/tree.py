@@ -19,6 +19,8 @@ from local_judge.protocols.race.formats import sheet_sides
 from local_judge.protocols.scores import Profile, Score, ScoreNode
 from local_judge.tasks.criteria import DIMENSIONS
 
+OVERALL_SCORE = "overall_score"
+"""In the published rows."""
 OVERALL, NOISE, POSITION = "overall", "noise", "position_bias"
 NO_SUCH_MODE = "the published code has no such mode"
 DROPPED = "a dimension has no answer: the published code drops the report"
@@ -138,11 +140,13 @@ def _upstream(sheet: Sheet, findings: RaceFindings) -> paper.Scores:
 
     def scored(name: str, one: float, other: float) -> Score:
         value = paper.SCALE * row[name]
+        marks = [mark for mark in sheet.marks if name in (OVERALL_SCORE, mark.criterion.rpartition(".")[0])]
+        n_failed = sum(mark.failure is not None for mark in marks)
         return Score(
             value=value,
             numerator=one,
             denominator=one + other,
-            n_expected=n,
+            n_expected=len(marks),
             n_failed=n_failed,
             low=None if n_failed else value,
             high=None if n_failed else value,
@@ -152,5 +156,5 @@ def _upstream(sheet: Sheet, findings: RaceFindings) -> paper.Scores:
     dimensions = {
         name: scored(name, *(side.dims[name + upstream.SUFFIX] for side in sides)) for name in DIMENSIONS
     }
-    overall = scored("overall_score", sides.target.total, sides.reference.total)
+    overall = scored(OVERALL_SCORE, sides.target.total, sides.reference.total)
     return paper.Scores({}, dimensions, overall)
