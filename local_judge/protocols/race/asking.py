@@ -102,12 +102,12 @@ def names(asked: Sequence[Criterion]) -> list[str]:
 
 
 def _listed(criteria: Criteria) -> str:
-    """All criteria under their dimensions. Their weights are not shown, as in the paper."""
+    """All criteria under their dimensions, and what the scores mean. Weights are not shown, as in the paper."""
     lines: list[str] = []
     for dimension in criteria.dimensions:
         lines.append(f"## {label(dimension.id)}")
         lines += [_line(criterion) for criterion in dimension.criteria]
-    return fence("\n".join(lines), "Criteria, each with its id in brackets:")
+    return fence("\n".join(lines), "Criteria, each with its id in brackets:") + "\n\n" + _scale("criterion")
 
 
 def _line(criterion: Criterion) -> str:
@@ -121,14 +121,16 @@ def label(dimension: str) -> str:
 
 
 def _instructions(question: Question, asked: Sequence[Criterion]) -> str:
-    values = {
-        "language": question.language,
-        "scale": fill(template("scale"), {"measure": "criterion" if question.criteria else "request"}),
-        "ids": ", ".join(f'"{name}"' for name in names(asked)),
-    }
     if question.criteria is None:
-        return fill(template("vanilla"), values)
+        return fill(template("vanilla"), {"language": question.language, "scale": _scale("request")})
     n_all = sum(len(dimension.criteria) for dimension in question.criteria.dimensions)
-    some = "Answer only for the criteria named here, not for the others. " if len(asked) < n_all else ""
+    if len(asked) == n_all:
+        ids = "all criteria, each exactly once, in the order of the list"
+    else:
+        ids = f"these criteria and of no others, each exactly once, in this order: {', '.join(names(asked))}"
     name = "alone" if question.articles.second is None else "compare"
-    return fill(template(name), {**values, "criteria": some})
+    return fill(template(name), {"language": question.language, "ids": ids})
+
+
+def _scale(measure: str) -> str:
+    return fill(template("scale"), {"measure": measure})

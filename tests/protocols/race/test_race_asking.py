@@ -26,27 +26,24 @@ EVERY = CRITERIA.dimensions[0].criteria
 REQUEST = "Request:\n```\nWhat did it cost?\n```"
 LISTED = (
     "Criteria, each with its id in brackets:\n```\n## Insight\n[insight.1] Causes: Why that much?\n"
-    "[insight.2] Outlook\n```"
+    "[insight.2] Outlook\n```\n\n"
 )
-SCALE = """A score is a number from 0 to 10, with one decimal at most:
+SCALE = """What the scores mean, from 0 to 10, with one decimal at most:
 9-10: does all that the criterion could ask, and nothing is missing that matters
 7-8: does most of it well; what is missing or weak is minor
 5-6: does the main part; something that matters is missing or weak
 3-4: touches on it; most is missing, wrong or too general to use
 0-2: does nothing of it, or does the opposite"""
-COMPARE = f"""Task: compare the two articles above as answers to the request, one criterion after the other. They \
+COMPARE = """Task: compare the two articles above as answers to the request, one criterion after the other. They \
 stand in no order of quality. Length and position are no merit. Judge each criterion by itself, by what each article \
 says and does, and let the scores say by how much they differ.
 
 For each criterion give:
 "analysis": one to three sentences in German: what each of the two does on this criterion, and where they differ.
-"article_1": the score of article 1.
-"article_2": the score of article 2.
+"article_1": the score of article 1, from 0 to 10.
+"article_2": the score of article 2, from 0 to 10.
 
-{SCALE}
-
-Answer with one JSON object. Its keys are the ids of the criteria, each exactly once, in this order: "insight.1", \
-"insight.2"."""
+Answer with one JSON object. Its keys are the ids of all criteria, each exactly once, in the order of the list."""
 
 
 def question(order: Order, articles: Articles, criteria: Criteria | None = CRITERIA) -> Question:
@@ -58,7 +55,7 @@ def test_shared_order_puts_the_reference_before_the_report() -> None:
     reference = "Article 1:\n```\nThe reference.\n```"
     report = "Article 2:\n```\nThe report.\n```"
     # All that the reports of other systems are asked behind too.
-    assert asked.shared == "\n\n".join([REQUEST, LISTED, reference])
+    assert asked.shared == "\n\n".join([REQUEST, LISTED + SCALE, reference])
     assert asked.own == "\n\n".join([report, COMPARE])
     system, user = asked.messages()
     assert (system.content, user.content) == (SYSTEM, f"{asked.shared}\n\n{asked.own}")
@@ -68,7 +65,7 @@ def test_paper_order_puts_the_report_first_and_the_criteria_last() -> None:
     asked = prompt(question("paper", Articles("The report.", "The reference.", False)), EVERY)
     articles = ["Article 1:\n```\nThe report.\n```", "Article 2:\n```\nThe reference.\n```"]
     assert asked.shared == "\n\n".join([REQUEST, *articles])
-    assert asked.own == "\n\n".join([LISTED, COMPARE])
+    assert asked.own == "\n\n".join([LISTED + SCALE, COMPARE])
 
 
 def test_a_swap_exchanges_the_articles_and_nothing_else() -> None:
@@ -82,9 +79,9 @@ def test_a_swap_exchanges_the_articles_and_nothing_else() -> None:
 def test_the_calls_of_one_report_differ_in_their_last_words_only(order: Order) -> None:
     given = question(order, Articles("The report.", "The reference.", False))
     first, second = (prompt(given, [criterion]).messages()[1].content for criterion in EVERY)
-    some = "Answer only for the criteria named here, not for the others. "
-    assert some in first and some in second
-    assert first.removesuffix('"insight.1".') == second.removesuffix('"insight.2".')
+    some = "the ids of these criteria and of no others, each exactly once, in this order: "
+    assert first.endswith(some + "insight.1.") and second.endswith(some + "insight.2.")
+    assert first.removesuffix("1.") == second.removesuffix("2.")
 
 
 def test_other_reports_share_the_key_and_the_bytes() -> None:
@@ -100,10 +97,9 @@ def test_other_reports_share_the_key_and_the_bytes() -> None:
 
 def test_alone() -> None:
     asked = prompt(question("shared", Articles("The report.", None, False)), EVERY)
-    assert asked.shared == "\n\n".join([REQUEST, LISTED, "Article:\n```\nThe report.\n```"])
+    assert asked.shared == "\n\n".join([REQUEST, LISTED + SCALE, "Article:\n```\nThe report.\n```"])
     assert asked.own.startswith("Task: score the article above as an answer to the request, one criterion")
-    assert '"score": its score.' in asked.own and "article_1" not in asked.own
-    assert SCALE in asked.own
+    assert '"score": its score, from 0 to 10.' in asked.own and "article_1" not in asked.own
 
 
 def test_as_a_whole() -> None:
