@@ -58,13 +58,10 @@ def sampled(judge: Judge) -> Judge:
 
 
 def test_weights_are_averaged_and_rounded_with_the_rest_to_readability() -> None:
-    # Means: 1/3, 1/3, 1/6, 1/6; rounded .33 + .33 + .17 + .17 = 1.00.
-    assert averaged([weights(0.5, 0.25, 0.125, 0.125), weights(1, 2, 1.25, 1.25)]) == weights(
-        *(round(x, 2) for x in ((0.5 + 1 / 5.5) / 2, (0.25 + 2 / 5.5) / 2, (0.125 + 1.25 / 5.5) / 2)), 0.17
-    )
-    # .334, .334, .166, .166: .33 + .33 + .17 + .17 = 1; .335.. see below.
+    # Each sample is divided by its sum: (.5, .3, .1, .1) and (.2, .4, .2, .2); the means are .35, .35, .15, .15.
+    assert averaged([weights(0.5, 0.3, 0.1, 0.1), weights(1, 2, 1, 1)]) == weights(0.35, 0.35, 0.15, 0.15)
     assert averaged([weights(1, 1, 1, 0)]) == weights(0.33, 0.33, 0.33, 0.01)  # .99: readability gets .01
-    # .125 four times would be .12 or .13; of eighths, 3/8 = .38, 3/8 = .38, 1/8 = .12, 1/8 = .12 make 1.00.
+    # 3/8 and 1/8 twice each: .38 + .38 + .12 + .12 = 1 (a half goes to the even digit, as in the published code).
     assert averaged([weights(3, 3, 1, 1)]) == weights(0.38, 0.38, 0.12, 0.12)
     # 2/3 = .67, 1/6 = .17 twice make 1.01, and readability has nothing to give: the heaviest gives it.
     assert averaged([weights(4, 1, 1, 0)]) == weights(0.66, 0.17, 0.17, 0.0)

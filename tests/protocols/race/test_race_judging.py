@@ -135,7 +135,7 @@ async def test_several_references_and_draws(ledger: Ledger) -> None:
 
 async def test_draws_of_a_judge_that_does_not_sample_are_refused(ledger: Ledger) -> None:
     engine = ScriptedEngine(judge_by(known))
-    with pytest.raises(ConfigError, match="race.draws=3: the judge's temperature is 0"):
+    with pytest.raises(ConfigError, match=r"race\.draws=3: the judge's temperature is 0"):
         await judged(ledger, engine, draws=3)
     assert engine.calls == []
 
