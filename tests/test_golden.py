@@ -58,16 +58,21 @@ def mean_of_all(name: str, weights: Mapping[str, float]) -> float:
     return weights[name] if name in weights else sum(weights.values()) / len(weights)
 
 
+def share_of_ten(target: float, reference: float) -> float:
+    """A score without the reference's."""
+    return target / 10
+
+
+RACE_MUTATIONS: list[tuple[str, object]] = [
+    ("weight_of", mean_of_all),
+    ("SUFFIX", "_avg"),
+    ("share", share_of_ten),
+    ("DIMENSIONS", ("comprehensiveness", "insight")),
+]
+
+
 @needs_fixtures
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("weight_of", mean_of_all),
-        ("SUFFIX", "_avg"),
-        ("share", lambda target, reference: target / 10),
-        ("DIMENSIONS", ("comprehensiveness", "insight")),
-    ],
-)
+@pytest.mark.parametrize(("name", "value"), RACE_MUTATIONS)
 def test_one_change_of_race_is_seen(
     name: str, value: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

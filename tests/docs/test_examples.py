@@ -7,7 +7,7 @@ Every fenced block says in its info string how it is checked, and one that does 
     console norun: REASON    cannot run in a test, and says why; its options and scripts have to exist
     python run               executed
     yaml config | preset     read as a config of `run`, as a judge preset
-    jsonl pages | reports | tasks | guidance | claims | queries | planted | annotations
+    jsonl pages | reports | tasks | guidance | criteria | claims | queries | planted | annotations
                              read by the reader of that format
     json golden              run as a file of golden vectors
     text                     a figure: a tree, a formula; no command
@@ -46,6 +46,7 @@ from local_judge.rows import read_jsonl
 from local_judge.runs.config import load_config
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.verify import load_claim_rows
+from local_judge.tasks.criteria import read_rows
 from local_judge.tasks.guidance import load_guidance
 from local_judge.tasks.load import load_tasks
 from serving.presets import load_preset
@@ -213,6 +214,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("jsonl", "reports"): reader(lambda path: load_reports([path]), ".jsonl"),
     ("jsonl", "tasks"): reader(load_tasks, ".jsonl"),
     ("jsonl", "guidance"): reader(load_guidance, ".jsonl"),
+    ("jsonl", "criteria"): reader(read_rows, ".jsonl"),
     ("jsonl", "claims"): reader(load_claim_rows, ".jsonl"),
     ("jsonl", "queries"): reader(read_queries, ".jsonl"),
     ("jsonl", "planted"): reader(

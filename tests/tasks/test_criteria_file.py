@@ -37,7 +37,8 @@ def test_a_row_becomes_a_tasks_criteria(tmp_path: Path) -> None:
     stray = changed("criterions", "insight", 0, to={**ROW["criterions"]["insight"][0], "comment": "?"})
     rows = load_criteria(write(tmp_path / "criteria.jsonl", {**stray, "extra": 1}))
     task = with_criteria(TASK.model_copy(update={"criteria": None}), rows)
-    assert task is not None and task.criteria == CRITERIA
+    assert task is not None and task.criteria is not None
+    assert task.criteria == CRITERIA
     assert [one.id for dimension in CRITERIA.dimensions for one in dimension.criteria] == IDS
     assert (task.criteria.status, task.criteria.joined) == ("given", "id")
 

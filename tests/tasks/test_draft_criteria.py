@@ -117,7 +117,10 @@ def test_the_prompts() -> None:
     ],
 )
 async def test_what_is_no_list_of_criteria_is_a_failure(reply: Any, make_judge: MakeJudge) -> None:
-    judge, engine = make_judge(lambda call: drafter(call) if "decide how much" in call.prompt else reply)
+    def faulty(call: Call) -> Reply:
+        return drafter(call) if "decide how much" in call.prompt else reply
+
+    judge, engine = make_judge(faulty)
     failure = await draft_criteria(TASK, judge)
     assert isinstance(failure, Failure)
     assert failure.kind == "invalid_reply" and failure.detail.startswith("comprehensiveness: reply")
@@ -126,7 +129,11 @@ async def test_what_is_no_list_of_criteria_is_a_failure(reply: Any, make_judge: 
 
 async def test_weights_that_are_all_zero_are_a_failure(make_judge: MakeJudge) -> None:
     zero = {"rationale": "", **weights(0, 0, 0, 0)}
-    judge, _ = make_judge(lambda call: zero if "decide how much" in call.prompt else drafter(call))
+
+    def worthless(call: Call) -> Reply:
+        return zero if "decide how much" in call.prompt else drafter(call)
+
+    judge, _ = make_judge(worthless)
     failure = await draft_criteria(TASK, judge)
     assert isinstance(failure, Failure) and failure.detail.startswith("weights of the dimensions: ")
 
