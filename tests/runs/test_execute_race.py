@@ -12,7 +12,8 @@ import pytest
 
 from local_judge.errors import ConfigError
 from local_judge.judge.judge import Judge
-from local_judge.protocols.race import Race, RaceFindings
+from local_judge.protocols.base import load_protocol
+from local_judge.protocols.race import RaceFindings
 from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.execute import check_inputs, execute, load_scores, rescore
 from local_judge.runs.inputs import RawReport, load_reports
@@ -53,7 +54,7 @@ async def test_a_run_of_race(make_judge: MakeJudge, tmp_path: Path) -> None:
         ],
     )
     judge, engine = make_judge(judge_by(known))
-    check_inputs(reports, None, [Race()])
+    check_inputs(reports, None, [load_protocol("race")])
     store = RunStore(tmp_path / "run")
     records = await execute(reports, judge, None, RACE, store)
     assert [(one.status, one.system, one.task, one.n_calls_failed) for one in records] == [
@@ -95,9 +96,9 @@ def test_what_a_task_lacks_ends_the_run_before_it_begins() -> None:
     with pytest.raises(
         ConfigError, match=r"race: report 'a' \(and 1 more\): its task '900' has no reference"
     ):
-        check_inputs(reports, None, [Race()])
+        check_inputs(reports, None, [load_protocol("race")])
     with pytest.raises(ConfigError, match="race: report 'c': has no task; give --tasks"):
-        check_inputs([RawReport("c", b"Text.", None, "c.md")], None, [Race()])
+        check_inputs([RawReport("c", b"Text.", None, "c.md")], None, [load_protocol("race")])
 
 
 def by_length(call: Call) -> Reply:
@@ -146,7 +147,7 @@ async def test_reference_first_is_computed_once_for_all_systems(
     make_judge: MakeJudge, shared: Path, tmp_path: Path
 ) -> None:
     reports = real_case(shared / "data/reports/drb", 3, tmp_path)
-    assert len({report.task for report in reports}) == 1
+    assert len({report.task.id for report in reports if report.task}) == 1
     task = reports[0].task
     assert task is not None and task.criteria is not None and task.criteria.joined == "id"
     n_criteria = sum(len(dimension.criteria) for dimension in task.criteria.dimensions)

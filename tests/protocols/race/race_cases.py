@@ -101,7 +101,8 @@ def sheet(
         else Mark(criterion=name, target=score, reference=against[name] if against else None)
         for name, score in target.items()
     )
-    return Sheet(**{"reference": None if against is None else 0, "marks": marks, **fields})
+    given: dict[str, Any] = {"reference": None if against is None else 0, "marks": marks}
+    return Sheet(**(given | fields))
 
 
 def findings(*sheets: Sheet, **fields: Any) -> RaceFindings:
