@@ -43,7 +43,7 @@ class Prepared(NamedTuple):
 
 
 class _Comparison(NamedTuple):
-    """Who is shown where, and for the how manieth time."""
+    """With which reference, in which order of the articles, in which draw."""
 
     reference: int | None
     target_first: bool

@@ -137,7 +137,7 @@ async def test_draws_of_a_judge_that_does_not_sample_are_refused(ledger: Ledger)
     engine = ScriptedEngine(judge_by(known))
     with pytest.raises(ConfigError, match=r"race\.draws=3: the judge's temperature is 0"):
         await judged(ledger, engine, draws=3)
-    assert engine.calls == []
+    assert not engine.calls
 
 
 async def test_a_call_for_each_dimension(ledger: Ledger) -> None:
