@@ -6,9 +6,11 @@ whole or as it was.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -93,6 +95,25 @@ def write_jsonl(path: Path, rows: Iterable[BaseModel]) -> None:
         beside.replace(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+@contextmanager
+def alone(path: Path) -> Generator[None]:
+    """Hold the lock of a file's folder: the file itself is replaced when it is written, and a lock on it with it.
+
+    Raises:
+        InputError: the folder cannot be made or opened.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def row_id(row: dict[str, Any], place: str) -> str | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from local_judge.protocols.deer.rubric import tree
 from local_judge.protocols.deer.rubric import upstream as rubric
 from local_judge.protocols.deer.verification import upstream
 from local_judge.protocols.fact import formats
+from local_judge.protocols.race import upstream as race
 
 FIXTURES = Path(__file__).parents[1] / "../shared/fixtures"
 needs_fixtures = pytest.mark.skipif(not FIXTURES.exists(), reason="golden vectors are not here")
@@ -62,6 +65,40 @@ def test_one_changed_label_of_fact_is_seen(
 
 
 @needs_fixtures
+def test_race(capsys: pytest.CaptureFixture[str]) -> None:
+    assert golden.main([str(FIXTURES / "race.json")]) == 0
+    assert capsys.readouterr().out.splitlines() == ["race 3/3"]
+
+
+def mean_of_all(name: str, weights: Mapping[str, float]) -> float:
+    """No name is taken for a criterion that resembles it."""
+    return weights[name] if name in weights else sum(weights.values()) / len(weights)
+
+
+def share_of_ten(target: float, reference: float) -> float:
+    """A score without the reference's."""
+    return target / 10
+
+
+RACE_MUTATIONS: list[tuple[str, object]] = [
+    ("weight_of", mean_of_all),
+    ("SUFFIX", "_avg"),
+    ("share", share_of_ten),
+    ("DIMENSIONS", ("comprehensiveness", "insight")),
+]
+
+
+@needs_fixtures
+@pytest.mark.parametrize(("name", "value"), RACE_MUTATIONS)
+def test_one_change_of_race_is_seen(
+    name: str, value: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(race, name, value)
+    assert golden.main([str(FIXTURES / "race.json")]) == 1
+    assert not capsys.readouterr().out.startswith("race 3/3")
+
+
+@needs_fixtures
 @pytest.mark.parametrize(
     "place", [("upstream_fact_result", "valid_rate"), ("paper_appendix_E", "c_acc_macro")]
 )
@@ -75,7 +112,25 @@ def test_one_changed_number_of_fact_is_seen(
 
 
 @needs_fixtures
-@pytest.mark.parametrize("name", ["liveresearchbench_deepresearcheval", "race"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("target", "dims", "insight_weighted_avg"),
+        ("reference", "total"),
+        ("row", "overall_score"),
+    ],
+)
+def test_one_bit_of_race_is_seen(path: tuple[str, ...], tmp_path: Path) -> None:
+    for case in json.loads((FIXTURES / "race.json").read_text(encoding="utf-8")):
+        place = case["upstream_scores"]
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] = math.nextafter(place[path[-1]], math.inf)
+        assert golden.main([write(tmp_path, [case])]) == 1
+
+
+@needs_fixtures
+@pytest.mark.parametrize("name", ["liveresearchbench_deepresearcheval"])
 def test_every_other_file_has_a_known_shape(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert golden.main([str(FIXTURES / f"{name}.json")]) == 1
     out, err = capsys.readouterr()

@@ -12,6 +12,8 @@ from local_judge.cli.options import AsJson
 from local_judge.reporting.exports import MAPPING, Exported, export_deer
 from local_judge.reporting.exports_fact import export_fact
 from local_judge.reporting.numbers import count
+from local_judge.reporting.race_files import MAPPING as RACE_MAPPING
+from local_judge.reporting.race_files import ExportedRace, export_race
 from local_judge.reporting.tables import safe, stdout
 from local_judge.runs.store import RunStore
 
@@ -21,6 +23,7 @@ class Format(StrEnum):
 
     deer = "deer"
     fact = "fact"
+    race = "race"
 
 
 def export(
@@ -30,13 +33,19 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write a run's results as a published project writes its own."""
-    writers = {Format.deer: export_deer, Format.fact: export_fact}
-    exported = writers[format](RunStore(run), out)
+    store = RunStore(run)
+    writers = {Format.deer: export_deer, Format.fact: export_fact, Format.race: export_race}
+    exported = writers[format](store, out)
     if as_json:
         print(exported.model_dump_json())
         return
     console = stdout()
-    for line in lines(exported, out, FAILED[format]):
+    said = (
+        race_lines(exported, out)
+        if isinstance(exported, ExportedRace)
+        else lines(exported, out, FAILED[format])
+    )
+    for line in said:
         console.print(line, soft_wrap=True)
 
 
@@ -68,5 +77,26 @@ def lines(exported: Exported, out: Path, failed: tuple[str, str]) -> list[str]:
         f"{safe(sample.report)}: {'left out' if sample.sample is None else 'in part'}: {safe(sample.left_out)}"
         for sample in exported.samples
         if sample.left_out
+    ]
+    return found
+
+
+def race_lines(exported: ExportedRace, out: Path) -> list[str]:
+    """What was written, and what was not."""
+    written = [report for report in exported.reports if report.written]
+    found = [
+        f"{count(exported.n_files, 'file')} of {len(written)} of {count(len(exported.reports), 'report')} in "
+        f"{safe(str(out))}; {RACE_MAPPING} there says which"
+    ]
+    found += [f"{one}" for one in dict.fromkeys(report.arrangement for report in written)]
+    n_failed = sum(report.n_failed for report in written)
+    if n_failed:
+        found.append(
+            f"{count(n_failed, 'criterion', 'criteria')} failed and were passed over, as in the published code"
+        )
+    found += [
+        f"{safe(report.report)}: left out: {safe(report.left_out)}"
+        for report in exported.reports
+        if not report.written
     ]
     return found

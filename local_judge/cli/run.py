@@ -46,6 +46,13 @@ def run(
     guidance: Annotated[
         Path | None, typer.Option("--guidance", help="Guidance for tasks (`local-judge tasks guidance`).")
     ] = None,
+    criteria: Annotated[
+        Path | None, typer.Option("--criteria", help="Criteria of tasks (`local-judge tasks criteria`).")
+    ] = None,
+    references: Annotated[
+        list[Path] | None,
+        typer.Option("--references", help="Reference reports, a JSONL file; repeat for several a task."),
+    ] = None,
     protocol: Annotated[
         list[str] | None, typer.Option("--protocol", help="Repeat for several; default: deer.")
     ] = None,
@@ -71,7 +78,7 @@ def run(
     store = RunStore(out)
     preset = load_preset(judge)
     job = Job(
-        reports=load_reports(reports, tasks, guidance)[:limit],
+        reports=load_reports(reports, tasks, guidance, criteria, references or ())[:limit],
         snapshot=Snapshot.open(snapshot) if snapshot else None,
         preset=preset,
         config=load_config(

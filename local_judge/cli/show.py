@@ -15,6 +15,8 @@ from local_judge.errors import RunError
 from local_judge.protocols.deer import Deer, DeerFindings
 from local_judge.protocols.deer.rubric.cost import Cost, costs
 from local_judge.protocols.deer.rubric.findings import RubricFindings
+from local_judge.protocols.race import Race, RaceFindings
+from local_judge.reporting.race import mark_table, race_line
 from local_judge.reporting.rubric import cost_table, item_table, rubric_line, score_notes
 from local_judge.reporting.tables import (
     claim_summary,
@@ -48,6 +50,8 @@ class Details(NamedTuple):
     rubric: RubricFindings | None
     """None where no rubric was judged."""
     costs: tuple[Cost, ...]
+    race: RaceFindings | None = None
+    """None where it was not run."""
 
 
 def show(
@@ -59,7 +63,7 @@ def show(
         bool, typer.Option("--claims", help="With --report: each claim, verdict and quotation.")
     ] = False,
     items: Annotated[
-        bool, typer.Option("--items", help="With --report: each item of the rubric, why, and its quotation.")
+        bool, typer.Option("--items", help="With --report: each item of a rubric, or criterion, and why.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -94,11 +98,15 @@ def _details(
 ) -> Details:
     name = f"claims/{record.key}.json"
     claims = store.read_model(name, ClaimSet) if (store.root / name).exists() else None
+    race = None
+    if Race.name in protocols:
+        race = store.read_model(f"findings/{Race.name}/{record.key}.json", RaceFindings)
     if Deer.name not in protocols:
-        return Details(claims, None, ())
+        return Details(claims, None, (), race)
     rubric = store.read_model(f"findings/{Deer.name}/{record.key}.json", DeerFindings).rubric
     by_paper = [row.scores for row in scores if (row.protocol, row.profile) == (Deer.name, "paper")]
-    return Details(claims, rubric, costs(by_paper[0], rubric) if rubric is not None and by_paper else ())
+    cost = costs(by_paper[0], rubric) if rubric is not None and by_paper else ()
+    return Details(claims, rubric, cost, race)
 
 
 def _dumped(
@@ -115,6 +123,7 @@ def _dumped(
         "over": [score.model_dump(mode="json") for score in over],
         "claims": details.claims.model_dump(mode="json") if details.claims and claims else None,
         "rubric": details.rubric.model_dump(mode="json") if details.rubric and items else None,
+        "race": details.race.model_dump(mode="json") if details.race and items else None,
         "costs": [cost.model_dump(mode="json") for cost in details.costs],
     }
 
@@ -134,6 +143,10 @@ def _print_report(
             console.print(cost_table(details.costs, details.rubric))
         if items:
             console.print(item_table(details.rubric))
+    if details.race is not None:
+        console.print(race_line(details.race))
+        if items:
+            console.print(mark_table(details.race))
     if details.claims is not None:
         console.print(claim_summary(details.claims))
         if claims:

@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 import typer
 
 from indexes.snapshot import Snapshot
+from local_judge.cli import criteria
 from local_judge.cli.ending import stoppable
 from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Offline
 from local_judge.errors import InputError, UserError
@@ -35,6 +36,7 @@ from serving.presets import Preset, load_preset
 app = typer.Typer(help="Research tasks and what is expected of their reports.", no_args_is_help=True)
 guidance = typer.Typer(help="What a good report on a task must do.", no_args_is_help=True)
 app.add_typer(guidance, name="guidance")
+app.add_typer(criteria.app, name="criteria")
 
 GuidancePath = Annotated[Path, typer.Argument(metavar="FILE", help="A guidance file.")]
 OneTask = Annotated[str | None, typer.Option("--task", help="Only this task, by id.")]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from local_judge.golden import deer, fact, human
+from local_judge.golden import deer, fact, human, race
 from local_judge.golden.cases import Case, Comparison
 
 MAX_PRINTED = 20
@@ -83,7 +83,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape("labels", _has("in", "text", "sents"), deer.run_labels),
     Shape("rubric", _has("scores", "criteria_avgs", "score"), deer.run_rubric),
     Shape("integration", _has("samples", "final"), deer.run_integration),
-    Shape("race", _has("input_judge_json", "upstream_scores"), None),
+    Shape("race", _has("input_judge_json", "upstream_scores"), race.run_race),
     Shape("fact", _has("validated", "upstream_fact_result"), fact.run_fact),
     Shape("human consistency", _has("human", "method", "expected"), human.run_human_consistency),
     Shape("function vectors", _has("function", "input", "upstream_output"), None),

@@ -128,6 +128,15 @@ class ScoresOver(Protocol):
         ...
 
 
+@runtime_checkable
+class Particular(Protocol):
+    """A protocol that needs more of a task than its request. Optional."""
+
+    def lacks(self, task: Task | None) -> str | None:
+        """What it misses in a report's task and where that may come from, in half a line; None if nothing."""
+        ...
+
+
 def load_protocol(name: str, settings: dict[str, Any] | None = None) -> Evaluation[Any]:
     """The protocol registered as `name`, with `settings` laid over its defaults.
 

@@ -27,6 +27,7 @@ from local_judge.protocols.base import (
     Case,
     Evaluation,
     Findings,
+    Particular,
     ReadsPages,
     ScoresOver,
     load_protocol,
@@ -144,7 +145,8 @@ def check_inputs(
     """Refuse what some protocol cannot do without, before a judge is asked.
 
     Raises:
-        ConfigError: names the first report without a task, or the protocol that needs a snapshot.
+        ConfigError: names the first report without a task, or whose task lacks something, or the protocol that needs a
+        snapshot.
     """
     for protocol in protocols:
         reads = protocol.needs_claims or (isinstance(protocol, ReadsPages) and protocol.needs_snapshot)
@@ -157,6 +159,16 @@ def check_inputs(
                 f"{protocol.name}: report {without[0].id!r} has no task{others}; give --tasks, or do without: "
                 f"{protocol.without_task}"
             )
+        if isinstance(protocol, Particular):
+            _check_particular(protocol, protocol.name, reports)
+
+
+def _check_particular(protocol: Particular, name: str, reports: Sequence[RawReport]) -> None:
+    lacking = [(report, why) for report in reports if (why := protocol.lacks(report.task)) is not None]
+    if lacking:
+        report, why = lacking[0]
+        others = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
+        raise ConfigError(f"{name}: report {report.id!r}{others}: {why}")
 
 
 async def _evaluate(

@@ -7,16 +7,18 @@ interpreted here, so that one unreadable report is that report's failure and not
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from local_judge.errors import InputError
 from local_judge.rows import is_text, read_jsonl, row_id
+from local_judge.tasks.criteria import load_criteria, with_criteria
 from local_judge.tasks.folders import deer_folder, is_deer_folder, task_folder_of
 from local_judge.tasks.guidance import GuidanceRow, load_rows
 from local_judge.tasks.load import TASK_KEYS, load_tasks
 from local_judge.tasks.model import Guidance, Task
+from local_judge.tasks.references import load_references, with_references
 
 REPORT_SUFFIXES = (".md", ".markdown", ".txt")
 TEXT_KEYS = ("report", "article", "text", "response")
@@ -39,7 +41,11 @@ class RawReport(NamedTuple):
 
 
 def load_reports(
-    paths: Sequence[Path], tasks: Path | None = None, guidance: Path | None = None
+    paths: Sequence[Path],
+    tasks: Path | None = None,
+    guidance: Path | None = None,
+    criteria: Path | None = None,
+    references: Sequence[Path] = (),
 ) -> list[RawReport]:
     """Reports of all `paths`: Markdown or text files, folders of them, JSONL files, the published projects' forms.
 
@@ -52,9 +58,12 @@ def load_reports(
         tasks: tasks as `tasks.load.load_tasks` reads them, joined by the task's id, or the report's.
         guidance: a guidance file, joined by the task's id; it goes before the guidance that a task came with, but for
             drafts that nobody has reviewed.
+        criteria: a criteria file, joined by the task's id or request (see `tasks.joining`).
+        references: files of reference reports, joined likewise.
 
     Raises:
-        InputError: nothing found, a malformed row, an id given twice, or a task or guidance file that names no report.
+        InputError: nothing found, a malformed row, an id given twice, or a file of tasks, guidance, criteria or
+        references that names no report.
     """
     reports = [report for path in paths for report in _load(path)]
     if not reports:
@@ -69,7 +78,31 @@ def load_reports(
     if tasks is not None:
         reports = _with_tasks(reports, tasks)
     reports = [_with_own_guidance(report) for report in reports]
-    return reports if guidance is None else _with_guidance(reports, guidance)
+    if guidance is not None:
+        reports = _with_guidance(reports, guidance)
+    if criteria is not None:
+        rows = load_criteria(criteria)
+        reports = _with(reports, lambda task: with_criteria(task, rows), str(criteria))
+    if references:
+        texts = load_references(references)
+        reports = _with(
+            reports, lambda task: with_references(task, texts), ", ".join(str(path) for path in references)
+        )
+    return reports
+
+
+def _with(reports: Sequence[RawReport], join: Callable[[Task], Task | None], place: str) -> list[RawReport]:
+    """The reports with what `join` puts into their tasks; each task is joined once, so that reports share it."""
+    joined: dict[Task, Task | None] = {}
+    for report in reports:
+        if report.task is not None and report.task not in joined:
+            joined[report.task] = join(report.task)
+    if not any(joined.values()):
+        raise InputError(f"{place}: none of its rows has the id or the request of a report's task")
+    return [
+        report._replace(task=joined[report.task] or report.task) if report.task else report
+        for report in reports
+    ]
 
 
 def _with_own_guidance(report: RawReport) -> RawReport:

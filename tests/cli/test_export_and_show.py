@@ -33,7 +33,7 @@ def test_export_says_what_it_wrote_and_what_it_did_not(command: Command, tmp_pat
 
 def test_export_wants_a_format_that_it_knows(command: Command, tmp_path: Path) -> None:
     write_run(tmp_path / "run", {"a": SIX})
-    for more in ((), ("--format", "race")):
+    for more in ((), ("--format", "nope")):
         assert command("export", tmp_path / "run", tmp_path / "out", *more).code == 2
     assert not (tmp_path / "out").exists()
 

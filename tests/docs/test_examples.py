@@ -7,7 +7,7 @@ Every fenced block says in its info string how it is checked, and one that does 
     console norun: REASON    cannot run in a test, and says why; its options and scripts have to exist
     python run               executed
     yaml config | preset     read as a config of `run`, as a judge preset
-    jsonl pages | reports | tasks | guidance | claims | queries | planted | annotations | ratings
+    jsonl pages | reports | tasks | guidance | criteria | claims | queries | planted | annotations | ratings
     csv ratings
                              read by the reader of that format
     json golden              run as a file of golden vectors
@@ -48,6 +48,7 @@ from local_judge.runs.config import load_config
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.ratings import load_ratings
 from local_judge.runs.verify import load_claim_rows
+from local_judge.tasks.criteria import read_rows
 from local_judge.tasks.guidance import load_rows
 from local_judge.tasks.load import load_tasks
 from serving.presets import load_preset
@@ -215,6 +216,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("jsonl", "reports"): reader(lambda path: load_reports([path]), ".jsonl"),
     ("jsonl", "tasks"): reader(load_tasks, ".jsonl"),
     ("jsonl", "guidance"): reader(load_rows, ".jsonl"),
+    ("jsonl", "criteria"): reader(read_rows, ".jsonl"),
     ("jsonl", "claims"): reader(load_claim_rows, ".jsonl"),
     ("jsonl", "queries"): reader(read_queries, ".jsonl"),
     ("jsonl", "planted"): reader(

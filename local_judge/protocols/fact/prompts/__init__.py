@@ -1,12 +1,10 @@
-"""Prompt texts of FACT's own flow; each is part of the ledger key through the message it becomes."""
+"""Prompt texts of FACT."""
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.resources import files
+from functools import partial
 
+from local_judge.judge.templates import prompt_text
 
-@cache
-def template(name: str) -> str:
-    """The text of `<name>.md`, without its final newline."""
-    return files(__name__).joinpath(f"{name}.md").read_text(encoding="utf-8").rstrip("\n")
+template = partial(prompt_text, __name__)
+"""The text of `<name>.md`."""

@@ -1,0 +1,136 @@
+"""The prompts of RACE, and what the judge must answer.
+
+Invariants: request, criteria and articles stand in fences, each behind a title that tells nothing of where it comes
+from, and are byte for byte the same in all calls that share them; the scores stand after the analysis that they rest
+on; an article is known by its place alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.protocols.race.findings import TOP, WHOLE, Order
+from local_judge.protocols.race.prompts import template
+from local_judge.tasks.model import Criteria, Criterion
+
+
+def _number(value: object) -> object:
+    """JSON's `true` is no 1, though Python's is."""
+    if isinstance(value, bool):
+        raise ValueError("true and false are no scores")
+    return value
+
+
+Points = Annotated[float, Field(ge=0, le=TOP, allow_inf_nan=False), BeforeValidator(_number)]
+Analysis = Annotated[str, Field(max_length=500)]
+
+
+class Compared(BaseModel):
+    """A judge's answer to one criterion about two articles, in the order in which they were shown."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    analysis: Analysis
+    article_1: Points
+    article_2: Points
+
+
+class Scored(BaseModel):
+    """A judge's answer about one article."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    analysis: Analysis
+    score: Points
+
+
+Answer = Compared | Scored
+
+
+class Articles(NamedTuple):
+    """What is compared, by place."""
+
+    first: str
+    second: str | None
+    first_is_shared: bool
+    """Whether `first` is the reference, which the reports of other systems are compared with too."""
+
+
+class Question(NamedTuple):
+    """All that a comparison's prompts have in common."""
+
+    request: str
+    criteria: Criteria | None
+    """None asks for one score of the whole."""
+    articles: Articles
+    order: Order
+    language: str
+    """By name."""
+
+
+def prompt(question: Question, asked: Sequence[Criterion]) -> Prompt:
+    """The prompt that asks for some of the criteria; what other prompts have too comes first."""
+    blocks = [fence(question.request, "Request:")]
+    listed = None if question.criteria is None else _listed(question.criteria)
+    if listed is not None and question.order == "shared":
+        blocks.append(listed)
+    articles = question.articles
+    if articles.second is None:
+        shown = [fence(articles.first, "Article:")]
+    else:
+        shown = [fence(articles.first, "Article 1:"), fence(articles.second, "Article 2:")]
+    # Where all reports on a task are read behind the same reference, that is the prefix to wait for.
+    n_shared = len(blocks) + (1 if articles.first_is_shared else len(shown))
+    blocks += shown
+    own = [*blocks[n_shared:], *([listed] if listed is not None and question.order == "paper" else [])]
+    shared = "\n\n".join(blocks[:n_shared])
+    return Prompt(
+        shared=shared,
+        own="\n\n".join([*own, _instructions(question, asked)]),
+        prefix_key=f"race:{hashlib.sha256(shared.encode()).hexdigest()[:16]}",
+    )
+
+
+def names(asked: Sequence[Criterion]) -> list[str]:
+    """The keys of the answer; without criteria, that of the one question."""
+    return [criterion.id for criterion in asked] or [WHOLE]
+
+
+def _listed(criteria: Criteria) -> str:
+    """All criteria under their dimensions, and what the scores mean. Weights are not shown, as in the paper."""
+    lines: list[str] = []
+    for dimension in criteria.dimensions:
+        lines.append(f"## {label(dimension.id)}")
+        lines += [_line(criterion) for criterion in dimension.criteria]
+    return fence("\n".join(lines), "Criteria, each with its id in brackets:") + "\n\n" + _scale("criterion")
+
+
+def _line(criterion: Criterion) -> str:
+    explanation = f": {' '.join(criterion.explanation.split())}" if criterion.explanation.strip() else ""
+    return f"[{criterion.id}] {' '.join(criterion.criterion.split())}{explanation}"
+
+
+def label(dimension: str) -> str:
+    """A dimension's name for people."""
+    return dimension.replace("_", " ").title()
+
+
+def _instructions(question: Question, asked: Sequence[Criterion]) -> str:
+    if question.criteria is None:
+        return fill(template("vanilla"), {"language": question.language, "scale": _scale("request")})
+    n_all = sum(len(dimension.criteria) for dimension in question.criteria.dimensions)
+    if len(asked) == n_all:
+        ids = "all criteria, each exactly once, in the order of the list"
+    else:
+        ids = f"these criteria and of no others, each exactly once, in this order: {', '.join(names(asked))}"
+    name = "alone" if question.articles.second is None else "compare"
+    return fill(template(name), {"language": question.language, "ids": ids})
+
+
+def _scale(measure: str) -> str:
+    return fill(template("scale"), {"measure": measure})

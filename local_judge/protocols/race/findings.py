@@ -1,0 +1,99 @@
+"""What the judge said of each criterion, in each comparison of a report.
+
+Invariant: a sheet has each criterion that was asked exactly once, with the scores of all articles that were shown or
+with the failure that left it open; scores are kept by article, whichever came first.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from local_judge.documents.model import Frozen
+from local_judge.judge.failures import Failure
+from local_judge.protocols.base import Findings
+from local_judge.tasks.model import Criteria, JoinedBy
+
+Mode = Literal["reference", "pointwise", "vanilla"]
+"""`reference`: report and reference compared. `pointwise`: the report alone, by the same criteria. `vanilla`: the
+report alone, one score without criteria (the paper's ablations)."""
+
+Order = Literal["shared", "paper"]
+"""`shared`: request, criteria, reference, report. `paper`: request, report, reference, criteria."""
+
+Source = Literal["adaptive", "static"]
+"""`adaptive`: the task's own criteria. `static`: the same ones for every task."""
+
+Cleaning = Literal["code", "none"]
+"""How citations are taken out of the articles."""
+
+WHOLE = "overall"
+"""Name of the one question of the mode `vanilla`."""
+
+TOP = 10.0
+"""The highest score; the lowest is 0."""
+
+
+class Mark(Frozen):
+    """One criterion and its answer."""
+
+    criterion: str
+    """Its id; `overall` in the mode `vanilla`."""
+    target: float | None = Field(default=None, ge=0, le=TOP, allow_inf_nan=False)
+    """Score of the report; None where it failed."""
+    reference: float | None = Field(default=None, ge=0, le=TOP, allow_inf_nan=False)
+    """Score of the reference; None where it failed or none was shown."""
+    analysis: str = ""
+    failure: Failure | None = None
+    replies: tuple[str, ...] = ()
+    """Ledger keys."""
+
+
+class Sheet(Frozen):
+    """One comparison: a draw, with one reference, in one order of the articles."""
+
+    reference: int | None = None
+    """Index among the references; None without one."""
+    target_first: bool = True
+    """Whether the report was article 1."""
+    draw: int = 0
+    marks: tuple[Mark, ...]
+
+
+class Shown(Frozen):
+    """An article as the judge saw it."""
+
+    sha256: str
+    """Of the text that was shown."""
+    n_characters: int
+    n_removed: int = 0
+    """Citations, links, lists of references and footnotes that were taken out."""
+    joined: JoinedBy | None = None
+    """Of a reference: how it came to the task."""
+
+
+class RaceFindings(Findings):
+    """All comparisons of one report, and how they were made."""
+
+    task: str
+    """Its id."""
+    request: str
+    mode: Mode = "reference"
+    order: Order = "shared"
+    source: Source = "adaptive"
+    weighted: bool = True
+    """Whether the weights count; else all dimensions count alike, and all criteria of one."""
+    cleaning: Cleaning = "code"
+    language: str = "und"
+    """ISO 639-1 code of the request."""
+    criteria: Criteria | None = None
+    """As the judge saw them; None in the mode `vanilla`."""
+    report: Shown
+    references: tuple[Shown, ...] = ()
+    sheets: tuple[Sheet, ...] = Field(min_length=1)
+
+    @property
+    def n_failed(self) -> int:
+        """Questions without an answer, over all sheets."""
+        return sum(mark.failure is not None for sheet in self.sheets for mark in sheet.marks)

@@ -1,0 +1,40 @@
+"""What can be set of RACE.
+
+Invariant: whatever changes an answer or its meaning is a field here, and is recorded in the run's manifest.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from local_judge.protocols.race.findings import Cleaning, Mode, Order, Source
+from serving.types import Frozen
+
+Positions = Literal["own", "swapped", "both"]
+"""`own`: the articles as `order` has them. `swapped`: the other way round. `both`: once each."""
+
+
+class RaceSettings(Frozen):
+    """How reports are compared."""
+
+    mode: Mode = "reference"
+    criteria: Source = "adaptive"
+    order: Order = "shared"
+    positions: Positions = "own"
+    draws: int = Field(default=1, ge=1, le=64)
+    """How often each comparison is made; needs a judge that samples."""
+    calls: Literal["task", "dimension"] = "task"
+    """One call for all criteria, as in the paper, or one for each dimension: shorter replies, more of them."""
+    weights: bool = True
+    """Without, all dimensions count alike, and all criteria of one."""
+    cleaning: Cleaning = "code"
+    language: str | None = Field(default=None, min_length=1, max_length=40, pattern=r"^[^\n{}`]+$")
+    """In which the judge writes its analyses, by name; None for that of the request."""
+
+    @model_validator(mode="after")
+    def _a_swap_takes_two(self) -> RaceSettings:
+        if self.positions != "own" and self.mode != "reference":
+            raise ValueError(f"positions={self.positions} needs a reference; mode={self.mode} shows none")
+        return self

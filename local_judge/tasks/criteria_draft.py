@@ -1,0 +1,221 @@
+"""Criteria for a task that has none, drafted by a judge (DeepResearch Bench, section 3.1).
+
+Invariants: weights sum to 1, of the dimensions and of each dimension's criteria, whatever the judge's own sum to; a
+draft has all four dimensions, or is a failure; a reply that the ledger holds is not asked for again.
+
+    dimensions  = mean of the samples, each divided by its sum; rounded to hundredths; what rounding leaves over goes
+                  to readability
+    criteria    = the judge's weights divided by their sum; rounded to hundredths; what is left over goes to the
+                  heaviest
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from indexes.text.language import detect_language
+from local_judge.documents.model import Frozen
+from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Judge
+from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.tasks.criteria import DIMENSIONS, CriteriaRow, CriterionRow
+from local_judge.tasks.languages import language_name
+from local_judge.tasks.model import Task
+from local_judge.tasks.prompts import template
+from serving.types import EngineIdentity
+
+SAMPLES = 5
+"""Of the dimensions' weights. A judge without temperature gives one: the others would be the same."""
+
+LEAST, MOST = 4, 10
+"""Criteria of a dimension: the published ones have 4 to 10."""
+
+WEIGHTS_TOKENS = 500
+CRITERIA_TOKENS = MOST * 220
+
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class _Reply(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class WeightsReply(_Reply):
+    """One sample of the dimensions' weights."""
+
+    rationale: Annotated[str, Field(max_length=800)]
+    comprehensiveness: Share
+    insight: Share
+    instruction_following: Share
+    readability: Share
+
+    @model_validator(mode="after")
+    def _some(self) -> WeightsReply:
+        if not sum(self.weights().values()):
+            raise ValueError("all weights are 0")
+        return self
+
+    def weights(self) -> dict[str, float]:
+        """By dimension."""
+        return {dimension: getattr(self, dimension) for dimension in DIMENSIONS}
+
+
+class DraftedCriterion(_Reply):
+    """One criterion as the judge writes it."""
+
+    criterion: Annotated[str, Field(min_length=2, max_length=120)]
+    explanation: Annotated[str, Field(min_length=8, max_length=500)]
+    weight: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+
+
+class CriteriaReply(_Reply):
+    """The criteria of one dimension."""
+
+    criteria: Annotated[list[DraftedCriterion], Field(min_length=LEAST, max_length=MOST)]
+
+    @model_validator(mode="after")
+    def _different(self) -> CriteriaReply:
+        names = [" ".join(one.criterion.split()).casefold() for one in self.criteria]
+        if len(set(names)) < len(names):
+            raise ValueError("two criteria have the same name")
+        return self
+
+
+class CriteriaDraft(Frozen):
+    """Criteria as a judge has drafted them."""
+
+    dimension_weight: dict[str, float]
+    weight_samples: tuple[dict[str, float], ...]
+    criterions: dict[str, tuple[CriterionRow, ...]]
+    replies: tuple[str, ...]
+    """Ledger keys."""
+
+
+async def draft_criteria(task: Task, judge: Judge) -> CriteriaDraft | Failure:
+    """Weights and criteria for reports on `task`; all questions share the request as prefix.
+
+    Raises:
+        LedgerError: a reply could not be stored.
+    """
+    n = SAMPLES if judge.settings.sampling.temperature else 1
+    weights = weights_prompt(task)
+    samples = await asyncio.gather(
+        *(judge.ask(weights, WeightsReply, draw=draw, max_tokens=WEIGHTS_TOKENS) for draw in range(n))
+    )
+    lists = await asyncio.gather(
+        *(
+            judge.ask(criteria_prompt(task, dimension), CriteriaReply, max_tokens=CRITERIA_TOKENS)
+            for dimension in DIMENSIONS
+        )
+    )
+    replies: list[str] = []
+    given: list[dict[str, float]] = []
+    for sample in samples:
+        if isinstance(sample, Failure):
+            return _at(sample, "weights of the dimensions")
+        given.append(sample.value.weights())
+        replies += sample.replies
+    criterions: dict[str, tuple[CriterionRow, ...]] = {}
+    for dimension, answer in zip(DIMENSIONS, lists, strict=True):
+        if isinstance(answer, Failure):
+            return _at(answer, dimension)
+        criterions[dimension] = settled(answer.value.criteria)
+        replies += answer.replies
+    return CriteriaDraft(
+        dimension_weight=averaged(given),
+        weight_samples=tuple(given),
+        criterions=criterions,
+        replies=tuple(replies),
+    )
+
+
+def averaged(samples: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The dimensions' weights from several samples, in hundredths that sum to 1.
+
+    What rounding leaves over goes to readability, as in the published code; to the heaviest where readability would
+    fall below 0.
+    """
+    totals = [math.fsum(sample.values()) for sample in samples]
+    shares = {
+        dimension: math.fsum(sample[dimension] / total for sample, total in zip(samples, totals, strict=True))
+        / len(samples)
+        for dimension in DIMENSIONS
+    }
+    return _hundredths(shares, "readability")
+
+
+def settled(criteria: Sequence[DraftedCriterion]) -> tuple[CriterionRow, ...]:
+    """Criteria with weights in hundredths that sum to 1."""
+    total = math.fsum(one.weight for one in criteria)
+    shares = {str(index): one.weight / total for index, one in enumerate(criteria)}
+    weights = _hundredths(shares, max(shares, key=lambda index: shares[index]))
+    return tuple(
+        CriterionRow(
+            criterion=" ".join(one.criterion.split()),
+            explanation=" ".join(one.explanation.split()),
+            weight=weights[str(index)],
+        )
+        for index, one in enumerate(criteria)
+    )
+
+
+def _hundredths(shares: Mapping[str, float], remainder: str) -> dict[str, float]:
+    """Shares that sum to 1, rounded; `remainder` takes what is left over, unless it would fall below 0."""
+    counts = {name: round(share * 100) for name, share in shares.items()}
+    over = 100 - sum(counts.values())
+    if counts[remainder] + over < 0:
+        remainder = max(counts, key=lambda name: counts[name])
+    counts[remainder] += over
+    return {name: count / 100 for name, count in counts.items()}
+
+
+def weights_prompt(task: Task) -> Prompt:
+    """The prompt that asks for the dimensions' weights."""
+    return _prompt(task, fill(template("weights"), {"language": _language(task)}))
+
+
+def criteria_prompt(task: Task, dimension: str) -> Prompt:
+    """The prompt that asks for the criteria of one dimension."""
+    values = {
+        "dimension": template(dimension),
+        "language": _language(task),
+        "least": str(LEAST),
+        "most": str(MOST),
+    }
+    return _prompt(task, fill(template("criteria"), values))
+
+
+def drafted_row(task: Task, draft: CriteriaDraft, identity: EngineIdentity) -> CriteriaRow:
+    """The line of a criteria file for a draft. The published files' ids are numbers."""
+    plain = task.id.isascii() and task.id.isdecimal() and str(int(task.id)) == task.id
+    fields: dict[str, Any] = draft.model_dump()
+    return CriteriaRow.model_validate(
+        {
+            **fields,
+            "id": int(task.id) if plain else task.id,
+            "prompt": task.prompt,
+            "status": "drafted",
+            "judge": identity,
+        }
+    )
+
+
+def _language(task: Task) -> str:
+    return language_name(detect_language(task.prompt))
+
+
+def _prompt(task: Task, own: str) -> Prompt:
+    shared = fence(task.prompt, "Request:")
+    return Prompt(
+        shared=shared, own=own, prefix_key=f"criteria:{hashlib.sha256(shared.encode()).hexdigest()[:16]}"
+    )
+
+
+def _at(failure: Failure, what: str) -> Failure:
+    return failure.model_copy(update={"detail": f"{what}: {failure.detail}"})

@@ -1,0 +1,66 @@
+"""Rows of a file and the tasks that they belong to.
+
+Invariant: a row is joined by the task's id where their requests do not contradict each other, else by the request; a
+row that has the id of a task and another request is an error, never a silent match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from local_judge.errors import InputError
+from local_judge.tasks.model import JoinedBy, Task
+
+T = TypeVar("T")
+
+
+class Keyed(NamedTuple, Generic[T]):
+    """What a row holds for a task."""
+
+    place: str
+    """File and line, for messages."""
+    id: str | None
+    prompt: str | None
+    value: T
+
+
+class Matched(NamedTuple, Generic[T]):
+    """The rows of one task, in the file's order."""
+
+    rows: Sequence[Keyed[T]]
+    by: JoinedBy
+
+
+class Rows(Generic[T]):
+    """Rows that can be looked up by task."""
+
+    def __init__(self, rows: Sequence[Keyed[T]]) -> None:
+        self.rows = rows
+        self._by_id: dict[str, list[Keyed[T]]] = {}
+        self._by_prompt: dict[str, list[Keyed[T]]] = {}
+        for row in rows:
+            if row.id is not None:
+                self._by_id.setdefault(row.id, []).append(row)
+            if row.prompt is not None:
+                self._by_prompt.setdefault(row.prompt.strip(), []).append(row)
+
+    def of(self, task: Task) -> Matched[T] | None:
+        """The rows of `task`; None where there are none.
+
+        Raises:
+            InputError: a row has the task's id and another request, and no row has the task's request.
+        """
+        wanted = task.prompt.strip()
+        same_id = self._by_id.get(task.id, [])
+        agreeing = [row for row in same_id if row.prompt is None or row.prompt.strip() == wanted]
+        if agreeing:
+            return Matched(agreeing, "id")
+        if wanted in self._by_prompt:
+            return Matched(self._by_prompt[wanted], "prompt")
+        if same_id:
+            raise InputError(
+                f"{same_id[0].place}: is for a task {task.id!r} with another request than the task of that id; "
+                "correct the id or the prompt"
+            )
+        return None

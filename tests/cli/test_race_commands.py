@@ -1,0 +1,105 @@
+"""RACE through the commands: criteria drafted, reports compared, results shown and written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from serving.stub import StubPlan
+from serving.stub_fill import fill
+
+from ..protocols.race.race_cases import REFERENCE, register
+from ..stub_thread import StubThread
+from .conftest import REPORT, Command
+
+TASKS = [{"id": 1, "prompt": "What did the mill cost?"}, {"id": 2, "prompt": "Who paid for it?"}]
+
+
+def answer(asked: Mapping[str, Any]) -> str:
+    """Article 1 is always a little better; criteria and weights are the first that come to mind."""
+    reply = json.loads(fill(asked))
+    if "readability" in reply:
+        return json.dumps({**reply, "comprehensiveness": 0.5, "insight": 0.3, "readability": 0.2})
+    if "criteria" in reply:
+        points = [{"criterion": f"Point {i}", "explanation": "Says it.", "weight": 0.25} for i in range(4)]
+        return json.dumps({"criteria": points})
+    return json.dumps({key: {"analysis": "[b]So.[/b]", "article_1": 6, "article_2": 4} for key in reply})
+
+
+@pytest.fixture
+def server() -> Iterator[StubThread]:
+    with StubThread(StubPlan(answer=answer)) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def race_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch)
+
+
+def write(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_from_tasks_to_the_result_files(
+    command: Command, tmp_path: Path, server: StubThread, preset: Path
+) -> None:
+    judge = ("--judge", preset, "--base-url", server.url)
+    criteria = tmp_path / "criteria.jsonl"
+    draft = ("tasks", "criteria", "draft", write(tmp_path / "tasks.jsonl", *TASKS), *judge, "--out", criteria)
+    ended = command(*draft)
+    assert (ended.code, ended.out) == (0, f"2 drafted, 0 had criteria, 0 failed: {criteria}\n")
+    asked = len(server.chats)
+    assert asked == 2 * (1 + 4)
+    assert command(*draft).out == f"0 drafted, 2 had criteria, 0 failed: {criteria}\n"
+    assert len(server.chats) == asked
+
+    reports = write(
+        tmp_path / "reports.jsonl",
+        *({**task, "task_id": task["id"], "article": REPORT, "system": "ada"} for task in TASKS),
+    )
+    references = write(tmp_path / "reference.jsonl", *({**task, "article": REFERENCE} for task in TASKS))
+    run = tmp_path / "run"
+    compare = ("run", reports, *judge, "--protocol", "race", "--out", run, "--criteria", criteria)
+    line = command(*compare).line()
+    assert "race: report '1' (and 1 more): its task '1' has no reference report; give --references" in line
+    ended = command(*compare, "--references", references)
+    assert (ended.code, ended.err) == (0, "")
+    # The reference comes first and gets 6, the report 4: 100 * 4 / 10.
+    assert "race (paper profile)" in ended.out and "40.00" in ended.out
+    assert len(server.chats) == asked + 2
+    assert command(*compare, "--references", references).code == 0
+    assert len(server.chats) == asked + 2
+
+    shown = command("show", run, "--report", "1").out
+    assert "order: shared, reference first" in shown
+    assert "[b]So.[/b]" not in shown
+    items = command("show", run, "--report", "1", "--items").out
+    assert items.count("[b]So.[/b]") == 16 and "readability.4" in items
+    dumped = json.loads(command("show", run, "--report", "1", "--items", "--json").out)
+    assert len(dumped["race"]["sheets"][0]["marks"]) == 16
+
+    ended = command("export", run, tmp_path / "out", "--format", "race")
+    assert ended.out.splitlines() == [
+        f"2 files of 2 of 2 reports in {tmp_path / 'out'}; reports.json there says which",
+        "order: shared, reference first",
+    ]
+    assert (tmp_path / "out/race_result.txt").read_text() == (
+        "Comprehensiveness: 0.4000\nInsight: 0.4000\nInstruction Following: 0.4000\nReadability: 0.4000\n"
+        "Overall Score: 0.4000\n"
+    )
+
+
+def test_settings_of_race(command: Command, tmp_path: Path, server: StubThread, preset: Path) -> None:
+    report = write(tmp_path / "reports.jsonl", {**TASKS[0], "article": REPORT})
+    options = ("run", report, "--judge", preset, "--base-url", server.url, "--protocol", "race")
+    wrong = (*options, "--out", tmp_path / "a", "--set", "race.positions=both", "--set", "race.mode=vanilla")
+    assert "positions=both needs a reference; mode=vanilla shows none" in command(*wrong).line()
+    plan = command(*options, "--out", tmp_path / "b", "--set", "race.mode=vanilla", "--dry-run", "--json")
+    assert json.loads(plan.out)["calls"] == 1
+    assert "its task '1' has no criteria" in command(*options, "--out", tmp_path / "c").line()

@@ -1,0 +1,120 @@
+"""The published arithmetic, and the published result file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_judge.protocols.race.formats import means
+from local_judge.protocols.race.upstream import items_of, row, share, sides, weight_of
+
+from .race_cases import REFERENCE_SCORES, ROW, TARGET_SCORES
+
+WEIGHTS = {"Market Size": 0.5, "Regions": 0.3, "Data and Dates": 0.2}
+
+
+def judged(**changes: list[Any]) -> dict[str, list[Any]]:
+    """Both articles' scores as the published judge gives them."""
+    found = {
+        dimension: [
+            {
+                "criterion": criterion["criterion"],
+                "article_1_score": TARGET_SCORES[f"{dimension}.{number}"],
+                "article_2_score": REFERENCE_SCORES[f"{dimension}.{number}"],
+            }
+            for number, criterion in enumerate(criteria, 1)
+        ]
+        for dimension, criteria in ROW["criterions"].items()
+    }
+    return found | changes
+
+
+def test_totals_come_before_the_ratio() -> None:
+    found = sides(judged(), ROW)
+    # 7*.5 + 6.5*.3 + 8*.2 = 7.05 and 9*.5 + 8*.3 + 8.5*.2 = 8.6; insight 5.8 and 8.6; 8.3 and 9; 7.55 and 8.55.
+    assert found.target.dims["comprehensiveness_weighted_avg"] == pytest.approx(7.05, abs=1e-12)
+    # .3*7.05 + .35*5.8 + .2*8.3 + .15*7.55 = 6.9375; .3*8.6 + .35*8.6 + .2*9 + .15*8.55 = 8.6725.
+    assert (found.target.total, found.reference.total) == pytest.approx((6.9375, 8.6725), abs=1e-12)
+    scores = row(found)
+    assert scores["overall_score"] == pytest.approx(6.9375 / 15.61, abs=1e-12)
+    assert scores["insight"] == pytest.approx(5.8 / 14.4, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "weight"),
+    [
+        ("Regions", 0.3),
+        ("market size", 0.5),  # letter case
+        ("Regions (by province)", 0.3),  # the name is longer
+        ("dates", 0.2),  # or shorter
+        ("a", 0.5),  # part of all three names: the first is taken
+        ("Something else", 1 / 3),  # the mean of all
+    ],
+)
+def test_a_name_is_taken_for_a_criterion(name: str, weight: float) -> None:
+    assert weight_of(name, WEIGHTS) == pytest.approx(weight, abs=1e-15)
+
+
+def test_the_last_item_decides_about_the_reference() -> None:
+    one_sided = {"criterion": "Language", "article_1_score": 7}
+    both = {"criterion": "Structure", "article_1_score": 8, "article_2_score": 9}
+    # 8*.55 + 7*.45 = 7.55; the reference's 9*.55 = 4.95 is divided by .55 + .45 all the same.
+    found = sides(judged(readability=[one_sided, both]), ROW)
+    assert found.reference.dims["readability_weighted_avg"] == pytest.approx(4.95, abs=1e-12)
+    found = sides(judged(readability=[both, one_sided]), ROW)
+    assert found.reference.dims["readability_weighted_avg"] == 0
+    assert row(found)["readability"] == 1.0
+
+
+def test_what_is_passed_over_and_what_counts_twice() -> None:
+    costs = {"criterion": "Costs", "article_1_score": "8.5", "article_2_score": True}
+    odd: list[Any] = [
+        {"criterion": "Dates", "article_1_score": "8/10", "article_2_score": 1},
+        {"criterion": 5, "article_1_score": 1},
+        {"criterion": "  ", "article_1_score": 1},
+        {"criterion": "Dates"},
+        "Dates",
+        None,
+        costs,
+        costs,
+    ]
+    assert [(item.name, item.target, item.reference) for item in items_of(odd)] == [("Costs", 8.5, 1.0)] * 2
+
+
+def test_dimensions_without_a_list_or_without_criteria_do_not_count() -> None:
+    strange: Any = {"criterion": "Structure", "article_1_score": 8, "article_2_score": 9}
+    found = sides(judged(readability=strange, style=[strange]), ROW)
+    assert sorted(found.target.dims) == [
+        "comprehensiveness_weighted_avg",
+        "insight_weighted_avg",
+        "instruction_following_weighted_avg",
+    ]
+    assert found.target.total == pytest.approx(6.9375 - 0.15 * 7.55, abs=1e-12)
+    empty = sides(judged(readability=[]), ROW)
+    assert (empty.target.dims["readability_weighted_avg"], row(empty)["readability"]) == (0, 0)
+
+
+def test_nothing_against_nothing_is_nothing() -> None:
+    assert share(0, 0) == 0
+    assert row(sides({}, ROW))["overall_score"] == 0
+
+
+def test_target_scores_alone_win_against_no_reference() -> None:
+    alone = [{"criterion": "Structure", "target_score": 3}]
+    assert row(sides({"readability": alone}, ROW))["readability"] == 1.0
+
+
+def test_the_published_rows_give_the_published_means(shared: Path) -> None:
+    folder = shared / "data/reports/drb/results_race"
+    lines = (folder / "raw_results.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert len(rows) == 100
+    assert means(rows) == (folder / "race_result.txt").read_text(encoding="utf-8")
+
+
+def test_means_of_nothing() -> None:
+    with pytest.raises(ValueError, match="no row"):
+        means([])

@@ -1,0 +1,112 @@
+"""RACE's result files of a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_judge.errors import RunError
+from local_judge.protocols.race import RaceFindings
+from local_judge.protocols.race.formats import result_row
+from local_judge.reporting.race_files import export_race
+from local_judge.runs.execute import rescore
+from local_judge.runs.store import RunStore
+
+from ..protocols.race.race_cases import IDS, REFERENCE_SCORES, TARGET_SCORES, findings, register, sheet
+from ..rubric_run import record
+
+TARGET: dict[str, float | None] = {**TARGET_SCORES}
+REFERENCE: dict[str, float | None] = {**REFERENCE_SCORES}
+
+
+def finished(folder: Path, reports: Mapping[str, tuple[str | None, RaceFindings]]) -> RunStore:
+    """A run with these findings, by report, each with its system."""
+    store = RunStore(folder)
+    store.write_json("manifest.json", {"config": {"protocols": ["race"]}, "reports": []})
+    cases = [record(name, found.task, system) for name, (system, found) in reports.items()]
+    for case, (_, found) in zip(cases, reports.values(), strict=True):
+        store.write_json(f"findings/race/{case.key}.json", found)
+    cases.append(record("broken", "3", next(iter(reports.values()))[0], status="unreadable"))
+    store.write_jsonl("cases.jsonl", cases)
+    rescore(store, ["race"], cases)
+    return store
+
+
+@pytest.fixture(autouse=True)
+def race_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch)
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_rows_and_means_as_published(tmp_path: Path) -> None:
+    whole = findings(sheet(TARGET, REFERENCE), task="10", request="磨坊?")
+    even = findings(sheet(dict.fromkeys(IDS, 5.0), dict.fromkeys(IDS, 5.0)), task="9")
+    lost = findings(sheet(dict.fromkeys(IDS), REFERENCE), task="11")
+    store = finished(tmp_path / "run", {"a": (None, whole), "b": (None, even), "c": (None, lost)})
+    exported = export_race(store, tmp_path / "out")
+    assert exported.n_files == 2
+    assert [(one.report, one.written) for one in exported.reports] == [
+        ("a", True),
+        ("b", True),
+        ("c", False),
+        ("broken", False),
+    ]
+    assert "drops the report" in exported.reports[2].left_out
+    assert exported.reports[3].left_out == "unreadable"
+    written = rows(tmp_path / "out/raw_results.jsonl")
+    assert [list(row) for row in written] == [
+        [
+            "id",
+            "prompt",
+            "comprehensiveness",
+            "insight",
+            "instruction_following",
+            "readability",
+            "overall_score",
+        ]
+    ] * 2
+    assert [row["id"] for row in written] == [9, 10]
+    assert "磨坊?" in (tmp_path / "out/raw_results.jsonl").read_text(encoding="utf-8")
+    assert {key: written[1][key] for key in list(written[1])[2:]} == result_row(whole)
+    # (.5 + 7.05/15.65) / 2 = .47524; 5.8/14.4 = .40278; 8.3/17.3 = .47977; 7.55/16.1 = .46894; 6.9375/15.61 = .44443.
+    assert (tmp_path / "out/race_result.txt").read_text(encoding="utf-8") == (
+        "Comprehensiveness: 0.4752\nInsight: 0.4514\nInstruction Following: 0.4899\nReadability: 0.4845\n"
+        "Overall Score: 0.4722\n"
+    )
+    mapping = json.loads((tmp_path / "out/reports.json").read_text(encoding="utf-8"))
+    assert mapping[0]["arrangement"] == "order: shared, report first"
+
+
+def test_a_folder_for_each_system(tmp_path: Path) -> None:
+    one = findings(sheet(TARGET, REFERENCE))
+    turned = findings(sheet(TARGET, REFERENCE), sheet(REFERENCE, TARGET, target_first=False), task="t-1")
+    store = finished(tmp_path / "run", {"a": ("ada", one), "b": ("../bo", turned)})
+    exported = export_race(store, tmp_path / "out")
+    folders = [report.folder for report in exported.reports if report.written]
+    assert folders[0] == "ada" and "/" not in folders[1]
+    [row] = rows(tmp_path / "out" / folders[1] / "raw_results.jsonl")
+    # A report and its reference exchanged: x and 1 - x.
+    assert (row["id"], row["overall_score"]) == ("t-1", pytest.approx(0.5))
+
+
+def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    whole = findings(sheet(TARGET, REFERENCE))
+    store = finished(tmp_path / "run", {"a": (None, whole)})
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/file").touch()
+    with pytest.raises(RunError, match="not an empty folder"):
+        export_race(store, tmp_path / "full")
+    vanilla = findings(sheet({"overall": 6.0}, None), mode="vanilla", criteria=None)
+    other = finished(tmp_path / "other", {"a": (None, vanilla)})
+    with pytest.raises(RunError, match="no report has a row of RACE; the published code has no such mode"):
+        export_race(other, tmp_path / "out")
+    store.write_json("manifest.json", {"config": {"protocols": ["deer"]}, "reports": []})
+    with pytest.raises(RunError, match="RACE was not run there; its protocols: deer"):
+        export_race(store, tmp_path / "out")
