@@ -216,9 +216,9 @@ def test_a_run_directory_is_of_one_run(
     assert command(*run).code == 0
     other = command(*run, "--method", "scored")
     assert other.code == 1
-    assert (
-        other.line()
-        == f"local-judge: {out}: holds a run with another config; choose another --out, or delete it"
+    assert other.line() == (
+        f"local-judge: {out}: holds a run with another config (config.claims.method); choose another --out, or "
+        "delete it"
     )
     report.write_text(REPORT + "\nOne more sentence.\n", encoding="utf-8")
     assert "another reports" in command(*run).line()
