@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from local_judge.cli.ending import stoppable
+from local_judge.cli.ending import leave_drafts, stoppable
 from local_judge.cli.options import BaseUrls, JudgeName, Offline
 from local_judge.judge.failures import Failure
 from local_judge.reporting.progress import RunProgress
-from local_judge.reporting.tables import plain
 from local_judge.runs.session import open_judge
 from local_judge.tasks.criteria_drafting import CriteriaFile, draft_all, waiting
 from local_judge.tasks.load import load_tasks
@@ -50,13 +48,7 @@ def draft(
         replies = ledger or out.with_suffix(".ledger.sqlite")
         with stoppable(replies):
             failed = asyncio.run(_draft(given, file, preset, base_url or (), replies, offline))
-    print(
-        f"{len(asked) - len(failed)} drafted, {len(given) - len(asked)} had criteria, {len(failed)} failed: {out}"
-    )
-    for task, failure in failed:
-        sys.stderr.write(plain(f"task {task.id}: {failure.kind}: {failure.detail}") + "\n")
-    if failed:
-        raise SystemExit(3)
+    leave_drafts("criteria", len(given), len(asked), failed, out)
 
 
 async def _draft(

@@ -36,3 +36,21 @@ Ledger = Annotated[
 Offline = Annotated[
     bool, typer.Option("--offline/--no-offline", help="Refuse every connection but to the judge's server.")
 ]
+TasksFile = Annotated[
+    Path | None, typer.Option("--tasks", help="Tasks, joined by id: a JSONL file, or a folder of DEER's.")
+]
+GuidanceFile = Annotated[
+    Path | None, typer.Option("--guidance", help="Guidance for tasks (`local-judge tasks guidance`).")
+]
+CriteriaFile = Annotated[
+    Path | None, typer.Option("--criteria", help="Criteria of tasks (`local-judge tasks criteria`).")
+]
+References = Annotated[
+    list[Path] | None,
+    typer.Option("--references", help="Reference reports, a JSONL file; repeat for several a task."),
+]
+Protocols = Annotated[list[str] | None, typer.Option("--protocol", help="Repeat for several; default: deer.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A setting of a protocol, such as deer.parts=[rubric]; repeat for several."),
+]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import BaseModel
 
 from indexes.snapshot import Snapshot
 from local_judge.cli.ending import leave, stoppable
@@ -16,17 +18,23 @@ from local_judge.cli.options import (
     AsJson,
     BaseUrls,
     ConfigFile,
+    CriteriaFile,
+    GuidanceFile,
     JudgeName,
     Ledger,
     Method,
     Offline,
+    Protocols,
+    References,
+    Settings,
     SomeSnapshotDir,
+    TasksFile,
     Terse,
 )
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.tables import plan_table, run_summary, stdout
 from local_judge.runs.config import load_config, parse_settings
-from local_judge.runs.execute import load_run_scores, load_scores
+from local_judge.runs.execute import CaseRecord, load_run_scores, load_scores
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.job import Job, carry_out, plan
 from local_judge.runs.store import RunStore
@@ -40,30 +48,14 @@ def run(
     judge: JudgeName,
     out: Annotated[Path, typer.Option("--out", help="The run directory; the same command continues it.")],
     snapshot: SomeSnapshotDir = None,
-    tasks: Annotated[
-        Path | None, typer.Option("--tasks", help="Tasks, joined by id: a JSONL file, or a folder of DEER's.")
-    ] = None,
-    guidance: Annotated[
-        Path | None, typer.Option("--guidance", help="Guidance for tasks (`local-judge tasks guidance`).")
-    ] = None,
-    criteria: Annotated[
-        Path | None, typer.Option("--criteria", help="Criteria of tasks (`local-judge tasks criteria`).")
-    ] = None,
-    references: Annotated[
-        list[Path] | None,
-        typer.Option("--references", help="Reference reports, a JSONL file; repeat for several a task."),
-    ] = None,
-    protocol: Annotated[
-        list[str] | None, typer.Option("--protocol", help="Repeat for several; default: deer.")
-    ] = None,
+    tasks: TasksFile = None,
+    guidance: GuidanceFile = None,
+    criteria: CriteriaFile = None,
+    references: References = None,
+    protocol: Protocols = None,
     base_url: BaseUrls = None,
     config: ConfigFile = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", help="A setting of a protocol, such as deer.parts=[rubric]; repeat for several."
-        ),
-    ] = None,
+    setting: Settings = None,
     method: Method = None,
     terse: Terse = False,
     ledger: Ledger = None,
@@ -104,17 +96,15 @@ def run(
         return
     with stoppable(job.ledger):
         records = asyncio.run(carry_out(job, sys.argv[1:], RunProgress))
-    scores = load_scores(store, job.config.protocols)
-    over = load_run_scores(store, job.config.protocols)
-    if as_json:
-        cases = [record.model_dump(mode="json") for record in records]
-        rows = {"scores": scores, "over": over}
-        print(
-            json.dumps(
-                {"cases": cases}
-                | {name: [row.model_dump(mode="json") for row in found] for name, found in rows.items()}
-            )
-        )
-    else:
-        stdout().print(run_summary(records, scores, over))
+    _print_results(job, records, as_json)
     leave(records, out)
+
+
+def _print_results(job: Job, records: Sequence[CaseRecord], as_json: bool) -> None:
+    scores = load_scores(job.store, job.config.protocols)
+    over = load_run_scores(job.store, job.config.protocols)
+    if not as_json:
+        stdout().print(run_summary(records, scores, over))
+        return
+    rows: dict[str, Sequence[BaseModel]] = {"cases": records, "scores": scores, "over": over}
+    print(json.dumps({name: [row.model_dump(mode="json") for row in found] for name, found in rows.items()}))

@@ -17,7 +17,7 @@ import typer
 
 from indexes.snapshot import Snapshot
 from local_judge.cli import criteria
-from local_judge.cli.ending import stoppable
+from local_judge.cli.ending import leave_drafts, stoppable
 from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Offline
 from local_judge.errors import InputError, UserError
 from local_judge.judge.failures import Failure
@@ -83,13 +83,7 @@ def draft(
             )
     else:
         failed = []
-    print(
-        f"{len(asked) - len(failed)} drafted, {len(given) - len(asked)} had guidance, {len(failed)} failed: {out}"
-    )
-    for task, failure in failed:
-        sys.stderr.write(plain(f"task {task.id}: {failure.kind}: {failure.detail}") + "\n")
-    if failed:
-        raise SystemExit(3)
+    leave_drafts("guidance", len(given), len(asked), failed, out)
 
 
 async def _draft(
