@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from local_judge.errors import RunError
-from local_judge.protocols.deer.verification.rows import Rows
+from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 from local_judge.reporting.exports import export_deer, folder_name
 
 from ..protocols.deer.rubric_cases import drawn, everywhere, findings
@@ -85,6 +86,7 @@ def test_names_of_folders_are_plain_and_differ() -> None:
         "x" * 80,
         "unnamed",
         "samples.json",
+        hashlib.sha256("研究".encode()).hexdigest()[:8],  # what that name becomes
         None,
     ]
     found = [folder_name(name) for name in names]
@@ -116,6 +118,20 @@ def test_what_failed_and_what_was_left_out_is_told(tmp_path: Path) -> None:
         "whole": (None, "no items: its rubric was judged as vanilla"),
         "broken": (None, "unreadable"),
     }
+
+
+def test_failures_that_the_files_have_no_word_for_are_counted(tmp_path: Path) -> None:
+    pairs = (
+        PairRow(url="https://a.example/", outcome="supported", reliable=True),
+        PairRow(url="https://b.example/", outcome="judge_failed"),
+        PairRow(url="https://c.example/", outcome="source_unavailable", status="dead"),
+    )
+    some = Rows(claims=(ClaimRow(id="1", type="A", pairs=pairs),), n_unread=40)
+    store = write_run(tmp_path / "run", {"some": (some, None), "none": (Rows(claims=(), n_unread=30), None)})
+    one, other = export_deer(store, tmp_path / "out").samples
+    # A page that is dead is the report's; a verdict that the judge did not give is ours.
+    assert (one.n_sentences_failed, one.n_pairs_failed, one.left_out) == (40, 1, "")
+    assert (other.sample, other.left_out) == (None, "claims unknown")
 
 
 def test_nothing_is_written_over(tmp_path: Path) -> None:

@@ -68,6 +68,34 @@ def test_a_mean_says_of_how_many_reports_it_is() -> None:
     assert "mean of 2 of 2 reports │ 5.00 │" in both
 
 
+def test_each_system_has_its_mean_and_open_bounds_are_said_only_where_they_are() -> None:
+    rows = [
+        (record.model_copy(update={"system": system}), found)
+        for system, (record, found) in zip(
+            ("ada", "bob", "ada"),
+            (
+                row(case, Score(value=at, low=at, high=at))
+                for case, at in (("1", 4.0), ("2", 9.0), ("3", 5.0))
+            ),
+            strict=True,
+        )
+    ]
+    shown = printed(*rows)
+    assert "ada: mean of 2 of 2 reports │ 4.50 │" in shown
+    assert "bob: mean of 1 of 1 report │ 9.00 │" in shown
+    assert "mean of 3 of 3 reports │ 6.00 │" in shown
+    assert "bounds by failures" not in shown
+    # No claims were verified: there is no share of sources to speak of.
+    assert "0/0" not in shown
+    unread = CaseRecord(id="4", key="4", system="bob", status="unreadable")
+    # Half of bob's second report failed: 6 to 10 beside the 9 of the other, and one report has no score at all.
+    low = row("5", Score(value=8, n_expected=2, n_failed=1, low=6, high=10))
+    records = [rows[1][0], unread, low[0].model_copy(update={"system": "bob"})]
+    table = " ".join(" ".join(drawn(run_summary(records, [rows[1][1], low[1]]))).split())
+    assert "mean of 2 of 3 reports │ 8.50 │" in table
+    assert "bounds by failures (without the missing) │ 7.50 to 9.50" in table
+
+
 def test_counts_are_printed_to_the_last_digit() -> None:
     assert ratio(Score(value=1, numerator=12_345, denominator=1_234_567)) == "12345/1234567"
     assert ratio(Score(value=1, numerator=1_234_567)) == "1234567"

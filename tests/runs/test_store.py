@@ -121,3 +121,14 @@ def test_a_line_ends_at_its_end_and_not_at_what_unicode_calls_one(tmp_path: Path
     assert store.read_models("rows.jsonl", Row) == rows
     store.write_jsonl("none.jsonl", [])
     assert store.read_models("none.jsonl", Row) == []
+
+
+def test_an_unfinished_run_lists_no_reports(tmp_path: Path) -> None:
+    store = RunStore(tmp_path)
+    store.unfinish()  # nothing was there
+    store.write_jsonl("cases.jsonl", [Row(text="a")])
+    store.write_json("manifest.json", {"config": {}})
+    store.unfinish()
+    assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
+    with pytest.raises(RunError, match="is it a finished run"):
+        store.read_models("cases.jsonl", Row)
