@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-pytest_plugins = ["pytester"]
+pytest_plugins = ["pytester", "tests.scripted_judge"]
 
 ROOT = Path(__file__).resolve().parent.parent
 

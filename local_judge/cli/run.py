@@ -35,7 +35,7 @@ from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.tables import plan_table, run_summary, stdout
 from local_judge.runs.config import load_config, parse_settings
 from local_judge.runs.execute import CaseRecord, load_run_scores, load_scores
-from local_judge.runs.inputs import load_reports
+from local_judge.runs.inputs import dated, load_reports
 from local_judge.runs.job import Job, carry_out, plan
 from local_judge.runs.store import RunStore
 from serving.presets import load_preset
@@ -54,6 +54,12 @@ def run(
     references: References = None,
     protocol: Protocols = None,
     base_url: BaseUrls = None,
+    date: Annotated[
+        str | None,
+        typer.Option(
+            "--date", help="The day of the evaluation, YYYY-MM-DD: fills the dates that tasks leave open."
+        ),
+    ] = None,
     config: ConfigFile = None,
     setting: Settings = None,
     method: Method = None,
@@ -69,19 +75,22 @@ def run(
     """Examine each report by the protocols: verify its claims against the snapshot, ask a rubric; and score it."""
     store = RunStore(out)
     preset = load_preset(judge)
+    settled = load_config(
+        config,
+        {
+            "protocols": protocol or None,
+            "claims": {"method": method, "form": "terse" if terse else None},
+            "date": date,
+            "settings": parse_settings(setting or ()),
+        },
+        preset,
+    )
+    loaded = load_reports(reports, tasks, guidance, criteria, references or ())[:limit]
     job = Job(
-        reports=load_reports(reports, tasks, guidance, criteria, references or ())[:limit],
+        reports=dated(loaded, settled.date),
         snapshot=Snapshot.open(snapshot) if snapshot else None,
         preset=preset,
-        config=load_config(
-            config,
-            {
-                "protocols": protocol or None,
-                "claims": {"method": method, "form": "terse" if terse else None},
-                "settings": parse_settings(setting or ()),
-            },
-            preset,
-        ),
+        config=settled,
         store=store,
         ledger=ledger or store.ledger,
         base_urls=base_url or (),

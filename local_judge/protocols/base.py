@@ -8,8 +8,9 @@ findings, whatever the protocol's settings are by then. Protocols register under
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import date
 from importlib.metadata import entry_points
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -42,6 +43,8 @@ class Bench(BaseModel):
 
     judge: Judge
     snapshot: Snapshot | None = None
+    today: date | None = None
+    """The day on which the report is evaluated, as the run was told; None where it was not. Nothing asks the clock."""
     claims: Callable[[], Awaitable[ClaimSet]]
     """The report's claim set; made once, while other questions about the same report are asked. Only for protocols
     that say that they need it."""
@@ -125,6 +128,39 @@ class ScoresOver(Protocol):
             profile: by whose formulas.
             n_missing: reports of that system without findings: unreadable, or stopped by a defect.
         """
+        ...
+
+
+class Rated(Frozen):
+    """One thing that a judge decided about a report, in a form in which judges can be compared."""
+
+    metric: str
+    """Name of what all comparable decisions have in common, such as `coverage`."""
+    item: str
+    """Unique within the metric and the report."""
+    value: str | float | None
+    """A label or a number; None where the judge gave no answer."""
+    scale: Literal["nominal", "ordinal", "interval"]
+
+
+@runtime_checkable
+class Compares(Protocol):
+    """What a protocol may have beside: decisions in which judges can agree or not."""
+
+    def rated(self, findings: Any) -> tuple[Rated, ...]:
+        """All decisions of one judge about one report, whether answered or not."""
+        ...
+
+
+@runtime_checkable
+class ScoresTogether(Protocol):
+    """What a protocol may have beside: the rule by which several judges' findings about a report make one score.
+
+    Where a protocol has none, each score is the mean of the judges' scores.
+    """
+
+    def together(self, findings: Sequence[Any], profile: Profile) -> tuple[ScoreNode, ...]:
+        """The scores of one report by all judges that have findings about it. A pure function, as `score` is."""
         ...
 
 

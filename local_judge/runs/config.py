@@ -5,6 +5,7 @@ Invariant: unknown keys are errors that name the file and the key; what the comm
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -28,6 +29,8 @@ class RunConfig(Frozen):
     claims: ClaimsConfig = ClaimsConfig()
     reasks: int = Field(default=2, ge=0, le=5)
     """How often an unanswered item is asked for again."""
+    date: dt.date | None = None
+    """The day on which the reports are evaluated; what a task leaves open is filled from it."""
     settings: dict[str, dict[str, Any]] = Field(default_factory=dict[str, dict[str, Any]])
     """Of the protocols, by name; each protocol says what can be set."""
 

@@ -238,7 +238,7 @@ async def _examine(
                 # Shielded: who stops waiting for it does not stop it for the others.
                 return await asyncio.shield(claims)
 
-            bench = Bench(judge=judge, snapshot=snapshot, claims=claim_set)
+            bench = Bench(judge=judge, snapshot=snapshot, today=config.date, claims=claim_set)
             examined = [group.create_task(examine(protocol, bench)) for protocol in protocols]
     except ExceptionGroup as failed:
         # One is enough to say what is wrong with a report; what concerns every report goes before what is its own.

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from local_judge.errors import InputError
 from local_judge.rows import is_text, read_jsonl, row_id
 from local_judge.tasks.criteria import load_criteria, with_criteria
+from local_judge.tasks.dates import dated as with_date
 from local_judge.tasks.folders import deer_folder, is_deer_folder, task_folder_of
 from local_judge.tasks.guidance import GuidanceRow, load_rows
 from local_judge.tasks.load import TASK_KEYS, load_tasks
@@ -89,6 +91,19 @@ def load_reports(
             reports, lambda task: with_references(task, texts), ", ".join(str(path) for path in references)
         )
     return reports
+
+
+def dated(reports: Sequence[RawReport], today: date | None) -> list[RawReport]:
+    """The reports with the dates filled that their tasks leave open.
+
+    Raises:
+        InputError: a task leaves one open, and there is no day to fill it from.
+    """
+    filled: dict[Task, Task] = {}
+    for report in reports:
+        if report.task is not None and report.task not in filled:
+            filled[report.task] = with_date(report.task, today)
+    return [report._replace(task=filled[report.task]) if report.task else report for report in reports]
 
 
 def _with(reports: Sequence[RawReport], join: Callable[[Task], Task | None], place: str) -> list[RawReport]:

@@ -1,7 +1,7 @@
-"""A task, and what an expert or a judge has written for it: guidance, criteria, reference reports.
+"""A task, and what an expert or a judge has written for it: guidance, criteria, a checklist, reference reports.
 
-Invariant: guidance and criteria say where they come from; what a judge has drafted is never taken for an expert's; what
-was joined to a task says by what.
+Invariant: guidance, criteria and checklists say where they come from; what a judge has drafted is never taken for an
+expert's; what was joined to a task says by what.
 """
 
 from __future__ import annotations
@@ -65,6 +65,24 @@ class Reference(Frozen):
     joined: JoinedBy = "id"
 
 
+class ChecklistItem(Frozen):
+    """One thing that a report either delivers or does not."""
+
+    id: str
+    """`q<number>`, counted from 1 in the order of the list."""
+    text: str = Field(min_length=1)
+
+
+class Checklist(Frozen):
+    """What a report on one task has to deliver, item by item (LiveResearchBench, section 4.1)."""
+
+    items: tuple[ChecklistItem, ...] = Field(min_length=1)
+    status: GuidanceStatus = "given"
+    reviewer: str | None = None
+    """Who reviewed it."""
+    joined: JoinedBy = "id"
+
+
 class Task(Frozen):
     """A research request."""
 
@@ -73,3 +91,4 @@ class Task(Frozen):
     guidance: Guidance | None = None
     criteria: Criteria | None = None
     references: tuple[Reference, ...] = ()
+    checklist: Checklist | None = None

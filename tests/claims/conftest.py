@@ -1,10 +1,8 @@
-"""A judge on a script, and a snapshot of the sample's pages."""
+"""A long page, and claims made by hand."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,38 +11,7 @@ from indexes.making.importing import import_pages
 from indexes.model import Page
 from indexes.snapshot import Snapshot
 from local_judge.claims.model import Claim
-from local_judge.demo.outcome import sample_folder
 from local_judge.documents.model import Span
-from local_judge.judge.judge import Judge
-from local_judge.judge.ledger import Ledger
-from serving.engines.scripted import Script, ScriptedEngine
-
-MakeJudge = Callable[..., tuple[Judge, ScriptedEngine]]
-
-
-@pytest.fixture
-def make_judge(tmp_path: Path) -> Iterator[MakeJudge]:
-    """Makes a judge that answers by a script, and gives its engine to look at what was asked."""
-    opened: list[Ledger] = []
-
-    def make(script: Script, context_tokens: int = 32_768, **options: Any) -> tuple[Judge, ScriptedEngine]:
-        engine = ScriptedEngine(script, context_tokens=context_tokens, **options)
-        ledger = Ledger.open(tmp_path / f"ledger{len(opened)}.sqlite")
-        opened.append(ledger)
-        return Judge(engine, ledger), engine
-
-    yield make
-    for ledger in opened:
-        ledger.close()
-
-
-@pytest.fixture(scope="session")
-def sample_snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
-    """The pages of the sample report."""
-    out = tmp_path_factory.mktemp("sample") / "snapshot"
-    import_pages(sample_folder() / "pages", out, workers=0)
-    return Snapshot.open(out)
-
 
 TOPICS = ("copper", "barley", "cotton", "butter", "silver", "timber", "walnut", "tallow", "velvet", "pewter")
 

@@ -20,7 +20,8 @@ from serving.engines.scripted import Call, Reply, ScriptedEngine
 from serving.errors import EngineTimeout
 from serving.types import Choice, Generation, Message, Sampling
 
-from .conftest import MakeJudge, claim
+from ..scripted_judge import MakeJudge
+from .conftest import claim
 
 RENEWAL = "https://heat.example/fernholt/renewal"
 MINUTES = "https://council.example/minutes/2021-03-18"
@@ -93,12 +94,12 @@ def test_urls_of_a_claim_are_each_once_the_written_before_the_recovered() -> Non
     assert urls_of(claim(1, "x", citations=of["L5.S3"]), DOCUMENT) == ()
 
 
-def test_sources_stand_in_the_order_in_which_the_report_leans_on_them(sample_snapshot: Snapshot) -> None:
+def test_sources_stand_in_the_order_in_which_the_report_leans_on_them(snapshot: Snapshot) -> None:
     of = {sentence.label: sentence.citations for sentence in DOCUMENT.sentences}
     claims = [
         claim(n, "x", citations=of[label]) for n, label in enumerate(("L3.S3", "L3.S1", "L5.S2", "L3.S3"))
     ]
-    found = gather_sources(claims, DOCUMENT, sample_snapshot)
+    found = gather_sources(claims, DOCUMENT, snapshot)
     assert [(source.url, source.status, source.claims) for source in found] == [
         (GAZETTE, "dead", ("L1.S0.1", "L1.S3.1")),
         (RENEWAL, "ok", ("L1.S1.1",)),
@@ -111,11 +112,11 @@ def test_sources_stand_in_the_order_in_which_the_report_leans_on_them(sample_sna
 
 @pytest.mark.parametrize("method", ["grouped", "scored"])
 async def test_a_claim_set_from_end_to_end(
-    make_judge: MakeJudge, sample_snapshot: Snapshot, method: Literal["grouped", "scored"]
+    make_judge: MakeJudge, snapshot: Snapshot, method: Literal["grouped", "scored"]
 ) -> None:
     judge, _ = make_judge(judge_of_the_town)
     config = ClaimsConfig(form="terse", method=method)
-    claims = await build_claim_set(DOCUMENT, sample_snapshot, judge, config)
+    claims = await build_claim_set(DOCUMENT, snapshot, judge, config)
     assert (claims.document, claims.n_sentences) == (DOCUMENT.id, len(DOCUMENT.sentences))
     assert [(c.id, c.type, c.recovered_from) for c in claims.claims] == [
         ("L3.S1.1", "A", ()),
@@ -149,30 +150,30 @@ async def test_a_claim_set_from_end_to_end(
 
 
 async def test_no_question_is_asked_about_a_page_that_cannot_be_read(
-    make_judge: MakeJudge, sample_snapshot: Snapshot
+    make_judge: MakeJudge, snapshot: Snapshot
 ) -> None:
-    _, engine = await built(make_judge, sample_snapshot)
+    _, engine = await built(make_judge, snapshot)
     pages = [
         match[1]
         for call in engine.calls
         if (match := re.match(r"Page:\n`+\nAddress: (\S+)\n", call.messages[1].content))
     ]
     assert sorted(pages) == sorted([RENEWAL, RENEWAL, MINUTES, MINUTES])
-    _, engine = await built(make_judge, sample_snapshot, reliability=False)
+    _, engine = await built(make_judge, snapshot, reliability=False)
     assert len(engine.calls) == 1 + 2
 
 
 async def test_by_the_published_code_s_rule_recovery_takes_one_step(
-    make_judge: MakeJudge, sample_snapshot: Snapshot
+    make_judge: MakeJudge, snapshot: Snapshot
 ) -> None:
-    claims, _ = await built(make_judge, sample_snapshot, backtracking="upstream")
+    claims, _ = await built(make_judge, snapshot, backtracking="upstream")
     by_id = {c.id: c for c in claims.claims}
     # In its block, the sentence without citations takes those of the next one that has some.
     assert by_id["L3.S2.1"].recovered_from[0] == "L3.S3"
 
 
 async def test_one_page_s_failure_leaves_the_others_verdicts(
-    make_judge: MakeJudge, sample_snapshot: Snapshot
+    make_judge: MakeJudge, snapshot: Snapshot
 ) -> None:
     def script(call: Call) -> Reply:
         return (
@@ -182,7 +183,7 @@ async def test_one_page_s_failure_leaves_the_others_verdicts(
         )
 
     judge, _ = make_judge(script)
-    claims = await build_claim_set(DOCUMENT, sample_snapshot, judge, ClaimsConfig(form="terse"))
+    claims = await build_claim_set(DOCUMENT, snapshot, judge, ClaimsConfig(form="terse"))
     kinds = {(v.url, v.label, v.failure.kind if v.failure else None, v.reliable) for v in claims.verdicts}
     assert kinds == {(RENEWAL, "supported", None, True), (MINUTES, None, "timeout", None)}
 
@@ -214,9 +215,7 @@ class JitteryEngine(ScriptedEngine):
         return result
 
 
-async def test_the_same_claim_set_whatever_the_delays(
-    make_judge: MakeJudge, sample_snapshot: Snapshot
-) -> None:
+async def test_the_same_claim_set_whatever_the_delays(make_judge: MakeJudge, snapshot: Snapshot) -> None:
     config = ClaimsConfig(form="terse", batch_sentences=1, claims_per_call=1)
     sets: list[str] = []
     orders: set[tuple[str, ...]] = set()
@@ -224,7 +223,7 @@ async def test_the_same_claim_set_whatever_the_delays(
         judge, _ = make_judge(())
         engine = JitteryEngine(seed)
         judge = type(judge)(engine, judge.ledger)
-        sets.append((await build_claim_set(DOCUMENT, sample_snapshot, judge, config)).model_dump_json())
+        sets.append((await build_claim_set(DOCUMENT, snapshot, judge, config)).model_dump_json())
         orders.add(tuple(engine.finished))
     assert len(orders) > 1, "the delays changed nothing"
     assert len(set(sets)) == 1

@@ -38,10 +38,10 @@ def test_tokens_are_estimated_by_length_and_script(text: str, tokens: int) -> No
     assert estimate_tokens(text) == tokens
 
 
-def test_a_page_within_the_limit_is_shown_whole_and_alike_to_all_groups(sample_snapshot: Snapshot) -> None:
-    page = sample_snapshot.page(RENEWAL)
+def test_a_page_within_the_limit_is_shown_whole_and_alike_to_all_groups(snapshot: Snapshot) -> None:
+    page = snapshot.page(RENEWAL)
     claims = [claim(n, f"Claim {n}.") for n in range(5)]
-    found = exhibits(page, claims, sample_snapshot, ClaimsConfig(claims_per_call=2))
+    found = exhibits(page, claims, snapshot, ClaimsConfig(claims_per_call=2))
     assert [[c.id for c in group] for _, group in found] == [
         ["L1.S0.1", "L1.S1.1"],
         ["L1.S2.1", "L1.S3.1"],
@@ -51,7 +51,7 @@ def test_a_page_within_the_limit_is_shown_whole_and_alike_to_all_groups(sample_s
     assert all(exhibit is first for exhibit, _ in found)
     assert first.shared == f"Page:\n```\nAddress: {RENEWAL}\n\n{page.title}\n\n{page.text}\n```"
     assert first.evidence.whole_page
-    assert first.evidence.chunks == tuple(chunk.id for chunk in sample_snapshot.chunks(page))
+    assert first.evidence.chunks == tuple(chunk.id for chunk in snapshot.chunks(page))
     assert first.evidence.text_digest == page.text_digest
     assert first.prefix_key == f"page:{page.url}:{page.text_digest}"
 

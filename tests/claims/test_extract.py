@@ -14,7 +14,7 @@ from local_judge.judge.layout import SYSTEM
 from serving.engines.scripted import Call
 from serving.errors import EngineUnreachable
 
-from .conftest import MakeJudge
+from ..scripted_judge import MakeJudge
 
 REPORT = """# Mills
 

@@ -12,7 +12,8 @@ from local_judge.judge.layout import SYSTEM
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineTimeout
 
-from .conftest import MakeJudge, claim
+from ..scripted_judge import MakeJudge
+from .conftest import claim
 
 RENEWAL = "https://heat.example/fernholt/renewal"
 CLAIMS = [
@@ -23,8 +24,8 @@ FULL, TERSE = ClaimsConfig(), ClaimsConfig(form="terse")
 
 
 @pytest.fixture
-def exhibit(sample_snapshot: Snapshot) -> Exhibit:
-    return exhibits(sample_snapshot.page(RENEWAL), CLAIMS, sample_snapshot, FULL)[0][0]
+def exhibit(snapshot: Snapshot) -> Exhibit:
+    return exhibits(snapshot.page(RENEWAL), CLAIMS, snapshot, FULL)[0][0]
 
 
 def finding(label: str, quote: str = "", rationale: str = "Because.") -> dict[str, str]:

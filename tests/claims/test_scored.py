@@ -11,7 +11,8 @@ from serving.engines.scripted import Call, Reply
 from serving.errors import EngineTimeout
 from serving.types import Choice
 
-from .conftest import MakeJudge, claim
+from ..scripted_judge import MakeJudge
+from .conftest import claim
 
 RENEWAL = "https://heat.example/fernholt/renewal"
 DWELLINGS = claim(1, "The retrofit connected 1,240 dwellings.")
@@ -20,8 +21,8 @@ CONFIG = ClaimsConfig(method="scored")
 
 
 @pytest.fixture
-def exhibit(sample_snapshot: Snapshot) -> Exhibit:
-    return exhibits(sample_snapshot.page(RENEWAL), [DWELLINGS], sample_snapshot, CONFIG)[0][0]
+def exhibit(snapshot: Snapshot) -> Exhibit:
+    return exhibits(snapshot.page(RENEWAL), [DWELLINGS], snapshot, CONFIG)[0][0]
 
 
 def is_second(call: Call) -> bool:
@@ -41,7 +42,7 @@ def test_the_two_questions_share_page_and_claim(exhibit: Exhibit) -> None:
 
 
 async def test_a_supported_claim_takes_one_question_and_another_two(
-    exhibit: Exhibit, sample_snapshot: Snapshot, make_judge: MakeJudge
+    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
 ) -> None:
     def script(call: Call) -> Reply:
         if is_second(call):
@@ -49,14 +50,14 @@ async def test_a_supported_claim_takes_one_question_and_another_two(
         return {"Yes": 0.75, "No": 0.25} if DWELLINGS.text in call.prompt else {"Yes": 0.2, "No": 0.2}
 
     judge, engine = make_judge(script)
-    first, second = await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], judge, sample_snapshot, CONFIG)
+    first, second = await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], judge, snapshot, CONFIG)
     assert (first.label, first.confidence, len(first.replies)) == ("supported", 0.75, 1)
     # 0.2 / (0.2 + 0.2): what the model gives to other words does not count.
     assert (second.label, second.confidence) == ("supported", 0.5)
     assert all(call.options == ("Yes", "No") for call in engine.calls)
     assert len(engine.calls) == 2
     strict = ClaimsConfig(method="scored", threshold=0.6)
-    first, second = await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], judge, sample_snapshot, strict)
+    first, second = await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], judge, snapshot, strict)
     assert (first.label, second.label, second.confidence) == ("supported", "contradicted", 0.5)
     assert len(second.replies) == 2
     assert [is_second(call) for call in engine.calls] == [False, False, True]
@@ -64,18 +65,18 @@ async def test_a_supported_claim_takes_one_question_and_another_two(
 
 @pytest.mark.parametrize(("yes", "label"), [(0.5, "contradicted"), (0.49, "not_found")])
 async def test_the_second_question_tells_contradicted_from_not_found(
-    exhibit: Exhibit, sample_snapshot: Snapshot, make_judge: MakeJudge, yes: float, label: str
+    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge, yes: float, label: str
 ) -> None:
     judge, _ = make_judge([{"Yes": 0.1, "No": 0.9}, {"Yes": yes, "No": 1 - yes}])
-    [verdict] = await verify_scored(exhibit, [CONTRACTOR], judge, sample_snapshot, CONFIG)
+    [verdict] = await verify_scored(exhibit, [CONTRACTOR], judge, snapshot, CONFIG)
     assert (verdict.label, verdict.confidence, verdict.method) == (label, 0.1, "scored")
 
 
 async def test_the_quotation_is_the_sentence_of_the_page_that_shares_most_words(
-    exhibit: Exhibit, sample_snapshot: Snapshot, make_judge: MakeJudge
+    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
 ) -> None:
     judge, _ = make_judge(["Yes", "Yes"])
-    first, second = await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], judge, sample_snapshot, CONFIG)
+    first, second = await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], judge, snapshot, CONFIG)
     assert first.quote is not None and second.quote is not None
     assert first.quote.text.startswith("The retrofit connected 1,240 dwellings in three quarters")
     assert second.quote.text.startswith("Halvorsen Pipework, which had come second")
@@ -98,7 +99,7 @@ def test_of_equal_sentences_the_first_and_without_any_the_whole_passage() -> Non
 
 
 async def test_a_question_without_an_answer_is_a_failure_of_that_claim(
-    exhibit: Exhibit, sample_snapshot: Snapshot, make_judge: MakeJudge
+    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
 ) -> None:
     def script(call: Call) -> Reply:
         if DWELLINGS.text in call.prompt:
@@ -107,7 +108,7 @@ async def test_a_question_without_an_answer_is_a_failure_of_that_claim(
         return Choice(logprobs={"Yes": -9.0, "No": -9.5})
 
     judge, _ = make_judge(script)
-    first, second = await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], judge, sample_snapshot, CONFIG)
+    first, second = await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], judge, snapshot, CONFIG)
     assert [(v.label, v.failure.kind if v.failure else None) for v in (first, second)] == [
         (None, "timeout"),
         (None, "off_menu"),

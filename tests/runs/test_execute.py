@@ -18,7 +18,7 @@ from local_judge.runs.store import RunStore, file_key
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineFault
 
-from .conftest import MakeJudge, believe
+from ..scripted_judge import MakeJudge, believe
 
 MILL = b"""The retrofit connected 1,240 dwellings [1]. It was dear.
 

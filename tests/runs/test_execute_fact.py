@@ -20,7 +20,7 @@ from local_judge.runs.inputs import RawReport
 from local_judge.runs.store import RunStore
 from serving.engines.scripted import Call, Reply
 
-from .conftest import MakeJudge, believe
+from ..scripted_judge import MakeJudge, believe
 
 CITED = b"""# The retrofit
 

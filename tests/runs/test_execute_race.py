@@ -23,7 +23,7 @@ from serving.engines.scripted import Call, Reply, ScriptedEngine
 from serving.presets import load_preset
 
 from ..protocols.race.race_cases import REFERENCE, ROW, TASK, articles, judge_by, known, register
-from .conftest import MakeJudge
+from ..scripted_judge import MakeJudge
 
 RACE = RunConfig(protocols=("race",))
 REPORT = "# The mill\n\nIt cost 8 million [1].\n\n## References\n\n[1] https://b.example/mill"

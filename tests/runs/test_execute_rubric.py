@@ -17,7 +17,7 @@ from local_judge.runs.store import RunStore
 from local_judge.tasks.model import Guidance, Task
 from serving.engines.scripted import Call, Reply
 
-from .conftest import MakeJudge, believe
+from ..scripted_judge import MakeJudge, believe
 
 REPORT = b"""# The mill
 

@@ -18,7 +18,7 @@ from local_judge.runs.store import RunStore
 from local_judge.tasks.model import Guidance, Task
 from serving.types import Sampling
 
-from .conftest import MakeJudge
+from ..scripted_judge import MakeJudge
 
 REPORTS = [
     RawReport("a", b"One.", Task(id="a", prompt="Why?", guidance=Guidance(text="Because.")), "a.md"),

@@ -15,7 +15,7 @@ from local_judge.runs.verify import ClaimRow, load_claim_rows, verify_rows
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineTimeout
 
-from .conftest import MakeJudge, believe
+from ..scripted_judge import MakeJudge, believe
 
 RENEWAL = "https://heat.example/fernholt/renewal"
 ROWS = [

@@ -26,7 +26,7 @@ from serving.engines.scripted import Call, Reply
 from serving.types import Sampling
 
 from ..protocols.race.race_cases import ROW
-from .conftest import MakeJudge
+from ..scripted_judge import MakeJudge
 
 TASK = Task(id="7", prompt="What did the mill cost?")
 
@@ -149,7 +149,7 @@ async def test_a_file_is_continued_and_no_row_is_written_over(make_judge: MakeJu
     ]
     file = CriteriaFile(path)
     assert [task.id for task in waiting(tasks, file)] == ["b", "7"]
-    judge, engine = make_judge(drafter)
+    judge, engine = make_judge(drafter, ledger="kept.sqlite")
     done: list[None] = []
     assert await draft_all(tasks, file, judge, done=lambda: done.append(None)) == []
     assert (len(done), len(engine.calls)) == (2, 10)
@@ -159,7 +159,7 @@ async def test_a_file_is_continued_and_no_row_is_written_over(make_judge: MakeJu
     assert rows[0].judge is not None and len(rows[0].replies) == 5
     joined = with_criteria(tasks[0], load_criteria(path))
     assert joined is not None and joined.criteria is not None and joined.criteria.status == "drafted"
-    again, asked = make_judge(drafter)
+    again, asked = make_judge(drafter, ledger="kept.sqlite")
     assert await draft_all(tasks, file, again) == [] and asked.calls == []
 
 

@@ -18,7 +18,7 @@ from local_judge.tasks.passages import queries, select
 from serving.engines.scripted import Call
 from serving.errors import EngineTimeout
 
-from .conftest import MakeJudge
+from ..scripted_judge import MakeJudge
 
 TASK = Task(id="t1", prompt="What did the retrofit of Fernholt change? Name its cost.")
 NAMES = ("heat", "cost", "pipes", "votes", "homes", "noise")
@@ -221,7 +221,7 @@ IDENTITY_TASKS = [
 
 
 async def run_all(make_judge: MakeJudge, script: Any, file: GuidanceFile) -> tuple[list[str], list[Call]]:
-    judge, engine = make_judge(script)
+    judge, engine = make_judge(script, ledger="kept.sqlite")
     failed = await draft_all(IDENTITY_TASKS, file, None, judge, drafting.DraftSettings())
     return [task.id for task, _ in failed], engine.calls
 

@@ -19,7 +19,7 @@ from local_judge.tasks.model import Task
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineTimeout
 
-from .conftest import MakeJudge
+from ...scripted_judge import MakeJudge
 
 RENEWAL, PIPES, GAZETTE = (
     "https://heat.example/fernholt/renewal",

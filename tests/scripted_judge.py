@@ -1,4 +1,4 @@
-"""A job's parts on the scripted engine."""
+"""A judge on a script, and a snapshot of the sample's pages: fixtures of all tests that ask a judge."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from indexes.snapshot import Snapshot
 from local_judge.demo.outcome import sample_folder
 from local_judge.judge.judge import Judge
 from local_judge.judge.ledger import Ledger
-from serving.engines.scripted import Call, Reply, ScriptedEngine
+from serving.engines.scripted import Call, Reply, Script, ScriptedEngine
 from serving.stub_fill import instance
 
 MakeJudge = Callable[..., tuple[Judge, ScriptedEngine]]
@@ -37,17 +37,22 @@ def believe(call: Call) -> Reply:
 
 @pytest.fixture
 def make_judge(tmp_path: Path) -> Iterator[MakeJudge]:
-    """Makes a judge with a ledger of its own, and gives its engine to look at what was asked."""
+    """Makes a judge that answers by a script, and gives its engine to look at what was asked.
+
+    Each has a ledger of its own, but for those that are given the same `ledger`, by file name.
+    """
     opened: list[Ledger] = []
 
-    def make(script: Callable[[Call], Reply] = believe, **engine: Any) -> tuple[Judge, ScriptedEngine]:
+    def make(
+        script: Script = believe, *, ledger: str | None = None, **engine: Any
+    ) -> tuple[Judge, ScriptedEngine]:
         scripted = ScriptedEngine(script, **engine)
-        opened.append(Ledger.open(tmp_path / f"ledger{len(opened)}.sqlite"))
+        opened.append(Ledger.open(tmp_path / (ledger or f"ledger{len(opened)}.sqlite")))
         return Judge(scripted, opened[-1]), scripted
 
     yield make
-    for ledger in opened:
-        ledger.close()
+    for replies in opened:
+        replies.close()
 
 
 @pytest.fixture(scope="session")
