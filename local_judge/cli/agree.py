@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from local_judge.cli.options import AsJson
+from local_judge.cli.options import AsJson, OneOfJudges
 from local_judge.protocols.scores import Profile
 from local_judge.reporting.agreement import Agreement, agreement_json, agreement_notes, agreement_table
 from local_judge.reporting.agreement_plot import scatter
@@ -33,6 +33,7 @@ def agree(
     score: Annotated[
         str, typer.Option("--score", help="One score by its id or path (`overall`, `a/b/c`).")
     ] = "overall",
+    judge: OneOfJudges = None,
     ties: Annotated[
         Ties, typer.Option("--ties", help="How the rates of pairs take ties; see docs/agreement.md.")
     ] = "strict",
@@ -47,7 +48,7 @@ def agree(
 ) -> None:
     """Compare the scores of runs with ratings by people: pairwise agreement, correlations, reliability."""
     rated = load_ratings(ratings)
-    joined = join(rated, [(run, scored_reports(run, protocol, profile, score)) for run in runs])
+    joined = join(rated, [(run, scored_reports(run, protocol, profile, score, judge)) for run in runs])
     found = Agreement(
         joined,
         rated.n_empty,
@@ -62,7 +63,7 @@ def agree(
             plot.name, scatter(joined.runs, f"score: {score} ({profile} profile)")
         )
     if as_json:
-        said = {"protocol": protocol, "profile": profile, "score": score}
+        said = {"protocol": protocol, "profile": profile, "score": score, "judge": judge}
         print(json.dumps(said | agreement_json(found), ensure_ascii=False, allow_nan=False))
         return
     console = stdout()

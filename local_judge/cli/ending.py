@@ -6,6 +6,7 @@ Invariant: whoever stops a run or lacks an answer is told how to go on, and the 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,9 +32,16 @@ def leave(records: Sequence[CaseRecord], out: Path) -> None:
     missing = sum(record.n_calls_failed for record in records)
     not_done = sum(record.status != "done" for record in records)
     if missing or not_done:
+        by_judge: Counter[str] = Counter()
+        for record in records:
+            by_judge.update(record.n_failed_by_judge)
+        listed = ", ".join(f"{judge} {n}" for judge, n in by_judge.items() if n)
+        answers = (
+            f"{missing} of the judges' answers ({listed})" if listed else f"{missing} of the judge's answers"
+        )
         sys.stderr.write(
-            f"Missing: {missing} of the judge's answers, {not_done} of {len(records)} reports. The same command asks "
-            f"again for what is missing; `local-judge show {out}` says what it is.\n"
+            f"Missing: {answers}, {not_done} of {len(records)} reports. The same command asks again for what is "
+            f"missing; `local-judge show {out}` says what it is.\n"
         )
         raise SystemExit(3)
 

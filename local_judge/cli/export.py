@@ -1,4 +1,4 @@
-"""`local-judge export`: a run as the files of a published project."""
+"""`local-judge export`: a run as the files of a published project, or its numbers as CSV."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from local_judge.cli.options import AsJson
+from local_judge.cli.options import AsJson, OneOfJudges
 from local_judge.reporting.exports import MAPPING, Exported, export_deer
+from local_judge.reporting.exports_csv import export_csv
 from local_judge.reporting.exports_fact import export_fact
 from local_judge.reporting.numbers import count
 from local_judge.reporting.race_files import MAPPING as RACE_MAPPING
@@ -21,6 +22,7 @@ from local_judge.runs.store import RunStore
 class Format(StrEnum):
     """Whose files."""
 
+    csv = "csv"
     deer = "deer"
     fact = "fact"
     race = "race"
@@ -29,13 +31,25 @@ class Format(StrEnum):
 def export(
     run: Annotated[Path, typer.Argument(help="A run directory.")],
     out: Annotated[Path, typer.Argument(help="An empty or new folder.")],
-    format: Annotated[Format, typer.Option("--format", help="Whose files to write.")],
+    format: Annotated[
+        Format, typer.Option("--format", help="Whose files to write; csv: all numbers, one a row.")
+    ],
+    judge: OneOfJudges = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a run's results as a published project writes its own."""
+    """Write a run's results as a published project writes its own, or as CSV.
+
+    Of several judges, csv has the scores of all together unless one is named; the others' files hold the answers of
+    one.
+    """
     store = RunStore(run)
+    if format is Format.csv:
+        tables = export_csv(store, out, judge)
+        listed = ", ".join(f"{name} ({count(n, 'row')})" for name, n in tables.files.items())
+        print(tables.model_dump_json() if as_json else f"{listed} in {out}")
+        return
     writers = {Format.deer: export_deer, Format.fact: export_fact, Format.race: export_race}
-    exported = writers[format](store, out)
+    exported = writers[format](store, out, judge)
     if as_json:
         print(exported.model_dump_json())
         return

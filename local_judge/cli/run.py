@@ -31,11 +31,14 @@ from local_judge.cli.options import (
     TasksFile,
     Terse,
 )
+from local_judge.reporting.judges import agreement_table, judge_tables
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.tables import plan_table, run_summary, stdout
+from local_judge.runs.concord import load_agreement
 from local_judge.runs.config import load_config, parse_settings
 from local_judge.runs.inputs import dated, load_reports
 from local_judge.runs.job import Job, carry_out, plan
+from local_judge.runs.manifest import judges_of
 from local_judge.runs.records import CaseRecord, load_run_scores, load_scores
 from local_judge.runs.seats import seats_of
 from local_judge.runs.store import RunStore
@@ -109,10 +112,18 @@ def run(
 
 
 def _print_results(job: Job, records: Sequence[CaseRecord], as_json: bool) -> None:
-    scores = load_scores(job.store, job.config.protocols)
-    over = load_run_scores(job.store, job.config.protocols)
+    store, protocols, judges = job.store, job.config.protocols, judges_of(job.store)
+    scores = load_scores(store, protocols, (None, *judges))
+    over = load_run_scores(store, protocols, (None, *judges))
+    agreement = load_agreement(store)
     if not as_json:
-        stdout().print(run_summary(records, scores, over))
+        console = stdout()
+        together = [row for row in scores if row.judge is None]
+        console.print(run_summary(records, together, [row for row in over if row.judge is None]))
+        if judges:
+            console.print(*judge_tables(records, scores, judges), sep="\n")
+            console.print(agreement_table(agreement, whole=False))
         return
     rows: dict[str, Sequence[BaseModel]] = {"cases": records, "scores": scores, "over": over}
+    rows |= {"agreement": agreement} if judges else {}
     print(json.dumps({name: [row.model_dump(mode="json") for row in found] for name, found in rows.items()}))

@@ -10,15 +10,17 @@ from typing import Annotated, NamedTuple
 import typer
 
 from local_judge.claims.model import ClaimSet
-from local_judge.cli.options import AsJson
+from local_judge.cli.options import AsJson, OneOfJudges
 from local_judge.errors import RunError
 from local_judge.protocols.deer import Deer, DeerFindings
 from local_judge.protocols.deer.rubric.cost import Cost, costs
 from local_judge.protocols.deer.rubric.findings import RubricFindings
 from local_judge.protocols.race import Race, RaceFindings
+from local_judge.reporting.judges import agreement_notes, agreement_table, judge_tables
 from local_judge.reporting.race import mark_table, race_line
 from local_judge.reporting.rubric import cost_table, item_table, rubric_line, score_notes
 from local_judge.reporting.tables import (
+    by_whom,
     claim_summary,
     run_summary,
     safe,
@@ -27,7 +29,8 @@ from local_judge.reporting.tables import (
     trees,
     verdict_table,
 )
-from local_judge.runs.manifest import protocols_of
+from local_judge.runs.concord import AgreementRecord, load_agreement
+from local_judge.runs.manifest import judge_of, judges_of, one_judge_of, protocols_of
 from local_judge.runs.records import (
     CaseRecord,
     RunScoreRecord,
@@ -37,7 +40,7 @@ from local_judge.runs.records import (
     load_scores,
 )
 from local_judge.runs.rescoring import rescore as compute
-from local_judge.runs.store import RunStore
+from local_judge.runs.store import RunStore, claims_file, findings_file
 
 RunDir = Annotated[Path, typer.Argument(help="A run directory.")]
 
@@ -59,6 +62,7 @@ def show(
     report: Annotated[
         str | None, typer.Option("--report", help="One report by id: its full score trees.")
     ] = None,
+    judge: OneOfJudges = None,
     claims: Annotated[
         bool, typer.Option("--claims", help="With --report: each claim, verdict and quotation.")
     ] = False,
@@ -71,39 +75,71 @@ def show(
     store = RunStore(run)
     records = load_records(store)
     protocols = protocols_of(store)
-    scores = load_scores(store, protocols)
-    over = load_run_scores(store, protocols)
+    judges, chosen = judges_of(store), judge_of(store, judge)
+    scores = load_scores(store, protocols, (chosen,))
+    over = load_run_scores(store, protocols, (chosen,))
+    agreement = load_agreement(store) if chosen is None else []
     if report is None and len(records) == 1:
         report = records[0].id
     if (claims or items) and report is None:
         wanted = "claims" if claims else "items"
         raise RunError(f"{run}: holds {len(records)} reports; say with --report whose {wanted} to show")
+    if claims or items:
+        one_judge_of(store, chosen, "claims and items")
     if report is not None:
         records = [record for record in records if record.id == report]
         scores = [score for score in scores if score.case == report]
         if not records:
             raise RunError(f"{run}: no report {report!r}; `local-judge show {run}` lists them")
     one = records[0] if report is not None and records[0].status == "done" else None
-    details = _details(store, one, protocols, scores) if one is not None else Details(None, None, ())
+    details = Details(None, None, ())
+    if one is not None and (chosen is not None or not judges):
+        details = _details(store, one, protocols, scores, chosen)
     if as_json:
-        print(json.dumps(_dumped(records, scores, over, details, claims, items), ensure_ascii=False))
-    elif one is None:
+        dumped = _dumped(records, scores, over, details, claims, items)
+        rows = {"agreement": [row.model_dump(mode="json") for row in agreement]} if judges else {}
+        print(json.dumps(dumped | rows, ensure_ascii=False))
+        return
+    if one is None:
         stdout().print(run_summary(records, scores, over))
     else:
         _print_report(one, scores, details, claims, items)
+    if judges and chosen is None:
+        every = load_scores(store, protocols, (None, *judges))
+        shown = {record.id for record in records}
+        _print_judges(records, [row for row in every if row.case in shown], agreement, judges)
+
+
+def _print_judges(
+    records: Sequence[CaseRecord],
+    scores: Sequence[ScoreRecord],
+    agreement: Sequence[AgreementRecord],
+    judges: Sequence[str],
+) -> None:
+    """Each judge's scores, and how far they agree in the whole run."""
+    console = stdout()
+    console.print(*judge_tables(records, scores, judges), sep="\n")
+    if agreement:
+        console.print(agreement_table(agreement, whole=True))
+    for note in agreement_notes(agreement):
+        console.print(note, style="dim")
 
 
 def _details(
-    store: RunStore, record: CaseRecord, protocols: Sequence[str], scores: Sequence[ScoreRecord]
+    store: RunStore,
+    record: CaseRecord,
+    protocols: Sequence[str],
+    scores: Sequence[ScoreRecord],
+    judge: str | None,
 ) -> Details:
-    name = f"claims/{record.key}.json"
+    name = claims_file(record.key, judge)
     claims = store.read_model(name, ClaimSet) if (store.root / name).exists() else None
     race = None
     if Race.name in protocols:
-        race = store.read_model(f"findings/{Race.name}/{record.key}.json", RaceFindings)
+        race = store.read_model(findings_file(Race.name, record.key, judge), RaceFindings)
     if Deer.name not in protocols:
         return Details(claims, None, (), race)
-    rubric = store.read_model(f"findings/{Deer.name}/{record.key}.json", DeerFindings).rubric
+    rubric = store.read_model(findings_file(Deer.name, record.key, judge), DeerFindings).rubric
     by_paper = [row.scores for row in scores if (row.protocol, row.profile) == (Deer.name, "paper")]
     cost = costs(by_paper[0], rubric) if rubric is not None and by_paper else ()
     return Details(claims, rubric, cost, race)
@@ -134,7 +170,8 @@ def _print_report(
     console = stdout()
     for protocol in dict.fromkeys(score.protocol for score in scores):
         by_profile = trees([score for score in scores if score.protocol == protocol])
-        console.print(score_table(f"{protocol}: {safe(record.id)}", by_profile, items=items))
+        by = by_whom([record], scores[0].judge)
+        console.print(score_table(f"{protocol}: {safe(record.id)}{by}", by_profile, items=items))
         for note in score_notes(by_profile):
             console.print(note, style="dim")
     if details.rubric is not None:
@@ -158,8 +195,12 @@ def rescore(run: RunDir, as_json: AsJson = False) -> None:
     store = RunStore(run)
     records = load_records(store)
     protocols = protocols_of(store)
-    scores = compute(store, protocols, records)
+    judges = judges_of(store)
+    scores = compute(store, protocols, records, judges)
     if as_json:
         print(json.dumps([score.model_dump(mode="json") for score in scores], ensure_ascii=False))
-    else:
-        stdout().print(run_summary(records, scores, load_run_scores(store, protocols)))
+        return
+    together = [score for score in scores if score.judge is None]
+    stdout().print(run_summary(records, together, load_run_scores(store, protocols)))
+    if judges:
+        _print_judges(records, scores, load_agreement(store), judges)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from local_judge.cli.options import AsJson
+from local_judge.cli.options import AsJson, OneOfJudges
 from local_judge.protocols.scores import Profile
 from local_judge.reporting.stats import LengthRow, left_out, length_table
 from local_judge.reporting.tables import safe, stdout
@@ -37,11 +37,12 @@ def length(
         ),
     ] = None,
     measure: Annotated[Measure, typer.Option("--measure", help="How length is measured.")] = "words",
+    judge: OneOfJudges = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Whether longer reports score higher: correlation of score and length, overall, within tasks, and per task."""
-    columns = score_columns(runs, protocol, profile, score, measure)
+    columns = score_columns(runs, protocol, profile, score, measure, judge)
     rows = [
         LengthRow(
             score="/".join(column.path),
@@ -60,13 +61,15 @@ def length(
             "protocol": protocol,
             "profile": profile,
             "measure": measure,
+            "judge": judge,
             "runs": [str(run) for run in runs],
         }
         scores = [{**row._asdict(), "bias": row.bias.model_dump(mode="json")} for row in rows]
         print(json.dumps({**said, "scores": scores}, ensure_ascii=False))
         return
     console = stdout()
-    title = f"{safe(protocol)} ({profile} profile): score and length in {measure}"
+    by = f", judge {safe(judge)}" if judge is not None else ""
+    title = f"{safe(protocol)} ({profile} profile{by}): score and length in {measure}"
     console.print(length_table(rows, title, measure, by_task=score is not None))
     console.print(f"95% bootstrap intervals of {DRAWS:,} draws, seed {seed}; df: degrees of freedom of p")
     for row in rows:

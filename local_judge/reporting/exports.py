@@ -16,9 +16,9 @@ from local_judge.documents.model import Frozen
 from local_judge.errors import RunError
 from local_judge.protocols.deer.formats.folder import Sample, folder
 from local_judge.protocols.deer.protocol import DeerFindings
-from local_judge.runs.manifest import protocols_of
+from local_judge.runs.manifest import one_judge_of, protocols_of
 from local_judge.runs.records import CaseRecord, load_records
-from local_judge.runs.store import RunStore
+from local_judge.runs.store import RunStore, findings_file
 
 MAPPING = "samples.json"
 """Which report became which sample; stands beside the files that DEER's scripts look for."""
@@ -58,16 +58,23 @@ class Exported(Frozen):
     """Without `samples.json`."""
 
 
-def export_deer(store: RunStore, out: Path) -> Exported:
+def export_deer(store: RunStore, out: Path, judge: str | None = None) -> Exported:
     """Write DEER's result files of a run to `out`, one folder for each system where there are several.
 
     A sample's number is its task's id where the reports of a system all have whole numbers for ids, each its own; else
     the report's position in the run, from 1.
 
+    Args:
+        store: the run.
+        out: an empty or new folder.
+        judge: of several: the files hold the answers of one.
+
     Raises:
-        RunError: the run has nothing of DEER, or `out` is not empty or cannot be written.
+        RunError: the run has nothing of DEER, or several judges and none is named; or `out` is not empty or
+            cannot be written.
     """
     check_export(store, out, "deer", "DEER")
+    judge = one_judge_of(store, judge, "these files")
     records = load_records(store)
     target = RunStore(out)
     samples: dict[str, ExportedSample] = {}
@@ -75,7 +82,7 @@ def export_deer(store: RunStore, out: Path) -> Exported:
     for name, own in by_folder(records):
         contents: dict[int, Sample] = {}
         for record, number in own:
-            content = _content(store, record)
+            content = _content(store, record, judge)
             exported = _exported(record, content, name, number)
             samples[record.id] = exported
             if content is not None and exported.sample is not None:
@@ -145,10 +152,10 @@ def _number(task: str | None) -> int | None:
     return int(task)
 
 
-def _content(store: RunStore, record: CaseRecord) -> Sample | None:
+def _content(store: RunStore, record: CaseRecord, judge: str | None) -> Sample | None:
     if record.status != "done":
         return None
-    findings = store.read_model(f"findings/deer/{record.key}.json", DeerFindings)
+    findings = store.read_model(findings_file("deer", record.key, judge), DeerFindings)
     return Sample(findings.rows, findings.rubric)
 
 

@@ -19,20 +19,28 @@ from local_judge.reporting.exports import (
     check_export,
     finish_export,
 )
+from local_judge.runs.manifest import one_judge_of
 from local_judge.runs.records import load_records
-from local_judge.runs.store import RunStore
+from local_judge.runs.store import RunStore, findings_file
 
 
-def export_fact(store: RunStore, out: Path) -> Exported:
+def export_fact(store: RunStore, out: Path, judge: str | None = None) -> Exported:
     """Write FACT's files of a run to `out`, one folder for each system where there are several.
 
     A row's id is its task's where the reports of a system all have whole numbers for ids, each its own; else the
     report's position in the run, from 1. `fact_result.txt` is left out where the published code would divide by zero.
 
+    Args:
+        store: the run.
+        out: an empty or new folder.
+        judge: of several: the files hold the answers of one.
+
     Raises:
-        RunError: the run has nothing of FACT, or `out` is not empty or cannot be written.
+        RunError: the run has nothing of FACT, or several judges and none is named; or `out` is not empty or
+            cannot be written.
     """
     check_export(store, out, "fact", "FACT")
+    judge = one_judge_of(store, judge, "these files")
     records = load_records(store)
     target = RunStore(out)
     samples: dict[str, ExportedSample] = {}
@@ -52,7 +60,7 @@ def export_fact(store: RunStore, out: Path) -> Exported:
             )
             if not done:
                 continue
-            findings = store.read_model(f"findings/fact/{record.key}.json", FactFindings)
+            findings = store.read_model(findings_file("fact", record.key, judge), FactFindings)
             n_failed = sum(pair.failed for pair in findings.pairs)
             samples[record.id] = samples[record.id].model_copy(update={"n_failed": n_failed})
             reports.append(findings)

@@ -16,9 +16,9 @@ from local_judge.protocols.race import RaceFindings
 from local_judge.protocols.race.formats import MEANS, RESULTS, means, result_row
 from local_judge.protocols.race.tree import DROPPED, NO_SUCH_MODE, arrangement
 from local_judge.reporting.exports import folder_name
-from local_judge.runs.manifest import protocols_of
+from local_judge.runs.manifest import one_judge_of, protocols_of
 from local_judge.runs.records import CaseRecord, load_records
-from local_judge.runs.store import RunStore
+from local_judge.runs.store import RunStore, findings_file
 
 MAPPING = "reports.json"
 """Which report became a row of which folder; stands beside the files that the published scripts look for."""
@@ -49,11 +49,17 @@ class ExportedRace(Frozen):
     """Without `reports.json`."""
 
 
-def export_race(store: RunStore, out: Path) -> ExportedRace:
+def export_race(store: RunStore, out: Path, judge: str | None = None) -> ExportedRace:
     """Write `raw_results.jsonl` and `race_result.txt` of a run, in one folder for each system where there are several.
 
+    Args:
+        store: the run.
+        out: an empty or new folder.
+        judge: of several: the files hold the answers of one.
+
     Raises:
-        RunError: RACE was not run there, no report has a row, or `out` is not empty or cannot be written.
+        RunError: RACE was not run there, no report has a row, or there are several judges and none is named; or `out`
+            is not empty or cannot be written.
     """
     if "race" not in protocols_of(store):
         raise RunError(
@@ -63,13 +69,14 @@ def export_race(store: RunStore, out: Path) -> ExportedRace:
         raise RunError(
             f"{out}: not an empty folder; choose another, so that no older file is taken for a new one"
         )
+    judge = one_judge_of(store, judge, "these files")
     records = load_records(store)
     systems = list(dict.fromkeys(record.system for record in records))
     rows: dict[str, list[dict[str, Any]]] = {}
     reports: list[ExportedReport] = []
     for record in records:
         folder = "." if len(systems) == 1 else folder_name(record.system)
-        exported, row = _exported(store, record, folder)
+        exported, row = _exported(store, record, folder, judge)
         reports.append(exported)
         if row is not None:
             rows.setdefault(folder, []).append(row)
@@ -90,14 +97,14 @@ def export_race(store: RunStore, out: Path) -> ExportedRace:
 
 
 def _exported(
-    store: RunStore, record: CaseRecord, folder: str
+    store: RunStore, record: CaseRecord, folder: str, judge: str | None
 ) -> tuple[ExportedReport, dict[str, Any] | None]:
     report = ExportedReport(
         report=record.id, task=record.task, system=record.system, folder=folder, written=False
     )
     if record.status != "done":
         return report.model_copy(update={"left_out": record.status}), None
-    findings = store.read_model(f"findings/race/{record.key}.json", RaceFindings)
+    findings = store.read_model(findings_file("race", record.key, judge), RaceFindings)
     report = report.model_copy(update={"arrangement": arrangement(findings), "n_failed": findings.n_failed})
     scores = result_row(findings)
     if scores is None:

@@ -117,6 +117,7 @@ def run_summary(
     """A table over all reports: dimensions by report, and their means with what is missing.
 
     Below a protocol's tables stand, for each system, those of its scores over all reports that are no such means.
+    `scores` and `over` are of one judge, or of all together.
     """
     parts: list[RenderableType] = []
     for protocol in dict.fromkeys(score.protocol for score in scores):
@@ -141,11 +142,19 @@ def over_tables(rows: Sequence[RunScoreRecord]) -> list[Table]:
     return tables
 
 
+def by_whom(records: Sequence[CaseRecord], judge: str | None) -> str:
+    """`, judge a` or `, 2 judges together`, for a title; nothing where there is one judge."""
+    if judge is not None:
+        return f", judge {safe(judge)}"
+    n_judges = max((len(record.n_failed_by_judge) for record in records), default=0)
+    return f", {n_judges} judges together" if n_judges else ""
+
+
 MANY_COLUMNS = 4
 """From more scores than this on, what failures leave open stands below a value and not beside it."""
 
 
-def _with_bounds(score: Score, below: bool) -> str:
+def with_bounds(score: Score, below: bool) -> str:
     """A value that failures leave open does not stand alone: a dimension may rest on one metric of five."""
     left_open = bounds(score)
     return value(score) + (f"{chr(10) if below else ' '}({left_open})" if left_open else "")
@@ -154,10 +163,9 @@ def _with_bounds(score: Score, below: bool) -> str:
 def _profile_table(
     protocol: str, profile: str, rows: Sequence[ScoreRecord], records: Sequence[CaseRecord]
 ) -> Table:
-    table = Table(
-        title=f"{protocol} ({profile} profile)", title_justify="left", show_edge=False, pad_edge=False
-    )
-    roots = rows[0].scores if rows else ()
+    title = f"{protocol} ({profile} profile{by_whom(records, rows[0].judge)})"
+    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
+    roots = rows[0].scores
     many = len(roots) > MANY_COLUMNS
     table.add_column("report", min_width=12 if many else None, overflow="fold")
     for root in roots:
@@ -168,9 +176,9 @@ def _profile_table(
     for row in rows:
         table.add_row(
             safe(row.case, 24 if many else 40),
-            *(_with_bounds(root.score, below=many) for root in row.scores),
+            *(with_bounds(root.score, below=many) for root in row.scores),
             _sources([by_id[row.case]]),
-            str(by_id[row.case].n_calls_failed or ""),
+            str(by_id[row.case].calls_failed(row.judge) or ""),
         )
     systems = list(dict.fromkeys(record.system for record in records))
     if len(records) > 1 and len(systems) > 1:
@@ -195,7 +203,7 @@ def _add_means(
     means = [mean_of(scores) for scores in columns]
     table.add_row(
         f"{name} of {len(own)} of {count(len(records), 'report')}",
-        *(_mean_cell(mean, scores) for mean, scores in zip(means, columns, strict=True)),
+        *(mean_cell(mean, scores) for mean, scores in zip(means, columns, strict=True)),
         _sources(records),
         "",
         style="bold",
@@ -212,7 +220,7 @@ def _sources(records: Sequence[CaseRecord]) -> str:
     return f"{sum(record.n_sources_read for record in records)}/{n_sources}" if n_sources else NONE
 
 
-def _mean_cell(mean: Score, scores: Sequence[Score]) -> str:
+def mean_cell(mean: Score, scores: Sequence[Score]) -> str:
     """A mean, and of how many it is where some reports have no value."""
     known = sum(score.value is not None for score in scores)
     return value(mean) + (f" (of {known})" if 0 < known < len(scores) else "")
@@ -310,6 +318,8 @@ def plan_table(plan: Plan) -> Table:
     table.add_row("calls to make", f"{plan.calls:,}")
     table.add_row("prompt tokens of these calls", f"{plan.prompt_tokens:,}")
     table.add_row("calls answered by the ledger", f"{plan.replayed:,}")
+    for judge, calls in plan.calls_by_judge.items():
+        table.add_row(f"of the calls, to {safe(judge)}", f"{calls:,}")
     table.add_row("sentences to read before verification can be planned", f"{plan.sentences_unread:,}")
     return table
 

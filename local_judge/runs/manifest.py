@@ -221,7 +221,7 @@ def judges_of(store: RunStore) -> tuple[str, ...]:
 
 
 def judge_of(store: RunStore, wanted: str | None) -> str | None:
-    """The judge of this name; None where none is wanted, for the scores of all together.
+    """The judge of this name, whose scores are to be read; None where none is wanted, for those of all together.
 
     Raises:
         RunError: the run has no judge of that name, or only one.
@@ -231,3 +231,22 @@ def judge_of(store: RunStore, wanted: str | None) -> str | None:
         there = f"there are: {', '.join(names)}" if names else "it has one judge, and no other scores"
         raise RunError(f"{store.root}: no judge {wanted!r} to choose; {there}")
     return wanted
+
+
+def one_judge_of(store: RunStore, wanted: str | None, what: str) -> str | None:
+    """The judge of this name, whose findings are to be read; None for the only one.
+
+    Args:
+        store: the run.
+        wanted: by whom.
+        what: is to be read, for the message.
+
+    Raises:
+        RunError: the run has no judge of that name, or several and none is named.
+    """
+    names = judges_of(store)
+    if names and wanted is None:
+        raise RunError(
+            f"{store.root}: {len(names)} judges, and {what} are of one; say with --judge: {', '.join(names)}"
+        )
+    return judge_of(store, wanted)

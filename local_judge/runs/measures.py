@@ -44,7 +44,12 @@ class ScoreColumn(NamedTuple):
 
 
 def score_columns(
-    runs: Sequence[Path], protocol: str, profile: str, wanted: str | None, measure: Measure
+    runs: Sequence[Path],
+    protocol: str,
+    profile: str,
+    wanted: str | None,
+    measure: Measure,
+    judge: str | None = None,
 ) -> list[ScoreColumn]:
     """The scores that `wanted` names, of all reports of `runs`.
 
@@ -55,6 +60,7 @@ def score_columns(
         wanted: path of a score (`a/b/c`), or the end of one that fits one score only; None for the roots, and for what
             stands below a root that is alone.
         measure: of length.
+        judge: of several; None for all together.
 
     Raises:
         RunError: a directory holds no finished run, or not of this protocol or profile; there is no such score.
@@ -65,7 +71,7 @@ def score_columns(
     labels: dict[tuple[str, ...], str] = {}
     seen: dict[tuple[str, str | None], tuple[str, str]] = {}
     for number, run in enumerate(runs, 1):
-        records, nodes, _ = load_scored(run, protocol, profile)
+        records, nodes, _ = load_scored(run, protocol, profile, judge)
         for record in records:
             name = f"{number}:{record.id}"
             cases.append((name, record))

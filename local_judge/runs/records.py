@@ -48,6 +48,10 @@ class CaseRecord(Frozen):
     n_failed_by_judge: dict[str, int] = Field(default_factory=dict[str, int])
     """Of several judges, how many of each one's answers are missing; those about sentences are the first judge's."""
 
+    def calls_failed(self, judge: str | None) -> int:
+        """How many of one judge's answers are missing; of all judges', or of the only one's, for None."""
+        return self.n_calls_failed if judge is None else self.n_failed_by_judge.get(judge, 0)
+
     @property
     def n_calls_failed(self) -> int:
         """How many of the judges' answers are missing."""

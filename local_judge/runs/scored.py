@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from local_judge.errors import RunError
 from local_judge.protocols.scores import Profile, ScoreNode
-from local_judge.runs.manifest import protocols_of
+from local_judge.runs.manifest import judge_of, protocols_of
 from local_judge.runs.records import CaseRecord, load_records, load_scores
 from local_judge.runs.store import RunStore
 
@@ -43,21 +43,22 @@ class Scored(NamedTuple):
     """Run and protocol, for messages."""
 
 
-def load_scored(run: Path, protocol: str | None, profile: str) -> Scored:
+def load_scored(run: Path, protocol: str | None, profile: str, judge: str | None = None) -> Scored:
     """All scores of a run by one protocol and profile.
 
     Args:
         run: its directory.
         protocol: whose scores; None where the run has one protocol only.
         profile: by which formulas.
+        judge: of several; None for all together.
 
     Raises:
-        RunError: no finished run, or it has no such protocol or profile.
+        RunError: no finished run, or it has no such protocol, profile or judge.
     """
     store = RunStore(run)
     records = load_records(store)
     name = _protocol(store, protocol)
-    rows = load_scores(store, (name,))
+    rows = load_scores(store, (name,), (judge_of(store, judge),))
     found = {row.case: row.scores for row in rows if row.profile == profile}
     if rows and not found:
         profiles = ", ".join(dict.fromkeys(row.profile for row in rows))
@@ -83,7 +84,9 @@ def find_path(paths: Iterable[tuple[str, ...]], wanted: str, place: str) -> tupl
     raise RunError(f"{place}: score {wanted!r} {'names several' if found else 'is not there'}: {listed}")
 
 
-def scored_reports(run: Path, protocol: str | None, profile: Profile, score: str) -> list[ScoredReport]:
+def scored_reports(
+    run: Path, protocol: str | None, profile: Profile, score: str, judge: str | None = None
+) -> list[ScoredReport]:
     """One score of all reports of a run, in the run's order.
 
     Args:
@@ -91,11 +94,12 @@ def scored_reports(run: Path, protocol: str | None, profile: Profile, score: str
         protocol: whose score; None where the run has one protocol only.
         profile: by which formulas.
         score: as `find_path` takes it.
+        judge: of several; None for all together.
 
     Raises:
-        RunError: no finished run, or it has no such protocol, profile or score.
+        RunError: no finished run, or it has no such protocol, profile, judge or score.
     """
-    scored = load_scored(run, protocol, profile)
+    scored = load_scored(run, protocol, profile, judge)
     path = find_path((path for nodes in scored.nodes.values() for path in nodes), score, scored.place)
     return [
         ScoredReport(record.id, record.task, record.system, _value(scored.nodes.get(record.id, {}).get(path)))

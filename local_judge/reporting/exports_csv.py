@@ -1,0 +1,113 @@
+"""A run's numbers as CSV: one row a score, with all that it rests on.
+
+Invariant: every number of a score tree has a row, those without value included; nothing is rounded and nothing is
+written over.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from local_judge.documents.model import Frozen
+from local_judge.errors import RunError
+from local_judge.protocols.scores import Score, ScoreNode
+from local_judge.runs.concord import AgreementRecord, Figure, load_agreement
+from local_judge.runs.manifest import judge_of, protocols_of
+from local_judge.runs.records import load_records, load_run_scores, load_scores
+from local_judge.runs.store import RunStore
+
+SCORES, OVER, AGREEMENT = "scores.csv", "over.csv", "agreement.csv"
+
+_OF_SCORE = tuple(Score.model_fields)
+_FIGURES = ("alike", "alike_pairs", "difference", "kappa", "alpha")
+_COLUMNS = {
+    SCORES: (
+        "report",
+        "task",
+        "system",
+        "protocol",
+        "version",
+        "profile",
+        "judge",
+        "path",
+        "label",
+        *_OF_SCORE,
+    ),
+    OVER: (
+        *("system", "n_reports", "n_missing", "protocol", "version", "profile", "judge", "path", "label"),
+        *_OF_SCORE,
+    ),
+    AGREEMENT: (
+        *("protocol", "version", "metric", "scale", "judges", "n_reports", "n_items", "n_missing"),
+        *(f"{name}_{part}" for name in _FIGURES for part in ("value", "n", "low", "high")),
+        "seed",
+    ),
+}
+
+
+class ExportedCsv(Frozen):
+    """What was written: rows by file."""
+
+    files: dict[str, int]
+
+
+def export_csv(store: RunStore, out: Path, judge: str | None = None) -> ExportedCsv:
+    """Write `scores.csv`, and where the run has such numbers `over.csv` and `agreement.csv`.
+
+    Args:
+        store: the run.
+        out: an empty or new folder.
+        judge: whose scores, of several; None for those of all together, and for how far they agree.
+
+    Raises:
+        RunError: no finished run, no such judge, or `out` is not empty or cannot be written.
+    """
+    chosen, protocols = judge_of(store, judge), protocols_of(store)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise RunError(
+            f"{out}: not an empty folder; choose another, so that no older file is taken for a new one"
+        )
+    records = {record.id: record for record in load_records(store)}
+    rows: dict[str, list[dict[str, Any]]] = {SCORES: [], OVER: [], AGREEMENT: []}
+    for row in load_scores(store, protocols, (chosen,)):
+        record = records[row.case]
+        of = {"report": row.case, "task": record.task, "system": record.system}
+        rows[SCORES] += _flat(row.scores, of | row.model_dump(exclude={"case", "scores"}))
+    for row in load_run_scores(store, protocols, (chosen,)):
+        rows[OVER] += _flat(row.scores, row.model_dump(exclude={"scores"}))
+    if chosen is None:
+        rows[AGREEMENT] = [_agreement(row) for row in load_agreement(store)]
+    written = {name: found for name, found in rows.items() if found or name == SCORES}
+    for name, found in written.items():
+        RunStore(out).write_text(name, _csv(_COLUMNS[name], found))
+    return ExportedCsv(files={name: len(found) for name, found in written.items()})
+
+
+def _flat(roots: Sequence[ScoreNode], of: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for root in roots:
+        for path, node in root.walk():
+            yield {**of, "path": "/".join(path), "label": node.label, **node.score.model_dump()}
+
+
+def _agreement(row: AgreementRecord) -> dict[str, Any]:
+    figures: dict[str, Figure | None] = {name: getattr(row, name) for name in _FIGURES}
+    flat = {
+        f"{name}_{part}": None if figure is None else getattr(figure, part)
+        for name, figure in figures.items()
+        for part in ("value", "n", "low", "high")
+    }
+    missing = "; ".join(f"{judge} {n}" for judge, n in row.n_missing.items())
+    kept = row.model_dump(exclude={*_FIGURES, "judges", "n_missing"})
+    return {**kept, **flat, "judges": "; ".join(row.judges), "n_missing": missing}
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
