@@ -90,10 +90,13 @@ def agreement_notes(rows: Sequence[AgreementRecord]) -> Iterator[str]:
     n_draws = max((figure.n_draws for row in rows for figure in (row.alike, row.alpha)), default=0)
     if n_draws:
         yield f"{LEVEL}% bootstrap intervals over reports of {DRAWS:,} draws"
+    reasons: dict[tuple[str, str], dict[str, None]] = {}
     for row in rows:
         for name, figure in (("all alike", row.alike), ("kappa", row.kappa), ("alpha", row.alpha)):
             if figure is not None and figure.value is None:
-                yield f"{row.protocol} {safe(row.metric)} ({safe(', '.join(row.judges))}): {name}: {figure.reason}"
+                reasons.setdefault((name, figure.reason), {})[f"{row.protocol} {safe(row.metric)}"] = None
+    for (name, reason), metrics in reasons.items():
+        yield f"no {name} where {reason}: {', '.join(metrics)}"
 
 
 def _cell(figure: Figure | None, whole: bool) -> str:

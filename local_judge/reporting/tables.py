@@ -124,20 +124,21 @@ def run_summary(
         for profile in dict.fromkeys(score.profile for score in scores if score.protocol == protocol):
             rows = [score for score in scores if score.protocol == protocol and score.profile == profile]
             parts.append(_profile_table(protocol, profile, rows, records))
-        parts += over_tables([row for row in over if row.protocol == protocol])
+        parts += over_tables([row for row in over if row.protocol == protocol], records)
     troubled = [record for record in records if record.status != "done"]
     parts += [f"{safe(record.id)}: {record.status}: {safe(record.detail)}" for record in troubled]
     return Group(*parts)
 
 
-def over_tables(rows: Sequence[RunScoreRecord]) -> list[Table]:
+def over_tables(rows: Sequence[RunScoreRecord], records: Sequence[CaseRecord]) -> list[Table]:
     """One table for each system's scores over all its reports, profiles side by side."""
     tables: list[Table] = []
     for system in dict.fromkeys(row.system for row in rows):
         own = [row for row in rows if row.system == system]
         missing = f", {own[0].n_missing} of them missing" if own[0].n_missing else ""
         of = f" of {safe(system, 40)}" if system is not None else ""
-        title = f"{own[0].protocol}, {count(own[0].n_reports, 'report')}{of} together{missing}"
+        reports = f"{count(own[0].n_reports, 'report')}{of} together{missing}"
+        title = f"{own[0].protocol}{by_whom(records, own[0].judge)}, {reports}"
         tables.append(score_table(title, {row.profile: row.scores for row in own}))
     return tables
 

@@ -118,7 +118,7 @@ def _part(items: Sequence[Sequence[int | None]], weights: kappa.Weights) -> _Par
 def _rate(sums: Sequence[int]) -> Estimate:
     n, alike = sums
     if not n:
-        return undefined("nothing was answered by both or all")
+        return undefined("no item has answers to compare")
     return Estimate(alike / n, n, hits=float(alike))
 
 
@@ -126,7 +126,7 @@ def _difference(parts: Sequence[_Part], factor: int) -> OfSums:
     def statistic(sums: Sequence[int]) -> Estimate:
         n, apart = sums
         if not n:
-            return undefined("nothing was answered by both")
+            return undefined("no item has answers to compare")
         return Estimate(float(Fraction(apart, n * factor)), n)
 
     return OfSums([(part.paired[0], part.paired[2]) for part in parts], statistic)

@@ -1,0 +1,70 @@
+"""Score trees of several judges as one."""
+
+from __future__ import annotations
+
+import pytest
+
+from local_judge.protocols.ensemble import mean_trees, opened, over_judges
+from local_judge.protocols.scores import Score, ScoreNode
+
+FAILED = Score(value=None, n_expected=4, n_failed=4, low=0.0, high=1.0, note="all 4 failed")
+
+
+def known(value: float, **fields: object) -> Score:
+    return Score.model_validate({"value": value, "n_expected": 4, "low": value, "high": value, **fields})
+
+
+def node(id: str, score: Score, *children: ScoreNode) -> ScoreNode:
+    return ScoreNode(id=id, label=id.title(), score=score, children=children)
+
+
+def test_a_failed_judge_is_a_hole_and_no_zero() -> None:
+    (root,) = mean_trees([[node("a", known(0.5))], [node("a", FAILED)]])
+    score = root.score
+    assert (score.value, score.n_expected, score.n_failed) == (0.5, 2, 1)
+    # low = (0.5 + 0) / 2, high = (0.5 + 1) / 2
+    assert (score.low, score.high) == (0.25, 0.75)
+    assert score.note == "1 of 2 judges failed"
+
+
+def test_a_hole_of_unknown_size_leaves_no_bounds() -> None:
+    score = over_judges([known(0.5), Score(value=None, n_expected=4, n_failed=4)])
+    assert (score.value, score.low, score.high, score.n_failed) == (0.5, None, None, 1)
+
+
+def test_a_judge_that_failed_in_part_is_counted_and_opens_the_bounds() -> None:
+    score = over_judges([known(0.5), known(1.0, n_failed=2, low=0.5), known(0.0)])
+    assert (score.value, score.n_failed, score.note) == (0.5, 0, "1 of 3 judges failed in part")
+    assert (score.low, score.high) == (pytest.approx(1 / 3), 0.5)
+
+
+def test_what_all_judges_say_alike_is_said_once() -> None:
+    assert over_judges([known(0.5, note="both ways"), known(0.7, note="both ways")]).note == "both ways"
+    assert over_judges([known(0.5, note="a"), known(0.7, note="b")]).note == ""
+    assert over_judges([FAILED]) is FAILED
+
+
+def test_trees_are_merged_by_id_in_the_order_of_the_first() -> None:
+    one = [node("a", known(1.0), node("x", known(1.0)))]
+    other = [node("a", known(0.0), node("y", known(0.5)), node("x", known(0.0))), node("b", known(0.25))]
+    a, b = mean_trees([one, other])
+    assert (a.score.value, b.score.value) == (0.5, 0.25)
+    assert [(child.id, child.score.value) for child in a.children] == [("x", 0.5), ("y", 0.5)]
+    assert (b.score.n_expected, b.score.n_undefined, b.score.note) == (2, 1, "1 of 2 judges have no value")
+    assert mean_trees([]) == ()
+
+
+def test_opened_takes_bounds_from_two_trees_and_counts_from_the_judges() -> None:
+    value = [node("a", known(0.5), node("x", known(0.5)))]
+    against = [node("a", known(0.2, low=0.1), node("x", known(0.3)))]
+    favour = [node("a", known(0.6, high=0.9), node("x", known(0.4)))]
+    judges = [
+        [node("a", known(0.5, n_failed=1), node("x", known(0.5)))],
+        [node("a", FAILED, node("x", FAILED))],
+    ]
+    (root,) = opened(value, against, favour, judges)
+    assert (root.score.value, root.score.low, root.score.high) == (0.5, 0.1, 0.9)
+    assert (root.score.n_expected, root.score.n_failed) == (8, 5)
+    (child,) = root.children
+    # The value is never outside of its bounds.
+    assert (child.score.low, child.score.high, child.score.n_failed) == (0.3, 0.5, 4)
