@@ -156,7 +156,7 @@ async def test_a_judge_that_fails_half_of_its_calls_leaves_holes_and_no_zeros(
             assert score.n_failed == alone.n_failed + other.n_failed
             if other.value is None and other.n_failed and alone.value is not None:
                 # What the other judge did not say changes no value, and opens its bounds.
-                assert score.value == alone.value
+                assert score.value is not None and score.value == alone.value
                 assert score.low is not None and score.high is not None
                 assert score.low <= score.value <= score.high and score.low < score.high
                 n_open += 1
