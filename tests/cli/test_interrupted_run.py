@@ -148,3 +148,32 @@ def test_control_c_says_how_to_go_on_and_the_same_command_does(tmp_path: Path, s
         assert finish(start(*given, cwd=tmp_path)).code == 0
         assert distinct(server.chats[seen:]).isdisjoint(answered)
     assert (tmp_path / "run/cases.jsonl").exists()
+
+
+def test_a_run_of_two_judges_killed_in_the_middle_asks_neither_again(tmp_path: Path, snapshot: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    whole.mkdir()
+    killed.mkdir()
+    plan = StubPlan(answer=answer, delay=0.02, slots=4)
+    with StubThread(plan) as one, StubThread(plan) as other:
+        given = arguments(tmp_path, snapshot, f"stub={one.url}", names="bc")
+        second = tmp_path / "second.yaml"
+        second.write_text((tmp_path / "stub.yaml").read_text() + "sampling: {seed: 7}\n", encoding="utf-8")
+        given += ["--judge", str(second), "--base-url", f"second={other.url}"]
+        given += ["--set", "deer.parts=[verification]"]
+        assert finish(start(*given, cwd=whole)).code == 0
+        n_one, n_other = len(one.chats), len(other.chats)
+        process = start(*given, cwd=killed)
+        wait_for(other, n_other + n_other // 2)
+        process.kill()
+        assert finish(process).code == -signal.SIGKILL
+        answered = stored(killed / "run/ledger.sqlite")
+        seen = len(one.chats), len(other.chats)
+        assert finish(start(*given, cwd=killed)).code == 0
+        # The seeds tell whose question it is. What is not sampled has none, and two judges on one model share it.
+        last = distinct([*one.chats[seen[0] :], *other.chats[seen[1] :]])
+        assert {question for question in last if question[1] is not None}.isdisjoint(answered)
+        assert {question[1] for question in answered} >= {0, 7}
+        assert files(killed / "run") == files(whole / "run")
+        assert "agreement.jsonl" in files(whole / "run")
+        assert n_one > n_other > 0

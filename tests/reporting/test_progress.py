@@ -40,3 +40,17 @@ def test_reports_calls_and_cache_hits_are_drawn(monkeypatch: pytest.MonkeyPatch)
 
 def test_nothing_is_drawn_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drawn(monkeypatch, io.StringIO()).strip() == ""
+
+
+def test_of_several_judges_each_has_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = Terminal()
+    monkeypatch.setattr(sys, "stderr", out)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    with Ledger.open(":memory:", read_only=True) as ledger:
+        judges = {name: Judge(ScriptedEngine(), ledger) for name in ("steady", "shaky")}
+        with RunProgress(judges, 2):
+            judges["steady"].meter.made, judges["shaky"].meter.failed = 5, 3
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", out.getvalue())
+    assert "steady: 5 calls" in text
+    assert "shaky: 0 calls, 3 failed" in text

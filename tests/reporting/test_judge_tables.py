@@ -1,0 +1,108 @@
+"""Judges side by side, as text."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console, RenderableType
+
+from local_judge.protocols.scores import Score, ScoreNode
+from local_judge.reporting.judges import agreement_notes, agreement_table, judge_tables
+from local_judge.reporting.tables import run_summary
+from local_judge.runs.concord import AgreementRecord, Figure
+from local_judge.runs.records import CaseRecord, ScoreRecord
+
+
+def drawn(*renderables: RenderableType) -> str:
+    out = io.StringIO()
+    Console(file=out, width=160, highlight=False).print(*renderables, sep="\n")
+    return out.getvalue()
+
+
+def record(case: str, **failed: int) -> CaseRecord:
+    return CaseRecord(
+        id=case,
+        key="k",
+        status="done",
+        n_verdicts_failed=sum(failed.values()),
+        n_failed_by_judge=failed,
+    )
+
+
+def row(case: str, judge: str | None, value: float | None) -> ScoreRecord:
+    score = Score(value=value, n_expected=1, n_failed=int(value is None), low=0.0, high=10.0)
+    root = ScoreNode(id="a", label="A", score=score)
+    return ScoreRecord(case=case, protocol="deer", version="1", profile="paper", judge=judge, scores=(root,))
+
+
+RECORDS = [record("one", steady=0, shaky=2), record("two", steady=0, shaky=3)]
+SCORES = [
+    row(case, judge, value)
+    for case, values in (("one", (4.0, 4.0, None)), ("two", (6.0, 6.0, 8.0)))
+    for judge, value in zip((None, "steady", "shaky"), values, strict=True)
+]
+
+
+def test_each_judge_has_a_line_with_what_it_failed_at() -> None:
+    (table,) = judge_tables(RECORDS, SCORES, ["steady", "shaky"])
+    lines = [" ".join(line.split()) for line in drawn(table).splitlines()]
+    assert lines[0] == "deer (paper profile) by judge, means of 2 reports"
+    assert lines[3:] == [
+        "steady │ 5.00 (0.00 to 10.00) │",
+        "shaky │ 8.00 (0.00 to 10.00) │ 5",
+        "together │ 5.00 (0.00 to 10.00) │ 5",
+    ]
+
+
+def test_the_summary_says_of_how_many_judges_it_is() -> None:
+    assert "deer (paper profile, 2 judges together)" in drawn(run_summary(RECORDS, SCORES[::3]))
+    of_one = drawn(run_summary(RECORDS, [score for score in SCORES if score.judge == "shaky"]))
+    assert "deer (paper profile, judge shaky)" in of_one
+    by_report = [
+        line.split("│")[-1].strip() for line in of_one.splitlines() if line.startswith(("one", "two"))
+    ]
+    assert by_report == ["2", "3"]
+
+
+def agreement(judges: tuple[str, ...], **figures: Figure) -> AgreementRecord:
+    return AgreementRecord(
+        protocol="deer",
+        version="1",
+        metric="[bold]x",
+        scale="ordinal",
+        judges=judges,
+        n_reports=2,
+        n_items=4,
+        n_missing=dict.fromkeys(judges, 0) | {judges[-1]: 3},
+        alike=Figure(value=0.75, n=4, hits=3, low=0.5, high=1.0, n_draws=1000),
+        alike_pairs=Figure(value=0.8, n=10, hits=8),
+        difference=Figure(value=1.25, n=10),
+        alpha=Figure(value=None, n=0, reason="all ratings are equal"),
+        **figures,
+    )
+
+
+def test_agreement_is_short_for_all_and_whole_with_pairs() -> None:
+    kappa = Figure(value=0.5, n=4)
+    rows = [
+        agreement(("a", "b", "c")),
+        agreement(("a", "b"), kappa=kappa),
+        agreement(("a", "c"), kappa=kappa),
+        agreement(("b", "c"), kappa=kappa),
+    ]
+    short = drawn(agreement_table(rows, whole=False))
+    assert short.count("[bold]x") == 1 and "difference" not in short
+    assert "0.75 (3/4)" in short and "0.50" not in short and short.rstrip().endswith("c 3")
+    whole = drawn(agreement_table(rows, whole=True))
+    assert whole.count("[bold]x") == 4
+    assert "a, b, c" in whole and "0.50 to 1.00" in whole and "1.25" in whole
+    assert list(agreement_notes(rows)) == [
+        "95% bootstrap intervals over reports of 1,000 draws",
+        r"no alpha where all ratings are equal: deer \[bold]x",
+    ]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_name_cannot_write_to_the_terminal(whole: bool) -> None:
+    assert "\x1b" not in drawn(agreement_table([agreement(("a\x1b[31m", "b"))], whole=whole))
