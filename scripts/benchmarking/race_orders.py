@@ -80,37 +80,42 @@ def stand_in_bout(folder: Path, systems: int, sizes: Sizes) -> Bout:
         MeasuringError: no report fits.
     """
     loaded = load_reports([folder / "raw.jsonl"], folder / "query.jsonl", None, folder / "criteria.jsonl")
-    english = [
-        (report, document)
-        for report in loaded
-        if report.task
-        and report.task.criteria
-        and (document := parse_report(report.content)).language == "en"
-    ]
+    english: list[_Article] = []
+    for report in loaded:
+        document = parse_report(report.content)
+        if document.language == "en" and report.task is not None and report.task.criteria is not None:
+            english.append(_Article(report.id, report.task, document, clean(document).text))
     # By what a judge is shown of them; ids decide between equals.
-    english.sort(key=lambda pair: (len(clean(pair[1]).text), pair[0].id))
-    for report, document in reversed(english[systems:]):
-        assert report.task is not None
-        task = report.task.model_copy(update={"references": (Reference(text=document.text),)})
-        shown = tuple((other.id, one) for other, one in english[:systems])
-        bout = Bout(task, report.id, shown)
-        if fits(bout, sizes):
-            return bout
+    english.sort(key=lambda article: (len(article.shown), article.id))
+    others = english[:systems]
+    for article in reversed(english[systems:]):
+        if _fits(article, others, sizes):
+            task = article.task.model_copy(update={"references": (Reference(text=article.document.text),)})
+            return Bout(task, article.id, tuple((other.id, other.document) for other in others))
     raise MeasuringError(
         f"{folder}: no English report and {systems} others fit {sizes.context} tokens with criteria and reply"
     )
 
 
-def fits(bout: Bout, sizes: Sizes) -> bool:
-    """Whether the longest prompt leaves room for a reply to all criteria in one call."""
-    criteria = bout.task.criteria
+class _Article(NamedTuple):
+    """A report that may stand on either side."""
+
+    id: str
+    task: Task
+    document: Document
+    shown: str
+    """Without its citations."""
+
+
+def _fits(reference: _Article, others: Sequence[_Article], sizes: Sizes) -> bool:
+    """Whether every prompt leaves room for a reply to all criteria in one call."""
+    criteria = reference.task.criteria
     assert criteria is not None
     every = [criterion for dimension in criteria.dimensions for criterion in dimension.criteria]
-    reference = clean(parse_report(bout.task.references[0].text)).text
     room = sizes.context - MIN_REPLY_TOKENS * len(every)
-    for _, document in reversed(bout.reports):
-        articles = Articles(reference, clean(document).text, first_is_shared=True)
-        asked = prompt(Question(bout.task.prompt, criteria, articles, "shared", "English"), every)
+    for other in reversed(others):
+        articles = Articles(reference.shown, other.shown, first_is_shared=True)
+        asked = prompt(Question(reference.task.prompt, criteria, articles, "shared", "English"), every)
         if len(sizes.tokens(asked.messages())) > room:
             return False
     return True

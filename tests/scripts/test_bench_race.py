@@ -149,8 +149,8 @@ def test_ten_real_reports_beside_the_longest_that_fits(tmp_path: Path) -> None:
     assert len(bout.reports) == 10
     assert lengths == sorted(lengths)
     assert reference.language == "en"
-    # With four characters a token, 29,989 characters: 7,498 tokens; the longest of the others has 4,261, the criteria
-    # and the rest of the prompt 2,300, and the reply to 25 criteria needs 1,500.
+    # With four characters a token, 29,989 characters: 7,498 tokens; the longest of the others has 4,261, criteria
+    # and the rest 2,864: 14,623, and the reply to 25 criteria needs 1,500 of 16,384.
     assert (bout.reference, len(clean(reference).text), max(lengths)) == ("74", 29_989, 17_041)
     assert bout.task.id == bout.reference
     assert bout.reference not in [name for name, _ in bout.reports]
