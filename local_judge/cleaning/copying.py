@@ -97,11 +97,19 @@ def _difference(steps: Sequence[_Step], reached: Sequence[Sequence[int]], writte
     if last == len(steps):
         return Differs(f"the copy goes on behind the end: {written[place : place + _SHOWN]!r}")
     expected = steps[last].options[0]
-    same = 0
-    while same < len(expected) and written[place + same : place + same + 1] == expected[same]:
-        same += 1
+    place, same = max(
+        ((place, _common(expected, written, place)) for place in reached[last]), key=lambda found: found[1]
+    )
     place += same
     return Differs(
         f"the copy has {written[place : place + _SHOWN]!r} where the report has {expected[same : same + _SHOWN]!r} "
         "(letters and digits alone)"
     )
+
+
+def _common(expected: str, written: str, place: int) -> int:
+    """How many letters agree."""
+    same = 0
+    while same < len(expected) and written.startswith(expected[same], place + same):
+        same += 1
+    return same

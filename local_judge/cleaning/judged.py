@@ -10,8 +10,8 @@ cleaned by code alone; so is what nothing was asked about, and lists of referenc
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
@@ -53,7 +53,7 @@ class JudgedCleaning(Frozen):
 
 
 class _Part(NamedTuple):
-    """A block with the stretches to decide in it."""
+    """A block, or sentences of one, with the stretches to decide in it."""
 
     start: int
     end: int
@@ -93,15 +93,42 @@ def _pieces(document: Document, found: Sequence[Stretch]) -> list[list[_Part]]:
     """The blocks that have something to decide, in order, a few at a time."""
     pieces: list[list[_Part]] = []
     size = 0
-    for block, asked in groupby((one for one in found if one.block is not None), lambda one: one.block or 0):
-        span = document.blocks[block].span
-        part = _Part(span.start, span.end, list(asked))
-        size += span.end - span.start
+    for part in _parts(document, found):
+        size += part.end - part.start
         if not pieces or size > PIECE_CHARACTERS:
             pieces.append([])
-            size = span.end - span.start
+            size = part.end - part.start
         pieces[-1].append(part)
     return pieces
+
+
+def _parts(document: Document, found: Sequence[Stretch]) -> Iterator[_Part]:
+    """Blocks, and the sentences of long ones, with something to decide."""
+    sentences: dict[int, list[int]] = {}
+    for sentence in document.sentences:
+        sentences.setdefault(sentence.block, []).append(sentence.span.start)
+    for block, stretches_of in groupby(
+        (one for one in found if one.block is not None), lambda one: one.block or 0
+    ):
+        span, asked = document.blocks[block].span, list(stretches_of)
+        inside = [
+            start
+            for start in sentences.get(block, [])
+            if not any(one.start < start < one.end for one in asked)
+        ]
+        for start, end in _cut(span.start, span.end, inside):
+            here = [one for one in asked if start <= one.start < end]
+            if here:
+                yield _Part(start, end, here)
+
+
+def _cut(start: int, end: int, places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """A range in parts of `PIECE_CHARACTERS`, cut at the last place that keeps a part so short."""
+    for place, following in pairwise([*places, end]):
+        if following - start > PIECE_CHARACTERS and place > start:
+            yield start, place
+            start = place
+    yield start, end
 
 
 def piece_prompt(text: str) -> Prompt:

@@ -22,7 +22,7 @@ _CUE = (
     r"|available at|(?:资料|数据|信息|引用)?(?:来源|來源)|参见|详见|引自|出处)"
 )
 _BRACKETED = re.compile(
-    r"(?<![\]!\\\w])(?:\([^()\n]{3,160}\)|（[^（）\n]{3,160}）|\[[^\[\]\n]{3,160}\](?![(\[:])|【[^【】\n]{3,160}】)"
+    r"(?<![\]!\\A-Za-z0-9_])(?:\([^()\n]{3,160}\)|（[^（）\n]{3,160}）|\[[^\[\]\n]{3,160}\](?![(\[:])|【[^【】\n]{3,160}】)"
 )
 _INTRODUCED = re.compile(rf"{_CUE}[*_]{{0,3}}(?:\s?[:：]|[\s,，])", re.IGNORECASE)
 _DATED = re.compile(
@@ -79,6 +79,8 @@ def stretches(document: Document) -> list[Stretch]:
         before = found[first - 1].end if first else 0
         if before > start or any(one.end > end or one.block is None for one in inner) or first < position:
             continue
+        if inner and (inner[0].start, inner[-1].end) == (start, end):
+            continue
         merged += [*found[position:first], _of_source(document, block, start, end, inner)]
         position = last
     return merged + found[position:]
@@ -95,34 +97,39 @@ def _of_code(document: Document, item: Run | Cut, known: dict[tuple[int, int], C
         options = [default, kept] if item.exact else [default, Option("", (whole,)), kept]
         return Stretch(start, end, block, _different(options), default)
     default = Option("", (item,))
-    options = [default]
     own = [known[cut.start, cut.end] for cut in item.cuts]
-    if any(cut.kind == "link" for cut in own):
-        singly = tuple(cut if cut.kind == "link" else Run((cut,), cut.start, cut.end) for cut in own)
-        options.append(Option(_around(text, start, end, own, words=True), singly))
     # "(see [1])" that is read as "(see)": what only introduces a mark goes with it.
-    options += [Option(_around(text, start, end, own, words=False), (item,)), kept]
+    introduction = Option(_left(text, start, end, [Run((cut,), cut.start, cut.end) for cut in own]), (item,))
+    options = [default, _words_of(text, start, end, own), introduction, kept]
     return Stretch(start, end, block, _different(options), default)
 
 
-def _around(text: str, start: int, end: int, cuts: Sequence[Cut], *, words: bool) -> str:
-    """The letters of a run beside its marks, with the words of its links or without."""
+def _words_of(text: str, start: int, end: int, cuts: Sequence[Cut]) -> Option:
+    """Of a run the words of its links stay; other marks go with what stands between them and a neighbour."""
+    items: list[Run | Cut] = []
+    for index, cut in enumerate(cuts):
+        if cut.kind == "link":
+            items.append(cut)
+            continue
+        first = cuts[index - 1].end if index else cut.start
+        last = cuts[1].start if not index and len(cuts) > 1 else cut.end
+        items.append(Run((cut,), first, last))
+    return Option(_left(text, start, end, items), tuple(items))
+
+
+def _left(text: str, start: int, end: int, items: Sequence[Run | Cut]) -> str:
+    """The letters that stay of `text[start:end]` without some of its marks."""
     parts: list[str] = []
-    for cut in cuts:
-        parts += [text[start : cut.start], cut.kept if words else ""]
-        start = cut.end
+    for item in items:
+        parts += [text[start : item.start], item.kept if isinstance(item, Cut) else ""]
+        start = item.end
     return letters("".join([*parts, text[start:end]]))
 
 
 def _of_source(document: Document, block: int, start: int, end: int, inner: Sequence[Stretch]) -> Stretch:
     """Brackets or a line that code leaves, with the marks in them that it takes."""
-    parts: list[str] = []
-    position = start
-    for stretch in inner:
-        parts += [letters(document.text[position : stretch.start]), stretch.default.letters]
-        position = stretch.end
-    parts.append(letters(document.text[position:end]))
-    default = Option("".join(parts), tuple(item for stretch in inner for item in stretch.default.items))
+    items = [item for stretch in inner for item in stretch.default.items]
+    default = Option(_left(document.text, start, end, items), tuple(items))
     gone = Option("", (Run((Cut(start, end, "marker"),), start, end),))
     kept = Option(letters(document.text[start:end]), ())
     return Stretch(start, end, block, _different([default, gone, kept]), default)
