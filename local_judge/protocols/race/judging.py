@@ -111,7 +111,7 @@ def criteria_of(task: Task, settings: RaceSettings) -> Criteria | None:
     """What a report on `task` is judged by; None for the report as a whole."""
     if settings.mode == "vanilla":
         return None
-    return task.criteria if settings.criteria == "adaptive" else static_criteria()
+    return task.criteria if settings.criteria == "adaptive" else static_criteria(settings.criteria_file)
 
 
 class _Article(NamedTuple):
