@@ -101,7 +101,11 @@ class RaceFindings(Findings):
     sheets: tuple[Sheet, ...] = Field(min_length=1)
 
     @property
+    def n_unmarked(self) -> int:
+        """Questions about criteria without an answer, over all sheets."""
+        return sum(mark.failure is not None for sheet in self.sheets for mark in sheet.marks)
+
+    @property
     def n_failed(self) -> int:
-        """Questions without an answer, over all sheets, and pieces that the judge did not clean."""
-        unmarked = sum(mark.failure is not None for sheet in self.sheets for mark in sheet.marks)
-        return unmarked + sum(len(shown.failures) for shown in (self.report, *self.references))
+        """Those, and pieces that the judge did not clean."""
+        return self.n_unmarked + sum(len(shown.failures) for shown in (self.report, *self.references))
