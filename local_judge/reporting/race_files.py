@@ -98,7 +98,7 @@ def _exported(
     if record.status != "done":
         return report.model_copy(update={"left_out": record.status}), None
     findings = store.read_model(f"findings/race/{record.key}.json", RaceFindings)
-    report = report.model_copy(update={"arrangement": arrangement(findings), "n_failed": findings.n_failed})
+    report = report.model_copy(update={"arrangement": arrangement(findings), "n_failed": findings.n_unmarked})
     scores = result_row(findings)
     if scores is None:
         why = NO_SUCH_MODE if findings.criteria is None else DROPPED

@@ -36,6 +36,7 @@ from local_judge.protocols.scores import Profile, ScoreNode
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.store import RunStore, file_key
+from local_judge.runs.too_long import n_too_long
 from serving.errors import ServingError
 from serving.types import Frozen
 
@@ -76,6 +77,8 @@ class CaseRecord(Frozen):
     """Pages of which the judge did not say whether they are reliable, though it was to be asked."""
     n_questions_failed: int = 0
     """Questions of the protocols themselves, such as a rubric's items, that have no answer."""
+    n_too_long: int = 0
+    """Failures whose cause is that the question does not fit the judge's context."""
 
     @property
     def n_calls_failed(self) -> int:
@@ -200,7 +203,10 @@ async def _evaluate(
         place = traceback.extract_tb(error.__traceback__)[-1]
         detail = f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"
         return record.model_copy(update={"status": "crashed", "detail": detail})
-    failed = {"n_questions_failed": sum(found.n_failed for found in findings)}
+    failed = {
+        "n_questions_failed": sum(found.n_failed for found in findings),
+        "n_too_long": n_too_long([*findings, *([claims] if claims else [])]),
+    }
     return record.model_copy(update=failed | (_claim_counts(claims, config) if claims else {}))
 
 

@@ -63,6 +63,13 @@ Watch = Callable[[Judge, int], contextlib.AbstractContextManager[Watcher]]
 """Opened with the judge and the number of reports, or pages; what it yields is told of each that is finished."""
 
 
+class NotPlanned(Frozen):
+    """A report about which nothing can be asked."""
+
+    id: str
+    why: str
+
+
 class Plan(Frozen):
     """What a run would ask, as far as it can be known."""
 
@@ -75,6 +82,10 @@ class Plan(Frozen):
     """Calls that the ledger answers already."""
     sentences_unread: int
     """Sentences whose claims are not known yet: the calls that will verify them are not in `calls`."""
+    unreadable: tuple[NotPlanned, ...] = ()
+    """Reports that will not be evaluated."""
+    too_long: tuple[str, ...] = ()
+    """Ids of reports with a question, of those that can be planned, that does not fit the judge's context."""
 
 
 async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[CaseRecord]:
@@ -118,4 +129,8 @@ async def plan(job: Job) -> Plan:
             prompt_tokens=judge.engine.prompt_tokens if isinstance(judge.engine, PlanningEngine) else 0,
             replayed=judge.meter.replayed,
             sentences_unread=sum(record.n_sentences_failed for record in records),
+            unreadable=tuple(
+                NotPlanned(id=record.id, why=record.detail) for record in records if record.status != "done"
+            ),
+            too_long=tuple(record.id for record in records if record.n_too_long),
         )
