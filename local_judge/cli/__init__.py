@@ -20,6 +20,7 @@ from local_judge.cli import (
     demo,
     evaluate_verifier,
     export,
+    imports,
     judges,
     parse,
     run,
@@ -48,6 +49,7 @@ app.command("run")(run.run)
 app.command("show")(show.show)
 app.command("rescore")(show.rescore)
 app.command("export")(export.export)
+app.command("import")(imports.import_)
 app.command("verify")(verify.verify)
 app.command("agree")(agree.agree)
 app.command("evaluate-verifier")(evaluate_verifier.evaluate_verifier)

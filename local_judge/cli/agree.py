@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated
 
@@ -10,13 +11,21 @@ import typer
 
 from local_judge.cli.options import AsJson, OneOfJudges
 from local_judge.protocols.scores import Profile
-from local_judge.reporting.agreement import Agreement, agreement_json, agreement_notes, agreement_table
+from local_judge.reporting.agreement import (
+    Agreement,
+    Compared,
+    agreement_json,
+    agreement_notes,
+    agreement_table,
+    difference_table,
+)
 from local_judge.reporting.agreement_plot import scatter
 from local_judge.reporting.tables import stdout
 from local_judge.runs.agreement import join
 from local_judge.runs.ratings import load_ratings
 from local_judge.runs.scored import scored_reports
 from local_judge.runs.store import RunStore
+from local_judge.stats.agreement.difference import difference_of_methods
 from local_judge.stats.agreement.estimate import DRAWS
 from local_judge.stats.agreement.method import agreement_of_method
 from local_judge.stats.agreement.pairs import Ties
@@ -54,6 +63,14 @@ def agree(
         rated.n_empty,
         agreement_of_people(joined.tasks, ties=ties, seed=seed, draws=resamples),
         tuple(agreement_of_method(run.tasks, ties=ties, seed=seed, draws=resamples) for run in joined.runs),
+        tuple(
+            Compared(
+                one,
+                other,
+                difference_of_methods(one.tasks, other.tasks, ties=ties, seed=seed, draws=resamples),
+            )
+            for one, other in combinations(joined.runs, 2)
+        ),
         ties,
         seed,
         resamples,
@@ -68,5 +85,7 @@ def agree(
         return
     console = stdout()
     console.print(agreement_table(found))
+    if found.compared:
+        console.print(difference_table(found))
     for line in agreement_notes(found):
         console.print(line)

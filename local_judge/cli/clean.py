@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
+from local_judge.cli.ending import stoppable
+from local_judge.cli.options import BaseUrls, Offline
 from local_judge.documents.cleaning.diff import unified_diff
 from local_judge.errors import InputError
+from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.tables import plain, stdout
-from local_judge.runs.clean import CleanedReport, clean_reports, write_cleaned
-from local_judge.runs.inputs import load_reports
+from local_judge.runs.clean import (
+    CleanedReport,
+    Outcome,
+    clean_reports,
+    clean_reports_by_judge,
+    write_cleaned,
+)
+from local_judge.runs.inputs import RawReport, load_reports
+from local_judge.runs.session import open_judge
+from serving.presets import Preset, load_preset
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -34,6 +47,15 @@ def clean(
     chatter: Annotated[
         bool, typer.Option("--chatter", help="Also remove an agent's remarks and wrappers around the report.")
     ] = False,
+    judge: Annotated[
+        str | None,
+        typer.Option("--judge", help="Let a judge say what is a citation: a preset, or a preset file."),
+    ] = None,
+    base_url: BaseUrls = None,
+    ledger: Annotated[
+        Path | None, typer.Option("--ledger", help="Keep the judge's replies here instead of beside --out.")
+    ] = None,
+    offline: Offline = True,
 ) -> None:
     """Remove citation marks, addresses and lists of references from reports, and nothing else."""
     if diff and as_json:
@@ -43,24 +65,70 @@ def clean(
         raise InputError(
             f"{len(loaded)} reports: say with --out where to write them, or ask for --diff or --json"
         )
-    done: list[CleanedReport] = []
-    for item in clean_reports(loaded, chatter=chatter):
-        if isinstance(item, CleanedReport):
-            done.append(item)
-        else:
+    if judge is None:
+        if base_url or ledger:
+            raise InputError("--base-url and --ledger are for a judge; name it with --judge")
+        outcomes = list(clean_reports(loaded, chatter=chatter))
+    else:
+        preset, replies = load_preset(judge), _ledger(ledger, out)
+        with stoppable(replies):
+            outcomes = asyncio.run(_ask(loaded, preset, base_url or (), replies, offline, chatter))
+    done = [item for item in outcomes if isinstance(item, CleanedReport)]
+    for item in outcomes:
+        if not isinstance(item, CleanedReport):
             sys.stderr.write(f"local-judge: {plain(f'{item[0].place}: {item[1]}')}\n")
     if out is not None:
         write_cleaned(out, done, reports)
     for item in done:
         if as_json:
-            removed = [removal.model_dump(mode="json") for removal in item.cleaned.removed]
-            print(json.dumps({"id": item.report.id, "removed": removed}, ensure_ascii=False))
+            print(json.dumps(_json(item), ensure_ascii=False))
         elif diff:
             _print_diff(item)
         elif out is None:
             _print_text(item.cleaned.text)
-    if len(done) < len(loaded):
+    _end(done, len(loaded))
+
+
+async def _ask(
+    loaded: Sequence[RawReport],
+    preset: Preset,
+    base_urls: Sequence[str],
+    ledger: Path,
+    offline: bool,
+    chatter: bool,
+) -> list[Outcome]:
+    async with open_judge(preset, base_urls=base_urls, ledger=ledger, reasks=2, only_engine=offline) as judge:
+        with RunProgress(judge, len(loaded)) as progress:
+            return await clean_reports_by_judge(loaded, judge, chatter=chatter, done=progress.one_done)
+
+
+def _ledger(given: Path | None, out: Path | None) -> Path:
+    if given is None and out is None:
+        raise InputError("--judge: say with --ledger where to keep the judge's replies, or give --out")
+    return given or (out or Path()).with_suffix(".ledger.sqlite")
+
+
+def _json(item: CleanedReport) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "id": item.report.id,
+        "removed": [removal.model_dump(mode="json") for removal in item.cleaned.removed],
+    }
+    if item.judged is not None:
+        row["pieces"] = item.judged.n_pieces
+        row["by_code"] = [failure.model_dump(mode="json") for failure in item.judged.failures]
+    return row
+
+
+def _end(done: Sequence[CleanedReport], n_reports: int) -> None:
+    """Name the pieces that were left to code; 3 if there are any, 1 if a report could not be read."""
+    left = [(item, failure) for item in done if item.judged for failure in item.judged.failures]
+    for item, failure in left:
+        said = f"{item.report.id}: a piece was cleaned by code: {failure.kind}: {failure.detail}"
+        sys.stderr.write(f"local-judge: {plain(said)}\n")
+    if len(done) < n_reports:
         raise SystemExit(1)
+    if left:
+        raise SystemExit(3)
 
 
 def _print_diff(item: CleanedReport) -> None:

@@ -33,7 +33,7 @@ from local_judge.cli.options import (
 )
 from local_judge.reporting.judges import agreement_table, judge_tables
 from local_judge.reporting.progress import RunProgress
-from local_judge.reporting.tables import plan_table, run_summary, stdout
+from local_judge.reporting.tables import plan_notes, plan_table, run_summary, stdout
 from local_judge.runs.concord import load_agreement
 from local_judge.runs.config import load_config, parse_settings
 from local_judge.runs.inputs import dated, load_reports
@@ -103,7 +103,10 @@ def run(
         if as_json:
             print(planned.model_dump_json())
         else:
-            stdout().print(plan_table(planned))
+            console = stdout()
+            console.print(plan_table(planned))
+            for line in plan_notes(planned):
+                console.print(line, soft_wrap=True)
         return
     with stoppable(job.ledger):
         records = asyncio.run(carry_out(job, sys.argv[1:], RunProgress))

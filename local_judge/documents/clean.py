@@ -1,7 +1,8 @@
 """A report without its citations, so that a judge of its text does not see how much it cites.
 
-Invariants: the text is the original with the named removals applied and nothing else; no word of the report goes;
-code, tables and lists keep their structure; the time taken grows linearly with the text.
+Invariants: the text is the original with the named removals applied and nothing else; no word of the report goes, but
+for what a reader has chosen to take for a citation; code, tables and lists keep their structure; the time taken grows
+linearly with the text.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
+from local_judge.documents.cleaning.choices import Option
 from local_judge.documents.cleaning.closing import Closing, Gap
 from local_judge.documents.cleaning.lines import Lines
 from local_judge.documents.cleaning.marks import Cut, find_marks
@@ -17,7 +19,7 @@ from local_judge.documents.cleaning.runs import Run, Runs
 from local_judge.documents.cleaning.sections import Section, find_sections
 from local_judge.documents.model import Document, Span
 
-__all__ = ["Cleaned", "Removal", "RemovalKind", "clean"]
+__all__ = ["Cleaned", "Removal", "RemovalKind", "clean", "clean_as_chosen"]
 
 
 def clean(document: Document, *, chatter: bool = False) -> Cleaned:
@@ -28,17 +30,33 @@ def clean(document: Document, *, chatter: bool = False) -> Cleaned:
         chatter: Whether what stands before the report or around it (an agent's remarks, what an export put there)
             goes as well.
     """
-    text, lines = document.text, Lines(document.text)
+    lines = Lines(document.text)
+    items = Runs(document.text, find_marks(document), lines).grouped()
+    return _without(document, lines, list(items), chatter=chatter)
+
+
+def clean_as_chosen(document: Document, chosen: Sequence[Option], *, chatter: bool = False) -> Cleaned:
+    """The report's text without what was chosen of its `stretches`, and without lists of references and footnotes.
+
+    Args:
+        document: A parsed report.
+        chosen: One option of each of `cleaning.choices.stretches(document)`, in their order.
+        chatter: As for `clean`.
+    """
+    items = [item for option in chosen for item in option.items]
+    return _without(document, Lines(document.text), items, chatter=chatter)
+
+
+def _without(document: Document, lines: Lines, items: Sequence[Run | Cut], *, chatter: bool) -> Cleaned:
     sections = find_sections(document, lines, chatter=chatter)
-    removed = tuple(_merged(_marks(document, lines), sections, text))
-    return Cleaned(text=applied(text, removed), removed=removed)
+    removed = tuple(_merged(_marks(document, lines, items), sections, document.text))
+    return Cleaned(text=applied(document.text, removed), removed=removed)
 
 
-def _marks(document: Document, lines: Lines) -> Iterator[Removal]:
+def _marks(document: Document, lines: Lines, items: Sequence[Run | Cut]) -> Iterator[Removal]:
     text = document.text
     starts = [block.span.start for block in document.blocks]
     closing = Closing(text, lines)
-    items = list(Runs(text, find_marks(document), lines).grouped())
     floor = 0
     for index, item in enumerate(items):
         if isinstance(item, Cut):

@@ -14,12 +14,21 @@ from rich.table import Table
 from local_judge.reporting.numbers import NONE, count
 from local_judge.reporting.tables import safe
 from local_judge.runs.agreement import Joined, JoinedRun
+from local_judge.stats.agreement.difference import Difference
 from local_judge.stats.agreement.estimate import LEVEL, Estimate
 from local_judge.stats.agreement.method import MethodAgreement
 from local_judge.stats.agreement.ratings import Measure, RatedTask
 
 NAMED = 5
 """Reports named in a line; the others are counted."""
+
+
+class Compared(NamedTuple):
+    """Two runs beside each other."""
+
+    first: JoinedRun
+    second: JoinedRun
+    difference: Difference
 
 
 class Agreement(NamedTuple):
@@ -31,6 +40,8 @@ class Agreement(NamedTuple):
     people: tuple[Measure, ...]
     methods: tuple[MethodAgreement, ...]
     """Of each run of `joined`."""
+    compared: tuple[Compared, ...]
+    """Each two runs of `joined`."""
     ties: str
     seed: int
     draws: int
@@ -53,6 +64,23 @@ def agreement_table(found: Agreement) -> Table:
     return table
 
 
+def difference_table(found: Agreement) -> Table:
+    """Every measure of one run less that of another, for each two of them."""
+    table = Table(title="differences between runs", title_justify="left", show_edge=False, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    for one in found.compared:
+        table.add_column(f"{_title(one.first)} - {_title(one.second)}", justify="right")
+        table.add_column("undef.", justify="right")
+    for measures in zip(*(one.difference.measures for one in found.compared), strict=True):
+        cells = [
+            cell
+            for measure in measures
+            for cell in (_signed(measure.estimate), str(measure.estimate.n_undefined or ""))
+        ]
+        table.add_row(measures[0].label, *cells)
+    return table
+
+
 def _title(run: JoinedRun) -> str:
     return safe(run.run.name or str(run.run), 30)
 
@@ -69,6 +97,8 @@ def agreement_notes(found: Agreement) -> Iterator[str]:
             f"(negative), {verdicts.count('undefined')} undefined"
         )
         yield from _failed_joins(run)
+    for one in found.compared:
+        yield _paired(one)
     if found.joined.taskless:
         yield f"in no number, their task is not known: {_listed(found.joined.taskless)}"
     for name, measures in (("", found.people), *_named(found)):
@@ -78,8 +108,23 @@ def agreement_notes(found: Agreement) -> Iterator[str]:
 
 
 def _named(found: Agreement) -> Iterator[tuple[str, Sequence[Measure]]]:
+    """Measures with the run, or the two runs, that they are of."""
     for method, run in zip(found.methods, found.joined.runs, strict=True):
         yield f"{_title(run)}: ", method.measures
+    for one in found.compared:
+        yield f"{_title(one.first)} - {_title(one.second)}: ", one.difference.measures
+
+
+def _paired(one: Compared) -> str:
+    """What a difference rests on."""
+    of = one.difference
+    tasks = max(measure.estimate.n for measure in of.measures)
+    left = ((of.n_first, one.first), (of.n_second, one.second))
+    alone = "".join(f"; {count(n, 'report')} of {_title(run)} alone left out" for n, run in left if n)
+    return (
+        f"{_title(one.first)} - {_title(one.second)}: {count(of.n_reports, 'report')} on {count(tasks, 'task')} that "
+        f"both have scored, the same tasks in each draw{alone}"
+    )
 
 
 def _failed_joins(run: JoinedRun) -> Iterator[str]:
@@ -129,6 +174,14 @@ def _value(found: Estimate) -> str:
     return f"{found.value:.3f} ({found.low:.2f} to {found.high:.2f})"
 
 
+def _signed(found: Estimate) -> str:
+    if found.value is None:
+        return NONE
+    if found.low is None or found.high is None:
+        return f"{found.value:+.3f}"
+    return f"{found.value:+.3f} ({found.low:+.2f} to {found.high:+.2f})"
+
+
 def agreement_json(found: Agreement) -> dict[str, Any]:
     """Everything, as plain data."""
     tasks = found.joined.tasks
@@ -168,6 +221,17 @@ def agreement_json(found: Agreement) -> dict[str, Any]:
                 ],
             }
             for run, method in zip(found.joined.runs, found.methods, strict=True)
+        ],
+        "differences": [
+            {
+                "first": str(one.first.run),
+                "second": str(one.second.run),
+                "n_reports": one.difference.n_reports,
+                "only_first": one.difference.n_first,
+                "only_second": one.difference.n_second,
+                "measures": [_measure(measure) for measure in one.difference.measures],
+            }
+            for one in found.compared
         ],
     }
 

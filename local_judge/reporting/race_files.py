@@ -105,7 +105,7 @@ def _exported(
     if record.status != "done":
         return report.model_copy(update={"left_out": record.status}), None
     findings = store.read_model(findings_file("race", record.key, judge), RaceFindings)
-    report = report.model_copy(update={"arrangement": arrangement(findings), "n_failed": findings.n_failed})
+    report = report.model_copy(update={"arrangement": arrangement(findings), "n_failed": findings.n_unmarked})
     scores = result_row(findings)
     if scores is None:
         why = NO_SUCH_MODE if findings.criteria is None else DROPPED

@@ -7,7 +7,7 @@ control characters removed).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rich.console import Console, Group, RenderableType
@@ -322,7 +322,17 @@ def plan_table(plan: Plan) -> Table:
     for judge, calls in plan.calls_by_judge.items():
         table.add_row(f"of the calls, to {safe(judge)}", f"{calls:,}")
     table.add_row("sentences to read before verification can be planned", f"{plan.sentences_unread:,}")
+    table.add_row("reports that cannot be evaluated", f"{len(plan.unreadable):,}")
+    table.add_row("reports too long for the judge", f"{len(plan.too_long):,}")
     return table
+
+
+def plan_notes(plan: Plan) -> Iterator[str]:
+    """The reports that will not be evaluated, or not wholly, a line each, safe to print."""
+    for one in plan.unreadable:
+        yield f"cannot be evaluated: {safe(one.id, 60)}: {safe(one.why)}"
+    for name in plan.too_long:
+        yield f"too long for the judge: {safe(name, 60)}"
 
 
 def verified_table(rows: Sequence[VerifiedRow]) -> Table:

@@ -6,15 +6,19 @@ was read is written over.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from local_judge.cleaning.judged import JudgedCleaning, clean_by_judge
 from local_judge.documents import UnreadableReport, parse_report
 from local_judge.documents.clean import Cleaned, clean
 from local_judge.errors import InputError
+from local_judge.judge.judge import Judge
+from local_judge.runs.execute import CASES_IN_FLIGHT
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.store import RunStore, file_key
 
@@ -28,12 +32,16 @@ class CleanedReport(NamedTuple):
     original: str
     """Its text as the parser read it."""
     cleaned: Cleaned
+    judged: JudgedCleaning | None = None
+    """What a judge did, where one was asked."""
 
 
-def clean_reports(
-    reports: Sequence[RawReport], *, chatter: bool = False
-) -> Iterator[CleanedReport | tuple[RawReport, UnreadableReport]]:
-    """Each report cleaned, or with why it cannot be read."""
+Outcome = CleanedReport | tuple[RawReport, UnreadableReport]
+"""A report cleaned, or with why it cannot be read."""
+
+
+def clean_reports(reports: Sequence[RawReport], *, chatter: bool = False) -> Iterator[Outcome]:
+    """Each report cleaned by code."""
     for report in reports:
         try:
             document = parse_report(report.content)
@@ -41,6 +49,37 @@ def clean_reports(
             yield report, error
         else:
             yield CleanedReport(report, document.text, clean(document, chatter=chatter))
+
+
+async def clean_reports_by_judge(
+    reports: Sequence[RawReport],
+    judge: Judge,
+    *,
+    chatter: bool = False,
+    done: Callable[[], None] = lambda: None,
+) -> list[Outcome]:
+    """Each report cleaned by the judge, in order.
+
+    Args:
+        reports: what to clean.
+        judge: who is asked; pieces that it fails at are cleaned by code.
+        chatter: as for `clean_reports`.
+        done: called when a report is complete.
+    """
+    gate = asyncio.Semaphore(CASES_IN_FLIGHT)
+
+    async def one(report: RawReport) -> Outcome:
+        async with gate:
+            try:
+                document = parse_report(report.content)
+            except UnreadableReport as error:
+                done()
+                return report, error
+            judged = await clean_by_judge(document, judge, chatter=chatter)
+        done()
+        return CleanedReport(report, document.text, judged.cleaned, judged)
+
+    return await asyncio.gather(*(one(report) for report in reports))
 
 
 def write_cleaned(out: Path, cleaned: Sequence[CleanedReport], read: Sequence[Path]) -> None:

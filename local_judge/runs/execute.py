@@ -28,6 +28,7 @@ from local_judge.runs.inputs import RawReport
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore, claims_file, file_key, findings_file
+from local_judge.runs.too_long import n_too_long
 from serving.errors import ServingError
 
 CASES_IN_FLIGHT = 8
@@ -251,6 +252,13 @@ def _counts(examined: Sequence[Examined], course: Course) -> dict[str, Any]:
         counts["n_sources_read"] = sum(source.status == "ok" for source in claims.sources)
     counts |= {name: sum(one[name] for one in by_judge) for name in by_judge[0]}
     counts["n_sentences_failed"] = unread
+    counts["n_too_long"] = n_too_long(
+        [
+            *(found for one in examined for found in one.findings),
+            *([claims] if claims is not None else []),
+            *(verdict for one in examined[1:] if one.claims is not None for verdict in one.claims.verdicts),
+        ]
+    )
     if len(examined) > 1:
         totals = [sum(one.values()) for one in by_judge]
         totals[0] += unread

@@ -65,6 +65,13 @@ Watch = Callable[[Mapping[str, Judge], int], contextlib.AbstractContextManager[W
 """Opened with the judges by name and the number of reports; what it yields is told of each that is finished."""
 
 
+class NotPlanned(Frozen):
+    """A report about which nothing can be asked."""
+
+    id: str
+    why: str
+
+
 class Plan(Frozen):
     """What a run would ask, as far as it can be known."""
 
@@ -79,6 +86,10 @@ class Plan(Frozen):
     """Sentences whose claims are not known yet: the calls that will verify them are not in `calls`."""
     calls_by_judge: dict[str, int] = Field(default_factory=dict[str, int])
     """Of several judges, how many of `calls` each would be asked."""
+    unreadable: tuple[NotPlanned, ...] = ()
+    """Reports that will not be evaluated."""
+    too_long: tuple[str, ...] = ()
+    """Ids of reports with a question, of those that can be planned, that does not fit the judge's context."""
 
 
 async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[CaseRecord]:
@@ -127,4 +138,8 @@ async def plan(job: Job) -> Plan:
             replayed=sum(judge.meter.replayed for judge in judges.values()),
             sentences_unread=sum(record.n_sentences_failed for record in records),
             calls_by_judge=calls if len(calls) > 1 else {},
+            unreadable=tuple(
+                NotPlanned(id=record.id, why=record.detail) for record in records if record.status != "done"
+            ),
+            too_long=tuple(record.id for record in records if record.n_too_long),
         )

@@ -45,6 +45,8 @@ class CaseRecord(Frozen):
     """Pages of which the judge did not say whether they are reliable, though it was to be asked."""
     n_questions_failed: int = 0
     """Questions of the protocols themselves, such as a rubric's items, that have no answer."""
+    n_too_long: int = 0
+    """Failures whose cause is that the question does not fit the judge's context."""
     n_failed_by_judge: dict[str, int] = Field(default_factory=dict[str, int])
     """Of several judges, how many of each one's answers are missing; those about sentences are the first judge's."""
 

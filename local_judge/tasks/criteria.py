@@ -97,7 +97,7 @@ def read_rows(path: Path) -> list[tuple[str, CriteriaRow]]:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "the whole"
             raise InputError(f"{place}: {where}: {first['msg']}") from None
-        _check(row, place)
+        check_weights(row, place)
         if str(row.id) in seen:
             raise InputError(f"{place}: task id {str(row.id)!r} stands twice")
         seen.add(str(row.id))
@@ -132,7 +132,8 @@ def with_criteria(task: Task, rows: Rows[CriteriaRow]) -> Task | None:
     return task.model_copy(update={"criteria": criteria})
 
 
-def _check(row: CriteriaRow, place: str) -> None:
+def check_weights(row: CriteriaRow, place: str) -> None:
+    """Refuse a row without the four dimensions, or whose weights do not sum to 1. Raises InputError."""
     for key, given in (("dimension_weight", row.dimension_weight), ("criterions", row.criterions)):
         if sorted(given) != sorted(DIMENSIONS):
             raise InputError(f"{place}: {key} must name {', '.join(DIMENSIONS)}; it names {', '.join(given)}")

@@ -89,7 +89,7 @@ class MeasuredServer:
 
     def metrics(self) -> str:
         """The text of `/metrics`."""
-        return self._http.get(f"{self._root}/metrics").raise_for_status().text
+        return self._asked("GET", "/metrics").text
 
     def tokens(self, messages: Sequence[Message]) -> list[int]:
         """Token ids of a chat as the server renders it."""
@@ -99,7 +99,7 @@ class MeasuredServer:
             "add_generation_prompt": True,
             "chat_template_kwargs": {"enable_thinking": False},
         }
-        return self._http.post(f"{self._root}/tokenize", json=body).raise_for_status().json()["tokens"]
+        return self._asked("POST", "/tokenize", body).json()["tokens"]
 
     def empty_cache(self) -> None:
         """Forget all cached prefixes.
@@ -108,15 +108,30 @@ class MeasuredServer:
             MeasuringError: the server has no such route, or is busy with other requests.
         """
         for _ in range(20):
-            answer = self._http.post(f"{self._root}/reset_prefix_cache")
+            answer = self._asked("POST", "/reset_prefix_cache", missing=(404, 405))
             if answer.status_code in (404, 405):
                 raise MeasuringError(
                     f"{self.base_url} cannot empty its prefix cache: start it with VLLM_SERVER_DEV_MODE=1"
                 )
-            if answer.raise_for_status().content != b'{"success":false}':
+            if answer.content != b'{"success":false}':
                 return
             time.sleep(0.5)
         raise MeasuringError(f"{self.base_url} is busy: nobody else may ask it during a measurement")
+
+    def _asked(
+        self, method: str, path: str, body: dict[str, Any] | None = None, missing: Sequence[int] = ()
+    ) -> httpx.Response:
+        """The server's answer; `missing`: statuses that the caller understands.
+
+        Raises:
+            MeasuringError: it cannot be reached, or answers with another error.
+        """
+        try:
+            answer = self._http.request(method, f"{self._root}{path}", json=body)
+            return answer if answer.status_code in missing else answer.raise_for_status()
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            said = str(error).splitlines()
+            raise MeasuringError(f"{self._root}{path}: {said[0] if said else type(error).__name__}") from None
 
     def counted(self, before: PromptCounters, expected: int) -> PromptCounters:
         """The counters since `before`, once they have caught up with the `expected` prompt tokens.

@@ -102,6 +102,34 @@ def test_runs_side_by_side(command: Command, ratings: Path, tmp_path: Path) -> N
         assert text in table
     assert command("agree", ratings, one, other, "--resamples", "50").out == table
 
+    [difference] = found["differences"]
+    assert (difference["first"], difference["second"]) == (str(one), str(other))
+    assert (difference["n_reports"], difference["only_first"], difference["only_second"]) == (5, 0, 0)
+    # 3 of 4 pairs less 1 of 4; in each draw of the two tasks, heat (3/3 less 0/3) and water (0/1 less 1/1).
+    pairwise = difference["measures"][0]
+    assert (pairwise["id"], pairwise["value"], pairwise["n"]) == ("pairwise", 0.5, 2)
+    assert (pairwise["low"], pairwise["high"]) == (-1.0, 1.0)
+    assert "differences between runs" in table and "one - other" in table
+    assert "+0.500 (-1.00 to +1.00)" in table
+    assert "one - other: 5 reports on 2 tasks that both have scored, the same tasks in each draw" in table
+    alone = command("agree", ratings, one, "--resamples", "50")
+    assert "differences" not in alone.out
+
+
+def test_runs_without_a_report_in_common_have_no_difference(
+    command: Command, ratings: Path, tmp_path: Path
+) -> None:
+    runs = [
+        write_run(tmp_path / task, {unit: score for unit, score in SCORES.items() if unit[0] == task})
+        for task in ("heat", "water")
+    ]
+    ended = command("agree", ratings, *runs, "--resamples", "5")
+    assert (ended.code, ended.err) == (0, "")
+    assert "heat - water: pairwise, mean rating: no report that both have scored" in ended.out
+    assert "3 reports of heat alone left out; 2 reports of water alone left out" in " ".join(
+        ended.out.split()
+    )
+
 
 def test_joins_that_failed_are_named(command: Command, ratings: Path, tmp_path: Path) -> None:
     scores = {**SCORES, ("heat", "gamma"): None, ("ice", "[red]zeta[/red]\x1b[2J"): 0.3}

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from serving.stub import StubPlan
+
+from ..stub_thread import StubThread
 from .conftest import Command
 
 TEXT = "# T\n\nA is so [1].\n\n## References\n\n[1] A: https://a.example\n"
@@ -124,3 +127,51 @@ def test_chatter_goes_where_it_is_asked_for(command: Command, cited: Path) -> No
 def test_two_forms_of_output_exclude_each_other(command: Command, cited: Path) -> None:
     ended = command("clean", cited, "--diff", "--json")
     assert (ended.code, ended.line()) == (1, "local-judge: --diff and --json exclude each other")
+
+
+NAMED = "# T\n\nA is so (Reuters, 5 May 2024), and so is B [1].\n"
+
+
+def test_a_judge_says_what_is_a_citation(command: Command, cited: Path, tmp_path: Path, preset: Path) -> None:
+    cited.write_text(NAMED, encoding="utf-8")
+    copy = json.dumps({"text": "A is so, and so is B."})
+    with StubThread(StubPlan(content=copy)) as running:
+        options = ("--judge", preset, "--base-url", running.url)
+        ended = command("clean", cited, *options, "--ledger", tmp_path / "l.sqlite")
+        assert ended == (0, "# T\n\nA is so, and so is B.\n", "")
+        assert "Part of a report:\n```\nA is so (Reuters" in running.chats[0].json["messages"][-1]["content"]
+        ended = command("clean", cited, *options, "--ledger", tmp_path / "l.sqlite", "--diff")
+        assert ended.out.splitlines()[-2:] == [
+            "-A is so (Reuters, 5 May 2024), and so is B [1].",
+            "+A is so, and so is B.",
+        ]
+        assert len(running.chats) == 1, "the ledger answers"
+        assert command("clean", cited, *options, "--out", tmp_path / "cleaned.jsonl").code == 0
+        assert (tmp_path / "cleaned.ledger.sqlite").exists()
+    # Code takes the mark alone.
+    assert command("clean", cited).out == "# T\n\nA is so (Reuters, 5 May 2024), and so is B.\n"
+
+
+def test_a_copy_with_other_words_is_named_and_code_cleans(
+    command: Command, cited: Path, tmp_path: Path, preset: Path
+) -> None:
+    with StubThread(StubPlan(content='{"text": "B is so."}')) as running:
+        options = ("--judge", preset, "--base-url", running.url, "--ledger", tmp_path / "l.sqlite")
+        ended = command("clean", cited, *options, "--json")
+    assert ended.code == 3
+    assert ended.line().startswith("local-judge: a: a piece was cleaned by code: invalid_reply: reply ")
+    assert ended.line().endswith(
+        "the copy has 'Bisso' where the report has 'Aisso' (letters and digits alone)"
+    )
+    row = json.loads(ended.out)
+    assert row["removed"][0]["text"] == " [1]"
+    assert (row["pieces"], [failure["kind"] for failure in row["by_code"]]) == (1, ["invalid_reply"])
+
+
+def test_a_judge_needs_a_ledger_and_a_ledger_a_judge(command: Command, cited: Path, preset: Path) -> None:
+    assert command("clean", cited, "--judge", preset).line() == (
+        "local-judge: --judge: say with --ledger where to keep the judge's replies, or give --out"
+    )
+    assert command("clean", cited, "--ledger", "l.sqlite").line() == (
+        "local-judge: --base-url and --ledger are for a judge; name it with --judge"
+    )

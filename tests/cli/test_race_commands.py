@@ -103,3 +103,31 @@ def test_settings_of_race(command: Command, tmp_path: Path, server: StubThread, 
     plan = command(*options, "--out", tmp_path / "b", "--set", "race.mode=vanilla", "--dry-run", "--json")
     assert json.loads(plan.out)["calls"] == 1
     assert "its task '1' has no criteria" in command(*options, "--out", tmp_path / "c").line()
+
+
+def test_a_plan_says_which_reports_will_not_be_evaluated(
+    command: Command, tmp_path: Path, server: StubThread, preset: Path
+) -> None:
+    # The stub's context holds 32,768 tokens of four characters.
+    articles = {"short": REPORT, "empty": "", "long": "It goes on and on. " * 10_000}
+    rows = ({"id": name, "prompt": f"What of {name}?", "article": text} for name, text in articles.items())
+    options = ("run", write(tmp_path / "reports.jsonl", *rows), "--judge", preset, "--base-url", server.url)
+    planned = (
+        *options,
+        "--protocol",
+        "race",
+        "--set",
+        "race.mode=vanilla",
+        "--out",
+        tmp_path / "a",
+        "--dry-run",
+    )
+    plan = json.loads(command(*planned, "--json").out)
+    assert (plan["reports"], plan["calls"]) == (3, 1)
+    [unreadable] = plan["unreadable"]
+    assert (unreadable["id"], plan["too_long"]) == ("empty", ["long"])
+    assert unreadable["why"].endswith("reports.jsonl:2: the report is empty")
+    shown = command(*planned).out
+    assert f"cannot be evaluated: empty: {unreadable['why']}\n" in shown
+    assert shown.endswith("too long for the judge: long\n")
+    assert not (tmp_path / "a").exists() and server.chats == []

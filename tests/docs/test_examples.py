@@ -6,7 +6,8 @@ Every fenced block says in its info string how it is checked, and one that does 
                              lines below it are what it prints, where `…` stands for anything
     console norun: REASON    cannot run in a test, and says why; its options and scripts have to exist
     python run               executed
-    yaml config | preset     read as a config of `run`, as a judge preset
+    yaml config | preset | criteria
+                             read as a config of `run`, as a judge preset, as static criteria
     jsonl pages | reports | tasks | guidance | criteria | claims | queries | planted | annotations | ratings
     csv ratings
                              read by the reader of that format
@@ -43,6 +44,7 @@ from local_judge.annotations.model import GoldClaim
 from local_judge.demo.outcome import Planted
 from local_judge.judge.failures import FailureKind
 from local_judge.judge.ledger_file import TABLES
+from local_judge.protocols.race.static import static_criteria
 from local_judge.rows import read_jsonl
 from local_judge.runs.config import load_config
 from local_judge.runs.inputs import load_reports
@@ -212,6 +214,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("python", "run"): check_python,
     ("yaml", "config"): reader(lambda path: load_config(path, {}, load_preset("qwen3-14b")), ".yaml"),
     ("yaml", "preset"): reader(load_preset, ".yaml"),
+    ("yaml", "criteria"): reader(lambda path: static_criteria(str(path)), ".yaml"),
     ("jsonl", "pages"): reader(read_pages, ".jsonl"),
     ("jsonl", "reports"): reader(lambda path: load_reports([path]), ".jsonl"),
     ("jsonl", "tasks"): reader(load_tasks, ".jsonl"),

@@ -65,7 +65,7 @@ def test_the_summary_says_of_how_many_judges_it_is() -> None:
     assert by_report == ["2", "3"]
 
 
-def agreement(judges: tuple[str, ...], **figures: Figure) -> AgreementRecord:
+def agreement(judges: tuple[str, ...], kappa: Figure | None = None) -> AgreementRecord:
     return AgreementRecord(
         protocol="deer",
         version="1",
@@ -78,8 +78,8 @@ def agreement(judges: tuple[str, ...], **figures: Figure) -> AgreementRecord:
         alike=Figure(value=0.75, n=4, hits=3, low=0.5, high=1.0, n_draws=1000),
         alike_pairs=Figure(value=0.8, n=10, hits=8),
         difference=Figure(value=1.25, n=10),
+        kappa=kappa,
         alpha=Figure(value=None, n=0, reason="all ratings are equal"),
-        **figures,
     )
 
 

@@ -17,6 +17,7 @@ from local_judge.protocols.deer.verification.rows import Rows
 from local_judge.reporting.progress import describe
 from local_judge.reporting.tables import (
     claim_summary,
+    plan_notes,
     plan_table,
     run_summary,
     safe,
@@ -26,7 +27,7 @@ from local_judge.reporting.tables import (
     verdict_table,
     verified_table,
 )
-from local_judge.runs.job import Plan
+from local_judge.runs.job import NotPlanned, Plan
 from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.verify import VerifiedRow
 
@@ -116,7 +117,26 @@ def test_the_claim_table_says_what_became_of_each_claim() -> None:
 def test_the_plan() -> None:
     plan = Plan(reports=2, calls=1_234, prompt_tokens=5_678_901, replayed=7, sentences_unread=89)
     shown = [line.split() for line in printed(plan_table(plan)).splitlines()]
-    assert [line[-1] for line in shown] == ["2", "1,234", "5,678,901", "7", "89"]
+    assert [line[-1] for line in shown] == ["2", "1,234", "5,678,901", "7", "89", "0", "0"]
+
+
+def test_the_plan_names_what_will_not_be_evaluated() -> None:
+    plan = Plan(
+        reports=4,
+        calls=1,
+        prompt_tokens=9,
+        replayed=0,
+        sentences_unread=0,
+        unreadable=(NotPlanned(id="[b]a", why="a.md: the report is empty"),),
+        too_long=("b", "c\x1b[2J"),
+    )
+    shown = [line.split() for line in printed(plan_table(plan)).splitlines()]
+    assert [line[-1] for line in shown[5:]] == ["1", "2"]
+    assert list(plan_notes(plan)) == [
+        "cannot be evaluated: \\[b]a: a.md: the report is empty",
+        "too long for the judge: b",
+        "too long for the judge: c [2J",
+    ]
 
 
 def test_the_counters_in_one_line() -> None:

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import get_args
 
-import httpx
 import pytest
 
 from local_judge.documents import parse_report
 from local_judge.judge.failures import FailureKind
-from local_judge.judge.judge import Judge, JudgeSettings
-from local_judge.judge.ledger import Ledger
+from local_judge.judge.judge import Judge
 from local_judge.protocols.deer.rubric import judging
 from local_judge.protocols.deer.rubric.asking import context, shared_report
 from local_judge.protocols.deer.rubric.load import load_rubric
 from local_judge.protocols.deer.rubric.questions import JUDGED
 from local_judge.protocols.deer.settings import DeerSettings
 from local_judge.tasks.model import Guidance, Task
-from serving.connect import connect
 from serving.launch import RunningServer
-from serving.presets import load_preset
 from serving.types import Message
 
-pytestmark = pytest.mark.vllm
+from .conftest import BLOCK_TOKENS, counted
 
-PRESET = "qwen2.5-coder-0.5b-vllm"
-BLOCK_TOKENS = 128
-"""vLLM's on a processor: a prefix is shared in whole blocks of this many tokens."""
+pytestmark = pytest.mark.vllm
 
 YEARS = " ".join(
     f"In {year} the mills of Tarn ground {900 + 7 * n} tons of barley, and {n + 3} millers were paid for it [1]."
@@ -60,24 +51,6 @@ TASK = Task(
     prompt="What did the mills of Tarn grind?",
     guidance=Guidance(text="Name the grain of each year."),
 )
-
-
-@pytest.fixture
-async def judge(server: RunningServer, tmp_path: Path) -> AsyncIterator[Judge]:
-    preset = load_preset(PRESET)
-    engine = connect(preset, base_urls=[server.base_url])
-    try:
-        with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
-            yield Judge(engine, ledger, JudgeSettings(sampling=preset.sampling, reasks=0))
-    finally:
-        await engine.aclose()
-
-
-def counted(server: RunningServer, name: str) -> int:
-    text = httpx.get(server.base_url.removesuffix("/v1") + "/metrics", timeout=30).text
-    values = re.findall(rf"^vllm:{name}_total\{{[^}}]*\}} (\S+)$", text, re.MULTILINE)
-    assert values, name
-    return int(sum(map(float, values)))
 
 
 async def test_the_calls_of_all_dimensions_compute_the_report_once(

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from local_judge.protocols.deer.rubric import paper, upstream
 from local_judge.protocols.deer.rubric.findings import RubricFindings
-from local_judge.protocols.deer.rubric.names import INTEGRITY, LABELS, ORDER, QUALITY_OF_REFERENCES, RECENCY
+from local_judge.protocols.deer.rubric.names import INTEGRITY, ORDER, QUALITY_OF_REFERENCES, RECENCY
 from local_judge.protocols.deer.rubric.tree import OVERALL, Leaves, known_enough, leaves_of
 from local_judge.protocols.deer.verification.rows import Rows
 from local_judge.protocols.deer.verification.scores import score as score_rows
@@ -43,7 +43,7 @@ def score_leaves(rows: Rows | None, rubric: Leaves | None, profile: Profile) -> 
         return (*verified, *(_noted(root, "one score for the whole report") for root in judged))
     dimensions = {root.id: root for root in (*judged, *verified)}
     beside: tuple[ScoreNode, ...] = ()
-    recency = _recency(next((root for root in judged if root.id == INTEGRITY), None))
+    recency = _recency(judged)
     if recency is not None:
         if rows is None:
             del dimensions[INTEGRITY]
@@ -64,12 +64,12 @@ def _overall(dimensions: Sequence[ScoreNode]) -> Score:
     return _with_note(mean, f"evaluated: {len(dimensions)} of the {len(ORDER)} dimensions")
 
 
-def _recency(judged: ScoreNode | None) -> ScoreNode | None:
-    """Recency, by itself, from what the judge said of information integrity: that alone, or its one sub-dimension."""
-    if judged is None:
+def _recency(judged: Sequence[ScoreNode]) -> ScoreNode | None:
+    """Recency, the one sub-dimension of information integrity that the judge is asked about, item by item."""
+    integrity = next((root for root in judged if root.id == INTEGRITY), None)
+    if integrity is None:
         return None
-    found = next((child for child in judged.children if child.id == RECENCY), None)
-    return found or judged.model_copy(update={"id": RECENCY, "label": LABELS[RECENCY]})
+    return next((child for child in integrity.children if child.id == RECENCY), None)
 
 
 def _with_recency(integrity: ScoreNode, recency: ScoreNode, profile: Profile) -> ScoreNode:
@@ -79,7 +79,11 @@ def _with_recency(integrity: ScoreNode, recency: ScoreNode, profile: Profile) ->
     def extended(part: ScoreNode) -> ScoreNode:
         if part.id != QUALITY_OF_REFERENCES:
             return part
-        score = part.score if profile == "paper" else _merged(part.score, _exact(recency))
+        score = (
+            part.score
+            if profile == "paper"
+            else _merged(part.score, mean_of([child.score for child in recency.children]))
+        )
         return part.model_copy(update={"children": (*part.children, shown), "score": score})
 
     children = tuple(extended(part) for part in integrity.children)
@@ -90,13 +94,8 @@ def _with_recency(integrity: ScoreNode, recency: ScoreNode, profile: Profile) ->
     return integrity.model_copy(update=update)
 
 
-def _exact(recency: ScoreNode) -> Score:
-    """Recency before it is rounded."""
-    return mean_of([child.score for child in recency.children]) if recency.children else recency.score
-
-
 def _merged(quality: Score, recency: Score) -> Score:
-    """Reference quality with recency as a third metric, to two places."""
+    """Reference quality with recency, before it is rounded, as a third metric, to two places."""
     value = upstream.rounded(upstream.merged(quality.value, recency.value))
     if quality.value is None or value is None:
         return quality

@@ -25,8 +25,9 @@ Order = Literal["shared", "paper"]
 Source = Literal["adaptive", "static"]
 """`adaptive`: the task's own criteria. `static`: the same ones for every task."""
 
-Cleaning = Literal["code", "none"]
-"""How citations are taken out of the articles."""
+Cleaning = Literal["code", "judge", "none"]
+"""How citations are taken out of the articles. `judge`: the judge copies what may hold one without them, and code takes
+from the article what the copies left out."""
 
 WHOLE = "overall"
 """Name of the one question of the mode `vanilla`."""
@@ -71,6 +72,12 @@ class Shown(Frozen):
     """Citations, links, lists of references and footnotes that were taken out."""
     joined: JoinedBy | None = None
     """Of a reference: how it came to the task."""
+    n_pieces: int = 0
+    """Parts that the judge was asked to copy without citations."""
+    failures: tuple[Failure, ...] = ()
+    """Of those of them that were cleaned by code instead."""
+    replies: tuple[str, ...] = ()
+    """Ledger keys of the copies."""
 
 
 class RaceFindings(Findings):
@@ -94,6 +101,11 @@ class RaceFindings(Findings):
     sheets: tuple[Sheet, ...] = Field(min_length=1)
 
     @property
-    def n_failed(self) -> int:
-        """Questions without an answer, over all sheets."""
+    def n_unmarked(self) -> int:
+        """Questions about criteria without an answer, over all sheets."""
         return sum(mark.failure is not None for sheet in self.sheets for mark in sheet.marks)
+
+    @property
+    def n_failed(self) -> int:
+        """Those, and pieces that the judge did not clean."""
+        return self.n_unmarked + sum(len(shown.failures) for shown in (self.report, *self.references))

@@ -13,8 +13,9 @@ from functools import lru_cache
 from typing import NamedTuple, cast
 
 from indexes.text.language import detect_language
+from local_judge.cleaning.judged import clean_by_judge
 from local_judge.documents import parse_report
-from local_judge.documents.clean import clean
+from local_judge.documents.clean import Cleaned, clean
 from local_judge.documents.model import Document
 from local_judge.errors import ConfigError
 from local_judge.judge.failures import Failure, FailureKind
@@ -63,11 +64,11 @@ async def judge_race(
             f"race.draws={settings.draws}: the judge's temperature is 0, so that all draws would be the same; give a "
             "preset with a temperature"
         )
-    report = prepared(document, settings.cleaning)
-    references = [
-        _reference(reference.text, settings.cleaning, reference.joined)
-        for reference in (task.references if settings.mode == "reference" else ())
-    ]
+    compared_with = task.references if settings.mode == "reference" else ()
+    report, *references = await asyncio.gather(
+        _prepared(_read(document, settings.cleaning), judge),
+        *(_prepared(_reference(one.text, settings.cleaning), judge, one.joined) for one in compared_with),
+    )
     criteria = criteria_of(task, settings)
     language = detect_language(task.prompt)
     comparisons = _comparisons(len(references), settings)
@@ -110,26 +111,43 @@ def criteria_of(task: Task, settings: RaceSettings) -> Criteria | None:
     """What a report on `task` is judged by; None for the report as a whole."""
     if settings.mode == "vanilla":
         return None
-    return task.criteria if settings.criteria == "adaptive" else static_criteria()
+    return task.criteria if settings.criteria == "adaptive" else static_criteria(settings.criteria_file)
 
 
-def prepared(document: Document, cleaning: Cleaning, joined: JoinedBy | None = None) -> Prepared:
-    """An article without its citations, or as it is."""
-    cleaned = clean(document) if cleaning == "code" else None
-    text = document.text if cleaned is None else cleaned.text
+class _Article(NamedTuple):
+    """A text that has been read."""
+
+    document: Document
+    cleaning: Cleaning
+    cleaned: Cleaned | None
+    """By code, where code is to do it."""
+
+
+def _read(document: Document, cleaning: Cleaning) -> _Article:
+    return _Article(document, cleaning, clean(document) if cleaning == "code" else None)
+
+
+@lru_cache(maxsize=64)
+def _reference(text: str, cleaning: Cleaning) -> _Article:
+    """Reports of many systems are compared with the same one."""
+    return _read(parse_report(text), cleaning)
+
+
+async def _prepared(article: _Article, judge: Judge, joined: JoinedBy | None = None) -> Prepared:
+    """An article as it is shown. A judge that has cleaned it before answers from its ledger."""
+    judged = await clean_by_judge(article.document, judge) if article.cleaning == "judge" else None
+    cleaned = article.cleaned if judged is None else judged.cleaned
+    text = article.document.text if cleaned is None else cleaned.text
     shown = Shown(
         sha256=hashlib.sha256(text.encode()).hexdigest(),
         n_characters=len(text),
         n_removed=len(cleaned.removed) if cleaned else 0,
         joined=joined,
+        n_pieces=judged.n_pieces if judged else 0,
+        failures=judged.failures if judged else (),
+        replies=judged.replies if judged else (),
     )
     return Prepared(text, shown)
-
-
-@lru_cache(maxsize=64)
-def _reference(text: str, cleaning: Cleaning, joined: JoinedBy) -> Prepared:
-    """Reports of many systems are compared with the same one."""
-    return prepared(parse_report(text), cleaning, joined)
 
 
 def _comparisons(n_references: int, settings: RaceSettings) -> list[_Comparison]:

@@ -64,10 +64,12 @@ class Race:
         return None
 
     def data_digest(self) -> str | None:
-        """Of the static criteria, where they are used."""
+        """Of the static criteria, where they are used. Raises ConfigError: their file cannot be used."""
         if self.given.criteria == "adaptive" or self.given.mode == "vanilla":
             return None
-        return hashlib.sha256(static_criteria().model_dump_json().encode()).hexdigest()
+        return hashlib.sha256(
+            static_criteria(self.given.criteria_file).model_dump_json().encode()
+        ).hexdigest()
 
     async def examine(self, case: Case, bench: Bench) -> RaceFindings:
         """All comparisons of one report.

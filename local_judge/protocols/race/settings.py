@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from local_judge.protocols.race.findings import Cleaning, Mode, Order, Source
 from serving.types import Frozen
@@ -21,6 +21,8 @@ class RaceSettings(Frozen):
 
     mode: Mode = "reference"
     criteria: Source = "adaptive"
+    criteria_file: str | None = Field(default=None, min_length=1)
+    """A YAML file of static criteria, in the form of this package's `data/static.yaml`; None for that one."""
     order: Order = "shared"
     positions: Positions = "own"
     draws: int = Field(default=1, ge=1, le=64)
@@ -37,4 +39,18 @@ class RaceSettings(Frozen):
     def _a_swap_takes_two(self) -> RaceSettings:
         if self.positions != "own" and self.mode != "reference":
             raise ValueError(f"positions={self.positions} needs a reference; mode={self.mode} shows none")
+        return self
+
+    @field_validator("criteria_file", mode="before")
+    @classmethod
+    def _one_file(cls, given: object) -> object:
+        """Criteria that are the same for all tasks come from one place."""
+        if isinstance(given, list | tuple):
+            raise ValueError("one file holds the criteria of all tasks; join the files and give that one")
+        return given
+
+    @model_validator(mode="after")
+    def _a_file_is_of_static_criteria(self) -> RaceSettings:
+        if self.criteria_file is not None and self.criteria != "static":
+            raise ValueError("criteria_file holds static criteria; add criteria=static")
         return self

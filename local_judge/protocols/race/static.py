@@ -1,34 +1,81 @@
 """Criteria that are the same for every task.
 
-Invariant: they have the form and the sums of a task's own, so that everything that reads criteria reads them alike.
+Invariant: they have the form and the sums of a task's own, so that everything that reads criteria reads them alike; a
+file that has not is refused in one line that names the place.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import Any, cast
+from importlib.resources.abc import Traversable
+from pathlib import Path
 
 import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from local_judge.tasks.model import Criteria, Criterion, Dimension
+from local_judge.errors import ConfigError, InputError, brief
+from local_judge.rows import is_text
+from local_judge.tasks.criteria import CriteriaRow, CriterionRow, check_weights
+from local_judge.tasks.model import Criteria
+
+
+class _Given(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class _Criterion(_Given):
+    criterion: str = Field(min_length=1)
+    explanation: str = ""
+    weight: float = Field(ge=0)
+
+
+class _Dimension(_Given):
+    weight: float = Field(ge=0)
+    criteria: tuple[_Criterion, ...] = Field(min_length=1)
+
+
+class _File(_Given):
+    dimensions: dict[str, _Dimension]
 
 
 @cache
-def static_criteria() -> Criteria:
-    """Those of `data/static.yaml`."""
-    text = files("local_judge.protocols.race").joinpath("data/static.yaml").read_text(encoding="utf-8")
-    dimensions = cast("dict[str, Any]", yaml.safe_load(text))["dimensions"]
-    return Criteria(
-        dimensions=tuple(
-            Dimension(
-                id=name,
-                weight=dimension["weight"],
-                criteria=tuple(
-                    Criterion(id=f"{name}.{number}", **criterion)
-                    for number, criterion in enumerate(dimension["criteria"], 1)
-                ),
-            )
-            for name, dimension in dimensions.items()
-        )
+def static_criteria(path: str | None = None) -> Criteria:
+    """Those of a YAML file in the form of `data/static.yaml`; of this one, where none is given.
+
+    Raises:
+        ConfigError: the file cannot be read, has another form, or weights that do not sum to 1.
+    """
+    if path is None:
+        return _read(files("local_judge.protocols.race") / "data" / "static.yaml")
+    return _read(Path(path))
+
+
+def _read(file: Traversable) -> Criteria:
+    try:
+        text = file.read_text(encoding="utf-8")
+        given = _File.model_validate(yaml.safe_load(text))
+    except OSError as error:
+        raise ConfigError(f"{file}: the criteria cannot be read: {error.strerror or error}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"])) or "the whole"
+        raise ConfigError(f"{file}: {key}: {first['msg']} (got {brief(first['input'])})") from None
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise ConfigError(f"{file}: {' '.join(str(error).split())}") from None
+    if not is_text(text):
+        raise ConfigError(f"{file}: holds half a character (a lone surrogate), which cannot be written")
+    row = CriteriaRow(
+        id="static",
+        prompt="",
+        dimension_weight={name: dimension.weight for name, dimension in given.dimensions.items()},
+        criterions={
+            name: tuple(CriterionRow(**criterion.model_dump()) for criterion in dimension.criteria)
+            for name, dimension in given.dimensions.items()
+        },
     )
+    try:
+        check_weights(row, str(file))
+    except InputError as error:
+        raise ConfigError(str(error)) from None
+    return row.criteria()

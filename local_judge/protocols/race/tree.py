@@ -50,7 +50,7 @@ def score(findings: RaceFindings, profile: Profile) -> tuple[ScoreNode, ...]:
         whole = paper.mean([one.dimensions[name] for one in found])
         roots.append(ScoreNode(id=name, label=label(name), score=whole, children=children))
     overall = paper.mean([one.overall for one in found])
-    note = "; ".join(filter(None, (arrangement(findings), overall.note)))
+    note = "; ".join(filter(None, (arrangement(findings), _cleaned(findings), overall.note)))
     roots.append(_node(OVERALL, overall.model_copy(update={"note": note})))
     values = [(sheet, one) for sheet, one in zip(findings.sheets, found, strict=True)]
     names = [root.id for root in roots if root.id != OVERALL]
@@ -80,6 +80,15 @@ def arrangement(findings: RaceFindings) -> str:
     firsts = {sheet.target_first for sheet in findings.sheets}
     read = "both ways" if len(firsts) == 2 else "report first" if firsts == {True} else "reference first"
     return f"order: {findings.order}, {read}"
+
+
+def _cleaned(findings: RaceFindings) -> str:
+    """How many of the pieces that a judge should have cleaned it did not, in a few words; nothing where it did."""
+    articles = (findings.report, *findings.references)
+    n_failed = sum(len(article.failures) for article in articles)
+    if not n_failed:
+        return ""
+    return f"{n_failed} of {sum(article.n_pieces for article in articles)} pieces cleaned by code"
 
 
 def noise(scores: Sequence[tuple[Sheet, Score]]) -> Score:

@@ -57,7 +57,7 @@ class MethodAgreement(NamedTuple):
     """Those with at least one report that has ratings and a score, by id."""
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
     """What the measures need of one task."""
 
     of_means: Pairs
@@ -70,11 +70,20 @@ class _Part(NamedTuple):
 _Kind = Literal["pearson", "spearman", "tau"]
 
 
-class _Replicated(NamedTuple):
+class Replicated(NamedTuple):
     """A number and its values in the draws."""
 
     found: Estimate
     drawn: list[float | None]
+
+
+class Named(NamedTuple):
+    """A measure before it has an interval."""
+
+    id: str
+    label: str
+    unit: str
+    of: Replicated
 
 
 def agreement_of_method(
@@ -88,37 +97,46 @@ def agreement_of_method(
         seed: of the bootstrap.
         draws: of each interval.
     """
+    parts = parts_of(tasks)
+    named = replicated_measures(parts, resamples(len(parts), draws, seed), ties)
+    measures = [
+        Measure(one.id, one.label, one.unit, with_interval(one.of.found, one.of.drawn, len(parts)))
+        for one in named
+    ]
+    measures.insert(3, _over_systems(measures[2]))
+    return MethodAgreement(tuple(measures), tuple(part.task for part in parts))
+
+
+def parts_of(tasks: Sequence[RatedTask]) -> list[Part]:
+    """What the measures need of each task with at least one report that has ratings and a score, by id."""
     scored = [task for task in tasks if any(report.score is not None for report in task.reports)]
-    parts = [_part(task) for task in sorted(scored, key=lambda task: task.id)]
-    drawn = resamples(len(parts), draws, seed)
+    return [_part(task) for task in sorted(scored, key=lambda task: task.id)]
 
-    def of_sums(measure: OfSums) -> _Replicated:
-        return _Replicated(measure.found(), measure.replicates(drawn))
 
-    def filtered(kind: _Kind, undefined_as: float | None = None) -> _Replicated:
+def replicated_measures(parts: Sequence[Part], drawn: Sequence[Sequence[int]], ties: Ties) -> list[Named]:
+    """Every measure with its values in the draws, in a fixed order."""
+
+    def of_sums(measure: OfSums) -> Replicated:
+        return Replicated(measure.found(), measure.replicates(drawn))
+
+    def filtered(kind: _Kind, undefined_as: float | None = None) -> Replicated:
         return _filtered(parts, drawn, kind, undefined_as)
 
     by_mean = of_sums(OfSums([part.of_means for part in parts], partial(_rate, ties)))
     by_annotator = of_sums(OfSums([part.of_annotators for part in parts], partial(_rate, ties)))
     systems = of_sums(_overall_pearson(parts))
     linear, ranked = filtered("pearson"), filtered("spearman")
-    named = (
-        ("pairwise", "pairwise, mean rating", "pairs", by_mean),
-        ("pairwise_annotators", "pairwise, each annotator", "pairs", by_annotator),
-        ("overall_pearson", "overall Pearson", "systems", systems),
-        ("filtered_pearson", "filtered Pearson", "tasks", linear),
-        ("filtered_spearman", "filtered Spearman", "tasks", ranked),
-        ("filtered_tau", "filtered tau-b", "tasks", filtered("tau")),
-        ("filtered_pearson_zero", "filtered Pearson, undef. as 0", "tasks", filtered("pearson", 0.0)),
-        ("filtered_spearman_zero", "filtered Spearman, undef. as 0", "tasks", filtered("spearman", 0.0)),
-        ("overall", "mean of the four", "measures", _mean_of((by_mean, systems, linear, ranked))),
-    )
-    measures = [
-        Measure(id, label, unit, with_interval(of.found, of.drawn, len(parts)))
-        for id, label, unit, of in named
+    return [
+        Named("pairwise", "pairwise, mean rating", "pairs", by_mean),
+        Named("pairwise_annotators", "pairwise, each annotator", "pairs", by_annotator),
+        Named("overall_pearson", "overall Pearson", "systems", systems),
+        Named("filtered_pearson", "filtered Pearson", "tasks", linear),
+        Named("filtered_spearman", "filtered Spearman", "tasks", ranked),
+        Named("filtered_tau", "filtered tau-b", "tasks", filtered("tau")),
+        Named("filtered_pearson_zero", "filtered Pearson, undef. as 0", "tasks", filtered("pearson", 0.0)),
+        Named("filtered_spearman_zero", "filtered Spearman, undef. as 0", "tasks", filtered("spearman", 0.0)),
+        Named("overall", "mean of the four", "measures", _mean_of((by_mean, systems, linear, ranked))),
     ]
-    measures.insert(3, _over_systems(measures[2]))
-    return MethodAgreement(tuple(measures), tuple(part.task for part in parts))
 
 
 def task_agreement(task: RatedTask) -> TaskAgreement:
@@ -155,8 +173,8 @@ def _rate(ties: Ties, sums: Sequence[int]) -> Estimate:
 
 
 def _filtered(
-    parts: Sequence[_Part], drawn: Sequence[Sequence[int]], kind: _Kind, undefined_as: float | None
-) -> _Replicated:
+    parts: Sequence[Part], drawn: Sequence[Sequence[int]], kind: _Kind, undefined_as: float | None
+) -> Replicated:
     """The mean over the tasks that are kept; a task with one report has nothing to correlate."""
 
     def statistic(tasks: Sequence[TaskAgreement]) -> Estimate:
@@ -166,10 +184,10 @@ def _filtered(
         return mean_estimate(values, "no task is kept that has a correlation", undefined_as=undefined_as)
 
     tasks = [part.task for part in parts]
-    return _Replicated(statistic(tasks), replicates(tasks, statistic, drawn))
+    return Replicated(statistic(tasks), replicates(tasks, statistic, drawn))
 
 
-def _mean_of(measures: Sequence[_Replicated]) -> _Replicated:
+def _mean_of(measures: Sequence[Replicated]) -> Replicated:
     """The plain mean of some measures, which does not exist where one of them does not."""
 
     def together(values: Sequence[float | None]) -> Estimate:
@@ -179,12 +197,12 @@ def _mean_of(measures: Sequence[_Replicated]) -> _Replicated:
         return mean_estimate(values, "")
 
     values = zip(*(measure.drawn for measure in measures), strict=True)
-    return _Replicated(
+    return Replicated(
         together([measure.found.value for measure in measures]), [together(draw).value for draw in values]
     )
 
 
-def _overall_pearson(parts: Sequence[_Part]) -> OfSums:
+def _overall_pearson(parts: Sequence[Part]) -> OfSums:
     """Pearson of the systems' mean ratings and mean scores; `n` is the number of systems."""
     reports = [report for part in parts for report in part.reports]
     of_ratings, of_scores = (
@@ -228,7 +246,7 @@ def _scored(task: RatedTask) -> list[tuple[str | None, Fraction, Fraction]]:
     return [(report.system, report.mean, report.score) for report in task.reports if report.score is not None]
 
 
-def _part(task: RatedTask) -> _Part:
+def _part(task: RatedTask) -> Part:
     reports = _scored(task)
     by_annotator: list[Pairs] = []
     for annotator in task.annotators:
@@ -238,7 +256,7 @@ def _part(task: RatedTask) -> _Part:
             if report.score is not None and annotator in report.ratings
         ]
         by_annotator.append(compare([rating for rating, _ in rated], [score for _, score in rated]))
-    return _Part(
+    return Part(
         compare([rating for _, rating, _ in reports], [score for _, _, score in reports]),
         add(by_annotator),
         reports,

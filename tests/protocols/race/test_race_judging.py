@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -283,3 +284,45 @@ def test_what_a_task_lacks_is_said_with_the_way_around_it() -> None:
 def test_settings_that_make_no_sense(settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="validation error"):
         RaceSettings.model_validate(settings)
+
+
+def copying(bad: bool = False) -> Callable[[Call], Reply]:
+    """A judge that copies parts of articles without `[1]`, or with a word too many, and scores as known."""
+    score = judge_by(known)
+
+    def answer(call: Call) -> Reply:
+        match = re.search(r"Part of a report:\n```\n(.*)\n```", call.prompt, re.DOTALL)
+        if match is None:
+            return score(call)
+        return {"text": match[1].replace(" [1]", "") + (" Done." if bad else "")}
+
+    return answer
+
+
+async def test_a_judge_cleans_report_and_reference_each_once(ledger: Ledger) -> None:
+    engine = ScriptedEngine(copying())
+    found = await judged(ledger, engine, cleaning="judge", positions="both")
+    # A copy of either article, and two comparisons.
+    assert len(engine.calls) == 4
+    [first, second] = [call for call in engine.calls if "Article 1" in call.prompt]
+    assert articles(first.prompt) | articles(second.prompt) == {
+        "Article 1": "# Mill\n\nIt cost 8 million and a half.",
+        "Article 2": "# The mill\n\nIt cost 9 million. The town paid.",
+    }
+    for shown in (found.report, *found.references):
+        assert (shown.n_pieces, shown.failures, shown.n_removed, len(shown.replies)) == (1, (), 2, 1)
+    assert (found.cleaning, found.n_failed) == ("judge", 0)
+    other = await judged(ledger, engine, cleaning="judge", draws=1)
+    assert other.references == found.references
+    assert len(engine.calls) == 4, "the ledger answers what was asked before"
+
+
+async def test_what_a_judge_does_not_clean_is_cleaned_by_code_and_counted(ledger: Ledger) -> None:
+    by_code = await judged(ledger, ScriptedEngine(judge_by(known)))
+    found = await judged(ledger, ScriptedEngine(copying(bad=True), model="other"), cleaning="judge")
+    assert found.report.sha256 == by_code.report.sha256
+    assert [shown.failures[0].kind for shown in (found.report, *found.references)] == ["invalid_reply"] * 2
+    assert found.n_failed == 2
+    overall = Race().score(found, "paper")[-1].score
+    assert overall.note == "order: shared, reference first; 2 of 2 pieces cleaned by code"
+    assert overall.value == Race().score(by_code, "paper")[-1].score.value

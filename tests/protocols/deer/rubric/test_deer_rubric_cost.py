@@ -61,7 +61,7 @@ def test_equal_costs_keep_the_rubrics_order() -> None:
 
 
 def test_whole_dimensions_cost_too_and_a_whole_report_does_not() -> None:
-    rubric = findings({(RF,): 4, (FS,): 10, (II,): 1}, mode="dimensions", scale=10)
+    rubric = findings({(RF,): 4, (FS,): 10}, mode="dimensions", scale=10)
     (cost,) = costs(score(None, rubric, "paper"), rubric)
     assert (cost.path, cost.dimension, cost.overall) == ((RF,), 6, 3)
     whole = findings({(): 4}, mode="vanilla")

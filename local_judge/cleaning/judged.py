@@ -1,0 +1,177 @@
+"""A report cleaned of its citations by a judge.
+
+The judge copies the parts of the body in which something may be a citation, without what it takes for one. Code finds
+out what was left out and takes it from the original.
+
+Invariants: no text comes from the judge; a copy that leaves out or says anything else is a failure, and that part is
+cleaned by code alone; so is what nothing was asked about, and lists of references and footnotes always are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from local_judge.cleaning.copying import Differs, choices_of
+from local_judge.cleaning.prompts import template
+from local_judge.documents.clean import Cleaned, clean_as_chosen
+from local_judge.documents.cleaning.choices import Option, Stretch, stretches
+from local_judge.documents.model import Document, Frozen
+from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Judge
+from local_judge.judge.layout import Prompt, fence
+
+PIECE_CHARACTERS = 2_000
+"""Blocks are asked about together up to this many characters: a longer copy is more often inexact."""
+_REPLY_TOKENS = 128
+_MENDED = ("invalid_reply", "truncated", "prompt_too_long")
+"""Failures that a shorter piece may not have."""
+
+
+class Copy(BaseModel):
+    """A judge's answer."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str
+
+
+class JudgedCleaning(Frozen):
+    """A report without what a judge takes for its citations."""
+
+    cleaned: Cleaned
+    n_pieces: int
+    """Parts of the report that the judge was asked about."""
+    failures: tuple[Failure, ...] = ()
+    """Of the pieces that were left to code, one each."""
+    replies: tuple[str, ...] = ()
+    """Ledger keys."""
+
+
+class _Part(NamedTuple):
+    """A block, or sentences of one, with the stretches to decide in it."""
+
+    start: int
+    end: int
+    asked: Sequence[Stretch]
+
+
+class _Decided(NamedTuple):
+    """What came of one piece."""
+
+    chosen: Sequence[Option]
+    n_pieces: int
+    failures: tuple[Failure, ...]
+    replies: tuple[str, ...]
+
+
+async def clean_by_judge(document: Document, judge: Judge, *, chatter: bool = False) -> JudgedCleaning:
+    """The report's text without what the judge takes for citations; pieces that failed are cleaned by code.
+
+    Args:
+        document: a parsed report.
+        judge: whose replies are kept in its ledger: equal pieces are asked about once.
+        chatter: as for `documents.clean.clean`.
+    """
+    found = stretches(document)
+    decided = await asyncio.gather(*(_decide(document, piece, judge) for piece in _pieces(document, found)))
+    answers = iter([option for one in decided for option in one.chosen])
+    chosen = [stretch.default if stretch.block is None else next(answers) for stretch in found]
+    return JudgedCleaning(
+        cleaned=clean_as_chosen(document, chosen, chatter=chatter),
+        n_pieces=sum(one.n_pieces for one in decided),
+        failures=tuple(failure for one in decided for failure in one.failures),
+        replies=tuple(key for one in decided for key in one.replies),
+    )
+
+
+def _pieces(document: Document, found: Sequence[Stretch]) -> list[list[_Part]]:
+    """The blocks that have something to decide, in order, a few at a time."""
+    pieces: list[list[_Part]] = []
+    size = 0
+    for part in _parts(document, found):
+        size += part.end - part.start
+        if not pieces or size > PIECE_CHARACTERS:
+            pieces.append([])
+            size = part.end - part.start
+        pieces[-1].append(part)
+    return pieces
+
+
+def _parts(document: Document, found: Sequence[Stretch]) -> Iterator[_Part]:
+    """Blocks, and the sentences of long ones, with something to decide."""
+    sentences: dict[int, list[int]] = {}
+    for sentence in document.sentences:
+        sentences.setdefault(sentence.block, []).append(sentence.span.start)
+    for block, stretches_of in groupby(
+        (one for one in found if one.block is not None), lambda one: one.block or 0
+    ):
+        span, asked = document.blocks[block].span, list(stretches_of)
+        inside = [
+            start
+            for start in sentences.get(block, [])
+            if not any(one.start < start < one.end for one in asked)
+        ]
+        for start, end in _cut(span.start, span.end, inside):
+            here = [one for one in asked if start <= one.start < end]
+            if here:
+                yield _Part(start, end, here)
+
+
+def _cut(start: int, end: int, places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """A range in parts of `PIECE_CHARACTERS`, cut at the last place that keeps a part so short."""
+    for place, following in pairwise([*places, end]):
+        if following - start > PIECE_CHARACTERS and place > start:
+            yield start, place
+            start = place
+    yield start, end
+
+
+def piece_prompt(text: str) -> Prompt:
+    """The prompt that asks for a copy of one piece; its instructions are those of all pieces of all reports."""
+    own = f"{fence(text, 'Part of a report:')}\n\nCopy the part above without its citations."
+    return Prompt(shared=template("clean"), own=own, prefix_key="clean")
+
+
+async def _decide(document: Document, piece: Sequence[_Part], judge: Judge) -> _Decided:
+    shown = "\n\n".join(document.text[part.start : part.end] for part in piece)
+    # A token has two bytes at least in what reports are written in, JSON's escapes included.
+    limit = len(shown.encode()) // 2 + _REPLY_TOKENS
+    answer = await judge.ask(piece_prompt(shown), Copy, max_tokens=limit)
+    if isinstance(answer, Failure):
+        replies, failure = (), answer
+    else:
+        replies = answer.replies
+        read = _read(document, piece, answer.value.text)
+        if not isinstance(read, Differs):
+            return _Decided(read, 1, (), replies)
+        failure = Failure(kind="invalid_reply", detail=f"reply {replies[-1][:12]}: {read.why}")
+    if len(piece) > 1 and failure.kind in _MENDED:
+        singly = await asyncio.gather(*(_decide(document, [part], judge) for part in piece))
+        return _Decided(
+            [option for one in singly for option in one.chosen],
+            sum(one.n_pieces for one in singly),
+            tuple(failed for one in singly for failed in one.failures),
+            (*replies, *(key for one in singly for key in one.replies)),
+        )
+    defaults = [stretch.default for part in piece for stretch in part.asked]
+    return _Decided(defaults, 1, (failure,), replies)
+
+
+def _read(document: Document, piece: Sequence[_Part], copy: str) -> list[Option] | Differs:
+    """The choices in a copy of several blocks: what stands between two has no letters to be asked about."""
+    text = "".join(document.text[part.start : part.end] for part in piece)
+    moved: list[Stretch] = []
+    shift = 0
+    for part in piece:
+        offset = shift - part.start
+        moved += [
+            Stretch(one.start + offset, one.end + offset, one.block, one.options, one.default)
+            for one in part.asked
+        ]
+        shift += part.end - part.start
+    return choices_of(copy, text, moved)

@@ -1,0 +1,100 @@
+"""Prompt tokens alone: whole prompts are read, one token is written, and the server's own counters say the rest.
+
+Invariant: what is counted is what was sent; a server whose counters say otherwise is an error and no figure.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol
+
+from scripts.benchmarking.prefixes import ideal_computed
+from scripts.benchmarking.vllm_server import PromptCounters, read_counters
+from serving.engine import Engine, JsonSchema
+from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling
+
+Chat = tuple[Message, ...]
+
+
+class Counting(Protocol):
+    """What is needed of a server; `vllm_server.MeasuredServer` has it."""
+
+    def empty_cache(self) -> None:
+        """Forget all cached prefixes."""
+        ...
+
+    def metrics(self) -> str:
+        """The text of `/metrics`."""
+        ...
+
+    def tokens(self, messages: Sequence[Message]) -> list[int]:
+        """Token ids of a chat as the server renders it."""
+        ...
+
+    def counted(self, before: PromptCounters, expected: int) -> PromptCounters:
+        """The counters since `before`, once they have caught up with the `expected` prompt tokens."""
+        ...
+
+
+class OneToken:
+    """An engine that reads whole prompts and writes one token; remembers the prompts."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.chats: list[Chat] = []
+
+    async def identity(self) -> EngineIdentity:
+        """Of the engine behind."""
+        return await self._engine.identity()
+
+    async def limits(self) -> EngineLimits:
+        """Of the engine behind."""
+        return await self._engine.limits()
+
+    async def count_tokens(self, messages: Sequence[Message]) -> int:
+        """By the engine behind."""
+        return await self._engine.count_tokens(messages)
+
+    async def generate(
+        self,
+        messages: Sequence[Message],
+        sampling: Sampling,
+        schema: JsonSchema | None = None,
+        started: Callable[[], None] | None = None,
+    ) -> Generation:
+        """The first token, without a grammar."""
+        self.chats.append(tuple(messages))
+        one = sampling.model_copy(update={"max_tokens": 1})
+        return await self._engine.generate(messages, one, None, started)
+
+    async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
+        """As it is: one token anyway."""
+        self.chats.append(tuple(messages))
+        return await self._engine.choose(messages, options)
+
+    async def aclose(self) -> None:
+        """Close the engine behind."""
+        await self._engine.aclose()
+
+
+async def measured(
+    server: Counting, engine: OneToken, work: Callable[[], Awaitable[object]]
+) -> dict[str, Any]:
+    """What the server computed for `work`, and what it had to."""
+    server.empty_cache()
+    before = read_counters(server.metrics())
+    first, begun = len(engine.chats), time.perf_counter()
+    await work()
+    seconds = time.perf_counter() - begun
+    prompts = [server.tokens(chat) for chat in engine.chats[first:]]
+    grown = server.counted(before, sum(map(len, prompts)))
+    ideal = ideal_computed(prompts)
+    return {
+        "calls": len(prompts),
+        "prompt_tokens": grown.total,
+        "computed": grown.computed,
+        "ideal": ideal,
+        "ratio": round(grown.computed / ideal, 4),
+        "seconds": round(seconds, 1),
+    }

@@ -1,0 +1,101 @@
+"""Validated rows of FACT as a run: shown, scored and written back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import ROOT, Command
+
+GOLDEN = ROOT.parent / "shared" / "fixtures" / "fact.json"
+
+
+def row(id: int, *labels: str, error: str | None = None) -> dict[str, Any]:
+    """A report with one citation for each label, all on one page."""
+    facts = [f"Fact {number} of {id}." for number in range(len(labels))]
+    page = {
+        "facts": facts,
+        "url_content": "A page.",
+        "article_id": id,
+        "validate_res": [{"idx": number, "result": label} for number, label in enumerate(labels)],
+        "validate_error": error,
+    }
+    return {
+        "id": id,
+        "prompt": f"Task {id}?",
+        "article": f"Report {id}.",
+        "citations": [{"fact": fact, "ref_idx": 1, "url": "https://a.example/x"} for fact in facts],
+        "citations_deduped": {"https://a.example/x": page} if facts else {},
+    }
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    return path
+
+
+def test_from_a_file_to_a_run_and_back(command: Command, tmp_path: Path) -> None:
+    rows = [row(1, "supported", "supported", "unsupported"), row(2, "supported", "unknown"), row(3)]
+    file, run, out = write(tmp_path / "validated.jsonl", rows), tmp_path / "run", tmp_path / "out"
+    ended = command("import", file, run, "--system", "ada")
+    assert (ended.code, ended.err) == (0, "")
+    assert "fact (paper profile)" in ended.out
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert manifest["reports"][0] == {"id": "1", "system": "ada", "task": "1"}
+    assert len(manifest["imported"]["sha256"]) == 64
+    # What a run holds, commands read: no judge, no snapshot.
+    assert "2/3" in command("show", run, "--report", "1").out
+    assert command("rescore", run).code == 0
+    assert command("export", run, out, "--format", "fact").code == 0
+    written = [json.loads(line) for line in (out / "validated.jsonl").read_text().splitlines()]
+    for ours, given in zip(written, rows, strict=True):
+        labels = [
+            [
+                [result["result"] for result in page["validate_res"]]
+                for page in one["citations_deduped"].values()
+            ]
+            for one in (ours, given)
+        ]
+        assert labels[0] == labels[1]
+        assert (ours["id"], ours["prompt"], ours["article"]) == (
+            given["id"],
+            given["prompt"],
+            given["article"],
+        )
+    # 3 supported of 4 known, over the two that cite.
+    assert (out / "fact_result.txt").read_text() == (
+        "total_citations: 2.0\ntotal_valid_citations: 1.5\nvalid_rate: 0.75\n"
+    )
+    # What was written is taken back, and gives the same file again.
+    again = tmp_path / "again"
+    assert command("import", out / "validated.jsonl", again, "--system", "ada").code == 0
+    assert command("export", again, tmp_path / "out2", "--format", "fact").code == 0
+    for name in ("extracted.jsonl", "deduplicated.jsonl", "validated.jsonl", "fact_result.txt"):
+        assert (tmp_path / "out2" / name).read_bytes() == (out / name).read_bytes()
+
+
+def test_what_cannot_be_imported_is_one_line(command: Command, tmp_path: Path) -> None:
+    file = write(tmp_path / "validated.jsonl", [row(1, "supported")])
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "x").touch()
+    line = command("import", file, tmp_path / "full").line()
+    assert line.endswith("full: not an empty folder; choose another for what is imported")
+    empty = write(tmp_path / "empty.jsonl", [])
+    assert "empty.jsonl" in command("import", empty, tmp_path / "a").line()
+    wrong = write(tmp_path / "wrong.jsonl", [{"id": 1, "citations": "extraction failed"}])
+    assert "leave the row out and count it as missing" in command("import", wrong, tmp_path / "a").line()
+    assert not (tmp_path / "a").exists()
+    assert command("import", tmp_path / "absent.jsonl", tmp_path / "a").code == 1
+
+
+@pytest.mark.skipif(not GOLDEN.exists(), reason="golden vectors are not here")
+def test_the_published_codes_own_cases(command: Command, tmp_path: Path) -> None:
+    for number, case in enumerate(json.loads(GOLDEN.read_text("utf-8"))["cases"]):
+        file = write(tmp_path / f"{number}.jsonl", case["validated"])
+        ended = command("import", file, tmp_path / f"run{number}")
+        assert (ended.code, ended.err) == (0, ""), case["name"]
+        records = (tmp_path / f"run{number}" / "cases.jsonl").read_text().splitlines()
+        assert len(records) == len(case["validated"])

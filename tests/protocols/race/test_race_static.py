@@ -1,0 +1,89 @@
+"""Criteria that are the same for every task, from the package and from a file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from local_judge.errors import ConfigError
+from local_judge.protocols.base import load_protocol
+from local_judge.protocols.race import Race
+from local_judge.protocols.race.judging import criteria_of
+from local_judge.protocols.race.settings import RaceSettings
+from local_judge.protocols.race.static import static_criteria
+
+from .race_cases import ROW, TASK, register
+
+DIMENSIONS: dict[str, Any] = {
+    name: {"weight": ROW["dimension_weight"][name], "criteria": criteria}
+    for name, criteria in ROW["criterions"].items()
+}
+"""The task's own criteria in the form of a static file."""
+
+
+def written(path: Path, data: object) -> str:
+    path.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+    return str(path)
+
+
+def test_a_file_replaces_the_packages_criteria(tmp_path: Path) -> None:
+    path = written(tmp_path / "own.yaml", {"dimensions": DIMENSIONS})
+    settings = RaceSettings(criteria="static", criteria_file=path)
+    bare = TASK.model_copy(update={"criteria": None})
+    assert criteria_of(bare, settings) == TASK.criteria
+    race = Race(settings)
+    assert race.lacks(bare) is None
+    assert TASK.criteria is not None
+    digest = hashlib.sha256(TASK.criteria.model_dump_json().encode()).hexdigest()
+    assert race.data_digest() == digest != Race(RaceSettings(criteria="static")).data_digest()
+    assert static_criteria() != static_criteria(path)
+
+
+def changed(dimension: str, **fields: Any) -> Mapping[str, Any]:
+    return {"dimensions": DIMENSIONS | {dimension: DIMENSIONS[dimension] | fields}}
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        ([1], "the whole: Input should be a valid dictionary or instance of _File (got a list)"),
+        ({"dimensions": DIMENSIONS, "scale": 5}, "scale: Extra inputs are not permitted (got 5)"),
+        (changed("insight", criteria=[]), "dimensions.insight.criteria: Tuple should have at least 1 item"),
+        (
+            changed("insight", criteria=[{"criterion": "A", "weight": 0.4}]),
+            "criterions.insight: the weights must be 0 or more and sum to 1, not 0.4",
+        ),
+        (changed("insight", weight=0.5), "dimension_weight: the weights must be 0 or more and sum to 1, not 1.15"),
+        (
+            {"dimensions": {"insight": DIMENSIONS["insight"] | {"weight": 1.0}}},
+            "dimension_weight must name comprehensiveness, insight, instruction_following, readability; it names",
+        ),
+    ],
+)  # fmt: skip
+def test_a_file_of_another_form_is_refused(tmp_path: Path, data: object, why: str) -> None:
+    path = written(tmp_path / "own.yaml", data)
+    with pytest.raises(ConfigError) as raised:
+        static_criteria(path)
+    assert str(raised.value).startswith(f"{path}: {why}")
+    assert "\n" not in str(raised.value)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"absent\.yaml: the criteria cannot be read: No such file"):
+        Race(RaceSettings(criteria="static", criteria_file=str(tmp_path / "absent.yaml"))).data_digest()
+    (tmp_path / "own.yaml").write_text("a: [", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"own\.yaml: while parsing"):
+        static_criteria(str(tmp_path / "own.yaml"))
+
+
+def test_what_a_file_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch)
+    with pytest.raises(ConfigError, match="one file holds the criteria of all tasks; join the files"):
+        load_protocol("race", {"criteria": "static", "criteria_file": ["a.yaml", "b.yaml"]})
+    with pytest.raises(ConfigError, match="criteria_file holds static criteria; add criteria=static"):
+        load_protocol("race", {"criteria_file": "a.yaml"})

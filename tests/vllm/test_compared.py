@@ -1,0 +1,78 @@
+"""RACE on a real server: the reference is computed once for all systems, and every criterion gets its marks."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import get_args
+
+import pytest
+
+from local_judge.documents import parse_report
+from local_judge.judge.failures import FailureKind
+from local_judge.judge.judge import Judge
+from local_judge.protocols.race import judging
+from local_judge.protocols.race.settings import RaceSettings
+from local_judge.protocols.race.tree import score
+from local_judge.tasks.model import Reference, Task
+from serving.launch import RunningServer
+from serving.types import Message
+
+from .conftest import BLOCK_TOKENS, counted
+
+pytestmark = pytest.mark.vllm
+
+YEARS = " ".join(
+    f"In {year} the mills of Tarn ground {900 + 7 * n} tons of barley and paid {n + 3} millers for the work."
+    for n, year in enumerate(range(1901, 1941))
+)
+TASK = Task(
+    id="mills",
+    prompt="What did the mills of Tarn grind?",
+    references=(Reference(text=f"# The mills of Tarn\n\n{YEARS}\n"),),
+)
+REPORTS = [
+    parse_report(
+        f"# Report {n}\n\nThe mills of Tarn ground barley for {n + 2} decades, and paid their millers.\n"
+    )
+    for n in range(4)
+]
+SETTINGS = RaceSettings(criteria="static", calls="dimension")
+
+
+async def test_the_reference_is_computed_once_for_all_systems(
+    server: RunningServer, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What is measured are prompts: a reply may end after a token for each criterion.
+    monkeypatch.setattr(judging, "REPLY_TOKENS", 1)
+    before = counted(server, "prefix_cache_hits")
+    await asyncio.gather(
+        *(judging.judge_race(f"r{n}", report, TASK, judge, SETTINGS) for n, report in enumerate(REPORTS))
+    )
+    found = counted(server, "prefix_cache_hits") - before
+    opened = await judge.engine.count_tokens((Message(role="user", content=TASK.references[0].text),))
+    assert opened > 8 * BLOCK_TOKENS
+    # Four reports by four dimensions: all prompts but the first find the reference there, up to the last whole block.
+    assert judge.meter.made == 16
+    assert found >= 15 * (opened - BLOCK_TOKENS)
+
+
+async def test_every_criterion_has_two_marks_or_a_typed_failure(judge: Judge) -> None:
+    findings = await judging.judge_race("r", REPORTS[0], TASK, judge, SETTINGS)
+    (sheet,) = findings.sheets
+    assert findings.criteria is not None
+    criteria = [
+        criterion.id for dimension in findings.criteria.dimensions for criterion in dimension.criteria
+    ]
+    assert [mark.criterion for mark in sheet.marks] == criteria
+    for mark in sheet.marks:
+        if mark.failure is not None:
+            assert mark.failure.kind in get_args(FailureKind)
+            continue
+        assert mark.target is not None and 0 <= mark.target <= 10
+        assert mark.reference is not None and 0 <= mark.reference <= 10
+        assert mark.replies
+    overall = next(node for node in score(findings, "paper") if node.id == "overall")
+    assert overall.score.n_expected > 0
+    if overall.score.value is not None:
+        assert overall.score.low is not None and overall.score.high is not None
+        assert 0 <= overall.score.low <= overall.score.value <= overall.score.high <= 100
