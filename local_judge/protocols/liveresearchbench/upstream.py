@@ -25,13 +25,8 @@ BASELINE = "open-deep-research"
 
 Row = Mapping[str, Any]
 
-_VALUES: Mapping[str, tuple[str, ...]] = {
-    "presentation": ("summary", "average_pass_rate"),
-    "coverage": ("summary", "percentage_addressed"),
-    "consistency": ("score",),
-    "citation": ("score",),
-}
-"""Where the number of a criterion stands in its result."""
+_SUMMED = {"presentation": "average_pass_rate", "coverage": "percentage_addressed"}
+"""Criteria whose number stands in the summary of their result; that of the others is its score."""
 
 
 def evaluations(items: Sequence[Item]) -> dict[str, dict[str, Any]]:
@@ -112,10 +107,10 @@ def summary(reports: Sequence[Row], criteria: Sequence[str]) -> dict[str, Any]:
 
 
 def _value(report: Row, criterion: str) -> float | None:
-    found: Any = report.get(f"{criterion}_grading_results")
-    for step in _VALUES[criterion]:
-        found = (found or {}).get(step)
-    return found
+    found: Row = report.get(f"{criterion}_grading_results") or {}
+    if criterion in _SUMMED:
+        return found.get("summary", {}).get(_SUMMED[criterion])
+    return found.get("score")
 
 
 def _figures(values: Sequence[float]) -> dict[str, Any]:

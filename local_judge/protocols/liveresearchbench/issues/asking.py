@@ -5,10 +5,9 @@ Invariant: the list is bounded by the schema, so that no report makes an endless
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date
 from functools import cache
-from typing import Annotated, Protocol
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -50,21 +49,30 @@ class Uncited(BaseModel):
         return (self.quote,)
 
 
-class Listed(Protocol):
-    """A judge's answer."""
+class Contradictions(BaseModel):
+    """A judge's answer on consistency."""
 
-    @property
-    def issues(self) -> Sequence[Contradiction | Uncited]:
-        """All issues, the gravest first."""
-        ...
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    issues: list[Contradiction]
+
+
+class Gaps(BaseModel):
+    """A judge's answer on citation association."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    issues: list[Uncited]
 
 
 @cache
-def answer_type(metric: Metric, limit: int) -> type[Listed]:
+def answer_type(metric: Metric, limit: int) -> type[Contradictions] | type[Gaps]:
     """The type of a list of at most `limit` issues."""
-    kind = Contradiction if metric == "consistency" else Uncited
-    items = Annotated[list[kind], Field(max_length=limit)]
-    return create_model("Listed", __config__=ConfigDict(frozen=True, extra="forbid"), issues=(items, ...))
+    if metric == "consistency":
+        contradictions: Any = Annotated[list[Contradiction], Field(max_length=limit)]
+        return create_model("Contradictions", __base__=Contradictions, issues=(contradictions, ...))
+    gaps: Any = Annotated[list[Uncited], Field(max_length=limit)]
+    return create_model("Gaps", __base__=Gaps, issues=(gaps, ...))
 
 
 def issues_prompt(metric: Metric, document: Document, today: date | None, limit: int) -> Prompt:
