@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import date
+from importlib.metadata import EntryPoint
+
+import pytest
 
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
+from local_judge.protocols import base
 from local_judge.protocols.base import Bench, Case
 from local_judge.protocols.liveresearchbench.items import Item, Status
 from local_judge.protocols.liveresearchbench.presentation.checks import CHECKS
@@ -100,3 +104,14 @@ def presentation(letters: str) -> PresentationFindings:
     """The ten checks by a letter each."""
     assert len(letters) == len(CHECKS)
     return PresentationFindings(checks=items(letters, "p"))
+
+
+def register(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make LiveResearchBench known by name, whatever version of the project is installed."""
+    place = "local_judge.protocols.liveresearchbench:LiveResearchBench"
+    entry = EntryPoint("liveresearchbench", place, base.GROUP)
+
+    def known(group: str) -> list[EntryPoint]:
+        return [entry]
+
+    monkeypatch.setattr(base, "entry_points", known)
