@@ -70,7 +70,8 @@ class LiveResearchBench:
         """What each metric that is set finds; all questions about the report together.
 
         Raises:
-            ConfigError: a metric needs the task, its checklist or a snapshot, and it is not there.
+            ExceptionGroup: of what its metrics raise; a ConfigError where one needs the task, its checklist or a
+                snapshot, and it is not there.
         """
         asked = self._asked(case, bench)
         async with asyncio.TaskGroup() as group:
