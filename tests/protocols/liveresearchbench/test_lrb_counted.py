@@ -32,7 +32,7 @@ def test_a_sound_report_meets_all_five() -> None:
     assert all(not one.places for one in found.values())
     assert found["p3"].rationale == "2 of 2 entries are cited."
     assert found["p4"].rationale == "3 of 3 citations have an entry or an address."
-    assert found["p9"].rationale == "The levels of 4 headings and the cells of 0 tables are in order."
+    assert found["p9"].rationale == "Headings: 4, tables: 0; levels and cells are in order."
 
 
 def test_each_entry_that_nobody_cites_is_a_place() -> None:
@@ -88,6 +88,12 @@ def test_a_list_without_numbers_may_follow_the_text() -> None:
     assert "p5" not in decided(other)
 
 
+def test_footnotes_are_no_list() -> None:
+    found = decided(f"# T\n\nSo it is[^1]. And so[^2].\n\n[^1]: A {A}\n\n[^2]: B {B}\n")
+    assert "p5" not in found  # whether they make one, the judge says
+    assert (found["p3"].status, found["p4"].status, found["p10"].status) == ("met", "met", "not_applicable")
+
+
 def test_two_lists_are_one_too_many() -> None:
     chapters = (
         f"## {n}\n\nSo [1].\n\n### References\n\n[1] {n} {url}\n\n" for n, url in (("A", A), ("B", B))
@@ -131,7 +137,7 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |\n"
         ("# T\n\n### A\n\nSo.\n\n#### B\n\nSo.\n", ["level 3 follows level 1"]),
         (f"# T\n\n{TABLE}", []),
         (f"# T\n\n{TABLE}| 1 \\| 2 | `3` |\n", []),
-        (f"# T\n\n{TABLE}| 1 |\n| 1 | 2 | 3 |\n", ["1 cells under a head of 2", "3 cells under a head of 2"]),
+        (f"# T\n\n{TABLE}| 1 |\n| 1 | 2 | 3 |\n", ["cells: 1, in the head: 2", "cells: 3, in the head: 2"]),
         ("# T\n\n| a | b |\n| 1 | 2 |\n", ["lines of cells that make no table"]),
     ],
 )

@@ -42,11 +42,14 @@ async def judge_accuracy(case: Case, bench: Bench, settings: AccuracySettings) -
     if bench.snapshot is None:
         raise ConfigError("liveresearchbench: judging pages needs a snapshot; give --snapshot")
     task = task_of(case)
-    urls = list(_urls(case.report))
-    looks = (_look(url, task, bench.snapshot, bench.judge, settings) for url in urls)
-    pages, claims = await asyncio.gather(asyncio.gather(*looks), bench.claims())
+    snapshot = bench.snapshot
+    async with asyncio.TaskGroup() as group:  # without claims, nobody waits for the pages
+        looks = [
+            group.create_task(_look(url, task, snapshot, bench.judge, settings)) for url in _urls(case.report)
+        ]
+        claims = await bench.claims()
     return AccuracyFindings(
-        pages=tuple(pages),
+        pages=tuple(look.result() for look in looks),
         claims=tuple(cited_claims(case.report, claims)),
         n_unresolved=sum(citation.url is None for citation in case.report.citations),
     )

@@ -131,9 +131,7 @@ def _markup(document: Document) -> Decided | None:
     if not headings or any(b.kind == "paragraph" and _BOLD_LINE.fullmatch(b.text.strip()) for b in blocks):
         return None
     n_tables = sum(block.kind == "table_header" for block in blocks)
-    return Decided(
-        "met", f"The levels of {len(headings)} headings and the cells of {n_tables} tables are in order."
-    )
+    return Decided("met", f"Headings: {len(headings)}, tables: {n_tables}; levels and cells are in order.")
 
 
 def _uneven_rows(document: Document, blocks: Iterable[Block]) -> Iterator[Place]:
@@ -142,7 +140,7 @@ def _uneven_rows(document: Document, blocks: Iterable[Block]) -> Iterator[Place]
         if block.kind == "table_header":
             width = _cells(block.text)
         elif block.kind == "table_row" and _cells(block.text) != width:
-            yield _place(document, block.span, f"{_cells(block.text)} cells under a head of {width}")
+            yield _place(document, block.span, f"cells: {_cells(block.text)}, in the head: {width}")
 
 
 def _cells(row: str) -> int:
