@@ -85,6 +85,12 @@ def rulings(met: Mapping[str, bool], quote: str = "The mill cost 9 million") -> 
     return answer
 
 
+def believing(call: Call) -> Reply:
+    """A judge that finds all met, and no issue."""
+    assert call.schema is not None
+    return {"issues": []} if "issues" in call.schema["properties"] else rulings({})(call)
+
+
 def items(letters: str, ids: str = "q") -> tuple[Item, ...]:
     """Requirements by a letter each: m met, u unmet, n not applicable, f failed."""
     words: dict[str, Status] = {"m": "met", "u": "unmet", "n": "not_applicable", "f": "failed"}

@@ -85,7 +85,7 @@ async def test_consistency_as_it_is_asked(make_judge: MakeJudge) -> None:
     assert (listed["maxItems"], list(listed["items"]["properties"])) == (4, ["quote", "other", "reason"])
 
 
-TEXT = """# T
+TEXT = """# The cost of mills
 
 The mill cost 9 million in 2019. It has 40 workers, and it opened in 2018 [1]. The roof leaks.
 
@@ -155,6 +155,8 @@ def test_a_contradiction_counts_once_and_only_with_both_sides_in_the_report() ->
         ("2020 | 6 million", "counted", ()),
         ("It was sold in 2022 [9]", "counted", ()),  # [9] leads to nothing
         ("It was burnt in 2023", "rejected", ()),
+        ("The cost of mills", "rejected", ()),  # a heading
+        ("B https://b.example", "rejected", ()),  # an entry of the list of references
     ],
 )
 def test_what_a_citation_covers_is_no_issue(quote: str, fate: str, by: tuple[str, ...]) -> None:
@@ -206,7 +208,7 @@ def test_rejected_repeated_and_covered_issues_do_not_count_in_the_paper() -> Non
     found = found.model_copy(update={"issues": (*found.issues, rejected, repeated, covered)})
     paper = score_issues(found, "paper")
     assert paper.score.value == 90  # 2 issues
-    assert paper.score.note == "1 of 5 issues rejected: no such words"
+    assert paper.score.note == "1 of 5 issues rejected: the report does not say so"
     assert {child.id: child.score.value for child in paper.children} == {
         "counted": 2,
         "rejected": 1,

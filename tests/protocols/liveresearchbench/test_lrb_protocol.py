@@ -15,10 +15,9 @@ from local_judge.protocols.liveresearchbench.files import grading_results
 from local_judge.protocols.liveresearchbench.issues.findings import Issue, IssueFindings
 from local_judge.protocols.liveresearchbench.issues.table import PUBLISHED
 from local_judge.protocols.liveresearchbench.settings import LrbSettings
-from serving.engines.scripted import Call, Reply
 
 from ...scripted_judge import MakeJudge
-from .lrb_cases import FAILURE, TASK, bench, case, items, presentation, rulings
+from .lrb_cases import FAILURE, TASK, believing, bench, case, items, presentation
 
 
 def protocol(**settings: Any) -> LiveResearchBench:
@@ -59,11 +58,6 @@ def test_what_it_needs() -> None:
         protocol(parts=[])
     with pytest.raises(ValidationError):
         protocol(parts=["polish"])
-
-
-def believing(call: Call) -> Reply:
-    assert call.schema is not None
-    return {"issues": []} if "issues" in call.schema["properties"] else rulings({})(call)
 
 
 async def test_all_prompts_share_the_report_and_only_what_is_set_is_asked(make_judge: MakeJudge) -> None:

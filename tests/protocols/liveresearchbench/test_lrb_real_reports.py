@@ -13,7 +13,12 @@ from typing import NamedTuple
 import pytest
 
 from local_judge.documents import parse_report
+from local_judge.protocols.liveresearchbench import LiveResearchBench
 from local_judge.protocols.liveresearchbench.presentation.counted import Decided, decide
+from local_judge.protocols.liveresearchbench.settings import LrbSettings
+
+from ...scripted_judge import MakeJudge
+from .lrb_cases import believing, bench, case
 
 _HEADING = re.compile(r"^#+\s*(?:Sources|References)\s*$", re.MULTILINE | re.IGNORECASE)
 _ENTRY = re.compile(r"^\s*(?:\[(\d+)\]|(\d+)[.)])\s+(.*)$", re.MULTILINE)
@@ -118,3 +123,17 @@ def test_the_checks_agree_with_plain_expressions_but_for_six(shared: Path) -> No
     assert without == WITHOUT_LIST & files.keys()
     if len(files) == 51:
         assert counts == {"lists": LISTS, "p3": P3, "p4": P4, "gaps": GAPS, "doubles": DOUBLES}
+
+
+async def test_the_longest_report_is_computed_once_for_four_metrics(
+    shared: Path, make_judge: MakeJudge
+) -> None:
+    files = sorted((shared / "data/reports/lrb").glob("*.md"), key=lambda file: file.stat().st_size)
+    if not files:
+        pytest.skip("no reports")
+    judge, engine = make_judge(believing, context_tokens=10**6)
+    settings = LrbSettings(parts=("presentation", "coverage", "consistency", "citation"))
+    await LiveResearchBench(settings).examine(case(files[-1].read_text(encoding="utf-8")), bench(judge))
+    assert len(engine.calls) == 4
+    # One of four reports, and what each question adds.
+    assert judge.meter.prompt_tokens - judge.meter.cached_tokens < 0.35 * judge.meter.prompt_tokens

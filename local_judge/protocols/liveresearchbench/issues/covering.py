@@ -17,13 +17,18 @@ from local_judge.documents.model import Citation, Document, Sentence
 _WORD = re.compile(r"\w")
 
 
-def covering(document: Document, quote: Quote) -> tuple[str, ...]:
-    """Ids of the citations that cover a quotation of the report, one for each sentence; none if a sentence has none."""
+def covering(document: Document, quote: Quote) -> tuple[str, ...] | None:
+    """Ids of the citations that cover a quotation of the report, one for each sentence; none if a sentence has none.
+
+    None where the words are part of no sentence: those of a heading or of a list of references state nothing.
+    """
     touched = [
         sentence
         for sentence in document.sentences
         if sentence.span.start < quote.end and quote.start < sentence.span.end
     ]
+    if not touched:
+        return None
     found: dict[str, None] = {}
     for sentence in touched:
         citation = _at_end_of_block(document, sentence) or _behind(document, sentence, quote)

@@ -16,8 +16,8 @@ from local_judge.protocols.liveresearchbench.issues.table import Step
 Metric = Literal["consistency", "citation"]
 
 Fate = Literal["counted", "rejected", "covered", "repeated"]
-"""`rejected`: a quotation does not occur in the report. `covered`: a citation covers the statement. `repeated`: an
-earlier issue names the same places."""
+"""`rejected`: a quotation does not occur in the report or, for a missing citation, is of no sentence. `covered`: a
+citation covers the statement. `repeated`: an earlier issue names the same places."""
 
 
 class Issue(Frozen):

@@ -67,8 +67,10 @@ def _fate(
 ) -> dict[str, object]:
     if metric == "citation":
         citations = [covering(document, quote) for quote in quotes]
+        if None in citations:
+            return {"fate": "rejected"}
         if all(citations):
-            return {"fate": "covered", "covered_by": tuple(one for some in citations for one in some)}
+            return {"fate": "covered", "covered_by": tuple(one for some in citations for one in some or ())}
     for index, issue in enumerate(before):
         if issue.fate == "counted" and _same(issue.quotes, quotes):
             return {"fate": "repeated", "of": index}

@@ -24,7 +24,7 @@ LABELS: dict[Metric, str] = {
 NOT_CHOSEN = "from all issues listed; the published code takes the score that the judge chooses"
 _FATES: dict[Fate, str] = {
     "counted": "Issues that count",
-    "rejected": "Quotation not in the report",
+    "rejected": "Quoting nothing that the report says",
     "repeated": "Named before",
     "covered": "Covered by a citation",
 }
@@ -56,7 +56,9 @@ def _score(findings: IssueFindings, profile: Profile) -> Score:
     if findings.full:
         notes.append(f"the list is full at {findings.limit}: there may be more issues")
     if profile == "paper" and findings.count("rejected"):
-        notes.append(f"{findings.count('rejected')} of {len(findings.issues)} issues rejected: no such words")
+        notes.append(
+            f"{findings.count('rejected')} of {len(findings.issues)} issues rejected: the report does not say so"
+        )
     return Score(
         value=value,
         numerator=float(n_issues),
