@@ -62,11 +62,25 @@ _ROWS = TypeAdapter(list[_Row])
 
 def is_report_store(path: Path) -> bool:
     """Whether a folder is a report store, or one system's folder of it."""
-    return path.is_dir() and any(True for _ in stored_reports(path))
+    return path.is_dir() and (
+        _holds(path) or any(_holds(inner) for inner in path.iterdir() if inner.is_dir())
+    )
+
+
+def _holds(folder: Path) -> bool:
+    """Whether a folder has a report of a store in it; what cannot be looked into has none."""
+    try:
+        return any(_REPORT.fullmatch(file.name) for file in folder.iterdir())
+    except OSError:
+        return False
 
 
 def stored_reports(path: Path) -> Iterator[StoredReport]:
-    """The reports of a store, or of one system's folder of it; other files are passed over."""
+    """The reports of a store, or of one system's folder of it; other files are passed over.
+
+    Raises:
+        InputError: a folder in it cannot be read.
+    """
     own = list(_of_system(path))
     if own:
         yield from own
@@ -77,7 +91,11 @@ def stored_reports(path: Path) -> Iterator[StoredReport]:
 
 
 def _of_system(folder: Path) -> Iterator[StoredReport]:
-    for file in sorted(folder.iterdir()):
+    try:
+        files = sorted(folder.iterdir())
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror or error}") from None
+    for file in files:
         found = _REPORT.fullmatch(file.name)
         if found and file.is_file() and is_text(file.name):
             yield StoredReport(folder.absolute().name, found["id"], file, place=str(file))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,20 @@ def test_other_folders_are_none(tmp_path: Path) -> None:
     assert not is_report_store(tmp_path / "plain")
     assert list(stored_reports(tmp_path / "plain")) == []
     assert [one.id for one in load_reports([tmp_path / "plain"])] == ["a"]
+
+
+def test_a_system_that_cannot_be_read_is_named(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = Path.iterdir
+
+    def locked(folder: Path) -> Iterator[Path]:
+        if folder.name == "alpha":
+            raise PermissionError(13, "Permission denied")
+        return listed(folder)
+
+    monkeypatch.setattr(Path, "iterdir", locked)
+    assert is_report_store(store)  # by the other system
+    with pytest.raises(InputError, match="alpha: Permission denied"):
+        load_reports([store])
 
 
 def test_an_index_gives_requests_and_each_report_once(store: Path, tmp_path: Path) -> None:
