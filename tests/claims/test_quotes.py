@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from local_judge.claims.quotes import QuoteFinder
+from local_judge.claims.quotes import QuoteFinder, find_labelled
 
 PAGE = "The mill opened in 1974.\n\nIts “new” wheel — 3 m wide — turns\n  daily. 水车直径为３米，每天转动。"
 
@@ -85,3 +85,18 @@ def test_a_quotation_is_not_cut_out_of_a_word_or_a_number(
 ) -> None:
     found = QuoteFinder(page).find(quotation)
     assert (found.start if found else None) == start
+
+
+@pytest.mark.parametrize(
+    ("quotation", "found"),
+    [
+        ("L2.S1: The mill opened in 1974.", "The mill opened in 1974"),
+        ("opened in 1974. L3.S1: Its “new” wheel", "opened in 1974.\n\nIts “new” wheel"),
+        ("[L4.S1] 水车直径为3米，[L4.S2] 每天转动", "水车直径为３米，每天转动"),  # no blank between sentences
+        ("L3.S1:", None),
+        ("L2.S1: The mill closed in 1974.", None),
+    ],
+)
+def test_labels_are_no_part_of_a_quotation(quotation: str, found: str | None) -> None:
+    quote = find_labelled(QuoteFinder(PAGE), quotation)
+    assert (quote.text if quote else None) == found

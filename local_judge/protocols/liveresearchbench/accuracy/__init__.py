@@ -1,0 +1,1 @@
+"""Citation accuracy: a rubric tree over the cited pages."""

@@ -1,0 +1,1 @@
+"""Coverage: the task's checklist, item by item."""

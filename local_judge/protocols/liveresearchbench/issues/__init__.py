@@ -1,0 +1,1 @@
+"""Factual and logical consistency, and citation association: issues found, checked, counted."""

@@ -1,0 +1,89 @@
+"""Terminal tables of LiveResearchBench: plain text, whatever a report says, and nothing left out unsaid."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from rich.console import Console
+
+from local_judge.claims.model import Quote
+from local_judge.documents.model import Span
+from local_judge.protocols.liveresearchbench import LrbFindings
+from local_judge.protocols.liveresearchbench.accuracy.findings import (
+    AccuracyFindings,
+    CitedClaim,
+    CitedPage,
+)
+from local_judge.protocols.liveresearchbench.issues.findings import Issue, IssueFindings
+from local_judge.protocols.liveresearchbench.issues.table import PUBLISHED
+from local_judge.protocols.liveresearchbench.items import Place
+from local_judge.reporting.liveresearchbench import SHOWN_PLACES, lrb_lines, lrb_tables
+
+from ..protocols.liveresearchbench.lrb_cases import FAILURE, presentation
+
+SPAN = Span(start=0, end=1)
+
+
+def printed(findings: LrbFindings) -> str:
+    console = Console(file=StringIO(), width=200)
+    for table in lrb_tables(findings):
+        console.print(table)
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+def test_places_quotations_and_failures_are_shown() -> None:
+    checks = presentation("mumfmmmmmn").checks
+    places = tuple(Place(label=f"L{n}", span=SPAN, what=f"[{n}] is not cited") for n in range(1, 24))
+    first = checks[0].model_copy(update={"quote": Quote(text="[red]so[/red]", start=0, end=1)})
+    second = checks[1].model_copy(update={"by": "code", "places": places})
+    third = checks[2].model_copy(update={"quote_rejected": "made up"})
+    given = presentation("mumfmmmmmn").model_copy(update={"checks": (first, second, third, *checks[3:])})
+    findings = LrbFindings(case="a", document="d", presentation=given)
+    shown = printed(findings)
+    assert '"[red]so[/red]"' in shown and 'not in the report: "made up"' in shown
+    assert "unmet (code)" in shown and "L20: [20] is not cited" in shown
+    assert f"and {23 - SHOWN_PLACES} more" in shown and "L21" not in shown
+    assert "failed: incomplete" in shown and "not applicable" in shown
+    assert list(lrb_lines(findings)) == [
+        "presentation: 7 met, 1 unmet, 1 not applicable, 1 failed; 1 quotation not in the report; 1 of 10 decided by "
+        "code"
+    ]
+
+
+def test_issues_with_their_fate_and_pages_with_their_claims() -> None:
+    issues = (
+        Issue(quoted=("one", "two"), reason="So.", fate="counted"),
+        Issue(quoted=("two", "one"), reason="So.", fate="repeated", of=0),
+    )
+    covered = (Issue(quoted=("three",), reason="So.", fate="covered", covered_by=("c1", "c2")),)
+    accuracy = AccuracyFindings(
+        pages=(
+            CitedPage(url="https://a.example/", status="ok", on_topic=False, probability=0.1),
+            CitedPage(url="https://b.example/", status="ok", failure=FAILURE),
+            CitedPage(url="https://c.example/", status="dead"),
+        ),
+        claims=(
+            CitedClaim(claim="1", text="So.", url="https://a.example/", label="supported"),
+            CitedClaim(claim="2", text="So.", url="https://a.example/", failure=FAILURE),
+        ),
+    )
+    findings = LrbFindings(
+        case="a",
+        document="d",
+        consistency=IssueFindings(metric="consistency", issues=issues, limit=2, table=PUBLISHED),
+        citation=IssueFindings(metric="citation", issues=covered, limit=25, table=PUBLISHED),
+        accuracy=accuracy,
+    )
+    shown = printed(findings)
+    assert "repeated: as 1" in shown and "covered: c1, c2" in shown
+    assert "1 supported, 1 no verdict" in shown and "failed: incomplete" in shown
+    assert list(lrb_lines(findings)) == [
+        "consistency: 2 issues listed (1 counted, 0 rejected, 0 covered, 1 repeated); the list is full at 2",
+        "citation: 1 issue listed (0 counted, 0 rejected, 1 covered, 0 repeated)",
+        "accuracy: 3 cited pages (2 ok, 1 dead), 1 off topic",
+    ]
+    lost = IssueFindings(metric="citation", limit=25, table=PUBLISHED, failure=FAILURE)
+    assert list(lrb_lines(LrbFindings(case="a", document="d", citation=lost))) == [
+        "citation: failed: incomplete"
+    ]
