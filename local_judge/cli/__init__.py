@@ -22,6 +22,7 @@ from local_judge.cli import (
     export,
     judges,
     parse,
+    rank,
     run,
     serve,
     show,
@@ -50,6 +51,7 @@ app.command("rescore")(show.rescore)
 app.command("export")(export.export)
 app.command("verify")(verify.verify)
 app.command("agree")(agree.agree)
+app.command("rank")(rank.rank)
 app.command("evaluate-verifier")(evaluate_verifier.evaluate_verifier)
 app.command("parse")(parse.parse)
 app.command("clean")(clean.clean)

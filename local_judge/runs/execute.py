@@ -29,12 +29,14 @@ from local_judge.protocols.base import (
     Findings,
     Particular,
     ReadsPages,
+    Rival,
     ScoresOver,
     load_protocol,
 )
 from local_judge.protocols.scores import Profile, ScoreNode
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
+from local_judge.runs.rivals import rivals_of
 from local_judge.runs.store import RunStore, file_key
 from serving.errors import ServingError
 from serving.types import Frozen
@@ -125,10 +127,11 @@ async def execute(
     """
     protocols = chosen_protocols(config)
     gate = asyncio.Semaphore(CASES_IN_FLIGHT)
+    rivals = rivals_of(reports)
 
     async def one(report: RawReport) -> CaseRecord:
         async with gate:
-            record = await _evaluate(report, judge, snapshot, config, protocols, store)
+            record = await _evaluate(report, rivals[report.id], judge, snapshot, config, protocols, store)
         done(record)
         return record
 
@@ -173,6 +176,7 @@ def _check_particular(protocol: Particular, name: str, reports: Sequence[RawRepo
 
 async def _evaluate(
     report: RawReport,
+    rivals: tuple[Rival, ...],
     judge: Judge,
     snapshot: Snapshot | None,
     config: RunConfig,
@@ -191,7 +195,7 @@ async def _evaluate(
     except UnreadableReport as error:
         return record.model_copy(update={"status": "unreadable", "detail": f"{report.place}: {error}"})
     record = record.model_copy(update={"document": document.id, **body_size(document)._asdict()})
-    case = Case(id=report.id, report=document, task=report.task)
+    case = Case(id=report.id, report=document, task=report.task, rivals=rivals)
     try:
         claims, findings = await _examine(case, judge, snapshot, config, protocols, store)
     except MENDABLE:
