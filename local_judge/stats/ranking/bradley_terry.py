@@ -92,7 +92,7 @@ def _maximum(points: Floats, ties: int) -> Floats:
         spread = games * expected * (1 - expected)
         curvature: Floats = np.diag(spread.sum(axis=1) + ties * alone * (1 - alone)) - spread
         # Without the additional ties only differences count: the mean is held where it is.
-        step: Floats = np.linalg.solve(curvature + (0 if ties else 1 / k), gradient)
+        step = np.asarray(np.linalg.solve(curvature + (0 if ties else 1 / k), gradient), np.float64)
         while np.abs(step).max() > CLOSE:
             # What it may lose by rounding is no reason to halve.
             if _likelihood(strengths + step, points, ties) >= value - 1e-12 * (1 - value):

@@ -3,10 +3,10 @@
 Invariant: decided by code from the text, by what such a text says of itself and never by its length or quality; one
 sign alone is not enough, since a report may well say that something could not be found, or that more is to be done.
 
-Two kinds of signs: that the request could not be met (nothing was provided or found, access is lacking, the work cannot
-be done), and that it will be met later (once approved, when sources are there, fields to be filled). A `refusal` has
-one of the first kind in its opening and one of the second anywhere, or nothing but the first and hardly a text; a
-`plan` has three of the second, or two and a heading that names what is still to come.
+Three kinds of signs: the request could not be met (no sources were provided, access is lacking, the work cannot be done);
+the reader is asked for leave or material to meet it (`once you approve`, `please share`); its parts are still to come (`to
+be filled`). A `refusal` has the first in its opening and the second anywhere, or the first and hardly a text beside it. A
+`plan` has two different signs of the second kind, or one, and two of the third.
 """
 
 from __future__ import annotations
@@ -44,26 +44,24 @@ _CANNOT = re.compile(
     r"|(?:很)?抱歉[，,]",
     re.IGNORECASE,
 )
-_LATER = re.compile(
+_ASKS = re.compile(
     r"\b(?:once|after|when|until|as soon as)\b[^.\n]{0,80}?"
-    r"\b(?:approv\w+|sources? (?:are|is|have been)|data (?:are|is) (?:extracted|collected)"
-    r"|(?:are|is|have been|has been) (?:collected|pulled|provided|supplied|verified|extracted|resolved|captured)"
-    r"|source collection|you (?:approve|confirm|provide|share))"
-    r"|\b(?:with|pending|upon|request for)\s+(?:your\s+)?(?:approval|confirmation|sourcing)\b"
-    r"|\bapproval to proceed\b|\bapprove (?:a|the)\b"
-    r"|\bplease (?:confirm|approve|allow me|provide|share|let me know)\b"
-    r"|\bconfirm (?:permission|that you)\b"
-    r"|\bto be (?:filled|completed|populated|produced|collected|resolved|compiled|delivered)\b"
-    r"|\b(?:i|we) will (?:deliver|complete|compile|produce|provide|populate|write)\b"
-    r"|\bwill be (?:delivered|compiled|populated|produced|gathered|resolved)\b|\bcan be populated\b"
-    r"|\bif you (?:can|could|will|would|share|provide|enable|approve)\b"
-    r"|(?:一旦|待|在)[^。\n]{0,30}(?:批准|确认|提供|授权)(?:之?后)|请(?:您)?(?:确认|批准|提供|授权)|我将(?:随后|之后|立即)",
+    r"\b(?:sources? (?:are|is|have been)|source collection|you (?:approve|confirm|provide|share|grant)"
+    r"|(?:data|documents|materials|papers) (?:are|have been) (?:extracted|collected|pulled|supplied|provided))"
+    r"|\b(?:with|pending|upon) your (?:approval|confirmation|permission)\b|\brequest for approval\b"
+    r"|\bapproval to proceed\b|\bapprove (?:a literature|a search|the (?:search|plan|scope|outline|\w+ list))\b"
+    r"|\bplease (?:confirm|approve|allow me|provide|share|grant)\b"
+    r"|\bconfirm (?:permission|that you(?:'d|\u2019d| would| want))"
+    r"|\b(?:i|we) will (?:then )?(?:deliver|complete|compile|produce|populate)\b"
+    r"|\b(?:this|it|the \w+) (?:can|will) be populated\b"
+    r"|\bif you (?:can |could )?(?:share|provide|enable|approve|grant|supply)\b"
+    r"|(?:一旦|待)[^。\n]{0,20}您?(?:批准|确认|提供|授权)(?:之?后)|请您?(?:确认|批准|授权|提供(?:资料|来源|链接|数据))",
     re.IGNORECASE,
 )
-_HEADING = re.compile(
-    r"\b(?:research|data[ -]collection|collection|execution|work|evidence) plan\b|\bnext steps\b"
-    r"|\bto be (?:filled|completed|produced|populated)\b|\bdeliver(?:ables?|y timeline)\b|\bwhat is needed\b"
-    r"|\bapproval\b|研究计划|执行计划|下一步",
+_LATER = re.compile(
+    r"\bto be (?:filled|completed|populated|produced|collected|resolved|compiled|delivered)\b"
+    r"|\bwill be (?:delivered|compiled|populated|produced|gathered|resolved)\b"
+    r"|\bonce\b[^.\n]{0,60}?\b(?:are|have been) (?:collected|verified|extracted|resolved)\b",
     re.IGNORECASE,
 )
 
@@ -72,12 +70,11 @@ def defects(document: Document) -> tuple[Defect, ...]:
     """What is wrong with a text as a report: `refusal`, `plan`, both, or nothing."""
     body = [block for block in document.blocks if block.role != "references"]
     text = "\n".join(block.text for block in body)
-    later = len({match[0].lower() for match in _LATER.finditer(text)})
     cannot = _CANNOT.search(text[:OPENING]) is not None
-    announced = any(block.kind == "heading" and _HEADING.search(block.text) for block in body)
+    asks, later = (len({match[0].lower() for match in sign.finditer(text)}) for sign in (_ASKS, _LATER))
     found: list[Defect] = []
-    if cannot and (later or len(text) < SHORT):
+    if cannot and (asks or len(text) < SHORT):
         found.append("refusal")
-    if later >= 3 or (later == 2 and announced):
+    if asks >= 2 or (asks and later >= 2):
         found.append("plan")
     return tuple(found)

@@ -13,9 +13,10 @@ COUNTS = ("wins", "losses", "ties", "total", "decisive_games")
 
 
 def winners(replies: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The winners of one pair from its two replies: `A` is the evaluated report in the first, the reference in the other.
+    """The winners of one pair from its two replies; a reply without a winner is a tie.
 
-    A reply without a winner is a tie.
+    Args:
+        replies: first the one in which `A` is the evaluated report, then the one in which it is the reference.
     """
     places = (
         {"A": "evaluated_model", "B": "reference_model"},
