@@ -129,14 +129,79 @@ def test_one_bit_of_race_is_seen(path: tuple[str, ...], tmp_path: Path) -> None:
         assert golden.main([write(tmp_path, [case])]) == 1
 
 
+LRB = FIXTURES / "liveresearchbench_deepresearcheval.json"
+
+
 @needs_fixtures
-@pytest.mark.parametrize("name", ["liveresearchbench_deepresearcheval"])
-def test_every_other_file_has_a_known_shape(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert golden.main([str(FIXTURES / f"{name}.json")]) == 1
-    out, err = capsys.readouterr()
-    assert "not covered" in out
-    assert "unknown" not in out
-    assert err.count("\n") == 1
+def test_liveresearchbench(capsys: pytest.CaptureFixture[str]) -> None:
+    assert golden.main([str(LRB)]) == 0
+    out = capsys.readouterr().out.splitlines()
+    covered = [
+        "lrb_issue_count_to_score",
+        "lrb_pointwise_no_recompute",
+        "lrb_coverage_average",
+        "lrb_summary_means",
+        "lrb_two_judge_average",
+    ]
+    assert [line for line in out if line.startswith("lrb_") and "not covered" not in line] == [
+        f"{name} (LiveResearchBench) 1/1" for name in covered
+    ]
+    assert "dre_fact_merge (function vectors): 1 cases, not covered" in out
+    assert len(out) == len(json.loads(LRB.read_text(encoding="utf-8")))
+
+
+@needs_fixtures
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("lrb_issue_count_to_score", (21,)),
+        ("lrb_pointwise_no_recompute", (0, "score")),
+        ("lrb_coverage_average", (0, "percentage_addressed")),
+        ("lrb_summary_means", ("overall_results", "presentation", "mean")),
+        ("lrb_two_judge_average", ("m1", "depth", "win_rate")),
+    ],
+)
+def test_one_bit_of_liveresearchbench_is_seen(name: str, path: tuple[Any, ...], tmp_path: Path) -> None:
+    cases = json.loads(LRB.read_text(encoding="utf-8"))
+    case = next(case for case in cases if case["name"] == name)
+    place = case["upstream_output"]
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = math.nextafter(place[path[-1]], math.inf)
+    assert golden.main([write(tmp_path, [case])]) == 1
+
+
+def test_cases_of_single_functions_make_lists_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = {"checklists": ["a", "b"], "evaluations": [{"q1": {"score": 1}}]}
+    summary = {
+        "total_checklists": 2,
+        "total_score": 1,
+        "addressed_count": 1,
+        "not_addressed_count": 1,
+        "percentage_addressed": 50.0,
+    }
+    one = {"name": "lrb_coverage_average", "function": "f", "input": given, "upstream_output": [summary]}
+    twelve = {f"p{n}": {"score": 1} for n in range(1, 13)}  # keys that nobody asked for count, as published
+    overfull = {
+        "total_criteria": 10,
+        "total_score": 12,
+        "passed_count": 12,
+        "failed_count": -2,
+        "average_pass_rate": 120.0,
+    }
+    other = {
+        "name": "lrb_presentation_average",
+        "function": "g",
+        "input": {"evaluations": [twelve]},
+        "upstream_output": [overfull],
+    }
+    assert golden.main([write(tmp_path, [one, other, one])]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "lrb_coverage_average (LiveResearchBench) 2/2",
+        "lrb_presentation_average (LiveResearchBench) 1/1",
+    ]
 
 
 @needs_fixtures

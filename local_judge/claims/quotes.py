@@ -1,4 +1,4 @@
-"""Finding a judge's quotation in a page.
+"""Finding a judge's quotation in a page or in a report.
 
 Invariant: a quotation is accepted only where the page has the same characters, up to white space, letter case and
 typographic variants of quotes, dashes and full-width forms, and where it does not begin inside a word or a number, nor
@@ -21,6 +21,7 @@ _WORD = re.compile(r"[^\W_\u0590-\U0010ffff]$")
 """A letter or digit of the scripts that put spaces between words and nothing before them: Latin, Greek, Cyrillic."""
 _NUMBER_BEFORE = re.compile(r"\d[.,]?$")
 _NUMBER_AFTER = re.compile(r"[.,]?\d")
+_LABEL = re.compile(r"\s*\[?\bL\d+\.S\d+\b\]?:?\s*")
 MIN_CHARACTERS = 8
 """Shorter quotations prove nothing: "the" occurs in every page."""
 
@@ -86,3 +87,10 @@ class QuoteFinder:
             end = offsets[place + len(wanted) - 1] + 1
             return Quote(text=text[start:end], start=start, end=end, in_title=in_title)
         return None
+
+
+def find_labelled(finder: QuoteFinder, quotation: str) -> Quote | None:
+    """The place of a quotation of a report as judges read it: labels `Lx.Sy` may stand before and between sentences."""
+    # Between two sentences, a label stands where the report has a blank, or, in Chinese, nothing.
+    quoted = _LABEL.sub(" ", quotation).strip()
+    return finder.find(quoted) or finder.find(_LABEL.sub("", quotation)) if quoted else None

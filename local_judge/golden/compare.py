@@ -3,8 +3,8 @@
 Invariant: a file passes only if every case of every shape that is covered matches to the last bit, and at
 least one shape is covered; a shape that is not covered is named, never passed over.
 
-A file is a list of cases, or an object with lists of cases in it. A list's shape is told by the keys of its
-cases; to cover one more, give its `Shape` a function from a case to what we get and what is expected.
+A file is a list of cases, or an object with lists of cases in it; cases of single functions make a list for each. A
+list's shape is told by the keys of its cases; to cover one more, give its `Shape` a function from a case to what we get and what is expected.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from local_judge.golden import deer, fact, human, race
+from local_judge.golden import deer, fact, human, liveresearchbench, race
 from local_judge.golden.cases import Case, Comparison
 
 MAX_PRINTED = 20
@@ -86,6 +86,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape("race", _has("input_judge_json", "upstream_scores"), race.run_race),
     Shape("fact", _has("validated", "upstream_fact_result"), fact.run_fact),
     Shape("human consistency", _has("human", "method", "expected"), human.run_human_consistency),
+    Shape("LiveResearchBench", liveresearchbench.is_case, liveresearchbench.run_function),
     Shape("function vectors", _has("function", "input", "upstream_output"), None),
 )
 
@@ -108,10 +109,21 @@ def load(path: Path) -> dict[str, list[Case]]:
         if isinstance(value, list) and not odd:
             if not items:
                 raise GoldenError(f"{path}: {name} is an empty list")
-            cases[name] = cast("list[Case]", items)
+            for part, own in _by_function(name, cast("list[Case]", items)).items():
+                cases.setdefault(part, []).extend(own)
     if not cases:
         raise GoldenError(f"{path}: no list of cases in it")
     return cases
+
+
+def _by_function(name: str, items: list[Case]) -> dict[str, list[Case]]:
+    """A list of cases of several functions as one list for each; any other list as it is."""
+    if not all(_has("name", "function")(item) and isinstance(item["name"], str) for item in items):
+        return {name: items}
+    found: dict[str, list[Case]] = {}
+    for item in items:
+        found.setdefault(item["name"], []).append(item)
+    return found
 
 
 def check(name: str, cases: Sequence[Case]) -> Result:

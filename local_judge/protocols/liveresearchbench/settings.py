@@ -9,10 +9,14 @@ from typing import Literal, get_args
 
 from pydantic import Field, field_validator
 
+from local_judge.protocols.liveresearchbench.accuracy.settings import AccuracySettings
+from local_judge.protocols.liveresearchbench.coverage.settings import CoverageSettings
+from local_judge.protocols.liveresearchbench.issues.settings import IssueSettings
+from local_judge.protocols.liveresearchbench.presentation.settings import PresentationSettings
 from serving.types import Frozen
 
 Part = Literal["presentation", "coverage", "consistency", "citation", "accuracy"]
-"""The metrics, in the paper's order."""
+"""The metrics. `citation`: citation association; `accuracy`: citation accuracy."""
 
 PARTS: tuple[Part, ...] = get_args(Part)
 
@@ -21,6 +25,11 @@ class LrbSettings(Frozen):
     """Which metrics are judged, and how."""
 
     parts: tuple[Part, ...] = Field(default=PARTS, min_length=1)
+    presentation: PresentationSettings = PresentationSettings()
+    coverage: CoverageSettings = CoverageSettings()
+    issues: IssueSettings = IssueSettings()
+    """Of consistency and citation association alike."""
+    accuracy: AccuracySettings = AccuracySettings()
 
     @field_validator("parts", mode="before")
     @classmethod

@@ -7,11 +7,10 @@ quotation is kept only if it occurs in the report; a score that guidance has cap
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Sequence
 from typing import cast
 
-from local_judge.claims.quotes import QuoteFinder
+from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Answer as Told
@@ -30,8 +29,6 @@ MIN_REPLY_TOKENS_PER_ITEM = 100
 """A prompt fits if it leaves at least this much room for each of its questions."""
 REPLY_TOKENS_PER_ITEM = 260
 """Limit of a reply, for each of its questions: 700 characters and the JSON around them."""
-
-_LABEL = re.compile(r"\s*\[?\bL\d+\.S\d+\b\]?:?\s*")
 
 
 async def judge_rubric(
@@ -128,9 +125,7 @@ def _failed(question: Question, failure: Failure) -> Grade:
 
 def _grade(question: Question, told: Told[Answer], settings: DeerSettings, finder: QuoteFinder) -> Grade:
     answer = told.value
-    # Between two sentences, a label stands where the report has a blank, or, in Chinese, nothing.
-    quotation = _LABEL.sub(" ", answer.quote).strip()
-    quote = finder.find(quotation) or finder.find(_LABEL.sub("", answer.quote)) if quotation else None
+    quote = find_labelled(finder, answer.quote)
     judged = None if answer.score == "N/A" else int(answer.score)
     score = judged
     if judged is not None and isinstance(answer, GuidedAnswer) and answer.unmet:
@@ -143,6 +138,6 @@ def _grade(question: Question, told: Told[Answer], settings: DeerSettings, finde
         judged=judged,
         rationale=answer.rationale,
         quote=quote,
-        quote_rejected=answer.quote if quotation and quote is None else None,
+        quote_rejected=answer.quote if answer.quote.strip() and quote is None else None,
         replies=told.replies,
     )

@@ -1,0 +1,214 @@
+"""The checks that code decides, from the parsed report alone.
+
+Invariant: code decides only what it is sure of, and lists every place that breaks a check; what it leaves out is for
+the judge.
+
+    p3   every entry of the lists of references and every footnote is cited
+    p4   no citation names an entry that is not there; a link or address in the text is its own entry
+    p5   one list, whose numbers rise, or whose entries are in the order of the alphabet or of their first citation
+    p9   no heading is more than one level below the one before it; all rows of a table have as many cells as its head
+    p10  the entries' numbers are 1 to n, each on one source, and no address stands under two of them
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from local_judge.documents.model import Block, Document, Reference, Span
+from local_judge.protocols.liveresearchbench.items import Place, Status
+
+_BAR = re.compile(r"(?<!\\)\|")
+_ROW = re.compile(r"\s*\|.*\|\s*")
+_BOLD_LINE = re.compile(r"(\*\*|__)(?!\s)[^\n]{1,120}?\1:?")
+
+
+class Decided(NamedTuple):
+    """What code found of one check."""
+
+    status: Status
+    rationale: str
+    places: tuple[Place, ...] = ()
+
+
+def decide(document: Document) -> dict[str, Decided]:
+    """The checks that code is sure of, by id."""
+    rules: dict[str, Callable[[Document], Decided | None]] = {
+        "p3": _all_cited,
+        "p4": _all_resolved,
+        "p5": _one_list,
+        "p9": _markup,
+        "p10": _numbering,
+    }
+    found = {name: rule(document) for name, rule in rules.items()}
+    return {name: decided for name, decided in found.items() if decided is not None}
+
+
+def _all_cited(document: Document) -> Decided:
+    references = document.references
+    if not references:
+        return Decided("not_applicable", "The report lists no references.")
+    uncited = [reference for reference in references if reference.state == "uncited"]
+    return _ruled(
+        f"{len(references) - len(uncited)} of {len(references)} entries are cited.",
+        (_place(document, one.span, f"{_name(one)} is not cited") for one in uncited),
+    )
+
+
+def _all_resolved(document: Document) -> Decided:
+    citations = document.citations
+    if not citations:
+        return Decided("not_applicable", "The report cites nothing.")
+    dangling = [citation for citation in citations if citation.state == "dangling"]
+    return _ruled(
+        f"{len(citations) - len(dangling)} of {len(citations)} citations have an entry or an address.",
+        (_place(document, one.span, f"no entry {one.key}") for one in dangling),
+    )
+
+
+def _one_list(document: Document) -> Decided | None:
+    """None where the one list is in an order that is none of the usual ones, or where there are footnotes only."""
+    lists: dict[int, list[Reference]] = {}
+    for reference in document.references:
+        lists.setdefault(reference.section, []).append(reference)
+    notes = lists.pop(-1, [])
+    if not lists:
+        return None if notes else Decided("unmet", "The report has no list of references.")
+    if len(lists) > 1:
+        places = (_place(document, own[0].span, "a list of references begins") for own in lists.values())
+        return _ruled(f"The report has {len(lists)} lists of references.", places)
+    (entries,) = lists.values()
+    numbers = [_number(entry) for entry in entries]
+    if any(number is not None for number in numbers):
+        known = [number for number in numbers if number is not None]
+        odd = [entry for entry, number in zip(entries, numbers, strict=True) if number is None]
+        falls = [
+            entry
+            for entry, number, before in zip(entries[1:], numbers[1:], numbers, strict=False)
+            if number is not None and before is not None and number < before
+        ]
+        return _ruled(
+            f"One list of {len(entries)} entries, {len(known)} of them numbered.",
+            [
+                *(_place(document, one.span, "has no number among numbered entries") for one in odd),
+                *(_place(document, one.span, f"{_name(one)} stands after a higher number") for one in falls),
+            ],
+        )
+    order = _order(entries, document)
+    return None if order is None else Decided("met", f"One list of {len(entries)} entries, {order}.")
+
+
+def _order(entries: Sequence[Reference], document: Document) -> str | None:
+    """The order of a list without numbers, in words; None if it is neither of the two."""
+    texts = [re.sub(r"^\W+", "", entry.text).casefold() for entry in entries]
+    if texts == sorted(texts):
+        return "in the order of the alphabet"
+    first = {one.reference: position for position, one in reversed(list(enumerate(document.citations)))}
+    positions = [first.get(entry.id, len(document.citations)) for entry in entries]
+    return "in the order of their first citation" if positions == sorted(positions) else None
+
+
+def _markup(document: Document) -> Decided | None:
+    """None where there are no headings, or bold lines that may be meant as some: it takes a reader to tell."""
+    blocks = [block for block in document.blocks if block.role != "preamble"]
+    headings = [block for block in blocks if block.kind == "heading"]
+    broken = [
+        _place(document, block.span, f"level {block.level} follows level {before.level}")
+        for before, block in pairwise(headings)
+        if block.level > before.level + 1
+    ]
+    broken += _uneven_rows(document, blocks)
+    broken += (
+        _place(document, block.span, "lines of cells that make no table")
+        for block in blocks
+        if block.kind in ("paragraph", "list_item") and _like_a_table(block.text)
+    )
+    if broken:
+        return _ruled("Heading levels or tables are faulty.", broken)
+    if not headings or any(b.kind == "paragraph" and _BOLD_LINE.fullmatch(b.text.strip()) for b in blocks):
+        return None
+    n_tables = sum(block.kind == "table_header" for block in blocks)
+    return Decided(
+        "met", f"The levels of {len(headings)} headings and the cells of {n_tables} tables are in order."
+    )
+
+
+def _uneven_rows(document: Document, blocks: Iterable[Block]) -> Iterator[Place]:
+    width = 0
+    for block in blocks:
+        if block.kind == "table_header":
+            width = _cells(block.text)
+        elif block.kind == "table_row" and _cells(block.text) != width:
+            yield _place(document, block.span, f"{_cells(block.text)} cells under a head of {width}")
+
+
+def _cells(row: str) -> int:
+    cells = _BAR.split(row.strip().removeprefix("|"))
+    return len(cells) - (len(cells) > 1 and not cells[-1].strip())
+
+
+def _like_a_table(text: str) -> bool:
+    lines = text.split("\n")
+    rows = [bool(_ROW.fullmatch(line)) and _cells(line) > 1 for line in lines]
+    return any(one and other for one, other in pairwise(rows))
+
+
+def _numbering(document: Document) -> Decided:
+    numbered = [(number, entry) for entry in document.references if (number := _number(entry)) is not None]
+    if not numbered:
+        return _numbers_in_text(document)
+    places = [*_doubles(document, numbered)]
+    numbers = sorted({number for number, _ in numbered})
+    by_number = dict(reversed(numbered))
+    for number, before in zip(numbers, [0, *numbers], strict=False):
+        if number > before + 1:
+            missing = f"{before + 1}" if number == before + 2 else f"{before + 1} to {number - 1}"
+            places.append(_place(document, by_number[number].span, f"no entry {missing} before {number}"))
+    return _ruled(f"{len(numbered)} entries have numbers from {numbers[0]} to {numbers[-1]}.", places)
+
+
+def _doubles(document: Document, numbered: Iterable[tuple[int, Reference]]) -> Iterator[Place]:
+    """Numbers that are given twice, and addresses that have two."""
+    of_number: dict[int, Reference] = {}
+    of_url: dict[str, int] = {}
+    for number, entry in numbered:
+        if number in of_number:
+            same = entry.url is not None and entry.url == of_number[number].url
+            what = "is listed twice" if same else "stands for two sources"
+            yield _place(document, entry.span, f"[{number}] {what}")
+        of_number.setdefault(number, entry)
+        if entry.url is not None and of_url.setdefault(entry.url, number) != number:
+            yield _place(document, entry.span, f"[{of_url[entry.url]}] and [{number}] are one source")
+
+
+def _numbers_in_text(document: Document) -> Decided:
+    """Of a report that cites by number and lists none: no entry says what a number stands for."""
+    cited = [one for one in document.citations if one.style == "number"]
+    if not cited:
+        return Decided("not_applicable", "The sources are not numbered.")
+    return _ruled(
+        "The text cites by number, and no entry bears one.",
+        [_place(document, cited[0].span, f"[{cited[0].key}]")],
+    )
+
+
+def _number(entry: Reference) -> int | None:
+    key = entry.key
+    return int(key) if key is not None and entry.section >= 0 and key.isascii() and key.isdecimal() else None
+
+
+def _name(entry: Reference) -> str:
+    return f"[{entry.key}]" if entry.key else entry.text[:60]
+
+
+def _ruled(rationale: str, places: Iterable[Place]) -> Decided:
+    found = tuple(places)
+    return Decided("unmet" if found else "met", rationale, found)
+
+
+def _place(document: Document, span: Span, what: str) -> Place:
+    index = bisect_right([block.span.start for block in document.blocks], span.start) - 1
+    return Place(label=f"L{max(index, 0) + 1}", span=span, what=what)

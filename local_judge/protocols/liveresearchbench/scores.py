@@ -1,0 +1,78 @@
+"""The metrics as trees, of one judge or of several.
+
+    paper      of several judges: presentation and coverage item by item, then the rate; all else the mean of the scores
+    upstream   the mean of the judges' scores (`average_results.py`)
+
+Invariant: the trees are the same whatever the number of judges; a metric that was not run has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from local_judge.protocols.base import Rated
+from local_judge.protocols.liveresearchbench.accuracy.scores import rated_accuracy, score_accuracy
+from local_judge.protocols.liveresearchbench.coverage.scores import score_coverage
+from local_judge.protocols.liveresearchbench.findings import LrbFindings
+from local_judge.protocols.liveresearchbench.issues.scores import rated_issues, score_issues
+from local_judge.protocols.liveresearchbench.items import rated as rated_items
+from local_judge.protocols.liveresearchbench.presentation.scores import score_presentation
+from local_judge.protocols.scores import Profile, ScoreNode, mean_of
+
+
+def score(found: LrbFindings, profile: Profile) -> tuple[ScoreNode, ...]:
+    """One root for each metric that was run."""
+    return tuple(
+        root
+        for root in (
+            found.presentation and score_presentation([found.presentation], profile),
+            found.coverage and score_coverage([found.coverage], profile),
+            found.consistency and score_issues(found.consistency, profile),
+            found.citation and score_issues(found.citation, profile),
+            found.accuracy and score_accuracy(found.accuracy, profile),
+        )
+        if root is not None
+    )
+
+
+def together(judges: Sequence[LrbFindings], profile: Profile) -> tuple[ScoreNode, ...]:
+    """The scores of one report by all judges that have findings about it."""
+    by_judge = [score(found, profile) for found in judges]
+    roots = [mean_tree(same) for same in zip(*by_judge, strict=True)]
+    if profile == "upstream":
+        return tuple(roots)
+    presented = [found.presentation for found in judges if found.presentation is not None]
+    covered = [found.coverage for found in judges if found.coverage is not None]
+    by_item: dict[str, ScoreNode] = {}
+    if presented:
+        by_item["presentation"] = score_presentation(presented, profile)
+    if covered:
+        by_item["coverage"] = score_coverage(covered, profile)
+    return tuple(by_item.get(root.id, root) for root in roots)
+
+
+def mean_tree(same: Sequence[ScoreNode]) -> ScoreNode:
+    """The means of trees of one shape."""
+    return ScoreNode(
+        id=same[0].id,
+        label=same[0].label,
+        score=mean_of([node.score for node in same]),
+        children=tuple(
+            mean_tree(children) for children in zip(*(node.children for node in same), strict=True)
+        ),
+    )
+
+
+def rated(found: LrbFindings) -> tuple[Rated, ...]:
+    """All decisions of one judge."""
+    decisions: list[Rated] = []
+    if found.presentation is not None:
+        decisions += rated_items("presentation", found.presentation.checks)
+    if found.coverage is not None:
+        decisions += rated_items("coverage", found.coverage.items)
+    for issues in (found.consistency, found.citation):
+        if issues is not None:
+            decisions += rated_issues(issues)
+    if found.accuracy is not None:
+        decisions += rated_accuracy(found.accuracy)
+    return tuple(decisions)

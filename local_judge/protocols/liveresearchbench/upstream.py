@@ -1,0 +1,165 @@
+"""What the published code computes from what its judges say, to the letter.
+
+    rate      100 * sum(scores) / n        n: 10 for presentation, the checklist's length for coverage; what is missing
+                                           counts as 0, what is too much counts too, nothing is clamped
+    score     as the judge gave it; 0 where it gave none
+    summary   mean, number, least and greatest of each model and of all reports together, of those that have a number
+    average   of two judges: (a + b) / 2 of means and win rates, whatever they rest on; a model that one judge alone has
+              is copied
+
+Sources: `graders/checklist_grader.py`, `graders/pointwise_grader.py`, `batch_evaluator.py`, `average_results.py`.
+
+Invariant: nothing here is repaired; where the evaluator's own scores differ, they do so in `items` and `issues`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from local_judge.protocols.liveresearchbench.items import SCALE, Item
+from local_judge.protocols.scores import Score
+
+N_CHECKS = 10
+BASELINE = "open-deep-research"
+
+Row = Mapping[str, Any]
+
+_SUMMED = {"presentation": "average_pass_rate", "coverage": "percentage_addressed"}
+"""Criteria whose number stands in the summary of their result; that of the others is its score."""
+
+
+def evaluations(items: Sequence[Item]) -> dict[str, dict[str, Any]]:
+    """Items as the published judge answers: 0 or 1 and why. What failed is left out, as one that it forgot would be."""
+    return {
+        item.id: {"score": int(item.value), "justification": item.rationale}
+        for item in items
+        if item.value is not None
+    }
+
+
+def published(rate: Score, value: float) -> Score:
+    """A rate as the published code has it: what is missing counts as 0; without any answer there is no result."""
+    if not rate.n_failed or rate.value is None:
+        return rate
+    note = "; ".join(filter(None, (rate.note, "the published code counts them as 0")))
+    return rate.model_copy(
+        update={"value": value, "numerator": value / SCALE * rate.n_expected, "denominator": rate.n_expected}
+        | {"low": value, "note": note}
+    )
+
+
+def _sum(evaluations: Mapping[str, Row]) -> int:
+    return sum(evaluation["score"] for evaluation in evaluations.values())
+
+
+def presentation_summary(evaluations: Mapping[str, Row]) -> dict[str, Any]:
+    """Of the ten checks; `evaluations`: `{id: {"score": 0 or 1, …}}`."""
+    total = _sum(evaluations)
+    return {
+        "total_criteria": N_CHECKS,
+        "total_score": total,
+        "passed_count": total,
+        "failed_count": N_CHECKS - total,
+        "average_pass_rate": total / N_CHECKS * 100,
+    }
+
+
+def coverage_summary(evaluations: Mapping[str, Row], n_items: int) -> dict[str, Any]:
+    """Of a checklist of `n_items`."""
+    total = _sum(evaluations)
+    return {
+        "total_checklists": n_items,
+        "total_score": total,
+        "addressed_count": total,
+        "not_addressed_count": n_items - total,
+        "percentage_addressed": total / n_items * 100 if n_items else 0.0,
+    }
+
+
+def issues_result(reply: Row) -> dict[str, Any]:
+    """What is kept of a judge's reply on consistency or citations: no number of it is computed again."""
+    return {
+        "specific_issues": reply.get("specific_issues", []),
+        "total_issues": reply.get("total_issues", 0),
+        "score": reply.get("score", 0),
+        "justification": reply.get("justification", ""),
+    }
+
+
+def summary(reports: Sequence[Row], criteria: Sequence[str]) -> dict[str, Any]:
+    """`results_by_model` and `overall_results` of all criteria but depth."""
+    by_model: dict[str, dict[str, list[float]]] = {}
+    pooled: dict[str, list[float]] = {}
+    for report in reports:
+        for criterion in criteria:
+            value = _value(report, criterion)
+            if value is not None:
+                by_model.setdefault(report["model_name"], {}).setdefault(criterion, []).append(value)
+                pooled.setdefault(criterion, []).append(value)
+    return {
+        "results_by_model": {
+            model: {criterion: _figures(values) for criterion, values in found.items()}
+            for model, found in by_model.items()
+        },
+        "overall_results": {criterion: _figures(values) for criterion, values in pooled.items()},
+    }
+
+
+def _value(report: Row, criterion: str) -> float | None:
+    found: Row = report.get(f"{criterion}_grading_results") or {}
+    if criterion in _SUMMED:
+        return found.get("summary", {}).get(_SUMMED[criterion])
+    return found.get("score")
+
+
+def _figures(values: Sequence[float]) -> dict[str, Any]:
+    return {
+        "mean": sum(values) / len(values),
+        "count": len(values),
+        "min": min(values),
+        "max": max(values),
+    }
+
+
+def average(a: Row, b: Row) -> dict[str, Any]:
+    """`results_by_model` of two judges' summaries taken together."""
+    ours: Mapping[str, Any] = a["results_by_model"]
+    theirs: Mapping[str, Any] = b["results_by_model"]
+    judges = (a["metadata"], b["metadata"])
+    found: dict[str, Any] = {}
+    for model in sorted({**ours, **theirs}):
+        one, other = ours.get(model, {}), theirs.get(model, {})
+        found[model] = {
+            criterion: _averaged(criterion, one.get(criterion), other.get(criterion), judges)
+            for criterion in sorted({**one, **other})
+        }
+    return found
+
+
+def _averaged(criterion: str, one: Row | None, other: Row | None, judges: tuple[Row, Row]) -> Row:
+    if one is None or other is None:
+        return one or other or {}
+    if criterion == "depth":
+        return _averaged_games(one, other, judges)
+    return {
+        "mean": (one["mean"] + other["mean"]) / 2,
+        "count": one["count"],
+        "min": min(one["min"], other["min"]),
+        "max": max(one["max"], other["max"]),
+        "mean_a": one["mean"],
+        "mean_b": other["mean"],
+    }
+
+
+def _averaged_games(one: Row, other: Row, judges: tuple[Row, Row]) -> Row:
+    games = ("wins", "losses", "ties", "decisive_games", "win_rate")
+    return {
+        **{key: (one[key] + other[key]) / 2 for key in games},
+        "total": one["total"],
+        "reference_model": one.get("reference_model", BASELINE),
+        "by_judge": {
+            name: {"provider": judge["provider"], "model": judge["model"], **{key: row[key] for key in games}}
+            for name, judge, row in zip(("judge_a", "judge_b"), judges, (one, other), strict=True)
+        },
+    }
