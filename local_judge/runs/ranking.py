@@ -46,26 +46,26 @@ def compared(runs: Sequence[Path], protocol: str | None, profile: Profile) -> Ma
     """
     matches: list[Match] = []
     without: list[str] = []
-    seen: dict[tuple[str, str, frozenset[str]], Path] = {}
+    seen: dict[tuple[str, str, frozenset[str]], tuple[int, Path]] = {}
     own = 0
     name = protocol or _comparing(runs[0])
-    for run in runs:
+    for number, run in enumerate(runs):
         store = RunStore(run)
         judge = canonical(read_manifest(store)["judge"])
-        loaded = load_protocol(name)
-        if name not in protocols_of(store) or not isinstance(loaded, Contests):
+        loaded = load_protocol(name) if name in protocols_of(store) else None
+        if not isinstance(loaded, Contests):
             raise RunError(f"{run}: {name} compared no reports there; give --score to compare scores")
         for record in load_records(store):
             if record.status != "done" or record.document is None:
                 without.append(record.id)
                 continue
-            findings = store.read_model(f"findings/{name}/{record.key}.json", loaded.findings)
+            findings = (store.read_model(f"findings/{name}/{record.key}.json", loaded.findings),)
             task, system = record.task or record.id, record.system or record.id
-            for contest in loaded.contests((findings,), profile):
+            for contest in loaded.contests(findings, profile):
                 # Two reports may have one text, so the ids stand beside the documents.
                 sides = frozenset((f"{system} {record.document}", f"{contest.opponent} {contest.document}"))
-                before = seen.setdefault((judge, task, sides), run)
-                if before != run:
+                there, before = seen.setdefault((judge, task, sides), (number, run))
+                if there != number:
                     raise InputError(
                         f"{run}: {record.id!r} and {contest.opponent!r} were compared by the same judge in {before}: "
                         "a comparison counts once"
@@ -107,13 +107,13 @@ def by_scores(runs: Sequence[Path], protocol: str | None, profile: Profile, scor
         InputError: a report stands in two runs of one judge.
     """
     groups: dict[tuple[str, str], list[tuple[str, str, float | None]]] = {}
-    seen: dict[tuple[str, str], Path] = {}
+    seen: dict[tuple[str, str], tuple[int, Path]] = {}
     without: list[str] = []
-    for run in runs:
+    for number, run in enumerate(runs):
         judge = canonical(read_manifest(RunStore(run))["judge"])
         for report in scored_reports(run, protocol, profile, score):
-            before = seen.setdefault((judge, report.case), run)
-            if before != run:
+            there, before = seen.setdefault((judge, report.case), (number, run))
+            if there != number:
                 raise InputError(
                     f"report {report.case!r} stands in {before} and in {run}: a report counts once"
                 )

@@ -37,7 +37,9 @@ from local_judge.protocols.scores import Profile, ScoreNode
 from local_judge.tasks.model import Reference, Task
 from serving.engines.scripted import Call, Reply
 
-BASELINE = "# The mill\n\nIt cost 9 million [1]. The town paid.\n\n## References\n\n[1] https://a.example/mill"
+BASELINE = (
+    "# The mill\n\nIt cost 9 million [1]. The town paid.\n\n## References\n\n[1] https://a.example/mill"
+)
 REPORT = "# Mill\n\nIt cost 8 million, since steel was cheap.\n\nNobody asked who gained."
 TASK = Task(id="900", prompt="What did the mill cost?", references=(Reference(text=BASELINE),))
 

@@ -15,7 +15,8 @@ REFUSALS_OF_LRB = {"policyGkZ8xushXFtVcZHF", "reviewes8I18LtI6ioOQum"}
 
 FRAMEWORK = (
     "# Bicycle hire in Europe\n\n## A note on evidence\n\nNo source documents were supplied with this request, and web "
-    "access is not available here. Below is what the report will contain. If you can share links, it can be populated.\n\n"
+    "access is not available here. Below is what the report will contain. If you can share links, it can be "
+    "populated.\n\n"
     "## Market size\n\nSources to look at: https://hire.example/results and https://city.example/rules.\n\n"
     "## Next steps\n\nConfirm permission to search. Figures are to be filled once filings have been collected.\n\n"
     "### Sources\n\n[1] Hire plc: https://hire.example/results\n[2] City: https://city.example/rules"
@@ -27,8 +28,8 @@ OUTLINE = (
 )
 REPORT = (
     "# Bicycle hire in Europe\n\n## Summary\n\nHire grew by a tenth in 2024 [1]. No figures were published for Malta, "
-    "and the audit of Riga cannot be verified.\n\n## Next steps\n\nA ruling is to be delivered in June [2]. Once the law "
-    "is approved, fees fall.\n\n## Sources\n\n[1] Hire plc: https://hire.example\n[2] City: https://city.example"
+    "and the audit of Riga cannot be verified.\n\n## Next steps\n\nA ruling is to be delivered in June [2]. Once the "
+    "law is approved, fees fall.\n\n## Sources\n\n[1] Hire plc: https://hire.example\n[2] City: https://city.example"
 )
 
 
@@ -40,12 +41,16 @@ REPORT = (
         ("I'm sorry, but as an AI I cannot browse the web.", ("refusal",)),
         ("抱歉，我无法访问互联网，因此无法完成这份报告。", ("refusal",)),
         (
-            "# Heat pumps\n\n## Research plan\n\nFirst, list the makers. Please confirm the list; once you approve, the "
-            "study begins.",
+            "# Heat pumps\n\n## Research plan\n\nFirst, list the makers. Please confirm the list; once you approve, "
+            "the study begins.",
             ("plan",),
         ),
         (REPORT, ()),
-        ("# Pumps\n\nThey cost 8 million. We could not complete the count for Riga.\n\n" + "So it is. " * 200, ()),
+        (
+            "# Pumps\n\nThey cost 8 million. We could not complete the count for Riga.\n\n"
+            + "So it is. " * 200,
+            (),
+        ),
         ("A report without any heading or source, on pumps.", ()),
     ],
 )

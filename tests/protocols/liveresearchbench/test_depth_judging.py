@@ -90,10 +90,8 @@ async def test_an_order_that_failed_is_a_hole(make_judge: MakeJudge) -> None:
 
 
 async def test_what_breaks_the_scale_is_asked_for_again(make_judge: MakeJudge) -> None:
-    replies = iter(
-        [{**answer(20, 12), "first": {**scores(20), "insight": 9}}, answer(12, 20), answer(20, 12)]
-    )
-    judge, engine = make_judge(lambda call: next(replies))
+    broken = {**answer(20, 12), "first": {**scores(20), "insight": 9}}
+    judge, engine = make_judge([broken, answer(12, 20), answer(20, 12)])
     found = await judge_depth(case(), bench(judge), DepthSettings())
     assert (len(engine.calls), found.n_failed) == (3, 0)
 
@@ -134,7 +132,9 @@ async def test_a_rival_that_cannot_be_read_is_named(make_judge: MakeJudge) -> No
 async def test_a_task_without_baseline_is_refused(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(first_wins)
     without = TASK.model_copy(update={"references": ()})
-    with pytest.raises(ConfigError, match=r"report 'a': its task '900' has no reference report .*against=all"):
+    with pytest.raises(
+        ConfigError, match=r"report 'a': its task '900' has no reference report .*against=all"
+    ):
         await judge_depth(case(task=without), bench(judge), DepthSettings())
     with pytest.raises(ConfigError, match="report 'a': has no task; give --tasks"):
         await judge_depth(case(task=None), bench(judge), ALL)

@@ -11,7 +11,7 @@ import pytest
 
 from local_judge.protocols.liveresearchbench.depth.findings import Marks, Order, Pair
 from local_judge.protocols.liveresearchbench.depth.outcome import Game, consistent, decided, games, margin
-from local_judge.protocols.liveresearchbench.depth.upstream import averaged, winners
+from local_judge.protocols.liveresearchbench.depth.upstream import result, summary, winners
 
 from .depth_cases import FAILED, against, order, pair
 
@@ -126,9 +126,33 @@ def test_the_golden_pairs(golden: dict[str, Any]) -> None:
     assert [game.outcome for game in games([pairs[4]], "upstream")] == [None, "report"]
 
 
-def test_the_golden_average_of_two_judges(golden: dict[str, Any]) -> None:
-    case = golden["lrb_two_judge_average"]
-    assert averaged(case["input"]["summary_a"], case["input"]["summary_b"]) == case["upstream_output"]
+def test_results_as_published(golden: dict[str, Any]) -> None:
+    [replies] = golden["lrb_pairwise_position_swap"]["input"].values()
+    for first, second in replies[:4]:
+        found = result(pair(replied(first, True), replied(second, False)), "ada", "odr")
+        assert found is not None
+        assert (found["raw_comparison_1"], found["raw_comparison_2"]) == (first, second)
+        assert (found["evaluated_model"], found["reference_model"]) == ("ada", "odr")
+    assert result(pair(replied(replies[4][0], True), replied(replies[4][1], False)), "ada", "odr") is None
+
+
+def test_games_as_published() -> None:
+    won, split, tied = (
+        result(against(own, other), "ada", "odr")
+        for own, other in (((20, 20), (10, 10)), ((20, 10), (10, 20)), ((20, 20), (20, 20)))
+    )
+    assert won and split and tied
+    # Two wins; a win and a loss; two ties: 3 / (3 + 1).
+    assert summary([won, split, tied], "odr") == {
+        "wins": 3,
+        "losses": 1,
+        "ties": 2,
+        "total": 6,
+        "decisive_games": 4,
+        "win_rate": 75.0,
+        "reference_model": "odr",
+    }
+    assert summary([tied], "odr")["win_rate"] == 0
 
 
 def test_a_pair_has_two_orders() -> None:

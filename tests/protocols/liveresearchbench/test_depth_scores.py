@@ -12,7 +12,7 @@ from local_judge.protocols.liveresearchbench.depth import (
     rated_depth,
     score_depth,
 )
-from local_judge.protocols.liveresearchbench.depth.findings import DIMENSIONS, Pair
+from local_judge.protocols.liveresearchbench.depth.findings import DIMENSIONS
 from local_judge.protocols.scores import Score, ScoreNode
 
 from .depth_cases import against, findings, order, pair
@@ -69,7 +69,6 @@ def test_judges_together() -> None:
     assert (games.value, games.numerator, games.n_expected) == (100, 2, 4)
     holed = depth_together([both[1], findings(against((None, None), (0, 0)))], "paper").score
     assert (holed.value, holed.low, holed.high, holed.note) == (100, 0, 100, "1 without some judges")
-
 
 
 def test_ties_are_in_no_part_of_a_win_rate() -> None:
@@ -153,7 +152,9 @@ def test_contests() -> None:
             points=(1.0, 1.0, 1.0, 0.0),
             consistent=(True, False),
         ),
-        Contest(opponent="bo", case="bo-1", document="other", points=(0.0, 0.0, 1.0, None), consistent=(True,)),
+        Contest(
+            opponent="bo", case="bo-1", document="other", points=(0.0, 0.0, 1.0, None), consistent=(True,)
+        ),
     )
 
 

@@ -3,10 +3,10 @@
 Invariant: decided by code from the text, by what such a text says of itself and never by its length or quality; one
 sign alone is not enough, since a report may well say that something could not be found, or that more is to be done.
 
-Three kinds of signs: the request could not be met (no sources were provided, access is lacking, the work cannot be done);
-the reader is asked for leave or material to meet it (`once you approve`, `please share`); its parts are still to come (`to
-be filled`). A `refusal` has the first in its opening and the second anywhere, or the first and hardly a text beside it. A
-`plan` has two different signs of the second kind, or one, and two of the third.
+Three kinds of signs: the request could not be met (no sources were provided, access is lacking, it cannot be done); the
+reader is asked for leave or material to meet it (`once you approve`, `please share`); its parts are still to come (`to
+be filled`). A `refusal` has the first in its opening and the second anywhere, or the first and hardly a text beside
+it. A `plan` has two different signs of the second kind, or one, and two of the third.
 """
 
 from __future__ import annotations

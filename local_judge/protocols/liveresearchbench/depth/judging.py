@@ -62,7 +62,7 @@ async def judge_depth(case: Case, bench: Bench, settings: DepthSettings) -> Dept
     """
     lacking = depth_lacks(case.task, settings)
     if lacking is not None or case.task is None:
-        raise ConfigError(f"report {case.id!r}: {lacking}")
+        raise ConfigError(f"liveresearchbench: report {case.id!r}: {lacking}")
     task = case.task
     others = [_baseline(reference.text) for reference in task.references]
     unreadable: list[str] = []

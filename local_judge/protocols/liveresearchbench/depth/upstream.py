@@ -1,7 +1,12 @@
-"""What the published code makes of judges' answers: winners as the judge names them, two judges' summaries averaged.
+"""Depth as the published files have it, and as the published code counts it.
 
-Invariant: bit for bit the published numbers, their faults included. Nothing here is in a score: the profile `upstream`
-counts the same words game by game, but keeps what failed apart from ties, and pools judges' games.
+    winners    whom each of the two replies names; a reply without a winner is a tie
+    games      each winner one game; win rate = 100 * wins / (wins + losses), 0 where no game was decisive
+
+Sources: `graders/pairwise_grader.py`, `batch_evaluator.py`.
+
+Invariant: bit for bit the published numbers, their faults included. No score is read from here: the profile `upstream`
+counts the same words game by game, and tells a failure from a tie and no decisive game from a rate of 0.
 """
 
 from __future__ import annotations
@@ -9,66 +14,76 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-COUNTS = ("wins", "losses", "ties", "total", "decisive_games")
+from local_judge.protocols.liveresearchbench.depth.findings import DIMENSIONS, Marks, Order, Pair
+
+EVALUATED, REFERENCE, TIE = "evaluated_model", "reference_model", "tie"
 
 
 def winners(replies: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The winners of one pair from its two replies; a reply without a winner is a tie.
+    """The winners of one pair from its two replies.
 
     Args:
         replies: first the one in which `A` is the evaluated report, then the one in which it is the reference.
     """
-    places = (
-        {"A": "evaluated_model", "B": "reference_model"},
-        {"A": "reference_model", "B": "evaluated_model"},
-    )
+    places = ({"A": EVALUATED, "B": REFERENCE}, {"A": REFERENCE, "B": EVALUATED})
     return {
-        f"winner_comparison_{number}": names.get(reply.get("winner", "tie"), "tie")
+        f"winner_comparison_{number}": names.get(reply.get("winner", TIE), TIE)
         for number, (reply, names) in enumerate(zip(replies, places, strict=True), 1)
     }
 
 
-def averaged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """The results by model of two judges' summaries, unweighted; what only one judge has is copied."""
-    left, right = one["results_by_model"], other["results_by_model"]
-    judges = {"judge_a": one["metadata"], "judge_b": other["metadata"]}
-    found: dict[str, Any] = {}
-    for model in dict.fromkeys((*left, *right)):
-        a, b = left.get(model, {}), right.get(model, {})
-        found[model] = {
-            name: _both(name, a[name], b[name], judges)
-            if name in a and name in b
-            else a.get(name, b.get(name))
-            for name in dict.fromkeys((*a, *b))
-        }
-    return found
+def result(pair: Pair, evaluated: str, reference: str) -> dict[str, Any] | None:
+    """One pair as a report's `depth_grading_results`; None where an order failed: the published code has no such row.
 
-
-def _both(
-    name: str, a: Mapping[str, Any], b: Mapping[str, Any], judges: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any]:
-    if name != "depth":
-        return {
-            "mean": (a["mean"] + b["mean"]) / 2,
-            "count": a["count"],
-            "min": min(a["min"], b["min"]),
-            "max": max(a["max"], b["max"]),
-            "mean_a": a["mean"],
-            "mean_b": b["mean"],
-        }
-    own = ("wins", "losses", "ties", "decisive_games", "win_rate")
+    Args:
+        pair: with a baseline.
+        evaluated: name of the system that wrote the report.
+        reference: name of the system that wrote the baseline.
+    """
+    replies = [_reply(order) for order in pair.orders]
+    known = [reply for reply in replies if reply is not None]
+    if len(known) < len(replies):
+        return None
     return {
-        **{count: (a[count] + b[count]) / 2 for count in COUNTS if count != "total"},
-        "total": a["total"],
-        # A judge that only tied has a rate of 0, not none.
-        "win_rate": (a["win_rate"] + b["win_rate"]) / 2,
-        "reference_model": a.get("reference_model", "open-deep-research"),
-        "by_judge": {
-            key: {
-                "provider": said["provider"],
-                "model": said["model"],
-                **{count: summary[count] for count in own},
-            }
-            for (key, said), summary in zip(judges.items(), (a, b), strict=True)
-        },
+        **winners(known),
+        "position_swap_used": True,
+        "raw_comparison_1": known[0],
+        "raw_comparison_2": known[1],
+        "comparison_type": "vs_reference",
+        "reference_model": reference,
+        "evaluated_model": evaluated,
     }
+
+
+def summary(results: Sequence[Mapping[str, Any]], reference: str) -> dict[str, Any]:
+    """A model's games over its reports' results."""
+    said = [found[f"winner_comparison_{number}"] for found in results for number in (1, 2)]
+    wins, losses = said.count(EVALUATED), said.count(REFERENCE)
+    return {
+        "wins": wins,
+        "losses": losses,
+        "ties": len(said) - wins - losses,
+        "total": len(said),
+        "decisive_games": wins + losses,
+        "win_rate": wins / (wins + losses) * 100 if wins + losses else 0,
+        "reference_model": reference,
+    }
+
+
+def _reply(order: Order) -> dict[str, Any] | None:
+    """An answer as the published judge gives it: by place, totals beside the scores."""
+    if order.report is None or order.other is None:
+        return None
+    own, other = ("A", "B") if order.report_first else ("B", "A")
+    marks = {own: order.report, other: order.other}
+    flaws = {own: order.report_flaws, other: order.other_flaws}
+    return {
+        "winner": {"report": own, "other": other}.get(order.said or "tie", "tie"),
+        "scores": {place: _scores(marks[place]) for place in ("A", "B")},
+        "justification": order.analysis,
+        "major_flaws": {place: list(flaws[place]) for place in ("A", "B")},
+    }
+
+
+def _scores(marks: Marks) -> dict[str, int]:
+    return {**{name: marks.of(name) for name in DIMENSIONS}, "total": marks.total}
