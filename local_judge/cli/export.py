@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,8 @@ import typer
 from local_judge.cli.options import AsJson
 from local_judge.reporting.exports import MAPPING, Exported, export_deer
 from local_judge.reporting.exports_fact import export_fact
+from local_judge.reporting.lrb_files import MAPPING as LRB_MAPPING
+from local_judge.reporting.lrb_files import ExportedLrb, export_liveresearchbench
 from local_judge.reporting.numbers import count
 from local_judge.reporting.race_files import MAPPING as RACE_MAPPING
 from local_judge.reporting.race_files import ExportedRace, export_race
@@ -23,6 +26,7 @@ class Format(StrEnum):
 
     deer = "deer"
     fact = "fact"
+    liveresearchbench = "liveresearchbench"
     race = "race"
 
 
@@ -34,20 +38,28 @@ def export(
 ) -> None:
     """Write a run's results as a published project writes its own."""
     store = RunStore(run)
-    writers = {Format.deer: export_deer, Format.fact: export_fact, Format.race: export_race}
-    exported = writers[format](store, out)
+    exported = WRITERS[format](store, out)
     if as_json:
         print(exported.model_dump_json())
         return
     console = stdout()
-    said = (
-        race_lines(exported, out)
-        if isinstance(exported, ExportedRace)
-        else lines(exported, out, FAILED[format])
-    )
+    match exported:
+        case ExportedRace():
+            said = race_lines(exported, out)
+        case ExportedLrb():
+            said = lrb_lines(exported, out)
+        case _:
+            said = lines(exported, out, FAILED[format])
     for line in said:
         console.print(line, soft_wrap=True)
 
+
+WRITERS: Mapping[Format, Callable[[RunStore, Path], Exported | ExportedRace | ExportedLrb]] = {
+    Format.deer: export_deer,
+    Format.fact: export_fact,
+    Format.liveresearchbench: export_liveresearchbench,
+    Format.race: export_race,
+}
 
 FAILED = {
     Format.deer: ("item", "failed, written as N/A with a description that says so"),
@@ -100,3 +112,22 @@ def race_lines(exported: ExportedRace, out: Path) -> list[str]:
         if not report.written
     ]
     return found
+
+
+def lrb_lines(exported: ExportedLrb, out: Path) -> list[str]:
+    """What was written, and what was not."""
+    written = [report for report in exported.reports if report.criteria]
+    found = [
+        f"{' and '.join(exported.files)} of {len(written)} of {count(len(exported.reports), 'report')} in "
+        f"{safe(str(out))}; {LRB_MAPPING} there says which"
+    ]
+    n_failed = sum(report.n_failed for report in written)
+    if n_failed:
+        found.append(
+            f"{count(n_failed, 'answer')} failed: counted as 0 or left out, as in the published code"
+        )
+    return found + [
+        f"{safe(report.report)}: left out: {safe(report.left_out)}"
+        for report in exported.reports
+        if not report.criteria
+    ]

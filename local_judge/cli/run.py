@@ -33,6 +33,7 @@ from local_judge.cli.options import (
 )
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.tables import plan_table, run_summary, stdout
+from local_judge.runs.batch import with_criteria_of
 from local_judge.runs.config import load_config, parse_settings
 from local_judge.runs.execute import CaseRecord, load_run_scores, load_scores
 from local_judge.runs.inputs import dated, load_reports
@@ -81,7 +82,7 @@ def run(
             "protocols": protocol or None,
             "claims": {"method": method, "form": "terse" if terse else None},
             "date": date,
-            "settings": parse_settings(setting or ()),
+            "settings": with_criteria_of(reports, protocol or (), parse_settings(setting or ())),
         },
         preset,
     )

@@ -4,7 +4,8 @@ Invariant: a file passes only if every case of every shape that is covered match
 least one shape is covered; a shape that is not covered is named, never passed over.
 
 A file is a list of cases, or an object with lists of cases in it; cases of single functions make a list for each. A
-list's shape is told by the keys of its cases; to cover one more, give its `Shape` a function from a case to what we get and what is expected.
+list's shape is told by the keys of its cases; to cover one more, give its `Shape` a function from a case to what we get
+and what is expected.
 """
 
 from __future__ import annotations

@@ -21,6 +21,14 @@ from local_judge.tasks.guidance import GuidanceRow, load_rows
 from local_judge.tasks.load import TASK_KEYS, load_tasks
 from local_judge.tasks.model import Guidance, Task
 from local_judge.tasks.references import load_references, with_references
+from local_judge.tasks.report_store import (
+    BATCH_SUFFIXES,
+    StoredReport,
+    batched_reports,
+    is_report_store,
+    read_index,
+    stored_reports,
+)
 
 REPORT_SUFFIXES = (".md", ".markdown", ".txt")
 TEXT_KEYS = ("report", "article", "text", "response")
@@ -54,6 +62,7 @@ def load_reports(
     A JSONL row has `id`, the report under `report`, `article`, `text` or `response`, and may have its task under
     `task`, `prompt`, `query` or `question`, the task's id under `task_id` (else it is the report's), its `guidance`,
     and the `system` that wrote it. A folder in DEER's layout (`<id>/query.md`) gives reports with tasks and guidance.
+    Of LiveResearchBench, report stores, indexes and batch files are read (see `tasks.report_store`).
 
     Args:
         paths: files and folders.
@@ -169,6 +178,8 @@ def _load(path: Path) -> Iterator[RawReport]:
         yield from _of_deer(path, root)
     elif path.is_dir() and is_deer_folder(path):
         yield from _deer(path)
+    elif is_report_store(path):
+        yield from map(_stored, stored_reports(path))
     elif path.is_dir():
         for file in sorted(path.iterdir()):
             if file.suffix.lower() in REPORT_SUFFIXES and file.is_file():
@@ -176,27 +187,34 @@ def _load(path: Path) -> Iterator[RawReport]:
     elif not path.is_file():
         raise InputError(f"{path}: no such file or folder")
     elif path.suffix.lower() == ".jsonl":
-        for place, row in read_jsonl(path):
-            report = _first(row, TEXT_KEYS)
-            identity = row_id(row, place)
-            if identity is None or report is None:
-                raise InputError(f"{place}: a report needs `id` and one of {', '.join(TEXT_KEYS)}")
-            task_id = row_id({"id": row.get("task_id")}, place)
-            task = _task(row, task_id or identity, place)
-            guidance = _text(row, "guidance", place)
-            yield RawReport(
-                id=identity,
-                content=_encoded(report),
-                task=task,
-                place=place,
-                system=_text(row, "system", place),
-                task_id=task_id,
-                guidance=Guidance(text=guidance) if guidance else None,
-            )
+        yield from _rows(path)
     elif path.suffix.lower() == ".json":
-        yield _deep_research_eval(path)
+        indexed = read_index(path)
+        yield from [_deep_research_eval(path)] if indexed is None else map(_stored, indexed)
+    elif path.suffix.lower() in BATCH_SUFFIXES:
+        yield from map(_stored, batched_reports(path))
     else:
         yield _file(path)
+
+
+def _rows(path: Path) -> Iterator[RawReport]:
+    for place, row in read_jsonl(path):
+        report = _first(row, TEXT_KEYS)
+        identity = row_id(row, place)
+        if identity is None or report is None:
+            raise InputError(f"{place}: a report needs `id` and one of {', '.join(TEXT_KEYS)}")
+        task_id = row_id({"id": row.get("task_id")}, place)
+        task = _task(row, task_id or identity, place)
+        guidance = _text(row, "guidance", place)
+        yield RawReport(
+            id=identity,
+            content=_encoded(report),
+            task=task,
+            place=place,
+            system=_text(row, "system", place),
+            task_id=task_id,
+            guidance=Guidance(text=guidance) if guidance else None,
+        )
 
 
 def _deer(root: Path) -> Iterator[RawReport]:
@@ -212,6 +230,14 @@ def _of_deer(path: Path, root: Path) -> Iterator[RawReport]:
     if not found:
         raise InputError(f"{path}: no report of its task; in DEER's layout it is called SYSTEM_ID.md")
     yield from found
+
+
+def _stored(report: StoredReport) -> RawReport:
+    """A report of LiveResearchBench's store or index: `SYSTEM/TASK` is its id."""
+    task = _task({"query": report.query or None}, report.task_id, report.place)
+    return _file(report.path)._replace(
+        id=f"{report.system}/{report.task_id}", task=task, system=report.system, task_id=report.task_id
+    )
 
 
 def _file(path: Path) -> RawReport:
