@@ -8,7 +8,8 @@ from pathlib import Path
 from local_judge.protocols.deer import DeerFindings
 from local_judge.protocols.deer.rubric.findings import RubricFindings
 from local_judge.protocols.deer.verification.rows import Rows
-from local_judge.runs.execute import CaseRecord, rescore
+from local_judge.runs.records import CaseRecord
+from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore, file_key
 
 

@@ -1,7 +1,7 @@
 """Document + snapshot + judge -> claim set.
 
 Invariant: data goes one way, document -> claims -> recovered citations -> sources -> verdicts, and the claim set is
-the same whatever the order in which replies arrive.
+the same whatever the order in which replies arrive. Several judges give verdicts on the claims that one has extracted.
 """
 
 from __future__ import annotations
@@ -28,6 +28,14 @@ async def build_claim_set(
     document: Document, snapshot: Snapshot, judge: Judge, config: ClaimsConfig
 ) -> ClaimSet:
     """Extract, back-track, group by source, verify."""
+    unverified = await extract_claim_set(document, snapshot, judge, config)
+    return await verify_claim_set(unverified, snapshot, judge, config)
+
+
+async def extract_claim_set(
+    document: Document, snapshot: Snapshot, judge: Judge, config: ClaimsConfig
+) -> ClaimSet:
+    """The claims of a document with their sources, and no verdict yet."""
     extraction = await extract_claims(document, judge, config)
     recovery = trace(
         extraction.claims,
@@ -35,27 +43,33 @@ async def build_claim_set(
         config.backtracking,
         sections_by_sentence(document),
     )
-    claims = recovery.claims
-    sources = gather_sources(claims, document, snapshot)
-    by_id = {claim.id: claim for claim in claims}
-    readable = [source for source in sources if source.status == "ok"]
+    return ClaimSet(
+        document=document.id,
+        n_sentences=len(document.sentences),
+        claims=recovery.claims,
+        sources=gather_sources(recovery.claims, document, snapshot),
+        verdicts=(),
+        extraction_failures=extraction.failures,
+        violations=recovery.violations,
+    )
+
+
+async def verify_claim_set(
+    unverified: ClaimSet, snapshot: Snapshot, judge: Judge, config: ClaimsConfig
+) -> ClaimSet:
+    """The same claims with the verdicts of `judge`, who need not be the one that extracted them."""
+    by_id = {claim.id: claim for claim in unverified.claims}
     verdicts = await asyncio.gather(
         *(
             verify_page(
                 snapshot.page(source.url), [by_id[claim] for claim in source.claims], snapshot, judge, config
             )
-            for source in readable
+            for source in unverified.sources
+            if source.status == "ok"
         )
     )
-    return ClaimSet(
-        document=document.id,
-        n_sentences=len(document.sentences),
-        claims=claims,
-        sources=sources,
-        verdicts=tuple(verdict for page in verdicts for verdict in page),
-        extraction_failures=extraction.failures,
-        violations=recovery.violations,
-    )
+    found = tuple(verdict for page in verdicts for verdict in page)
+    return unverified.model_copy(update={"verdicts": found})
 
 
 async def verify_page(

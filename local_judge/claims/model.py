@@ -98,6 +98,8 @@ class Verdict(Frozen):
     rationale: str = ""
     confidence: float | None = None
     """P(supported) in [0, 1] where the method gives one (`scored`)."""
+    threshold: float | None = None
+    """From which confidence on it is `supported`, where there is one."""
     reliable: bool | None = None
     """Whether the judge holds the source to be reliable (DEER)."""
     reliable_reply: str | None = None
@@ -132,5 +134,6 @@ class ClaimSet(Frozen):
     claims: tuple[Claim, ...]
     sources: tuple[Source, ...]
     verdicts: tuple[Verdict, ...]
+    """Of one judge; empty until there are any."""
     extraction_failures: tuple[ExtractionFailure, ...] = ()
     violations: tuple[Violation, ...] = ()

@@ -28,7 +28,7 @@ from local_judge.judge.layout import Prompt, fence, fill
 
 OPTIONS = ("Yes", "No")
 NEUTRAL = 0.5
-"""The threshold where neither the config nor the judge preset has one, and that of all other questions."""
+"""The threshold where neither the config nor the judge has one, and that of all other questions."""
 
 
 def question(exhibit: Exhibit, name: str, claim: Claim | None = None) -> Prompt:
@@ -64,8 +64,9 @@ async def _verify(
         return _failed(exhibit, claim, supported)
     confidence = supported.probabilities["Yes"]
     replies = (supported.reply,)
+    threshold = config.threshold or judge.settings.threshold or NEUTRAL
     label: Label = "supported"
-    if confidence < (config.threshold or NEUTRAL):
+    if confidence < threshold:
         contradicted = await judge.choose(question(exhibit, "contradicted", claim), OPTIONS)
         if isinstance(contradicted, Failure):
             return _failed(exhibit, claim, contradicted)
@@ -77,6 +78,7 @@ async def _verify(
         label=label,
         quote=quote,
         confidence=round(confidence, 6),
+        threshold=threshold,
         evidence=exhibit.evidence,
         method="scored",
         replies=replies,

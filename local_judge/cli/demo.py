@@ -38,6 +38,6 @@ def demo(
         console.print(verdict_table(result.claims))
         console.print(score_table("deer", trees(result.scores)))
         console.print(claim_summary(result.claims))
-        for line in planted_lines(result.outcome, job.preset.name):
+        for line in planted_lines(result.outcome, job.seats[0].name):
             console.print(line)
     leave(result.records, job.store.root)

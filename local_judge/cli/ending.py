@@ -12,7 +12,7 @@ from pathlib import Path
 
 from local_judge.judge.failures import Failure
 from local_judge.reporting.tables import plain
-from local_judge.runs.execute import CaseRecord
+from local_judge.runs.records import CaseRecord
 from local_judge.tasks.model import Task
 
 

@@ -18,9 +18,28 @@ SomeSnapshotDir = Annotated[
 JudgeName = Annotated[
     str, typer.Option("--judge", help="A judge preset (`local-judge judges`) or a preset file.")
 ]
+JudgeNames = Annotated[
+    list[str],
+    typer.Option(
+        "--judge",
+        help="A judge preset (`local-judge judges`) or a preset file; repeat for several, of which the first extracts "
+        "the claims.",
+    ),
+]
+OneOfJudges = Annotated[
+    str | None,
+    typer.Option("--judge", help="Of a run with several judges: this one's instead of all together."),
+]
 BaseUrls = Annotated[
     list[str] | None,
     typer.Option("--base-url", help="URL of a running OpenAI-compatible server; repeat for replicas."),
+]
+BaseUrlsByName = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--base-url",
+        help="URL of a running OpenAI-compatible server; NAME=URL for one judge of several; repeat for replicas.",
+    ),
 ]
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="A YAML file of run settings.")]
 Method = Annotated[

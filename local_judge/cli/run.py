@@ -16,11 +16,11 @@ from indexes.snapshot import Snapshot
 from local_judge.cli.ending import leave, stoppable
 from local_judge.cli.options import (
     AsJson,
-    BaseUrls,
+    BaseUrlsByName,
     ConfigFile,
     CriteriaFile,
     GuidanceFile,
-    JudgeName,
+    JudgeNames,
     Ledger,
     Method,
     Offline,
@@ -35,18 +35,18 @@ from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.tables import plan_table, run_summary, stdout
 from local_judge.runs.batch import with_criteria_of
 from local_judge.runs.config import load_config, parse_settings
-from local_judge.runs.execute import CaseRecord, load_run_scores, load_scores
 from local_judge.runs.inputs import dated, load_reports
 from local_judge.runs.job import Job, carry_out, plan
+from local_judge.runs.records import CaseRecord, load_run_scores, load_scores
+from local_judge.runs.seats import seats_of
 from local_judge.runs.store import RunStore
-from serving.presets import load_preset
 
 
 def run(
     reports: Annotated[
         list[Path], typer.Argument(help="Reports: Markdown files, folders of them, or JSONL files.")
     ],
-    judge: JudgeName,
+    judge: JudgeNames,
     out: Annotated[Path, typer.Option("--out", help="The run directory; the same command continues it.")],
     snapshot: SomeSnapshotDir = None,
     tasks: TasksFile = None,
@@ -54,7 +54,7 @@ def run(
     criteria: CriteriaFile = None,
     references: References = None,
     protocol: Protocols = None,
-    base_url: BaseUrls = None,
+    base_url: BaseUrlsByName = None,
     date: Annotated[
         str | None,
         typer.Option(
@@ -75,7 +75,7 @@ def run(
 ) -> None:
     """Examine each report by the protocols: verify its claims against the snapshot, ask a rubric; and score it."""
     store = RunStore(out)
-    preset = load_preset(judge)
+    seats = seats_of(judge, base_url or ())
     settled = load_config(
         config,
         {
@@ -84,17 +84,16 @@ def run(
             "date": date,
             "settings": with_criteria_of(reports, protocol or (), parse_settings(setting or ())),
         },
-        preset,
+        *(seat.preset for seat in seats),
     )
     loaded = load_reports(reports, tasks, guidance, criteria, references or ())[:limit]
     job = Job(
         reports=dated(loaded, settled.date),
         snapshot=Snapshot.open(snapshot) if snapshot else None,
-        preset=preset,
+        seats=seats,
         config=settled,
         store=store,
         ledger=ledger or store.ledger,
-        base_urls=base_url or (),
         offline=offline,
     )
     if dry_run:

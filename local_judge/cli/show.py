@@ -27,7 +27,8 @@ from local_judge.reporting.tables import (
     trees,
     verdict_table,
 )
-from local_judge.runs.execute import (
+from local_judge.runs.manifest import protocols_of
+from local_judge.runs.records import (
     CaseRecord,
     RunScoreRecord,
     ScoreRecord,
@@ -35,8 +36,7 @@ from local_judge.runs.execute import (
     load_run_scores,
     load_scores,
 )
-from local_judge.runs.execute import rescore as compute
-from local_judge.runs.manifest import protocols_of
+from local_judge.runs.rescoring import rescore as compute
 from local_judge.runs.store import RunStore
 
 RunDir = Annotated[Path, typer.Argument(help="A run directory.")]

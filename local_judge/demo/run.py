@@ -18,9 +18,10 @@ from local_judge.demo.outcome import Outcome, assess, load_planted, sample_folde
 from local_judge.documents import parse_report
 from local_judge.errors import RunError
 from local_judge.runs.config import RunConfig, settled
-from local_judge.runs.execute import CaseRecord, ScoreRecord, load_records, load_scores
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.job import Job, Watch, carry_out
+from local_judge.runs.records import CaseRecord, ScoreRecord, load_records, load_scores
+from local_judge.runs.seats import Seat
 from local_judge.runs.store import RunStore
 from serving.presets import load_preset
 
@@ -51,11 +52,10 @@ def demo_job(out: Path, judge: str, base_urls: Sequence[str]) -> Job:
     return Job(
         reports=load_reports([folder / "report.md"]),
         snapshot=Snapshot.open(out / "snapshot"),
-        preset=preset,
+        seats=[Seat(preset, tuple(base_urls))],
         config=settled(CONFIG, preset),
         store=store,
         ledger=store.ledger,
-        base_urls=base_urls,
     )
 
 

@@ -63,6 +63,8 @@ class JudgeSettings(Frozen):
     """How often what is missing is asked for again."""
     reask_temperature: float = Field(default=0.3, ge=0)
     """Least temperature of a question put again: greedy decoding would only repeat itself."""
+    threshold: float | None = Field(default=None, gt=0, lt=1)
+    """P(yes) from which this judge's yes counts, where nothing else is configured; None where nobody fitted one."""
     min_mass: float = Field(default=0.05, ge=0, le=1)
     """Least probability of all options of `choose` together for the pick to mean anything."""
     min_reply_tokens: int = Field(default=16, ge=1)

@@ -167,11 +167,28 @@ class Compares(Protocol):
 class ScoresTogether(Protocol):
     """What a protocol may have beside: the rule by which several judges' findings about a report make one score.
 
-    Where a protocol has none, each score is the mean of the judges' scores.
+    Where a protocol has none, each score is the mean over the judges that have a value (`ensemble.mean_trees`).
     """
 
     def together(self, findings: Sequence[Any], profile: Profile) -> tuple[ScoreNode, ...]:
-        """The scores of one report by all judges that have findings about it. A pure function, as `score` is."""
+        """The scores of one report by all judges, in the order in which they were given; two at least.
+
+        A pure function, as `score` is. What a judge failed at opens the bounds (see `ensemble.opened`).
+        """
+        ...
+
+
+@runtime_checkable
+class ScoresOverTogether(Protocol):
+    """What a protocol that has `over` may have beside: the same by several judges together.
+
+    Where it has none, each score is the mean over the judges.
+    """
+
+    def over_together(
+        self, findings: Sequence[Sequence[Any]], profile: Profile, n_missing: int
+    ) -> tuple[ScoreNode, ...]:
+        """As `over`, with the findings of all judges about each report, judges in one order throughout."""
         ...
 
 

@@ -16,8 +16,8 @@ from local_judge.documents.model import Frozen
 from local_judge.errors import RunError
 from local_judge.protocols.deer.formats.folder import Sample, folder
 from local_judge.protocols.deer.protocol import DeerFindings
-from local_judge.runs.execute import CaseRecord, load_records
 from local_judge.runs.manifest import protocols_of
+from local_judge.runs.records import CaseRecord, load_records
 from local_judge.runs.store import RunStore
 
 MAPPING = "samples.json"

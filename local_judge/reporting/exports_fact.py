@@ -19,7 +19,7 @@ from local_judge.reporting.exports import (
     check_export,
     finish_export,
 )
-from local_judge.runs.execute import load_records
+from local_judge.runs.records import load_records
 from local_judge.runs.store import RunStore
 
 

@@ -16,7 +16,7 @@ from local_judge.protocols.liveresearchbench import LrbFindings
 from local_judge.protocols.liveresearchbench.files import CRITERIA, grading_results
 from local_judge.protocols.liveresearchbench.upstream import summary
 from local_judge.reporting.exports import UNNAMED, check_export
-from local_judge.runs.execute import CaseRecord, load_records
+from local_judge.runs.records import CaseRecord, load_records
 from local_judge.runs.store import RunStore
 
 DETAILED, SUMMARY, MAPPING = "detailed_results", "summary", "reports.json"

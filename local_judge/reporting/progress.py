@@ -6,6 +6,7 @@ Invariant: drawing costs the same however many calls are in flight: the display 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from types import TracebackType
 
 from rich.console import Console
@@ -29,27 +30,31 @@ POLL_SECONDS = 0.5
 
 
 class MeterColumn(ProgressColumn):
-    """The judge's counters, read whenever the line is drawn."""
+    """The judges' counters, read whenever the line is drawn."""
 
-    def __init__(self, meter: Meter) -> None:
+    def __init__(self, judges: Judge | Mapping[str, Judge]) -> None:
         super().__init__()
-        self._meter = meter
+        self._judges = judges if isinstance(judges, Mapping) else {"": judges}
 
     def render(self, task: Task) -> Text:
-        """The counters now."""
-        return Text(describe(self._meter, task.elapsed or 0.0))
+        """The counters now; of several judges a line each."""
+        seconds = task.elapsed or 0.0
+        lines = {name: describe(judge.meter, seconds) for name, judge in self._judges.items()}
+        if len(lines) == 1:
+            return Text(*lines.values())
+        return Text("\n".join(f"{name}: {said}" for name, said in lines.items()))
 
 
 class RunProgress:
     """Context manager that shows how far a run is on standard error, if that is a terminal."""
 
-    def __init__(self, judge: Judge, total: int, unit: str = "reports") -> None:
+    def __init__(self, judges: Judge | Mapping[str, Judge], total: int, unit: str = "reports") -> None:
         self._console = Console(stderr=True)
         self._progress = Progress(
             TextColumn(unit),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
-            MeterColumn(judge.meter),
+            MeterColumn(judges),
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),

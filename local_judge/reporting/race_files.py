@@ -16,8 +16,8 @@ from local_judge.protocols.race import RaceFindings
 from local_judge.protocols.race.formats import MEANS, RESULTS, means, result_row
 from local_judge.protocols.race.tree import DROPPED, NO_SUCH_MODE, arrangement
 from local_judge.reporting.exports import folder_name
-from local_judge.runs.execute import CaseRecord, load_records
 from local_judge.runs.manifest import protocols_of
+from local_judge.runs.records import CaseRecord, load_records
 from local_judge.runs.store import RunStore
 
 MAPPING = "reports.json"

@@ -17,8 +17,8 @@ from rich.table import Table
 from local_judge.claims.model import Claim, ClaimSet, Verdict
 from local_judge.protocols.scores import Score, ScoreNode, mean_of
 from local_judge.reporting.numbers import NONE, bounds, count, ratio, value
-from local_judge.runs.execute import CaseRecord, RunScoreRecord, ScoreRecord
 from local_judge.runs.job import Plan
+from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord
 from local_judge.runs.verify import VerifiedRow
 
 

@@ -35,13 +35,16 @@ class RunConfig(Frozen):
     """Of the protocols, by name; each protocol says what can be set."""
 
 
-def settled(config: RunConfig, preset: Preset) -> RunConfig:
-    """`config` with what it leaves to the judge preset and to the protocols filled in, as the manifest records it.
+def settled(config: RunConfig, *presets: Preset) -> RunConfig:
+    """`config` with what it leaves to the judge presets and to the protocols filled in, as the manifest records it.
+
+    Where the presets differ in a value it stays open, and each judge keeps its own.
 
     Raises:
         ConfigError: an unknown protocol, or settings that it does not take, or of one that is not run.
     """
-    threshold = config.claims.threshold or preset.threshold
+    thresholds = {preset.threshold for preset in presets}
+    threshold = config.claims.threshold or (thresholds.pop() if len(thresholds) == 1 else None)
     settings = {
         name: load_protocol(name, config.settings.get(name)).given.model_dump(mode="json")
         for name in config.protocols
@@ -81,8 +84,8 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
     return settings
 
 
-def load_config(path: Path | None, overrides: dict[str, Any], preset: Preset) -> RunConfig:
-    """The config of a YAML file, with `overrides` (nested, None values ignored) laid over it, settled for `preset`.
+def load_config(path: Path | None, overrides: dict[str, Any], *presets: Preset) -> RunConfig:
+    """The config of a YAML file, with `overrides` (nested, None values ignored) laid over it, settled for `presets`.
 
     Raises:
         ConfigError: the file cannot be read, is not a mapping, or has an unknown key or a value out of range.
@@ -101,7 +104,7 @@ def load_config(path: Path | None, overrides: dict[str, Any], preset: Preset) ->
     settings = overrides.get("settings")
     if settings:
         laid = _laid_over(laid, {"settings": settings}, nulls=True)
-    return settled(validated(RunConfig, laid, place), preset)
+    return settled(validated(RunConfig, laid, place), *presets)
 
 
 def validated(model: type[T], data: object, place: str) -> T:

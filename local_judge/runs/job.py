@@ -6,22 +6,25 @@ Invariants: the manifest is on disk before the first question is asked; a plan a
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from pydantic import Field
+
 from indexes.snapshot import Snapshot
 from local_judge.judge.judge import Judge
 from local_judge.judge.planning import PlanningEngine
 from local_judge.runs.config import RunConfig, chosen_protocols
-from local_judge.runs.execute import CaseRecord, check_inputs, execute
+from local_judge.runs.execute import check_inputs, execute
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.manifest import build_manifest, claim_directory, existing_manifest
-from local_judge.runs.session import open_judge
+from local_judge.runs.records import CaseRecord
+from local_judge.runs.seats import Seat
+from local_judge.runs.session import open_judges
 from local_judge.runs.store import RunStore
-from serving.presets import Preset
 from serving.types import Frozen
 
 
@@ -32,18 +35,17 @@ class Job:
     reports: Sequence[RawReport]
     snapshot: Snapshot | None
     """None where no protocol verifies claims."""
-    preset: Preset
+    seats: Sequence[Seat]
+    """The judges; the first extracts the claims."""
     config: RunConfig
     store: RunStore
     ledger: Path
-    base_urls: Sequence[str] = ()
     offline: bool = True
 
-    def judge(self, planning: bool = False) -> AbstractAsyncContextManager[Judge]:
-        """The judge of this job, open."""
-        return open_judge(
-            self.preset,
-            base_urls=self.base_urls,
+    def judges(self, planning: bool = False) -> AbstractAsyncContextManager[Mapping[str, Judge]]:
+        """The judges of this job, open."""
+        return open_judges(
+            self.seats,
             ledger=self.ledger,
             reasks=self.config.reasks,
             only_engine=self.offline,
@@ -59,8 +61,8 @@ class Watcher(Protocol):
         ...
 
 
-Watch = Callable[[Judge, int], contextlib.AbstractContextManager[Watcher]]
-"""Opened with the judge and the number of reports, or pages; what it yields is told of each that is finished."""
+Watch = Callable[[Mapping[str, Judge], int], contextlib.AbstractContextManager[Watcher]]
+"""Opened with the judges by name and the number of reports; what it yields is told of each that is finished."""
 
 
 class Plan(Frozen):
@@ -75,6 +77,8 @@ class Plan(Frozen):
     """Calls that the ledger answers already."""
     sentences_unread: int
     """Sentences whose claims are not known yet: the calls that will verify them are not in `calls`."""
+    calls_by_judge: dict[str, int] = Field(default_factory=dict[str, int])
+    """Of several judges, how many of `calls` each would be asked."""
 
 
 async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[CaseRecord]:
@@ -91,15 +95,15 @@ async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[Ca
     """
     existing_manifest(job.store)  # a directory of something else is refused before a ledger is put into it
     check_inputs(job.reports, job.snapshot, chosen_protocols(job.config))
-    async with job.judge() as judge:
+    async with job.judges() as judges:
         digest = job.snapshot.digest if job.snapshot else None
-        manifest = await build_manifest(job.config, judge, job.reports, digest, arguments)
+        manifest = await build_manifest(job.config, judges, job.reports, digest, arguments)
         claim_directory(job.store, manifest)
         job.store.unfinish()
-        with watch(judge, len(job.reports)) as watcher:
+        with watch(judges, len(job.reports)) as watcher:
             return await execute(
                 job.reports,
-                judge,
+                judges,
                 job.snapshot,
                 job.config,
                 job.store,
@@ -110,12 +114,17 @@ async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[Ca
 async def plan(job: Job) -> Plan:
     """What `carry_out` would ask now."""
     check_inputs(job.reports, job.snapshot, chosen_protocols(job.config))
-    async with job.judge(planning=True) as judge:
-        records = await execute(job.reports, judge, job.snapshot, job.config, store=None)
+    async with job.judges(planning=True) as judges:
+        records = await execute(job.reports, judges, job.snapshot, job.config, store=None)
+        engines = [judge.engine for judge in judges.values()]
+        calls = {name: judge.meter.planned for name, judge in judges.items()}
         return Plan(
             reports=len(job.reports),
-            calls=judge.meter.planned,
-            prompt_tokens=judge.engine.prompt_tokens if isinstance(judge.engine, PlanningEngine) else 0,
-            replayed=judge.meter.replayed,
+            calls=sum(calls.values()),
+            prompt_tokens=sum(
+                engine.prompt_tokens for engine in engines if isinstance(engine, PlanningEngine)
+            ),
+            replayed=sum(judge.meter.replayed for judge in judges.values()),
             sentences_unread=sum(record.n_sentences_failed for record in records),
+            calls_by_judge=calls if len(calls) > 1 else {},
         )

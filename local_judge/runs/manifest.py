@@ -1,6 +1,6 @@
 """What a run was made of.
 
-Invariant: two runs with equal manifests ask the same questions of the same judge about the same reports and pages; a
+Invariant: two runs with equal manifests ask the same questions of the same judges about the same reports and pages; a
 run directory takes up only a run whose manifest equals its own.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -39,13 +39,12 @@ PACKAGES = (
 
 async def build_manifest(
     config: RunConfig,
-    judge: Judge,
+    judges: Mapping[str, Judge],
     reports: Sequence[RawReport],
     snapshot_digest: str | None,
     arguments: Sequence[str],
 ) -> dict[str, Any]:
     """The manifest as plain data; `arguments` is the command line as given."""
-    identity = await judge.engine.identity()
     protocols = {
         protocol.name: {"version": protocol.version, "data": protocol.data_digest()}
         for protocol in chosen_protocols(config)
@@ -57,8 +56,7 @@ async def build_manifest(
         "packages": {name: _version(name) for name in PACKAGES},
         "arguments": list(arguments),
         "config": config.model_dump(mode="json"),
-        "sampling": judge.settings.sampling.model_dump(mode="json"),
-        "judge": identity.model_dump(mode="json"),
+        "judges": [await _judge(name, judge, config) for name, judge in judges.items()],
         "snapshot": snapshot_digest,
         "protocols": protocols,
         "prompts": prompts_digest(),
@@ -74,6 +72,16 @@ async def build_manifest(
             }
             for report in reports
         ],
+    }
+
+
+async def _judge(name: str, judge: Judge, config: RunConfig) -> dict[str, Any]:
+    identity = await judge.engine.identity()
+    return {
+        "name": name,
+        "identity": identity.model_dump(mode="json"),
+        "sampling": judge.settings.sampling.model_dump(mode="json"),
+        "threshold": config.claims.threshold or judge.settings.threshold,
     }
 
 
@@ -110,7 +118,7 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
     if there is None:
         store.write_json("manifest.json", manifest)
         return
-    for key in ("config", "sampling", "judge", "snapshot", "protocols", "prompts", "reports"):
+    for key in ("config", "judges", "snapshot", "protocols", "prompts", "reports"):
         if there.get(key) != manifest[key]:
             below = _difference(there.get(key), manifest[key])
             where = f" ({'.'.join([key, *below])})" if below else ""
@@ -120,7 +128,7 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
 
 
 def _difference(one: object, other: object) -> list[str]:
-    """The way to the first thing in which two JSON values differ; rows with an id are called by it."""
+    """The way to the first thing in which two JSON values differ; rows with an id or a name are called by it."""
     if isinstance(one, dict) and isinstance(other, dict):
         left, right = cast("dict[str, object]", one), cast("dict[str, object]", other)
         for key in sorted({**left, **right}):
@@ -132,7 +140,8 @@ def _difference(one: object, other: object) -> list[str]:
             if row != another:
                 below = _difference(row, another)
                 if isinstance(another, dict):
-                    return [repr(cast("dict[str, object]", another).get("id")), *below]
+                    known = cast("dict[str, object]", another)
+                    return [repr(known.get("id", known.get("name"))), *below]
                 return below
         return [f"{len(rows)} then, {len(others)} now"]
     return []
@@ -203,3 +212,22 @@ def read_manifest(store: RunStore) -> dict[str, Any]:
 def protocols_of(store: RunStore) -> tuple[str, ...]:
     """The protocols that a run's manifest names, in its config's order."""
     return tuple(read_manifest(store)["config"]["protocols"])
+
+
+def judges_of(store: RunStore) -> tuple[str, ...]:
+    """The names of a run's judges, in its manifest's order, where there are several; nothing for one alone."""
+    judges: list[dict[str, Any]] = read_manifest(store).get("judges", [])
+    return tuple(judge["name"] for judge in judges) if len(judges) > 1 else ()
+
+
+def judge_of(store: RunStore, wanted: str | None) -> str | None:
+    """The judge of this name; None where none is wanted, for the scores of all together.
+
+    Raises:
+        RunError: the run has no judge of that name, or only one.
+    """
+    names = judges_of(store)
+    if wanted is not None and wanted not in names:
+        there = f"there are: {', '.join(names)}" if names else "it has one judge, and no other scores"
+        raise RunError(f"{store.root}: no judge {wanted!r} to choose; {there}")
+    return wanted

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from local_judge.errors import InputError
-from local_judge.runs.execute import CaseRecord
+from local_judge.runs.records import CaseRecord
 from local_judge.runs.scored import Nodes, find_path, load_scored
 
 Measure = Literal["words", "characters", "sentences"]

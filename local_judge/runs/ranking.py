@@ -14,10 +14,10 @@ from typing import NamedTuple
 from local_judge.errors import InputError, RunError
 from local_judge.protocols.base import Contests, load_protocol
 from local_judge.protocols.scores import Profile
-from local_judge.runs.execute import load_records
-from local_judge.runs.manifest import protocols_of, read_manifest
+from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
+from local_judge.runs.records import load_records
 from local_judge.runs.scored import scored_reports
-from local_judge.runs.store import RunStore, canonical
+from local_judge.runs.store import RunStore, canonical, findings_file
 from local_judge.stats.ranking.standings import Match
 
 
@@ -51,25 +51,28 @@ def compared(runs: Sequence[Path], protocol: str | None, profile: Profile) -> Ma
     name = protocol or _comparing(runs[0])
     for number, run in enumerate(runs):
         store = RunStore(run)
-        judge = canonical(read_manifest(store)["judge"])
         loaded = load_protocol(name) if name in protocols_of(store) else None
         if not isinstance(loaded, Contests):
             raise RunError(f"{run}: {name} compared no reports there; give --score to compare scores")
+        judges, names = _identities(store), judges_of(store) or (None,)
         for record in load_records(store):
             if record.status != "done" or record.document is None:
                 without.append(record.id)
                 continue
-            findings = (store.read_model(f"findings/{name}/{record.key}.json", loaded.findings),)
+            findings = [
+                store.read_model(findings_file(name, record.key, judge), loaded.findings) for judge in names
+            ]
             task, system = record.task or record.id, record.system or record.id
             for contest in loaded.contests(findings, profile):
                 # Two reports may have one text, so the ids stand beside the documents.
                 sides = frozenset((f"{system} {record.document}", f"{contest.opponent} {contest.document}"))
-                there, before = seen.setdefault((judge, task, sides), (number, run))
-                if there != number:
-                    raise InputError(
-                        f"{run}: {record.id!r} and {contest.opponent!r} were compared by the same judge in {before}: "
-                        "a comparison counts once"
-                    )
+                for judge in judges:
+                    there, before = seen.setdefault((judge, task, sides), (number, run))
+                    if there != number:
+                        raise InputError(
+                            f"{run}: {record.id!r} and {contest.opponent!r} were compared by the same judge in "
+                            f"{before}: a comparison counts once"
+                        )
                 if contest.opponent == system:
                     own += 1
                     continue
@@ -79,6 +82,11 @@ def compared(runs: Sequence[Path], protocol: str | None, profile: Profile) -> Ma
             f"{runs[0]}: {name} compared no reports of two systems; give --score to compare scores"
         )
     return Matches(tuple(matches), name, tuple(without), own)
+
+
+def _identities(store: RunStore) -> list[str]:
+    """What each judge of a run is, whatever it is called there."""
+    return [canonical(judge["identity"]) for judge in read_manifest(store)["judges"]]
 
 
 def _comparing(run: Path) -> str:
@@ -97,22 +105,22 @@ def by_scores(runs: Sequence[Path], protocol: str | None, profile: Profile, scor
     """Each two systems on a task as one game: the higher score wins, equal ones tie.
 
     Args:
-        runs: run directories; those of one judge are taken together.
+        runs: run directories; those of the same judges are taken together.
         protocol: whose score; None where the runs have one protocol only.
         profile: by whose formulas.
         score: as `runs.scored.find_path` takes it.
 
     Raises:
         RunError: no finished run, no such protocol, profile or score, or no task with scores of two systems.
-        InputError: a report stands in two runs of one judge.
+        InputError: a report stands in two runs of the same judges.
     """
     groups: dict[tuple[str, str], list[tuple[str, str, float | None]]] = {}
     seen: dict[tuple[str, str], tuple[int, Path]] = {}
     without: list[str] = []
     for number, run in enumerate(runs):
-        judge = canonical(read_manifest(RunStore(run))["judge"])
+        judges = canonical(_identities(RunStore(run)))
         for report in scored_reports(run, protocol, profile, score):
-            there, before = seen.setdefault((judge, report.case), (number, run))
+            there, before = seen.setdefault((judges, report.case), (number, run))
             if there != number:
                 raise InputError(
                     f"report {report.case!r} stands in {before} and in {run}: a report counts once"
@@ -120,7 +128,7 @@ def by_scores(runs: Sequence[Path], protocol: str | None, profile: Profile, scor
             if report.value is None:
                 without.append(report.case)
             entry = (report.system or report.case, report.case, report.value)
-            groups.setdefault((judge, report.task or report.case), []).append(entry)
+            groups.setdefault((judges, report.task or report.case), []).append(entry)
     matches = [
         Match(task, one, other, (_points(first, second),))
         for (_, task), entries in groups.items()

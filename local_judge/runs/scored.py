@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from local_judge.errors import RunError
 from local_judge.protocols.scores import Profile, ScoreNode
-from local_judge.runs.execute import CaseRecord, load_records, load_scores
 from local_judge.runs.manifest import protocols_of
+from local_judge.runs.records import CaseRecord, load_records, load_scores
 from local_judge.runs.store import RunStore
 
 

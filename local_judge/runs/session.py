@@ -1,22 +1,26 @@
-"""From a preset's name to a judge that can be asked.
+"""From presets to judges that can be asked.
 
 Invariant: whatever was opened is closed in the opposite order, also after Ctrl-C; a dry run opens the ledger for
-reading only and never lets a question through to the engine.
+reading only and never lets a question through to an engine; no two judges of a run are the same.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 
+from local_judge.errors import ConfigError
 from local_judge.judge.judge import Judge, JudgeSettings
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.planning import PlanningEngine
 from local_judge.runs import offline
+from local_judge.runs.seats import Seat
 from serving.connect import connect
+from serving.engine import Engine
 from serving.presets import Preset
+from serving.types import EngineIdentity, Sampling
 
 API_KEY = "LOCAL_JUDGE_API_KEY"
 """Environment variable with the servers' key, where they ask for one."""
@@ -30,7 +34,6 @@ async def open_judge(
     ledger: Path,
     reasks: int,
     only_engine: bool = True,
-    planning: bool = False,
 ) -> AsyncGenerator[Judge]:
     """A judge on `preset` with its ledger.
 
@@ -40,14 +43,66 @@ async def open_judge(
         ledger: SQLite file, made if absent.
         reasks: how often an unanswered item is asked for again.
         only_engine: refuse connections to anything but the engine.
-        planning: answer from the ledger only, and count what would have been asked.
     """
+    seat = Seat(preset, tuple(base_urls))
+    async with open_judges([seat], ledger=ledger, reasks=reasks, only_engine=only_engine) as judges:
+        yield judges[seat.name]
+
+
+@contextlib.asynccontextmanager
+async def open_judges(
+    seats: Sequence[Seat],
+    *,
+    ledger: Path,
+    reasks: int,
+    only_engine: bool = True,
+    planning: bool = False,
+) -> AsyncGenerator[Mapping[str, Judge]]:
+    """The judges of a run by name, in their order, with one ledger for all.
+
+    Args:
+        seats: which models, how they are asked, and where.
+        ledger: SQLite file, made if absent.
+        reasks: how often an unanswered item is asked for again.
+        only_engine: refuse connections to anything but the engines.
+        planning: answer from the ledger only, and count what would have been asked.
+
+    Raises:
+        EngineError: an engine cannot be reached at all.
+        ConfigError: two judges are the same model asked in the same way.
+    """
+    base_urls = [url for seat in seats for url in seat.base_urls]
     with offline.only(base_urls) if only_engine else contextlib.nullcontext():
-        engine = connect(preset, base_urls=base_urls, api_key=os.environ.get(API_KEY))
-        try:
-            await engine.identity()
-            with Ledger.open(ledger, read_only=planning) as replies:
-                settings = JudgeSettings(sampling=preset.sampling, reasks=reasks)
-                yield Judge(PlanningEngine(engine) if planning else engine, replies, settings)
-        finally:
-            await engine.aclose()
+        async with contextlib.AsyncExitStack() as opened:
+            engines: dict[str, Engine] = {}
+            for seat in seats:
+                engine = connect(seat.preset, base_urls=seat.base_urls, api_key=os.environ.get(API_KEY))
+                opened.push_async_callback(engine.aclose)
+                await engine.identity()
+                engines[seat.name] = engine
+            await _refuse_twins(seats, engines)
+            replies = opened.enter_context(Ledger.open(ledger, read_only=planning))
+            yield {
+                seat.name: Judge(
+                    PlanningEngine(engines[seat.name]) if planning else engines[seat.name],
+                    replies,
+                    JudgeSettings(
+                        sampling=seat.preset.sampling, reasks=reasks, threshold=seat.preset.threshold
+                    ),
+                )
+                for seat in seats
+            }
+
+
+async def _refuse_twins(seats: Sequence[Seat], engines: Mapping[str, Engine]) -> None:
+    """A judge that agrees with itself says nothing."""
+    seen: list[tuple[str, EngineIdentity, Sampling]] = []
+    for seat in seats:
+        identity = await engines[seat.name].identity()
+        for name, other, sampling in seen:
+            if (identity, seat.preset.sampling) == (other, sampling):
+                raise ConfigError(
+                    f"judges {name!r} and {seat.name!r} are the same model, asked in the same way: they would be one "
+                    "judge twice; give one of their presets another sampling"
+                )
+        seen.append((seat.name, identity, seat.preset.sampling))

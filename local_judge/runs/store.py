@@ -5,7 +5,11 @@
     claims/<key>.json          the claim set of one report
     findings/<protocol>/<key>.json
     scores/<protocol>.jsonl    one line per report and profile
-    ledger.sqlite              the judge's replies, unless another ledger was named
+    agreement.jsonl            of several judges: one line per protocol, metric and judges compared
+    ledger.sqlite              the judges' replies, unless another ledger was named
+
+Of several judges, each has claim sets and findings of its own: claims/<judge>/<key>.json and
+findings/<protocol>/<judge>/<key>.json.
 
 Invariants: a file is whole or not there (written beside, then renamed); file names are made from a hash, never from a
 report's id; the same inputs and replies give the same bytes, so nothing here holds a clock's time.
@@ -33,6 +37,16 @@ PARTIAL = ".partial"
 def file_key(case_id: str) -> str:
     """The name under which a report's files are kept: 16 hex digits of the SHA-256 of its id."""
     return hashlib.sha256(case_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def claims_file(key: str, judge: str | None) -> str:
+    """Where a report's claim set is kept; `judge` None for the only one."""
+    return f"claims/{key}.json" if judge is None else f"claims/{judge}/{key}.json"
+
+
+def findings_file(protocol: str, key: str, judge: str | None) -> str:
+    """Where what a protocol learnt about a report is kept; `judge` None for the only one."""
+    return f"findings/{protocol}/" + (f"{key}.json" if judge is None else f"{judge}/{key}.json")
 
 
 def canonical(value: object) -> str:

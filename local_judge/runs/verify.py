@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from indexes.model import SourceStatus
@@ -23,8 +23,11 @@ from local_judge.errors import InputError
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.runs.inputs import is_text, read_jsonl, row_id
-from local_judge.runs.job import Watch
+from local_judge.runs.job import Watcher
 from serving.types import Frozen
+
+Watch = Callable[[Judge, int], contextlib.AbstractContextManager[Watcher]]
+"""Opened with the judge and the number of pages; what it yields is told of each that is finished."""
 
 
 class ClaimRow(Frozen):

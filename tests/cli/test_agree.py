@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from local_judge.protocols.scores import Score, ScoreNode
-from local_judge.runs.execute import CaseRecord, ScoreRecord
+from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.store import RunStore, file_key
 
 from .conftest import Command

@@ -14,9 +14,10 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.judge.judge import Judge
 from local_judge.runs.config import RunConfig, settled
-from local_judge.runs.execute import CaseRecord
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.job import Job, carry_out
+from local_judge.runs.records import CaseRecord
+from local_judge.runs.seats import Seat
 from local_judge.runs.store import RunStore
 from serving.presets import load_preset
 from serving.stub import Fault, StubPlan
@@ -306,7 +307,7 @@ class Met(NamedTuple):
 class Silent(AbstractContextManager[Any]):
     """Shows no progress."""
 
-    def __init__(self, judge: Judge, n_reports: int) -> None: ...
+    def __init__(self, judges: Mapping[str, Judge], n_reports: int) -> None: ...
 
     def __enter__(self) -> Self:
         return self
@@ -333,11 +334,10 @@ def met(tmp_path_factory: pytest.TempPathFactory, snapshot: Path) -> Iterator[Me
         job = Job(
             load_reports([folder / "mill.md"]),
             Snapshot.open(snapshot),
-            judge,
+            [Seat(judge, (server.url,))],
             settled(RunConfig(settings={"deer": {"parts": ["verification"]}}), judge),
             store,
             store.ledger,
-            (server.url,),
             offline=False,
         )
         [record] = await carry_out(job, [], Silent)

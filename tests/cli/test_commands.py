@@ -177,7 +177,7 @@ def test_a_run_from_plan_to_rescore(
     assert manifest["arguments"] == [*map(str, run), "--json"]
     assert manifest["snapshot"] == Snapshot.open(snapshot).digest
     assert manifest["prompts"] == prompts_digest()
-    assert manifest["judge"]["engine_version"] == "0.0-stub"
+    assert manifest["judges"][0]["identity"]["engine_version"] == "0.0-stub"
     assert manifest["config"]["claims"]["method"] == "grouped"
     assert [entry["id"] for entry in manifest["reports"]] == ["mill"]
     assert manifest["protocols"] == {"deer": {"version": "2", "data": rubric_digest(load_rubric())}}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from local_judge.protocols.scores import Score, ScoreNode
-from local_judge.runs.execute import CaseRecord, ScoreRecord
+from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.store import RunStore
 
 from .conftest import Command

@@ -13,7 +13,7 @@ from local_judge.errors import RunError
 from local_judge.protocols.race import RaceFindings
 from local_judge.protocols.race.formats import result_row
 from local_judge.reporting.race_files import export_race
-from local_judge.runs.execute import rescore
+from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore
 
 from ..protocols.race.race_cases import IDS, REFERENCE_SCORES, TARGET_SCORES, findings, register, sheet

@@ -11,7 +11,7 @@ from local_judge.protocols.deer.verification.scores import score
 from local_judge.protocols.scores import Profile, Score, ScoreNode, mean_of
 from local_judge.reporting.numbers import ratio
 from local_judge.reporting.tables import run_summary, score_table
-from local_judge.runs.execute import CaseRecord, ScoreRecord
+from local_judge.runs.records import CaseRecord, ScoreRecord
 
 PROFILES: tuple[Profile, ...] = ("paper", "upstream")
 

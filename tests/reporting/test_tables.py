@@ -26,8 +26,8 @@ from local_judge.reporting.tables import (
     verdict_table,
     verified_table,
 )
-from local_judge.runs.execute import CaseRecord, ScoreRecord
 from local_judge.runs.job import Plan
+from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.verify import VerifiedRow
 
 HOSTILE = "\x1b]0;title\x07\x1b[31m[bold]x[/nonsense] [link=http://a.example]y[/link]\r\u202ez"

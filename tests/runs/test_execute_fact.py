@@ -15,8 +15,10 @@ from local_judge.protocols.fact import Fact, FactFindings
 from local_judge.protocols.fact.settings import FactSettings
 from local_judge.reporting.tables import run_summary
 from local_judge.runs.config import RunConfig
-from local_judge.runs.execute import check_inputs, execute, load_run_scores, load_scores, rescore
+from local_judge.runs.execute import check_inputs, execute
 from local_judge.runs.inputs import RawReport
+from local_judge.runs.records import load_run_scores, load_scores
+from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore
 from serving.engines.scripted import Call, Reply
 

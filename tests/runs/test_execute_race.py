@@ -15,9 +15,11 @@ from local_judge.judge.judge import Judge
 from local_judge.protocols.base import load_protocol
 from local_judge.protocols.race import RaceFindings
 from local_judge.runs.config import RunConfig, settled
-from local_judge.runs.execute import check_inputs, execute, load_scores, rescore
+from local_judge.runs.execute import check_inputs, execute
 from local_judge.runs.inputs import RawReport, load_reports
 from local_judge.runs.manifest import build_manifest
+from local_judge.runs.records import load_scores
+from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 from serving.presets import load_preset
@@ -81,7 +83,7 @@ async def test_the_manifest_knows_criteria_and_references(make_judge: MakeJudge,
         "b", REPORT.encode(), TASK.model_copy(update={"criteria": None, "references": ()}), "b"
     )
     config = settled(RACE, load_preset("qwen3-14b"))
-    manifest = await build_manifest(config, judge, [with_both, without], None, [])
+    manifest = await build_manifest(config, {"stub": judge}, [with_both, without], None, [])
     one, other = manifest["reports"]
     assert one["references_sha256"] == [hashlib.sha256(REFERENCE.encode()).hexdigest()]
     assert len(one["criteria_sha256"]) == 64

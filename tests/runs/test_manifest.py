@@ -29,7 +29,7 @@ REPORTS = [
 async def manifest_of(judge: Judge, snapshot: Snapshot, **changed: Any) -> dict[str, Any]:
     given: dict[str, Any] = {
         "config": RunConfig(),
-        "judge": judge,
+        "judges": {"stub": judge},
         "reports": REPORTS,
         "snapshot_digest": snapshot.digest,
         "arguments": ["run", "a.md"],
@@ -42,8 +42,10 @@ async def test_what_a_manifest_says(make_judge: MakeJudge, snapshot: Snapshot) -
     manifest = await manifest_of(judge, snapshot)
     assert manifest["arguments"] == ["run", "a.md"]
     assert manifest["config"]["claims"]["batch_sentences"] == 20
-    assert manifest["judge"]["engine"] == "scripted"
-    assert manifest["sampling"]["temperature"] == 0
+    (judged,) = manifest["judges"]
+    assert (judged["name"], judged["threshold"]) == ("stub", None)
+    assert judged["identity"]["engine"] == "scripted"
+    assert judged["sampling"]["temperature"] == 0
     assert manifest["snapshot"] == snapshot.digest
     assert manifest["protocols"] == {"deer": {"version": "2", "data": rubric_digest(load_rubric())}}
     assert manifest["reports"] == [
@@ -93,8 +95,7 @@ async def test_a_directory_takes_up_the_same_run_and_no_other(
     warmer = Judge(judge.engine, judge.ledger, JudgeSettings(sampling=Sampling(temperature=0.5)))
     others = {
         "config": await manifest_of(judge, snapshot, config=RunConfig(claims=ClaimsConfig(method="scored"))),
-        "judge": await manifest_of(other_judge, snapshot),
-        "sampling": await manifest_of(warmer, snapshot),
+        "judges": await manifest_of(other_judge, snapshot),
         "snapshot": await manifest_of(judge, snapshot, snapshot_digest="0" * 64),
         "reports": await manifest_of(judge, snapshot, reports=REPORTS[:1]),
         "prompts": {**manifest, "prompts": "0" * 64},
@@ -105,6 +106,8 @@ async def test_a_directory_takes_up_the_same_run_and_no_other(
             RunError, match=rf"holds a run with another {key}( \({key}[^)]*\))?; choose another --out"
         ):
             claim_directory(store, other)
+    with pytest.raises(RunError, match=r"another judges \(judges\.'stub'\.sampling\.temperature\)"):
+        claim_directory(store, await manifest_of(warmer, snapshot))
     assert (tmp_path / "run/manifest.json").read_bytes() == written
 
 

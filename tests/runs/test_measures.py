@@ -8,8 +8,8 @@ import pytest
 
 from local_judge.errors import InputError, RunError
 from local_judge.protocols.scores import Score, ScoreNode
-from local_judge.runs.execute import CaseRecord, ScoreRecord
 from local_judge.runs.measures import score_columns
+from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.store import RunStore
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,11 @@ import pytest
 from local_judge.errors import InputError, RunError
 from local_judge.judge.judge import Judge
 from local_judge.runs.config import RunConfig
-from local_judge.runs.execute import execute, load_run_scores, load_scores
+from local_judge.runs.execute import execute
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.manifest import build_manifest
 from local_judge.runs.ranking import by_scores, compared
+from local_judge.runs.records import load_run_scores, load_scores
 from local_judge.runs.store import RunStore
 from local_judge.stats.ranking.standings import Match
 
@@ -41,7 +42,7 @@ def write(path: Path, *rows: dict[str, Any]) -> Path:
 
 
 async def run(
-    judge: Judge,
+    judges: Judge | Mapping[str, Judge],
     out: Path,
     systems: Sequence[str] = ("ada", "bo", "cy"),
     protocols: tuple[str, ...] = ("depth",),
@@ -66,8 +67,9 @@ async def run(
     )
     config = RunConfig(protocols=protocols, settings={"depth": settings} if "depth" in protocols else {})
     store = RunStore(out)
-    store.write_json("manifest.json", await build_manifest(config, judge, reports, None, []))
-    records = await execute(reports, judge, None, config, store)
+    named = judges if isinstance(judges, Mapping) else {"judge": judges}
+    store.write_json("manifest.json", await build_manifest(config, named, reports, None, []))
+    records = await execute(reports, judges, None, config, store)
     assert {record.status for record in records} == {"done"}
     return out
 
@@ -136,6 +138,26 @@ async def test_judges_of_several_runs_are_pooled(make_judge: MakeJudge, tmp_path
     assert len(found.matches) == 12
     assert {match.points for match in found.matches[6:]} == {(0.5,)}
     assert {match.consistent for match in found.matches[6:]} == {(False,)}
+
+
+async def test_judges_of_one_run_are_taken_together(make_judge: MakeJudge, tmp_path: Path) -> None:
+    one, _ = make_judge(judge_by(by_author))
+    other, _ = make_judge(first_wins, model="partial")
+    out = await run({"one": one, "other": other}, tmp_path / "run")
+    found = compared([out], None, "paper").matches
+    # ada +8 by the one and 0 by the other: 4 on average; bo +4 and 0: 2; cy -4 and 0: -2.
+    assert {(match.one, match.points) for match in found} == {("ada", (1.0,)), ("bo", (1.0,)), ("cy", (0.0,))}
+    assert {match.consistent for match in found} == {(True, False)}
+    games = {match.one: match.points for match in compared([out], None, "upstream").matches}
+    # Both games of the one, then a win and a loss of the other.
+    assert games == {"ada": (1.0, 1.0, 1.0, 0.0), "bo": (1.0, 1.0, 1.0, 0.0), "cy": (0.0, 0.0, 1.0, 0.0)}
+    rows = load_run_scores(RunStore(out), ["depth"])
+    [ada] = [row for row in rows if (row.system, row.profile, row.judge) == ("ada", "upstream", None)]
+    # Three of four games on each of two tasks: pooled.
+    assert (ada.scores[0].score.value, ada.scores[0].find("games").score.value) == (75, 8)
+    alone = await run(one, tmp_path / "alone", ("cy",))
+    with pytest.raises(InputError, match="a comparison counts once"):
+        compared([out, alone], None, "paper")
 
 
 async def test_a_comparison_counts_once(make_judge: MakeJudge, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from local_judge.errors import RunError
-from local_judge.runs.execute import CaseRecord
+from local_judge.runs.records import CaseRecord
 from local_judge.runs.store import RunStore, file_key
 from serving.types import Frozen
 

@@ -271,7 +271,7 @@ def test_quotations_stand_in_the_page(finished: Finished) -> None:
 def test_the_manifest_names_the_judge(finished: Finished) -> None:
     manifest = json.loads((finished.out / "manifest.json").read_text(encoding="utf-8"))
     preset = load_preset(PRESET)
-    judge = manifest["judge"]
+    judge = manifest["judges"][0]["identity"]
     assert (judge["model"], judge["engine"]) == (preset.model, "vllm")
     assert (judge["revision"], judge["weights_digest"]) == (preset.weights.revision, preset.weights.sha256)
     assert re.match(r"\d+\.\d+", judge["engine_version"])

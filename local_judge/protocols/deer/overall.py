@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from local_judge.protocols.deer.rubric import paper, upstream
 from local_judge.protocols.deer.rubric.findings import RubricFindings
 from local_judge.protocols.deer.rubric.names import INTEGRITY, LABELS, ORDER, QUALITY_OF_REFERENCES, RECENCY
-from local_judge.protocols.deer.rubric.tree import OVERALL, known_enough
+from local_judge.protocols.deer.rubric.tree import OVERALL, Leaves, known_enough, leaves_of
 from local_judge.protocols.deer.verification.rows import Rows
 from local_judge.protocols.deer.verification.scores import score as score_rows
 from local_judge.protocols.scores import Profile, Score, ScoreNode, mean_of
@@ -30,10 +30,15 @@ def score(rows: Rows | None, rubric: RubricFindings | None, profile: Profile) ->
     Without a rubric there are the two dimensions of the verification; without verification the judged ones, with
     recency beside them. A report judged as a whole has that one score as its overall one.
     """
+    return score_leaves(rows, None if rubric is None else leaves_of(rubric), profile)
+
+
+def score_leaves(rows: Rows | None, rubric: Leaves | None, profile: Profile) -> tuple[ScoreNode, ...]:
+    """The same, of answers that may be several judges' together."""
     verified = score_rows(rows, profile).dimensions if rows is not None else ()
     if rubric is None:
         return verified
-    judged = (paper if profile == "paper" else upstream).score(rubric)
+    judged = (paper if profile == "paper" else upstream).score_leaves(rubric)
     if rubric.mode == "vanilla":
         return (*verified, *(_noted(root, "one score for the whole report") for root in judged))
     dimensions = {root.id: root for root in (*judged, *verified)}

@@ -6,17 +6,19 @@ questions are asked while the claim set is being made, since both share the repo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from local_judge.errors import ConfigError
-from local_judge.protocols.base import Bench, Case, Findings
+from local_judge.protocols.base import Bench, Case, Findings, Rated
 from local_judge.protocols.deer.overall import score
 from local_judge.protocols.deer.rubric.findings import RubricFindings
 from local_judge.protocols.deer.rubric.judging import judge_rubric
 from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
 from local_judge.protocols.deer.rubric.model import Rubric
 from local_judge.protocols.deer.settings import DeerSettings
+from local_judge.protocols.deer.together import Judged, rated, together
 from local_judge.protocols.deer.verification.rows import Rows, rows_of
 from local_judge.protocols.scores import Profile, ScoreNode
 
@@ -80,3 +82,11 @@ class Deer:
     def score(self, findings: DeerFindings, profile: Profile) -> tuple[ScoreNode, ...]:
         """The dimensions that were examined, and their mean, on scales that end at 10."""
         return score(findings.rows, findings.rubric, profile)
+
+    def together(self, findings: Sequence[DeerFindings], profile: Profile) -> tuple[ScoreNode, ...]:
+        """By the votes of all judges on each claim and source, and the mean of their scores of each item."""
+        return together([Judged(one.rows, one.rubric) for one in findings], profile)
+
+    def rated(self, findings: DeerFindings) -> tuple[Rated, ...]:
+        """Scores of items by dimension, whether they apply, verdicts on claims, the reliability of sources."""
+        return rated(findings.rows, findings.rubric)

@@ -26,14 +26,19 @@ Reason = Literal[
     "unsupported_type",
     "judge_failed",
     "not_extracted",
+    "tied",
 ]
-"""Why an outcome is unknown. `judged_unknown`: the judge called the page unusable, such as an error page.
+"""Why an outcome is unknown. `tied`: of several judges, as many say that it is supported as that it is not.
+`judged_unknown`: the judge called the page unusable, such as an error page.
 `not_extracted`: the judge did not say what the citing sentence states. The others are statuses of the source."""
 
 REASONS: tuple[Reason, ...] = get_args(Reason)
 
-OURS: frozenset[Reason] = frozenset({"not_in_snapshot", "unsupported_type", "judge_failed", "not_extracted"})
-"""Reasons that say nothing about the report: nobody fetched the page, we cannot read it, or a judge gave no answer."""
+OURS: frozenset[Reason] = frozenset(
+    {"not_in_snapshot", "unsupported_type", "judge_failed", "not_extracted", "tied"}
+)
+"""Reasons that say nothing about the report: nobody fetched the page, we cannot read it, a judge gave no answer, or
+judges are divided evenly."""
 
 
 class Pair(Frozen):
@@ -53,6 +58,10 @@ class Pair(Frozen):
     quote_rejected: str | None = None
     """What the judge gave as a quotation and the page does not have."""
     rationale: str = ""
+    confidence: float | None = None
+    """P(supported) where the judge's method gives one."""
+    threshold: float | None = None
+    """From which confidence on it is supported."""
     failure: Failure | None = None
     replies: tuple[str, ...] = ()
     """Keys in the ledger of the replies that the outcome came from."""

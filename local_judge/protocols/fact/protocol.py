@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from local_judge.errors import ConfigError
-from local_judge.protocols.base import Bench, Case
+from local_judge.protocols.base import Bench, Case, Rated
 from local_judge.protocols.fact.findings import FactFindings
 from local_judge.protocols.fact.over import over
 from local_judge.protocols.fact.own.flow import examine
 from local_judge.protocols.fact.scores import score
 from local_judge.protocols.fact.settings import FactSettings
+from local_judge.protocols.fact.together import over_together, rated, together
 from local_judge.protocols.fact.view import unresolved, view
 from local_judge.protocols.scores import Profile, ScoreNode
 
@@ -87,3 +88,17 @@ class Fact:
     ) -> tuple[ScoreNode, ...]:
         """The same over all reports of a system, in every way that is in use."""
         return over(findings, profile, n_missing)
+
+    def together(self, findings: Sequence[FactFindings], profile: Profile) -> tuple[ScoreNode, ...]:
+        """By the votes of all judges on each pair of the claim set; in FACT's own flow the means of their scores."""
+        return together(findings, profile)
+
+    def over_together(
+        self, findings: Sequence[Sequence[FactFindings]], profile: Profile, n_missing: int
+    ) -> tuple[ScoreNode, ...]:
+        """As `over`, by the same votes."""
+        return over_together(findings, profile, n_missing)
+
+    def rated(self, findings: FactFindings) -> tuple[Rated, ...]:
+        """The outcome of each pair whose page was judged."""
+        return rated(findings)

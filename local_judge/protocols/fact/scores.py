@@ -147,5 +147,6 @@ def unknown_share(reports: Sequence[FactFindings]) -> ScoreNode:
         children=tuple(
             ScoreNode(id=reason, label=reason.replace("_", " "), score=share(reasons[reason]))
             for reason in REASONS
+            if reason != "tied" or reasons[reason]  # one judge is never divided
         ),
     )

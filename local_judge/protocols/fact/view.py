@@ -85,6 +85,8 @@ def _of_claim(
                 quote=verdict.quote,
                 quote_rejected=verdict.quote_rejected,
                 rationale=verdict.rationale,
+                confidence=verdict.confidence,
+                threshold=verdict.threshold,
                 replies=verdict.replies,
             )
 

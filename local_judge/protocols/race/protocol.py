@@ -7,14 +7,16 @@ else.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import ClassVar
 
 from local_judge.errors import ConfigError
-from local_judge.protocols.base import Bench, Case
+from local_judge.protocols.base import Bench, Case, Rated
 from local_judge.protocols.race.findings import RaceFindings
 from local_judge.protocols.race.judging import judge_race
 from local_judge.protocols.race.settings import RaceSettings
 from local_judge.protocols.race.static import static_criteria
+from local_judge.protocols.race.together import rated, together
 from local_judge.protocols.race.tree import score
 from local_judge.protocols.scores import Profile, ScoreNode
 from local_judge.tasks.model import Task
@@ -81,3 +83,11 @@ class Race:
     def score(self, findings: RaceFindings, profile: Profile) -> tuple[ScoreNode, ...]:
         """Four dimensions and the overall score, 0 to 100 (50: as good as the reference); noise and position bias."""
         return score(findings, profile)
+
+    def together(self, findings: Sequence[RaceFindings], profile: Profile) -> tuple[ScoreNode, ...]:
+        """By the means of all judges' scores of each criterion."""
+        return together(findings, profile)
+
+    def rated(self, findings: RaceFindings) -> tuple[Rated, ...]:
+        """Scores of criteria by dimension, and which article each judge prefers."""
+        return rated(findings)

@@ -15,5 +15,6 @@ give the same numbers, in whatever order they come.
     pairs          pairwise agreement
     ratings        who rated what how
     people         how far people agree with each other
+    judges         how far judges agree with each other
     method         how far a method agrees with people
 """

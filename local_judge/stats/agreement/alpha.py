@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 from local_judge.stats.agreement.estimate import Estimate, undefined
 from local_judge.stats.agreement.exact import Number, exact, scaled, total
+from local_judge.stats.agreement.sums import OfSums, tabulate
 
 Scale = Literal["nominal", "ordinal", "interval"]
 """What a rating tells: that two are different, which is higher, or by how much."""
@@ -82,6 +83,21 @@ def alpha_of(sums: Reliability, scale: Scale) -> Estimate:
         observed[size] = observed.get(size, 0) + weight
     disagreement = total(Fraction(weight, size - 1) for size, weight in observed.items())
     return Estimate(float(1 - (n - 1) * disagreement / expected), n, sums.alone)
+
+
+def summed(parts: Sequence[Reliability], scale: Scale) -> OfSums:
+    """Krippendorff's alpha of several tasks together."""
+    values, counts = tabulate([part.counts for part in parts])
+    kinds, paired = tabulate([part.pairs for part in parts])
+
+    def statistic(sums: Sequence[int]) -> Estimate:
+        alone, rest = sums[0], sums[1:]
+        of_values = dict(zip(values, rest[: len(values)], strict=True))
+        of_pairs = dict(zip(kinds, rest[len(values) :], strict=True))
+        return alpha_of(Reliability(of_values, of_pairs, alone), scale)
+
+    rows = [(part.alone, *count, *pair) for part, count, pair in zip(parts, counts, paired, strict=True)]
+    return OfSums(rows, statistic)
 
 
 def _places(counts: Mapping[int, int]) -> dict[int, int]:

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from local_judge.stats.agreement.estimate import Estimate, mean_estimate, undefined
 from local_judge.stats.agreement.exact import Number, exact, scaled
+from local_judge.stats.agreement.sums import OfSums, tabulate
 
 Weights = Literal["unweighted", "linear", "quadratic"]
 """What a difference costs: the same whatever it is, its size, or its size squared."""
@@ -63,6 +64,21 @@ def kappa_of(sums: Crossed, weights: Weights) -> Estimate:
     if expected == 0:
         return undefined("all ratings are equal" if n else "nothing was rated by both", n)
     return Estimate(1 - n * sums.cost / expected, n)
+
+
+def summed(parts: Sequence[Crossed], weights: Weights) -> OfSums:
+    """Cohen's kappa of the same two people over several tasks together."""
+    ones, firsts = tabulate([part.first for part in parts])
+    others, seconds = tabulate([part.second for part in parts])
+
+    def statistic(sums: Sequence[int]) -> Estimate:
+        middle = 1 + len(ones)
+        first = dict(zip(ones, sums[1:middle], strict=True))
+        second = dict(zip(others, sums[middle:], strict=True))
+        return kappa_of(Crossed(sums[0], first, second), weights)
+
+    rows = [(part.cost, *first, *second) for part, first, second in zip(parts, firsts, seconds, strict=True)]
+    return OfSums(rows, statistic)
 
 
 def mean_kappa(people: Iterable[Crossed], weights: Weights) -> Estimate:

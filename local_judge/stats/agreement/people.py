@@ -57,6 +57,7 @@ def agreement_of_people(
     # Nothing here depends on the unit of the ratings: whole numbers are as good, and fast.
     factor = scaled(value for task in by_id for report in task.reports for value in report.ratings.values())
     parts = [_part(task, everybody, factor) for task in by_id]
+    reliabilities = [part.reliability for part in parts]
     drawn = resamples(len(parts), draws, seed)
     return (
         *(
@@ -67,7 +68,7 @@ def agreement_of_people(
                 ("icc_2_1", "ICC(2,1)", "reports", _two_way(parts, icc.icc_2_1_of)),
                 ("icc_2_k", "ICC(2,k)", "reports", _two_way(parts, icc.icc_2_k_of)),
                 *(
-                    (f"alpha_{scale}", f"alpha, {scale}", "ratings", _alpha(parts, scale))
+                    (f"alpha_{scale}", f"alpha, {scale}", "ratings", alpha.summed(reliabilities, scale))
                     for scale in get_args(alpha.Scale)
                 ),
                 *(
@@ -114,25 +115,6 @@ def _two_way(parts: Sequence[_Part], of: Callable[[icc.TwoWay], Estimate]) -> Of
         [
             (part.n_incomplete, two.targets, int(two.squares), int(two.rows), *map(int, two.columns))
             for part, two in ((part, part.two_way) for part in parts)
-        ],
-        statistic,
-    )
-
-
-def _alpha(parts: Sequence[_Part], scale: alpha.Scale) -> OfSums:
-    values, counts = tabulate([part.reliability.counts for part in parts])
-    kinds, paired = tabulate([part.reliability.pairs for part in parts])
-
-    def statistic(sums: Sequence[int]) -> Estimate:
-        alone, rest = sums[0], sums[1:]
-        of_values = dict(zip(values, rest[: len(values)], strict=True))
-        of_pairs = dict(zip(kinds, rest[len(values) :], strict=True))
-        return alpha.alpha_of(alpha.Reliability(of_values, of_pairs, alone), scale)
-
-    return OfSums(
-        [
-            (part.reliability.alone, *count, *pair)
-            for part, count, pair in zip(parts, counts, paired, strict=True)
         ],
         statistic,
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from local_judge.judge.failures import Failure
 from local_judge.protocols.fact.findings import FactFindings, Outcome, Pair, Reason
-from local_judge.runs.execute import CaseRecord
+from local_judge.runs.records import CaseRecord
 from local_judge.runs.store import RunStore
 
 LETTERS: dict[str, tuple[Outcome, Reason | None]] = {

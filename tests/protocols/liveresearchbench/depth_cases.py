@@ -13,14 +13,16 @@ from local_judge.documents import parse_report
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols import base
-from local_judge.protocols.base import Bench, Case, Contest, Findings, Rival
+from local_judge.protocols.base import Bench, Case, Contest, Findings, Rated, Rival
 from local_judge.protocols.liveresearchbench.depth import (
     DepthFindings,
     DepthSettings,
     depth_contests,
     depth_lacks,
+    depth_together,
     judge_depth,
     over_depth,
+    rated_depth,
     score_depth,
 )
 from local_judge.protocols.liveresearchbench.depth.defects import Defect
@@ -178,6 +180,17 @@ class DepthAlone:
         self, findings: Sequence[AloneFindings], profile: Profile, n_missing: int
     ) -> tuple[ScoreNode, ...]:
         return (over_depth([(one.depth,) for one in findings], profile, n_missing),)
+
+    def together(self, findings: Sequence[AloneFindings], profile: Profile) -> tuple[ScoreNode, ...]:
+        return (depth_together([one.depth for one in findings], profile),)
+
+    def over_together(
+        self, findings: Sequence[Sequence[AloneFindings]], profile: Profile, n_missing: int
+    ) -> tuple[ScoreNode, ...]:
+        return (over_depth([[one.depth for one in judges] for judges in findings], profile, n_missing),)
+
+    def rated(self, findings: AloneFindings) -> tuple[Rated, ...]:
+        return rated_depth(findings.depth)
 
     def contests(self, findings: Sequence[AloneFindings], profile: Profile) -> tuple[Contest, ...]:
         return depth_contests([one.depth for one in findings], profile)

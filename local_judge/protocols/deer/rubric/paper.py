@@ -15,10 +15,15 @@ report, 10 in its favour.
 from __future__ import annotations
 
 from local_judge.protocols.deer.rubric.findings import RubricFindings
-from local_judge.protocols.deer.rubric.tree import build
+from local_judge.protocols.deer.rubric.tree import Leaves, build, leaves_of
 from local_judge.protocols.scores import ScoreNode, mean_of
 
 
 def score(findings: RubricFindings) -> tuple[ScoreNode, ...]:
     """The judged dimensions in the findings' order, `information_integrity` with recency alone among them."""
-    return build(findings, lambda _, parts: mean_of(parts))
+    return score_leaves(leaves_of(findings))
+
+
+def score_leaves(leaves: Leaves) -> tuple[ScoreNode, ...]:
+    """The same, of answers that may be several judges' together."""
+    return build(leaves, lambda _, parts: mean_of(parts))

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
-from local_judge.protocols.deer.rubric.findings import Grade, RubricFindings
+from local_judge.protocols.deer.rubric.findings import Grade, Mode, RubricFindings
+from local_judge.protocols.deer.rubric.model import Path
 from local_judge.protocols.deer.rubric.names import label_of
 from local_judge.protocols.scores import Score, ScoreNode
 
@@ -27,6 +29,14 @@ KINDS = {"C": "coverage", "Q": "quality"}
 Parent = Callable[[int, Sequence[Score]], Score]
 """The score of a node from its depth (0 for a dimension, 1 for a sub-dimension, 2 for a criterion, 3 for coverage or
 quality) and its children's scores."""
+
+
+class Leaves(NamedTuple):
+    """What the tree is built on: the score of each answer, of one judge or of several together."""
+
+    mode: Mode
+    scores: tuple[tuple[Path, Score], ...]
+    """By the findings' paths, in their order."""
 
 
 def on_scale(score: int, scale: int) -> float:
@@ -57,14 +67,24 @@ def leaf(grade: Grade, scale: int) -> Score:
     return Score(value=value, numerator=value, denominator=1, n_expected=1, low=value, high=value, note=note)
 
 
-def build(findings: RubricFindings, parent: Parent) -> tuple[ScoreNode, ...]:
-    """The tree of the findings' mode, one root for each judged dimension, or one for the whole report."""
-    leaves = [(grade.path, leaf(grade, findings.scale)) for grade in findings.grades]
-    if findings.mode == "vanilla":
-        return tuple(ScoreNode(id=OVERALL, label="Overall", score=score) for _, score in leaves)
-    if findings.mode == "dimensions":
-        return tuple(ScoreNode(id=path[0], label=label_of(path[0]), score=score) for path, score in leaves)
-    return _grouped([((*path[:3], kind_of(path[3]), path[3]), score) for path, score in leaves], 0, parent)
+def leaves_of(findings: RubricFindings) -> Leaves:
+    """The scores of one judge's answers."""
+    return Leaves(
+        findings.mode, tuple((grade.path, leaf(grade, findings.scale)) for grade in findings.grades)
+    )
+
+
+def build(leaves: Leaves, parent: Parent) -> tuple[ScoreNode, ...]:
+    """The tree of the leaves' mode, one root for each judged dimension, or one for the whole report."""
+    if leaves.mode == "vanilla":
+        return tuple(ScoreNode(id=OVERALL, label="Overall", score=score) for _, score in leaves.scores)
+    if leaves.mode == "dimensions":
+        return tuple(
+            ScoreNode(id=path[0], label=label_of(path[0]), score=score) for path, score in leaves.scores
+        )
+    return _grouped(
+        [((*path[:3], kind_of(path[3]), path[3]), score) for path, score in leaves.scores], 0, parent
+    )
 
 
 def known_enough(score: Score, leaves: Sequence[Score]) -> Score:

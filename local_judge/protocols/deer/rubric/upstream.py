@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from local_judge.protocols.deer.rubric.findings import RubricFindings
 from local_judge.protocols.deer.rubric.names import INTEGRITY, QUALITY_OF_REFERENCES, RECENCY, SUFFICIENCY
-from local_judge.protocols.deer.rubric.tree import build, kind_of, on_scale
+from local_judge.protocols.deer.rubric.tree import Leaves, build, kind_of, leaves_of, on_scale
 from local_judge.protocols.scores import Score, ScoreNode, mean_of
 
 Number = float | None
@@ -198,7 +198,12 @@ def score(findings: RubricFindings) -> tuple[ScoreNode, ...]:
     The code has no failures: what failed is left out like what is not applicable. The bounds are the values with every
     failure as 1 and as 10.
     """
-    return build(findings, _parent)
+    return score_leaves(leaves_of(findings))
+
+
+def score_leaves(leaves: Leaves) -> tuple[ScoreNode, ...]:
+    """The same, of answers that may be several judges' together."""
+    return build(leaves, _parent)
 
 
 def _parent(depth: int, parts: Sequence[Score]) -> Score:

@@ -13,7 +13,8 @@ from indexes.model import SourceStatus
 from local_judge.claims.model import ClaimSet, ClaimType, Verdict
 from local_judge.documents.model import Document, Frozen
 
-Outcome = Literal["supported", "not_supported", "source_unavailable", "judge_failed"]
+Outcome = Literal["supported", "not_supported", "source_unavailable", "judge_failed", "tied"]
+"""`tied`: of several judges, as many say that it is supported as that it is not."""
 
 OURS: frozenset[SourceStatus] = frozenset({"not_in_snapshot", "unsupported_type"})
 """Statuses that say nothing about the report: nobody fetched the page, or we cannot read what was fetched.
@@ -32,11 +33,15 @@ class PairRow(Frozen):
     """Other than `ok` exactly where the outcome is `source_unavailable`."""
     reliable: bool | None = None
     """Whether the judge holds the source to be reliable; None where it was not asked or did not say."""
+    confidence: float | None = None
+    """P(supported) where the judge's method gives one."""
+    threshold: float | None = None
+    """From which confidence on it is supported."""
 
     @property
     def failed(self) -> bool:
-        """Whether the outcome is unknown through a failure of ours."""
-        return self.outcome == "judge_failed" or (
+        """Whether the outcome is unknown, and not through the source: a failure of ours, or judges divided evenly."""
+        return self.outcome in ("judge_failed", "tied") or (
             self.outcome == "source_unavailable" and self.status in OURS
         )
 
@@ -95,6 +100,8 @@ def rows_of(claims: ClaimSet, document: Document) -> Rows:
                     url=source.url,
                     outcome=_outcome(verdict),
                     reliable=verdict.reliable if verdict else None,
+                    confidence=verdict.confidence if verdict else None,
+                    threshold=verdict.threshold if verdict else None,
                 )
             pairs[claim_id].append(row)
     return Rows(

@@ -1,0 +1,146 @@
+"""How far the judges of a run agree, from what each of them has found.
+
+Invariant: one line for each metric and each set of judges that is compared: all of them, and where there are more than
+two each pair; a metric is compared on the items that some judge of the run lists, whether or not all answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any, Literal
+
+from local_judge.protocols.base import Compares, Rated
+from local_judge.runs.store import RunStore
+from local_judge.stats.agreement.estimate import Estimate
+from local_judge.stats.agreement.judges import Answer, JudgesAgreement, agreement_of_judges
+from serving.types import Frozen
+
+AGREEMENT = "agreement.jsonl"
+SEED = 0
+"""Of the bootstrap: fixed, so that the same findings give the same bytes."""
+
+
+class Figure(Frozen):
+    """A measure with what it rests on."""
+
+    value: float | None
+    n: int
+    """What it is of: items, pairs of answers, answers."""
+    n_undefined: int = 0
+    hits: float | None = None
+    """Of a share: value = hits / n."""
+    low: float | None = None
+    high: float | None = None
+    """Its 95 % interval over reports; None for one report, and where too few draws have a value."""
+    n_draws: int = 0
+    reason: str = ""
+    """Why there is no value."""
+
+
+class AgreementRecord(Frozen):
+    """One line of `agreement.jsonl`."""
+
+    protocol: str
+    version: str
+    metric: str
+    scale: Literal["nominal", "ordinal", "interval"]
+    judges: tuple[str, ...]
+    """Who is compared."""
+    n_reports: int
+    """Reports in which some judge lists an item of the metric."""
+    n_items: int
+    """Items that two of the judges at least have answered."""
+    n_missing: dict[str, int]
+    """For each judge, items without an answer of it."""
+    alike: Figure
+    """Items to which all gave the same answer, of those that all answered."""
+    alike_pairs: Figure
+    """Pairs of equal answers, of the pairs of answers to one item."""
+    difference: Figure | None = None
+    """Mean absolute difference in such pairs; None where answers are labels."""
+    kappa: Figure | None = None
+    """Cohen's kappa, of two judges: unweighted for labels, else with quadratic weights."""
+    alpha: Figure
+    """Krippendorff's alpha."""
+    seed: int = SEED
+
+
+def agreement_rows(
+    protocol: Compares,
+    name: str,
+    version: str,
+    found: Mapping[str, Sequence[Any]],
+    judges: Sequence[str],
+) -> list[AgreementRecord]:
+    """The agreement of `judges` by each metric of a protocol, metrics in the order in which they first occur.
+
+    Args:
+        protocol: says what was decided.
+        name: of the protocol.
+        version: of the protocol.
+        found: by report, the findings of each judge, in the judges' order.
+        judges: names, two at least.
+    """
+    answers: dict[str, dict[str, dict[str, dict[str, Answer]]]] = {}
+    scales: dict[str, Literal["nominal", "ordinal", "interval"]] = {}
+    for case, findings in found.items():
+        for judge, own in zip(judges, findings, strict=True):
+            for rated in protocol.rated(own):
+                scales.setdefault(rated.metric, rated.scale)
+                _note(answers.setdefault(rated.metric, {}).setdefault(case, {}), judge, rated)
+    compared = [tuple(judges)]
+    if len(judges) > 2:
+        compared += combinations(judges, 2)
+    return [
+        _record(
+            (name, version, metric),
+            scales[metric],
+            group,
+            len(reports),
+            agreement_of_judges(list(reports.values()), group, scales[metric], seed=SEED),
+        )
+        for metric, reports in answers.items()
+        for group in compared
+    ]
+
+
+def _note(items: dict[str, dict[str, Answer]], judge: str, rated: Rated) -> None:
+    given = items.setdefault(rated.item, {})
+    if rated.value is not None:
+        given[judge] = rated.value
+
+
+def _record(
+    metric: tuple[str, str, str],
+    scale: Literal["nominal", "ordinal", "interval"],
+    judges: tuple[str, ...],
+    n_reports: int,
+    found: JudgesAgreement,
+) -> AgreementRecord:
+    return AgreementRecord(
+        protocol=metric[0],
+        version=metric[1],
+        metric=metric[2],
+        scale=scale,
+        judges=judges,
+        n_reports=n_reports,
+        n_items=found.n_items,
+        n_missing=dict(found.n_missing),
+        alike=_figure(found.alike),
+        alike_pairs=_figure(found.alike_pairs),
+        difference=None if found.difference is None else _figure(found.difference),
+        kappa=None if found.kappa is None else _figure(found.kappa),
+        alpha=_figure(found.alpha),
+    )
+
+
+def _figure(found: Estimate) -> Figure:
+    return Figure.model_validate(found._asdict())
+
+
+def load_agreement(store: RunStore) -> list[AgreementRecord]:
+    """The agreement of a run's judges; nothing where there is one judge."""
+    if not (store.root / AGREEMENT).exists():
+        return []
+    return store.read_models(AGREEMENT, AgreementRecord)

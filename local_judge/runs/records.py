@@ -1,0 +1,116 @@
+"""The lines of a run's files.
+
+Invariant: a line names whose it is: the report, the protocol and profile, and the judge where there are several; a line
+without judge is of the one judge, or of all together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field
+
+from local_judge.protocols.scores import Profile, ScoreNode
+from local_judge.runs.store import RunStore
+from serving.types import Frozen
+
+
+class CaseRecord(Frozen):
+    """One line of `cases.jsonl`."""
+
+    id: str
+    key: str
+    document: str | None = None
+    task: str | None = None
+    """Id of the task that it answers: reports of several systems may share one."""
+    system: str | None = None
+    """The agent that wrote it, where the input says so."""
+    n_characters: int = 0
+    """Of the report's body: no reference sections, no chat around it, no white space."""
+    n_words: int = 0
+    """Of the body, as `documents.words` counts them."""
+    n_sentences: int = 0
+    status: Literal["done", "unreadable", "crashed"]
+    detail: str = ""
+    n_sentences_failed: int = 0
+    """Sentences whose claims are not known."""
+    n_verdicts_failed: int = 0
+    """Claims that a page was not judged on; of several judges, all of theirs."""
+    n_sources: int = 0
+    """Pages that the report's claims lean on."""
+    n_sources_read: int = 0
+    """Those of them that the snapshot has with text."""
+    n_pages_unrated: int = 0
+    """Pages of which the judge did not say whether they are reliable, though it was to be asked."""
+    n_questions_failed: int = 0
+    """Questions of the protocols themselves, such as a rubric's items, that have no answer."""
+    n_failed_by_judge: dict[str, int] = Field(default_factory=dict[str, int])
+    """Of several judges, how many of each one's answers are missing; those about sentences are the first judge's."""
+
+    @property
+    def n_calls_failed(self) -> int:
+        """How many of the judges' answers are missing."""
+        return (
+            self.n_sentences_failed + self.n_verdicts_failed + self.n_pages_unrated + self.n_questions_failed
+        )
+
+
+class ScoreRecord(Frozen):
+    """One line of `scores/<protocol>.jsonl`."""
+
+    case: str
+    protocol: str
+    version: str
+    profile: Profile
+    judge: str | None = None
+    """Whose scores, where there are several judges; None for those of all together, or of the only one."""
+    scores: tuple[ScoreNode, ...]
+
+
+class RunScoreRecord(Frozen):
+    """One line of `scores/<protocol>.all.jsonl`: scores over all reports of one system."""
+
+    protocol: str
+    version: str
+    profile: Profile
+    judge: str | None = None
+    """As of a score record."""
+    system: str | None
+    """None where the input names none."""
+    n_reports: int
+    """Reports of the system in the run."""
+    n_missing: int
+    """Those of them that have no findings."""
+    scores: tuple[ScoreNode, ...]
+
+
+Judges = Sequence[str | None]
+"""Whose lines to read; None for those of all judges together, or of the only one."""
+
+TOGETHER: Judges = (None,)
+
+
+def load_records(store: RunStore) -> list[CaseRecord]:
+    """The reports of a finished run, in input order."""
+    return store.read_models("cases.jsonl", CaseRecord)
+
+
+def load_scores(store: RunStore, protocols: Sequence[str], judges: Judges = TOGETHER) -> list[ScoreRecord]:
+    """The stored scores by some protocols and judges."""
+    rows = [row for name in protocols for row in store.read_models(f"scores/{name}.jsonl", ScoreRecord)]
+    return [row for row in rows if row.judge in judges]
+
+
+def load_run_scores(
+    store: RunStore, protocols: Sequence[str], judges: Judges = TOGETHER
+) -> list[RunScoreRecord]:
+    """The stored scores over all reports by those protocols that have any, and by some judges."""
+    files = [f"scores/{name}.all.jsonl" for name in protocols]
+    rows = [
+        row
+        for file in files
+        if (store.root / file).exists()
+        for row in store.read_models(file, RunScoreRecord)
+    ]
+    return [row for row in rows if row.judge in judges]
