@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
+from rich.console import Console
 
 from local_judge.claims.model import ClaimSet
 from local_judge.cli.options import AsJson
@@ -15,7 +16,9 @@ from local_judge.errors import RunError
 from local_judge.protocols.deer import Deer, DeerFindings
 from local_judge.protocols.deer.rubric.cost import Cost, costs
 from local_judge.protocols.deer.rubric.findings import RubricFindings
+from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
 from local_judge.protocols.race import Race, RaceFindings
+from local_judge.reporting.liveresearchbench import lrb_lines, lrb_tables
 from local_judge.reporting.race import mark_table, race_line
 from local_judge.reporting.rubric import cost_table, item_table, rubric_line, score_notes
 from local_judge.reporting.tables import (
@@ -51,6 +54,8 @@ class Details(NamedTuple):
     """None where no rubric was judged."""
     costs: tuple[Cost, ...]
     race: RaceFindings | None = None
+    """None where it was not run."""
+    lrb: LrbFindings | None = None
     """None where it was not run."""
 
 
@@ -98,15 +103,17 @@ def _details(
 ) -> Details:
     name = f"claims/{record.key}.json"
     claims = store.read_model(name, ClaimSet) if (store.root / name).exists() else None
-    race = None
+    race = lrb = None
     if Race.name in protocols:
         race = store.read_model(f"findings/{Race.name}/{record.key}.json", RaceFindings)
+    if LiveResearchBench.name in protocols:
+        lrb = store.read_model(f"findings/{LiveResearchBench.name}/{record.key}.json", LrbFindings)
     if Deer.name not in protocols:
-        return Details(claims, None, (), race)
+        return Details(claims, None, (), race, lrb)
     rubric = store.read_model(f"findings/{Deer.name}/{record.key}.json", DeerFindings).rubric
     by_paper = [row.scores for row in scores if (row.protocol, row.profile) == (Deer.name, "paper")]
     cost = costs(by_paper[0], rubric) if rubric is not None and by_paper else ()
-    return Details(claims, rubric, cost, race)
+    return Details(claims, rubric, cost, race, lrb)
 
 
 def _dumped(
@@ -124,6 +131,7 @@ def _dumped(
         "claims": details.claims.model_dump(mode="json") if details.claims and claims else None,
         "rubric": details.rubric.model_dump(mode="json") if details.rubric and items else None,
         "race": details.race.model_dump(mode="json") if details.race and items else None,
+        "liveresearchbench": details.lrb.model_dump(mode="json") if details.lrb and items else None,
         "costs": [cost.model_dump(mode="json") for cost in details.costs],
     }
 
@@ -138,19 +146,28 @@ def _print_report(
         for note in score_notes(by_profile):
             console.print(note, style="dim")
     if details.rubric is not None:
-        console.print(rubric_line(details.rubric))
-        if details.costs:
-            console.print(cost_table(details.costs, details.rubric))
-        if items:
-            console.print(item_table(details.rubric))
+        _print_rubric(console, details.rubric, details.costs, items)
     if details.race is not None:
         console.print(race_line(details.race))
         if items:
             console.print(mark_table(details.race))
+    if details.lrb is not None:
+        for line in lrb_lines(details.lrb):
+            console.print(line)
+        for table in lrb_tables(details.lrb) if items else ():
+            console.print(table)
     if details.claims is not None:
         console.print(claim_summary(details.claims))
         if claims:
             console.print(verdict_table(details.claims))
+
+
+def _print_rubric(console: Console, rubric: RubricFindings, costs: Sequence[Cost], items: bool) -> None:
+    console.print(rubric_line(rubric))
+    if costs:
+        console.print(cost_table(costs, rubric))
+    if items:
+        console.print(item_table(rubric))
 
 
 def rescore(run: RunDir, as_json: AsJson = False) -> None:

@@ -48,7 +48,8 @@ def export_liveresearchbench(store: RunStore, out: Path) -> ExportedLrb:
     """Write `detailed_results_DATE.json` and `summary_DATE.json` of a run, without a date where the run was told none.
 
     Raises:
-        RunError: LiveResearchBench was not run there, no report has a result, or `out` is not empty or cannot be written.
+        RunError: LiveResearchBench was not run there, no report has a result, or `out` is not empty or cannot
+            be written.
     """
     check_export(store, out, "liveresearchbench", "LiveResearchBench")
     manifest = store.read_json("manifest.json")

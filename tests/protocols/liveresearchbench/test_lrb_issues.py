@@ -1,0 +1,268 @@
+"""Issues: how they are asked for, which of them count, and what they score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from local_judge.documents import parse_report
+from local_judge.judge.failures import Failure
+from local_judge.protocols.liveresearchbench.issues.asking import Contradiction, Uncited
+from local_judge.protocols.liveresearchbench.issues.findings import Issue, IssueFindings
+from local_judge.protocols.liveresearchbench.issues.judging import examined, judge_issues
+from local_judge.protocols.liveresearchbench.issues.scores import rated_issues, score_issues
+from local_judge.protocols.liveresearchbench.issues.settings import IssueSettings
+from local_judge.protocols.liveresearchbench.issues.table import PUBLISHED, score_of
+
+from ...scripted_judge import MakeJudge
+from .lrb_cases import bench, case
+
+CITATION = """Task: find the statements of the report above that need a source and have none beside them. Today is \
+2025-09-30.
+
+A statement needs a source if it gives a figure, date, event, finding or quotation, or says what somebody did or \
+holds, and the report has it from elsewhere. The report's own reasoning, plans and recommendations, headings and \
+common knowledge need none.
+
+A citation (a bracketed number, a link, a footnote, an author and year) covers the words before it in its sentence. \
+One that stands at the end of a paragraph, of a list's item or of a table's row covers all sentences before it there. \
+List no statement that a citation covers, whether or not the source is a good one.
+
+For each statement give:
+"quote": the words of the report, copied exactly, at most two sentences, without labels.
+"reason": one sentence on what a source is needed for.
+
+Each statement once, the weightiest first, 25 at most. Answer with one JSON object with the one key "issues"; its list \
+is empty if there is no such statement."""
+
+CONSISTENCY = """Task: find the places where the report above disagrees with itself: statements that cannot both be \
+true, and conclusions that do not follow from what the report says.
+
+Such places are: two values, dates, names or rankings for one and the same thing; sums, shares or periods that do not \
+add up; causes and effects, or steps in time, that exclude each other; a summary, table or recommendation that says \
+otherwise than the text it rests on.
+
+List none that is: a statement that is wrong only by what you know of the world; a missing source; a matter of style; \
+a difference that the report itself names and explains, such as two sources that give two figures; a rounding.
+
+For each place give:
+"quote": the words of the report, copied exactly, at most two sentences, without labels.
+"other": the words that they disagree with, copied in the same way; empty only if the first quote disagrees with itself.
+"reason": one or two sentences on why both cannot hold.
+
+Each place once, the gravest first, 4 at most. Answer with one JSON object with the one key "issues"; its list is \
+empty if there is no such place."""
+
+
+def saying(*issues: dict[str, str]) -> Callable[[Any], dict[str, Any]]:
+    return lambda call: {"issues": [{"reason": "So.", **issue} for issue in issues]}
+
+
+async def test_citation_association_as_it_is_asked(make_judge: MakeJudge) -> None:
+    judge, engine = make_judge(saying())
+    found = await judge_issues("citation", case(), bench(judge), IssueSettings())
+    [call] = engine.calls
+    shared, _, own = call.messages[1].content.partition("\n\nTask:")
+    assert shared.startswith("Report:\n```\n# The mill") and "References" not in shared
+    assert "Task:" + own == CITATION
+    assert call.schema is not None
+    listed = call.schema["properties"]["issues"]
+    assert (listed["maxItems"], list(listed["items"]["properties"])) == (25, ["quote", "reason"])
+    assert (found.issues, found.failure, found.full) == ((), None, False)
+    assert score_issues(found, "paper").score.value == 100
+
+
+async def test_consistency_as_it_is_asked(make_judge: MakeJudge) -> None:
+    judge, engine = make_judge(saying())
+    await judge_issues("consistency", case(), bench(judge, today=None), IssueSettings(limit=4))
+    [call] = engine.calls
+    assert call.messages[1].content.endswith("```\n\n" + CONSISTENCY)
+    assert call.schema is not None
+    listed = call.schema["properties"]["issues"]
+    assert (listed["maxItems"], list(listed["items"]["properties"])) == (4, ["quote", "other", "reason"])
+
+
+TEXT = """# T
+
+The mill cost 9 million in 2019. It has 40 workers, and it opened in 2018 [1]. The roof leaks.
+
+- The town paid half. The rest came from the bank. It was repaid in 2021 [2].
+- The mill cost 8 million.
+
+| year | cost |
+|---|---|
+| 2019 | 7 million [1] |
+| 2020 | 6 million |
+
+It was sold in 2022 [9].
+
+## References
+
+[1] A https://a.example/x
+[2] B https://b.example/x
+"""
+
+
+def fates(issues: Sequence[Issue]) -> list[str]:
+    return [issue.fate for issue in issues]
+
+
+def test_a_contradiction_counts_once_and_only_with_both_sides_in_the_report() -> None:
+    document = parse_report(TEXT)
+
+    def told(quote: str, other: str) -> Contradiction:
+        return Contradiction(quote=quote, other=other, reason="So.")
+
+    issues = examined(
+        "consistency",
+        document,
+        [
+            told("The mill cost 9 million in 2019", "The mill cost 8 million."),
+            told(
+                "L5.S1: The mill cost 8 million.", "cost 9 million"
+            ),  # the same two places, the other way round
+            told("The mill cost 9 million", "The mill cost 12 million"),  # nobody says 12
+            told("The mill cost 9 million", "2019 | 7 million"),  # another contradiction
+            told("The mill cost 9 million in 2019", ""),  # one place: not the same as two
+            told("The roof leaks", "The roof leaks"),
+        ],
+    )
+    assert fates(issues) == ["counted", "repeated", "rejected", "counted", "counted", "counted"]
+    assert issues[1].of == 0
+    assert issues[0].quoted == ("The mill cost 9 million in 2019", "The mill cost 8 million.")
+    assert [TEXT[quote.start : quote.end] for quote in issues[0].quotes] == [
+        "The mill cost 9 million in 2019",
+        "The mill cost 8 million",
+    ]
+    assert issues[2].quotes == ()
+
+
+@pytest.mark.parametrize(
+    ("quote", "fate", "by"),
+    [
+        ("It has 40 workers", "covered", ("c1",)),  # the citation stands behind it in its sentence
+        ("it opened in 2018 [1]", "covered", ("c1",)),
+        ("The mill cost 9 million in 2019.", "counted", ()),  # the paragraph ends without a citation
+        ("The roof leaks.", "counted", ()),
+        ("The town paid half.", "covered", ("c2",)),  # the list item ends with one
+        ("The rest came from the bank. It was repaid", "covered", ("c2",)),
+        ("The mill cost 8 million.", "counted", ()),  # another item
+        ("2019", "rejected", ()),  # too short to show anything
+        ("| 2019 | 7 million", "covered", ("c3",)),
+        ("2020 | 6 million", "counted", ()),
+        ("It was sold in 2022 [9]", "counted", ()),  # [9] leads to nothing
+        ("It was burnt in 2023", "rejected", ()),
+    ],
+)
+def test_what_a_citation_covers_is_no_issue(quote: str, fate: str, by: tuple[str, ...]) -> None:
+    [issue] = examined("citation", parse_report(TEXT), [Uncited(quote=quote, reason="So.")])
+    assert (issue.fate, issue.covered_by) == (fate, by)
+
+
+def test_words_behind_the_last_citation_of_their_sentence_are_not_covered() -> None:
+    document = parse_report(
+        "# T\n\nThe mill cost 9 million [1] and the town paid half of it.\n\n## References\n\n[1] A https://a.example/x\n"
+    )
+    issues = examined(
+        "citation",
+        document,
+        [
+            Uncited(quote="The mill cost 9 million", reason="So."),
+            Uncited(quote="the town paid half of it", reason="So."),
+            Uncited(quote="The mill cost 9 million [1] and the town paid half", reason="So."),
+        ],
+    )
+    # The third quotes the same words as the second, and more.
+    assert fates(issues) == ["covered", "counted", "repeated"]
+
+
+def findings(n_counted: int, **fields: Any) -> IssueFindings:
+    issues = tuple(Issue(quoted=(f"{n}",), reason="So.", fate="counted") for n in range(n_counted))
+    given: dict[str, Any] = {"metric": "citation", "issues": issues, "limit": 25, "table": PUBLISHED}
+    return IssueFindings(**{**given, **fields})
+
+
+@pytest.mark.parametrize(
+    ("n_issues", "score"),
+    [(0, 100), (1, 90), (2, 90), (3, 80), (14, 30), (15, 20), (17, 20), (18, 10), (25, 10)],
+)
+def test_the_published_table(n_issues: int, score: float) -> None:
+    # The closed form of its first fourteen steps: 100 - 10 * ceil(n / 2).
+    assert score_of(n_issues, PUBLISHED) == score
+    if n_issues <= 14:
+        assert score == 100 - 10 * -(-n_issues // 2)
+    node = score_issues(findings(n_issues), "paper")
+    assert (node.score.value, node.find("counted").score.value) == (score, n_issues)
+
+
+def test_rejected_repeated_and_covered_issues_do_not_count_in_the_paper() -> None:
+    rejected = Issue(quoted=("x",), reason="So.", fate="rejected")
+    repeated = Issue(quoted=("y",), reason="So.", fate="repeated", of=0)
+    covered = Issue(quoted=("z",), reason="So.", fate="covered", covered_by=("c1",))
+    found = findings(2)
+    found = found.model_copy(update={"issues": (*found.issues, rejected, repeated, covered)})
+    paper = score_issues(found, "paper")
+    assert paper.score.value == 90  # 2 issues
+    assert paper.score.note == "1 of 5 issues rejected: no such words"
+    assert {child.id: child.score.value for child in paper.children} == {
+        "counted": 2,
+        "rejected": 1,
+        "repeated": 1,
+        "covered": 1,
+    }
+    assert score_issues(found, "upstream").score.value == 70  # 5 issues: nothing is checked there
+    assert [row.value for row in rated_issues(found)] == [2]
+
+
+def test_a_judge_that_cannot_answer_finds_no_report_perfect() -> None:
+    found = findings(0, failure=Failure(kind="timeout", detail="no answer"))
+    for profile in ("paper", "upstream"):
+        node = score_issues(found, profile)
+        assert (node.score.value, node.score.low, node.score.high) == (None, 10, 100)
+        assert (node.score.n_failed, node.find("counted").score.value) == (1, None)
+    assert [row.value for row in rated_issues(found)] == [None]
+    assert found.n_failed == 1
+
+
+def test_a_full_list_may_be_longer() -> None:
+    node = score_issues(findings(3, limit=3), "paper")
+    assert (node.score.value, node.score.low, node.score.high) == (80, 10, 80)
+    assert node.score.note == "the list is full at 3: there may be more issues"
+
+
+async def test_a_report_that_does_not_fit_is_a_failure(make_judge: MakeJudge) -> None:
+    judge, engine = make_judge(saying(), context_tokens=1300)
+    found = await judge_issues("consistency", case(), bench(judge), IssueSettings())
+    assert found.failure is not None and found.failure.kind == "report_too_long"
+    assert engine.calls == []
+
+
+async def test_more_issues_than_allowed_are_no_answer(make_judge: MakeJudge) -> None:
+    judge, _ = make_judge(saying(*({"quote": f"Statement {n}"} for n in range(3))))
+    found = await judge_issues("citation", case(), bench(judge), IssueSettings(limit=2))
+    assert found.failure is not None and found.failure.kind == "invalid_reply"
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ([], "the first step has to be that of 0 issues"),
+        ([[1, 100]], "the first step has to be that of 0 issues"),
+        ([[0, 100], [2, 50], [2, 40]], "2 issues after 2: their numbers have to rise"),
+        ([[0, 90], [2, 95]], "2 issues score 95, more than 0 do"),
+        ([[0, 101]], "less than or equal to 100"),
+    ],
+)
+def test_a_table_falls(table: list[list[int]], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        IssueSettings.model_validate({"penalties": table})
+
+
+def test_another_table_is_in_the_findings_and_scores_by_itself() -> None:
+    given = IssueSettings.model_validate({"penalties": [[0, 10], [1, 0]]})
+    found = IssueFindings.model_validate_json(findings(1, table=given.penalties).model_dump_json())
+    assert score_issues(found, "paper").score.value == 0
+    assert score_issues(findings(0, table=given.penalties), "paper").score.value == 10

@@ -1,0 +1,157 @@
+"""The ten checks: which are asked, in which words, and what they score."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from local_judge.protocols.liveresearchbench.presentation.checks import CHECKS, IDS
+from local_judge.protocols.liveresearchbench.presentation.findings import PresentationFindings
+from local_judge.protocols.liveresearchbench.presentation.judging import judge_presentation
+from local_judge.protocols.liveresearchbench.presentation.scores import score_presentation
+from local_judge.protocols.liveresearchbench.presentation.settings import PresentationSettings
+from local_judge.protocols.scores import Profile
+
+from ...scripted_judge import MakeJudge
+from .lrb_cases import REPORT, bench, case, items, presentation, rulings
+
+SENT = """Report:
+```
+# The mill
+
+## Cost
+
+L3.S1: The mill cost 9 million [1].
+L3.S2: The town paid half of it [2].
+
+## Outlook
+
+L5.S1: It opened in 2019 and has 40 workers.
+L5.S2: It will grow, the owner says [1].
+```
+
+The report's references:
+```
+References
+[1] Mill yearbook. https://a.example/mill
+[2] Town accounts. https://b.example/town
+```
+
+Task: decide for each of the requirements at the end whether the report above meets it. Judge the form alone: how the \
+report is built, written and cited, not whether what it says is true or complete. Today is 2025-09-30.
+
+The whole report has to meet a requirement: one clear breach anywhere, and it is not met. A requirement about \
+something that the report does not have is met. The labels such as L4.S2 at the head of lines are not the report's own.
+
+For each requirement give:
+"quote": words of the report that decide the matter, copied exactly, at most two sentences, without labels; of a \
+breach, the clearest one.
+"rationale": one or two sentences on how these words bear on the requirement.
+"met": true or false.
+
+Answer with one JSON object. Its keys are the ids in brackets, each exactly once, in order.
+
+[p1] The report is in a clear structure: what belongs together stands together, in a sensible order.
+[p2] There is no mistake of grammar or spelling in the report.
+[p6] Citations have one and the same style throughout the text.
+[p7] Citations stand at the end of the clause or sentence that they belong to, not inside it.
+[p8] Tables and figures are complete: titles, heads and units are there, no cell is left unfilled."""
+
+
+async def test_code_decides_five_and_one_call_asks_the_others(make_judge: MakeJudge) -> None:
+    judge, engine = make_judge(rulings({"p2": False}, quote="L3.S1: The mill cost 9 million"))
+    found = await judge_presentation(case(), bench(judge), PresentationSettings())
+    [call] = engine.calls
+    assert call.messages[1].content == SENT
+    assert call.schema is not None
+    assert call.schema["required"] == ["p1", "p2", "p6", "p7", "p8"]
+    assert [check.id for check in found.checks] == list(IDS)
+    assert [check.id for check in found.checks if check.by == "code"] == ["p3", "p4", "p5", "p9", "p10"]
+    second = found.checks[1]
+    assert (second.status, second.rationale, second.quote_rejected) == ("unmet", "Of p2.", None)
+    # Without the label that the judge copied with it, and found where the report has it.
+    assert second.quote is not None and second.quote.text == "The mill cost 9 million"
+    assert REPORT[second.quote.start : second.quote.end] == second.quote.text
+    assert len(second.replies) == 1 and found.n_failed == 0
+
+
+async def test_judge_all_asks_for_all_ten(make_judge: MakeJudge) -> None:
+    judge, engine = make_judge(rulings({"p10": False}, quote="It cost 8 million"))
+    found = await judge_presentation(case(), bench(judge, today=None), PresentationSettings(judge_all=True))
+    [call] = engine.calls
+    assert call.schema is not None and call.schema["required"] == list(IDS)
+    assert "Today" not in call.prompt
+    assert {check.by for check in found.checks} == {"judge"}
+    assert found.checks[9].status == "unmet"
+    assert {check.quote_rejected for check in found.checks} == {"It cost 8 million"}
+    score = score_presentation([found], "paper").score
+    assert score.note == "10 quotations do not occur in the report"
+
+
+async def test_an_answer_that_is_missing_is_asked_for_again_and_then_fails(make_judge: MakeJudge) -> None:
+    def forgetful(call: object) -> dict[str, object]:
+        return {"p1": {"quote": "", "rationale": "", "met": True}}
+
+    judge, engine = make_judge(forgetful)
+    found = await judge_presentation(case(), bench(judge), PresentationSettings())
+    assert len(engine.calls) == 1 + 1 + 4  # all, what is missing, each of the four alone
+    statuses = {check.id: check.status for check in found.checks if check.by == "judge"}
+    assert statuses == {"p1": "met", "p2": "failed", "p6": "failed", "p7": "failed", "p8": "failed"}
+    assert found.n_failed == 4
+
+
+async def test_true_as_a_text_is_no_answer(make_judge: MakeJudge) -> None:
+    def worded(call: object) -> dict[str, object]:
+        return {name: {"quote": "", "rationale": "", "met": "true"} for name in IDS}
+
+    judge, _ = make_judge(worded)
+    found = await judge_presentation(case(), bench(judge), PresentationSettings(judge_all=True))
+    assert found.n_failed == 10
+
+
+async def test_a_report_that_does_not_fit_fails_and_costs_no_call(make_judge: MakeJudge) -> None:
+    judge, engine = make_judge(context_tokens=450)
+    found = await judge_presentation(case(), bench(judge), PresentationSettings())
+    assert engine.calls == []
+    failures = [check.failure for check in found.checks if check.failure is not None]
+    assert {failure.kind for failure in failures} == {"report_too_long"}
+    assert len(failures) == 5
+
+
+@pytest.mark.parametrize(
+    ("letters", "paper", "upstream"),
+    [
+        # value, low, high: 100 * met / answered, with the failures as unmet, as met
+        ("mmmmmmmmmm", (100, 100, 100), (100, 100, 100)),
+        ("mmmmmuuuuu", (50, 50, 50), (50, 50, 50)),
+        ("mmmmmuuumn", (70, 70, 70), (70, 70, 70)),  # what does not apply counts as met
+        ("mmmmmmuuff", (75, 60, 80), (60, 60, 80)),  # 6 / 8; the published code: 6 / 10
+        ("ffffffffff", (None, 0, 100), (None, 0, 100)),
+    ],
+)
+def test_the_rate(letters: str, paper: tuple[float | None, ...], upstream: tuple[float | None, ...]) -> None:
+    expected: dict[Profile, tuple[float | None, ...]] = {"paper": paper, "upstream": upstream}
+    for profile, figures in expected.items():
+        root = score_presentation([presentation(letters)], profile)
+        assert (root.score.value, root.score.low, root.score.high) == figures
+        assert (root.score.n_expected, root.score.n_failed) == (10, letters.count("f"))
+        assert [child.id for child in root.children] == list(IDS)
+        assert "\n" not in root.score.note
+
+
+def test_several_judges_are_averaged_check_by_check() -> None:
+    judges = [presentation("mmmmmmmmmf"), presentation("mmmmmmmmuu")]
+    root = score_presentation(judges, "paper")
+    # Eight checks at 1, p9 at 1/2, p10 at 0 from the one judge that answered: 8.5 / 10. The mean of the judges' rates,
+    # (9/9 + 8/10) / 2 = 0.9, would count p10 for one of them alone.
+    assert root.score.value == pytest.approx(85)
+    # p10 between 0 and 1/2.
+    assert (root.score.low, root.score.high) == (pytest.approx(85), pytest.approx(90))
+    assert (root.score.n_expected, root.score.n_failed) == (20, 1)
+    assert root.find("p9").score.value == 50
+
+
+def test_ten_checks_in_order_or_none() -> None:
+    assert len(CHECKS) == 10
+    with pytest.raises(ValidationError, match="p10"):
+        PresentationFindings(checks=items("mmmmmmmmm", "p"))

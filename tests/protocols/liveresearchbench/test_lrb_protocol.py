@@ -1,0 +1,201 @@
+"""The protocol as a whole: what it needs, what it asks, several judges, and its files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from local_judge.protocols.base import Compares, Particular, ScoresTogether
+from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
+from local_judge.protocols.liveresearchbench.accuracy.findings import AccuracyFindings, CitedPage
+from local_judge.protocols.liveresearchbench.coverage.findings import CoverageFindings
+from local_judge.protocols.liveresearchbench.files import grading_results
+from local_judge.protocols.liveresearchbench.issues.findings import Issue, IssueFindings
+from local_judge.protocols.liveresearchbench.issues.table import PUBLISHED
+from local_judge.protocols.liveresearchbench.settings import LrbSettings
+from serving.engines.scripted import Call, Reply
+
+from ...scripted_judge import MakeJudge
+from .lrb_cases import FAILURE, TASK, bench, case, items, presentation, rulings
+
+
+def protocol(**settings: Any) -> LiveResearchBench:
+    return LiveResearchBench(LrbSettings.model_validate(settings))
+
+
+def issues(n: int, failed: bool = False) -> IssueFindings:
+    listed = tuple(Issue(quoted=(f"{i}",), reason="So.", fate="counted") for i in range(n))
+    failure = FAILURE if failed else None
+    return IssueFindings(metric="citation", issues=listed, limit=25, table=PUBLISHED, failure=failure)
+
+
+def findings(checks: str, delivered: str, n_issues: int, failed: bool = False) -> LrbFindings:
+    return LrbFindings(
+        case="a",
+        document="d",
+        presentation=presentation(checks),
+        coverage=CoverageFindings(items=items(delivered), status="given"),
+        citation=issues(n_issues, failed),
+    )
+
+
+def test_what_it_needs() -> None:
+    whole = protocol()
+    assert isinstance(whole, Compares) and isinstance(whole, ScoresTogether) and isinstance(whole, Particular)
+    assert whole.needs_claims
+    assert whole.without_task == "--set liveresearchbench.parts=[presentation,consistency,citation]"
+    alone = protocol(parts="presentation")
+    assert (alone.needs_claims, alone.without_task, alone.lacks(None)) == (False, None, None)
+    assert whole.lacks(TASK) is None
+    bare = TASK.model_copy(update={"checklist": None})
+    assert alone.lacks(bare) is None
+    assert protocol(parts=["coverage", "citation"]).lacks(bare) == (
+        "its task 'mill' has no checklist; give --checklists (`local-judge tasks checklist draft` makes them), or do "
+        "without: --set liveresearchbench.parts=[citation]"
+    )
+    with pytest.raises(ValidationError):
+        protocol(parts=[])
+    with pytest.raises(ValidationError):
+        protocol(parts=["polish"])
+
+
+def believing(call: Call) -> Reply:
+    assert call.schema is not None
+    return {"issues": []} if "issues" in call.schema["properties"] else rulings({})(call)
+
+
+async def test_all_prompts_share_the_report_and_only_what_is_set_is_asked(make_judge: MakeJudge) -> None:
+    judge, engine = make_judge(believing)
+    chosen = protocol(parts=["presentation", "coverage", "consistency", "citation"])
+    found = await chosen.examine(case(), bench(judge))
+    assert len(engine.calls) == 4
+    openings = {
+        call.messages[1].content.partition("\n\nT")[0].partition("\n\nThe report")[0] for call in engine.calls
+    }
+    assert len(openings) == 1
+    assert all("Today is 2025-09-30." in call.prompt for call in engine.calls)
+    assert (found.task, found.request, found.accuracy) == ("mill", TASK.prompt, None)
+    stored = LrbFindings.model_validate_json(found.model_dump_json())
+    assert stored == found
+    for profile in chosen.profiles:
+        assert {root.id: root.score.value for root in LiveResearchBench().score(stored, profile)} == {
+            "presentation": 100,
+            "coverage": 100,
+            "consistency": 100,
+            "citation": 100,
+        }
+
+
+async def test_one_metric_alone_needs_no_task(make_judge: MakeJudge) -> None:
+    judge, engine = make_judge(believing)
+    found = await protocol(parts="citation").examine(case(task=None), bench(judge))
+    assert (len(engine.calls), found.task, found.request) == (1, None, None)
+    assert [root.id for root in LiveResearchBench().score(found, "paper")] == ["citation"]
+
+
+def test_one_judge_together_is_that_judge() -> None:
+    found = findings("mmmmmmmmmf", "mmuf", 3)
+    for profile in LiveResearchBench.profiles:
+        one = LiveResearchBench()
+        assert one.together([found], profile) == one.score(found, profile)
+
+
+def test_two_judges_together_one_of_them_failing_half() -> None:
+    """The second has no list of issues and answered two of four items."""
+    judges = [findings("mmmmmmmmmm", "mmuu", 3), findings("mmmmmuuuuu", "umff", 0, failed=True)]
+    together = {root.id: root.score for root in LiveResearchBench().together(judges, "paper")}
+    assert together["presentation"].value == 75  # five checks at 1, five at 1/2
+    coverage = together["coverage"]
+    # q1 (1 + 0) / 2, q2 1, q3 and q4 0 by the first alone: 1.5 / 4. Open: q3 and q4 up to 1/2 each.
+    assert coverage.value == pytest.approx(37.5)
+    assert (coverage.low, coverage.high) == (pytest.approx(37.5), pytest.approx(62.5))
+    assert (coverage.n_expected, coverage.n_failed, coverage.note) == (8, 2, "2 of 8 answers failed")
+    citation = together["citation"]
+    # 3 issues are 80; the other judge's score is between 10 and 100.
+    assert (citation.value, citation.low, citation.high) == (80, 45, 90)
+    assert (citation.n_expected, citation.n_failed, citation.note) == (2, 1, "of 2 parts 1 failed")
+
+
+def test_upstream_takes_the_mean_of_the_judges_scores() -> None:
+    judges = [findings("mmmmmmmmmm", "mmuu", 3), findings("mmmmmuuuuu", "umff", 1)]
+    together = {root.id: root.score.value for root in LiveResearchBench().together(judges, "upstream")}
+    assert together == {
+        "presentation": 75,
+        "coverage": (50 + 25) / 2,  # 2 of 4; 1 of 4, what failed being 0
+        "citation": (80 + 90) / 2,
+    }
+
+
+def test_decisions_that_judges_can_be_compared_by() -> None:
+    found = findings("mumfmmmmmn", "muf", 2)
+    coded = found.presentation
+    assert coded is not None
+    by_code = coded.checks[0].model_copy(update={"by": "code"})
+    accuracy = AccuracyFindings(
+        pages=(
+            CitedPage(url="https://a.example/", status="ok", on_topic=True),
+            CitedPage(url="https://b.example/", status="dead"),
+            CitedPage(url="https://c.example/", status="ok", failure=FAILURE),
+        ),
+        claims=(),
+    )
+    found = found.model_copy(
+        update={
+            "presentation": coded.model_copy(update={"checks": (by_code, *coded.checks[1:])}),
+            "accuracy": accuracy,
+        }
+    )
+    rated = LiveResearchBench().rated(found)
+    assert len({(row.metric, row.item) for row in rated}) == len(rated) == 9 + 3 + 1 + 2
+    values = {(row.metric, row.item): row.value for row in rated}
+    assert ("presentation", "p1") not in values  # code decided it
+    assert values["presentation", "p2"] == "unmet" and values["presentation", "p4"] is None
+    assert values["coverage", "q3"] is None
+    assert values["citation", "issues"] == 2
+    assert values["on_topic", "https://a.example/"] == "yes"
+    assert values["on_topic", "https://c.example/"] is None
+
+
+def test_what_failed_is_counted() -> None:
+    assert findings("mmmmmmmmff", "mf", 0, failed=True).n_failed == 2 + 1 + 1
+
+
+def test_results_as_the_published_files_have_them() -> None:
+    found = findings("mmmmmmuuff", "mmuf", 1)
+    results = grading_results(found)
+    assert list(results) == [
+        "presentation_grading_results",
+        "coverage_grading_results",
+        "citation_grading_results",
+    ]
+    assert list(results["presentation_grading_results"]["evaluations"]) == [f"p{n}" for n in range(1, 9)]
+    assert results["presentation_grading_results"]["summary"] == {
+        "total_criteria": 10,
+        "total_score": 6,
+        "passed_count": 6,
+        "failed_count": 4,
+        "average_pass_rate": 60,
+    }
+    assert results["coverage_grading_results"] == {
+        "evaluations": {
+            "q1": {"score": 1, "justification": "So."},
+            "q2": {"score": 1, "justification": "So."},
+            "q3": {"score": 0, "justification": "So."},
+        },
+        "summary": {
+            "total_checklists": 4,
+            "total_score": 2,
+            "addressed_count": 2,
+            "not_addressed_count": 2,
+            "percentage_addressed": 50,
+        },
+    }
+    assert results["citation_grading_results"] == {
+        "specific_issues": [": So."],
+        "total_issues": 1,
+        "score": 90,
+        "justification": "1 of 1 issues listed count; the score is the table's",
+    }
+    assert grading_results(findings("ffffffffff", "f", 0, failed=True)) == {}
