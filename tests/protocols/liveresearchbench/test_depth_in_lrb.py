@@ -8,7 +8,9 @@ import pytest
 
 from local_judge.protocols.base import Contests, Rival, ScoresOver, ScoresOverTogether
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
+from local_judge.protocols.liveresearchbench.files import grading_results
 from local_judge.protocols.liveresearchbench.settings import DEFAULT, LrbSettings
+from local_judge.protocols.liveresearchbench.upstream import summary
 from serving.engines.scripted import Call, Reply
 
 from ...scripted_judge import MakeJudge
@@ -84,3 +86,26 @@ async def test_failures_are_counted(make_judge: MakeJudge) -> None:
     judge, _ = make_judge(judge_by(lambda text: 26))
     examined = await protocol(parts="depth").examine(case(), bench(judge))
     assert examined.n_failed == 2
+
+
+def test_it_has_its_place_in_the_files() -> None:
+    reports: list[dict[str, Any]] = [
+        {"model_name": model, **grading_results(found(pair), model)}
+        for model, pair in (
+            ("ada", against((20, 20), (10, 10))),
+            ("ada", against((20, 10), (10, 20))),
+            ("bo", against((10, 10), (20, 20))),
+            ("bo", against((20, None), (10, 0))),
+        )
+    ]
+    assert reports[0]["depth_grading_results"]["evaluated_model"] == "ada"
+    assert "depth_grading_results" not in reports[3]  # an order failed
+    made = summary(reports, ["depth"])
+    # ada: two wins, then a win and a loss; bo: two losses.
+    by_model = {model: row["depth"] for model, row in made["results_by_model"].items()}
+    assert {model: (row["wins"], row["losses"], row["win_rate"]) for model, row in by_model.items()} == {
+        "ada": (3, 1, 75.0),
+        "bo": (0, 2, 0.0),
+    }
+    assert made["overall_results"]["depth"]["win_rate"] == 50
+    assert by_model["ada"]["reference_model"] == "open-deep-research"
