@@ -38,6 +38,8 @@ _EMPHASIS = re.compile(r"\*{1,3}|__|~~")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 _LATIN = re.compile(r"[A-Za-zÀ-ÿ]{2,}")
 _CONTENT = re.compile(r"\w")
+_DIGIT_AFTER_HAN_STOP = re.compile(r"(?<=[。！？])[\d０-９]|(?<=[。！？][”’」』）])[\d０-９]")
+"""The segmenter takes any full stop before a digit for a decimal point."""
 _WORD_START = re.compile(r"\s*(?=\S)")
 
 _ABBREVIATIONS = _words(
@@ -183,6 +185,7 @@ def _boundaries(code: str, text: str) -> list[int]:
 def _windowed(code: str, text: str) -> Iterator[int]:
     """The segmenter's boundaries, asked for window by window: its time grows with the square of the text."""
     position = 0
+    text = _DIGIT_AFTER_HAN_STOP.sub("一", text)
     while position < len(text):
         parts = _segment(code, text[position : position + _WINDOW])
         whole = position + _WINDOW >= len(text)
