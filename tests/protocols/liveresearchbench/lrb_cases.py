@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import date
-from typing import Any
 
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report
@@ -54,9 +53,9 @@ async def no_claims() -> ClaimSet:
     raise AssertionError("nobody needs claims here")
 
 
-def bench(judge: Judge, today: date | None = TODAY, **fields: Any) -> Bench:
-    """What a metric may use."""
-    return Bench(**{"judge": judge, "today": today, "claims": no_claims, **fields})
+def bench(judge: Judge, today: date | None = TODAY) -> Bench:
+    """What a metric may use that reads no page."""
+    return Bench(judge=judge, today=today, claims=no_claims)
 
 
 def case(text: str = REPORT, task: Task | None = TASK) -> Case:

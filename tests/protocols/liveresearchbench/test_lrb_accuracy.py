@@ -255,7 +255,10 @@ def test_a_report_that_cites_nothing_has_no_errors_and_no_rates() -> None:
 
 
 async def test_a_judge_that_cannot_tell_is_a_failure(make_judge: MakeJudge) -> None:
-    found, _ = await judged(make_judge, lambda call: EngineError("no answer"))
+    def silent(call: Call) -> Reply:
+        return EngineError("no answer")
+
+    found, _ = await judged(make_judge, silent)
     assert found.n_failed == 2
     assert [page.on_topic for page in found.pages] == [None] * 4
     assert {row.item: row.value for row in rated_accuracy(found)} == dict.fromkeys(list(URLS)[:2])
