@@ -100,10 +100,10 @@ def test_a_system_whose_games_all_failed_has_no_strength() -> None:
 
 
 def test_draws_in_which_a_group_falls_apart_do_not_count() -> None:
-    # bo and cy meet on one of three tasks only: it is in a draw with probability 1 - (2/3) ** 3 = 19/27.
+    # bo and cy meet on the third of three tasks only, ada and bo on the first two.
     matches = [*series("ada", "bo", "wl"), Match("t03", "bo", "cy", (0.5,))]
     found = by_name(standings(matches, draws=2_000))
     interval = found["cy"].interval
     assert interval is not None and interval.n_draws < 2_000
-    # Both tasks 1 or 2 (for ada) and task 3 (for cy): 1 - (1/27 + 8/27) = 18/27 of the draws.
+    # The three hold together where the third task is drawn and another one too: 1 - 8/27 (never) - 1/27 (thrice).
     assert interval.n_draws / 2_000 == pytest.approx(18 / 27, abs=0.03)
