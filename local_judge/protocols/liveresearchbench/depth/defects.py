@@ -22,6 +22,8 @@ OPENING = 1_500
 """Characters in which a text that is no report says so."""
 SHORT = 1_200
 """Characters of a text that only says no."""
+LONGEST = 200_000
+"""Characters, the longest text that is looked through: the known ones have 13,000 at most."""
 
 _THINGS = (
     r"(?:sources?|links?|urls?|materials?|documents?|evidence|papers?|data|references?|results?|filings?)"
@@ -70,6 +72,8 @@ def defects(document: Document) -> tuple[Defect, ...]:
     """What is wrong with a text as a report: `refusal`, `plan`, both, or nothing."""
     body = [block for block in document.blocks if block.role != "references"]
     text = "\n".join(block.text for block in body)
+    if len(text) > LONGEST:
+        return ()
     cannot = _CANNOT.search(text[:OPENING]) is not None
     asks, later = (len({match[0].lower() for match in sign.finditer(text)}) for sign in (_ASKS, _LATER))
     found: list[Defect] = []
