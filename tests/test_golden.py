@@ -140,6 +140,7 @@ def test_liveresearchbench(capsys: pytest.CaptureFixture[str]) -> None:
         "lrb_issue_count_to_score",
         "lrb_pointwise_no_recompute",
         "lrb_coverage_average",
+        "lrb_pairwise_position_swap",
         "lrb_summary_means",
         "lrb_two_judge_average",
     ]

@@ -23,6 +23,7 @@ from local_judge.cli import (
     imports,
     judges,
     parse,
+    rank,
     run,
     serve,
     show,
@@ -52,6 +53,7 @@ app.command("export")(export.export)
 app.command("import")(imports.import_)
 app.command("verify")(verify.verify)
 app.command("agree")(agree.agree)
+app.command("rank")(rank.rank)
 app.command("evaluate-verifier")(evaluate_verifier.evaluate_verifier)
 app.command("parse")(parse.parse)
 app.command("clean")(clean.clean)

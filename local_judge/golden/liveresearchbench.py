@@ -10,6 +10,7 @@ from typing import Any
 
 from local_judge.golden.cases import Case, Comparison
 from local_judge.protocols.liveresearchbench import upstream
+from local_judge.protocols.liveresearchbench.depth.upstream import winners
 from local_judge.protocols.liveresearchbench.issues.table import PUBLISHED, score_of
 
 
@@ -30,6 +31,11 @@ def _coverage(given: Case) -> object:
     return [upstream.coverage_summary(found, n_items) for found in given["evaluations"]]
 
 
+def _winners(given: Case) -> object:
+    [pairs] = given.values()
+    return [winners(replies) for replies in pairs]
+
+
 def _summary(given: Case) -> object:
     return upstream.summary(given["reports"], given["criteria"])
 
@@ -43,6 +49,7 @@ FUNCTIONS: Mapping[str, Callable[[Case], object]] = {
     "lrb_pointwise_no_recompute": _results,
     "lrb_presentation_average": _presentation,
     "lrb_coverage_average": _coverage,
+    "lrb_pairwise_position_swap": _winners,
     "lrb_summary_means": _summary,
     "lrb_two_judge_average": _average,
 }

@@ -26,6 +26,14 @@ from serving.types import Frozen
 GROUP = "local_judge.protocols"
 
 
+class Rival(Frozen):
+    """Another system's report on the same task, as it was found."""
+
+    id: str
+    system: str | None
+    content: bytes
+
+
 class Case(BaseModel):
     """A report with the task that it answers."""
 
@@ -34,6 +42,9 @@ class Case(BaseModel):
     id: str
     report: Document
     task: Task | None = None
+    rivals: tuple[Rival, ...] = ()
+    """The reports of other systems on the task that come after this one in the run: so that of any two one has the
+    other."""
 
 
 class Bench(BaseModel):
@@ -178,6 +189,30 @@ class ScoresOverTogether(Protocol):
         self, findings: Sequence[Sequence[Any]], profile: Profile, n_missing: int
     ) -> tuple[ScoreNode, ...]:
         """As `over`, with the findings of all judges about each report, judges in one order throughout."""
+        ...
+
+
+class Contest(Frozen):
+    """A report compared with another on its task: one or more games."""
+
+    opponent: str
+    """The other's system, or the report's id where the input names none; of a baseline its name."""
+    case: str | None
+    """Id of the other report in the run; None for one that is not in it."""
+    document: str
+    """Id of its document."""
+    points: tuple[float | None, ...]
+    """In each game: 1 won, 0.5 tied, 0 lost; None where the judge failed."""
+    consistent: tuple[bool, ...] = ()
+    """Of each judge that answered both ways round: whether it said the same."""
+
+
+@runtime_checkable
+class Contests(Protocol):
+    """What a protocol may have beside: comparisons of reports by which their systems can be ranked."""
+
+    def contests(self, findings: Sequence[Any], profile: Profile) -> tuple[Contest, ...]:
+        """All contests of one report, from each judge's findings about it. A pure function, as `score` is."""
         ...
 
 

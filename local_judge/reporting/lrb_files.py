@@ -106,7 +106,7 @@ def _exported(
     if record.status != "done":
         return report.model_copy(update={"left_out": record.status}), row
     findings = store.read_model(findings_file("liveresearchbench", record.key, judge), LrbFindings)
-    results = grading_results(findings)
+    results = grading_results(findings, system)
     update = {
         "criteria": tuple(name.removesuffix("_grading_results") for name in results),
         "n_failed": findings.n_failed,

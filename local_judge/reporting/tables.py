@@ -133,7 +133,7 @@ def run_summary(
 def over_tables(rows: Sequence[RunScoreRecord], records: Sequence[CaseRecord]) -> list[Table]:
     """One table for each system's scores over all its reports, profiles side by side."""
     tables: list[Table] = []
-    for system in dict.fromkeys(row.system for row in rows):
+    for system in dict.fromkeys(row.system for row in rows if row.scores):
         own = [row for row in rows if row.system == system]
         missing = f", {own[0].n_missing} of them missing" if own[0].n_missing else ""
         of = f" of {safe(system, 40)}" if system is not None else ""

@@ -22,11 +22,12 @@ from local_judge.documents.size import body_size
 from local_judge.errors import ConfigError, UserError
 from local_judge.judge.errors import JudgeError
 from local_judge.judge.judge import Judge
-from local_judge.protocols.base import Bench, Case, Evaluation, Findings, Particular, ReadsPages
+from local_judge.protocols.base import Bench, Case, Evaluation, Findings, Particular, ReadsPages, Rival
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.rescoring import rescore
+from local_judge.runs.rivals import rivals_of
 from local_judge.runs.store import RunStore, claims_file, file_key, findings_file
 from local_judge.runs.too_long import n_too_long
 from serving.errors import ServingError
@@ -91,10 +92,11 @@ async def execute(
     course = Course(members, snapshot, config, chosen_protocols(config), store)
     # So many that no judge is idle while a slower one has its hands full.
     gate = asyncio.Semaphore(CASES_IN_FLIGHT * len(members))
+    rivals = rivals_of(reports)
 
     async def one(report: RawReport) -> CaseRecord:
         async with gate:
-            record = await _evaluate(report, course)
+            record = await _evaluate(report, rivals[report.id], course)
         done(record)
         return record
 
@@ -137,7 +139,7 @@ def _check_particular(protocol: Particular, name: str, reports: Sequence[RawRepo
         raise ConfigError(f"{name}: report {report.id!r}{others}: {why}")
 
 
-async def _evaluate(report: RawReport, course: Course) -> CaseRecord:
+async def _evaluate(report: RawReport, rivals: tuple[Rival, ...], course: Course) -> CaseRecord:
     record = CaseRecord(
         id=report.id,
         key=file_key(report.id),
@@ -150,7 +152,7 @@ async def _evaluate(report: RawReport, course: Course) -> CaseRecord:
     except UnreadableReport as error:
         return record.model_copy(update={"status": "unreadable", "detail": f"{report.place}: {error}"})
     record = record.model_copy(update={"document": document.id, **body_size(document)._asdict()})
-    case = Case(id=report.id, report=document, task=report.task)
+    case = Case(id=report.id, report=document, task=report.task, rivals=rivals)
     try:
         examined = await _examine(case, course)
     except MENDABLE:

@@ -9,16 +9,20 @@ from __future__ import annotations
 from typing import Any
 
 from local_judge.protocols.liveresearchbench import upstream
+from local_judge.protocols.liveresearchbench.depth.upstream import result as depth_result
 from local_judge.protocols.liveresearchbench.findings import LrbFindings
 from local_judge.protocols.liveresearchbench.issues.findings import Issue, IssueFindings
 from local_judge.protocols.liveresearchbench.issues.table import score_of
 
-CRITERIA = ("presentation", "coverage", "consistency", "citation")
+CRITERIA = ("presentation", "coverage", "consistency", "citation", "depth")
 """The metrics that have a place in the files, in the published order."""
 
 
-def grading_results(found: LrbFindings) -> dict[str, dict[str, Any]]:
-    """`<criterion>_grading_results` of one report, without who graded it and when."""
+def grading_results(found: LrbFindings, system: str = "") -> dict[str, dict[str, Any]]:
+    """`<criterion>_grading_results` of one report by `system`, without who graded it and when.
+
+    Of depth the files have a place for one baseline: the task's first.
+    """
     results: dict[str, dict[str, Any]] = {}
     if found.presentation is not None:
         checks = upstream.evaluations(found.presentation.checks)
@@ -35,6 +39,11 @@ def grading_results(found: LrbFindings) -> dict[str, dict[str, Any]]:
     for issues in (found.consistency, found.citation):
         if issues is not None and issues.failure is None:
             results[issues.metric] = _issues(issues)
+    pairs = found.depth.pairs if found.depth is not None else ()
+    baseline = next((pair for pair in pairs if pair.opponent.kind == "baseline"), None)
+    compared = depth_result(baseline, system, upstream.BASELINE) if baseline is not None else None
+    if compared is not None:
+        results["depth"] = compared
     return {
         f"{criterion}_grading_results": result
         for criterion, result in results.items()

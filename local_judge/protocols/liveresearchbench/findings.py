@@ -8,6 +8,7 @@ from __future__ import annotations
 from local_judge.protocols.base import Findings
 from local_judge.protocols.liveresearchbench.accuracy.findings import AccuracyFindings
 from local_judge.protocols.liveresearchbench.coverage.findings import CoverageFindings
+from local_judge.protocols.liveresearchbench.depth.findings import DepthFindings
 from local_judge.protocols.liveresearchbench.issues.findings import IssueFindings
 from local_judge.protocols.liveresearchbench.presentation.findings import PresentationFindings
 
@@ -23,9 +24,10 @@ class LrbFindings(Findings):
     consistency: IssueFindings | None = None
     citation: IssueFindings | None = None
     accuracy: AccuracyFindings | None = None
+    depth: DepthFindings | None = None
 
     @property
     def n_failed(self) -> int:
         """Questions of all metrics without an answer; those of the claim set are counted apart."""
-        parts = (self.presentation, self.coverage, self.consistency, self.citation, self.accuracy)
+        parts = (self.presentation, self.coverage, self.consistency, self.citation, self.accuracy, self.depth)
         return sum(part.n_failed for part in parts if part is not None)

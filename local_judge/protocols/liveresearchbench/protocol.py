@@ -1,4 +1,4 @@
-"""LiveResearchBench: metrics of one report, each by itself.
+"""LiveResearchBench: metrics of a report, each by itself.
 
 Invariant: a metric neither reads nor changes what another has found; judges give evidence, and code computes every
 score.
@@ -12,9 +12,16 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from local_judge.protocols.base import Bench, Case, Rated
+from local_judge.protocols.base import Bench, Case, Contest, Rated
 from local_judge.protocols.liveresearchbench.accuracy.judging import judge_accuracy
 from local_judge.protocols.liveresearchbench.coverage.judging import judge_coverage
+from local_judge.protocols.liveresearchbench.depth import (
+    DepthFindings,
+    depth_contests,
+    depth_lacks,
+    judge_depth,
+    over_depth,
+)
 from local_judge.protocols.liveresearchbench.findings import LrbFindings
 from local_judge.protocols.liveresearchbench.issues.judging import judge_issues
 from local_judge.protocols.liveresearchbench.presentation.judging import judge_presentation
@@ -52,15 +59,17 @@ class LiveResearchBench:
         return None if set(self.given.parts) <= set(WITHOUT_TASK) else f"--set {_parts(WITHOUT_TASK)}"
 
     def lacks(self, task: Task | None) -> str | None:
-        """The checklist, where coverage is to be judged and the task has none."""
-        if task is None or task.checklist is not None or "coverage" not in self.given.parts:
+        """The checklist that coverage goes by, or the report that depth compares with, where the task has none."""
+        if task is None:
             return None
-        others: list[Part] = [part for part in self.given.parts if part != "coverage"]
-        without = f", or do without: --set {_parts(others)}" if others else ""
-        return (
-            f"its task {task.id!r} has no checklist; give --checklists (`local-judge tasks checklist draft` makes "
-            f"them){without}"
-        )
+        if "coverage" in self.given.parts and task.checklist is None:
+            others: list[Part] = [part for part in self.given.parts if part != "coverage"]
+            without = f", or do without: --set {_parts(others)}" if others else ""
+            return (
+                f"its task {task.id!r} has no checklist; give --checklists (`local-judge tasks checklist draft` makes "
+                f"them){without}"
+            )
+        return depth_lacks(task, self.given.depth) if "depth" in self.given.parts else None
 
     def data_digest(self) -> None:
         """Its prompts cannot be replaced."""
@@ -92,6 +101,7 @@ class LiveResearchBench:
             "consistency": lambda: judge_issues("consistency", case, bench, given.issues),
             "citation": lambda: judge_issues("citation", case, bench, given.issues),
             "accuracy": lambda: judge_accuracy(case, bench, given.accuracy),
+            "depth": lambda: judge_depth(case, bench, given.depth),
         }
 
     def score(self, findings: LrbFindings, profile: Profile) -> tuple[ScoreNode, ...]:
@@ -102,9 +112,32 @@ class LiveResearchBench:
         """The scores of several judges together."""
         return together(findings, profile)
 
+    def over(
+        self, findings: Sequence[LrbFindings], profile: Profile, n_missing: int
+    ) -> tuple[ScoreNode, ...]:
+        """Depth over all reports of a system, by one judge; all else is means of the reports' scores."""
+        return self.over_together([(found,) for found in findings], profile, n_missing)
+
+    def over_together(
+        self, findings: Sequence[Sequence[LrbFindings]], profile: Profile, n_missing: int
+    ) -> tuple[ScoreNode, ...]:
+        """Depth over all reports of a system, the games of all judges together."""
+        compared = [_depth(judges) for judges in findings]
+        known = [judges for judges in compared if judges]
+        return (over_depth(known, profile, n_missing),) if known else ()
+
+    def contests(self, findings: Sequence[LrbFindings], profile: Profile) -> tuple[Contest, ...]:
+        """The comparisons of analysis depth."""
+        compared = _depth(findings)
+        return depth_contests(compared, profile) if compared else ()
+
     def rated(self, findings: LrbFindings) -> tuple[Rated, ...]:
         """What judges can differ in."""
         return rated(findings)
+
+
+def _depth(judges: Sequence[LrbFindings]) -> list[DepthFindings]:
+    return [found.depth for found in judges if found.depth is not None]
 
 
 def _parts(parts: Sequence[Part]) -> str:

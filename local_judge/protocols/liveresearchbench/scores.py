@@ -2,6 +2,7 @@
 
     paper      of several judges: presentation and coverage item by item, then the rate; all else the mean of the scores
     upstream   the mean of the judges' scores (`average_results.py`)
+    depth      sums of dimensions averaged before a pair is decided (`paper`), or games pooled (`upstream`)
 
 Invariant: the trees are the same whatever the number of judges; a metric that was not run has none.
 """
@@ -13,6 +14,8 @@ from collections.abc import Sequence
 from local_judge.protocols.base import Rated
 from local_judge.protocols.liveresearchbench.accuracy.scores import rated_accuracy, score_accuracy
 from local_judge.protocols.liveresearchbench.coverage.scores import score_coverage
+from local_judge.protocols.liveresearchbench.depth.rated import rated_depth
+from local_judge.protocols.liveresearchbench.depth.scores import depth_together, score_depth
 from local_judge.protocols.liveresearchbench.findings import LrbFindings
 from local_judge.protocols.liveresearchbench.issues.scores import rated_issues, score_issues
 from local_judge.protocols.liveresearchbench.items import rated as rated_items
@@ -30,6 +33,7 @@ def score(found: LrbFindings, profile: Profile) -> tuple[ScoreNode, ...]:
             found.consistency and score_issues(found.consistency, profile),
             found.citation and score_issues(found.citation, profile),
             found.accuracy and score_accuracy(found.accuracy, profile),
+            found.depth and score_depth(found.depth, profile),
         )
         if root is not None
     )
@@ -39,11 +43,14 @@ def together(judges: Sequence[LrbFindings], profile: Profile) -> tuple[ScoreNode
     """The scores of one report by all judges that have findings about it."""
     by_judge = [score(found, profile) for found in judges]
     roots = [mean_tree(same) for same in zip(*by_judge, strict=True)]
+    compared = [found.depth for found in judges if found.depth is not None]
+    by_item: dict[str, ScoreNode] = {}
+    if compared:
+        by_item["depth"] = depth_together(compared, profile)
     if profile == "upstream":
-        return tuple(roots)
+        return tuple(by_item.get(root.id, root) for root in roots)
     presented = [found.presentation for found in judges if found.presentation is not None]
     covered = [found.coverage for found in judges if found.coverage is not None]
-    by_item: dict[str, ScoreNode] = {}
     if presented:
         by_item["presentation"] = score_presentation(presented, profile)
     if covered:
@@ -75,4 +82,6 @@ def rated(found: LrbFindings) -> tuple[Rated, ...]:
             decisions += rated_issues(issues)
     if found.accuracy is not None:
         decisions += rated_accuracy(found.accuracy)
+    if found.depth is not None:
+        decisions += rated_depth(found.depth)
     return tuple(decisions)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from local_judge.protocols.liveresearchbench.depth.upstream import summary as games
 from local_judge.protocols.liveresearchbench.items import SCALE, Item
 from local_judge.protocols.scores import Score
 
@@ -88,7 +89,7 @@ def issues_result(reply: Row) -> dict[str, Any]:
 
 
 def summary(reports: Sequence[Row], criteria: Sequence[str]) -> dict[str, Any]:
-    """`results_by_model` and `overall_results` of all criteria but depth."""
+    """`results_by_model` and `overall_results`: figures of each criterion, games of depth."""
     by_model: dict[str, dict[str, list[float]]] = {}
     pooled: dict[str, list[float]] = {}
     for report in reports:
@@ -97,13 +98,20 @@ def summary(reports: Sequence[Row], criteria: Sequence[str]) -> dict[str, Any]:
             if value is not None:
                 by_model.setdefault(report["model_name"], {}).setdefault(criterion, []).append(value)
                 pooled.setdefault(criterion, []).append(value)
-    return {
-        "results_by_model": {
-            model: {criterion: _figures(values) for criterion, values in found.items()}
-            for model, found in by_model.items()
-        },
-        "overall_results": {criterion: _figures(values) for criterion, values in pooled.items()},
+    found: dict[str, dict[str, Any]] = {
+        model: {criterion: _figures(values) for criterion, values in own.items()}
+        for model, own in by_model.items()
     }
+    overall = {criterion: _figures(values) for criterion, values in pooled.items()}
+    compared = (
+        [report for report in reports if report.get("depth_grading_results")] if "depth" in criteria else []
+    )
+    for model in dict.fromkeys(report["model_name"] for report in compared):
+        own = [report["depth_grading_results"] for report in compared if report["model_name"] == model]
+        found.setdefault(model, {})["depth"] = games(own, BASELINE)
+    if compared:
+        overall["depth"] = games([report["depth_grading_results"] for report in compared], BASELINE)
+    return {"results_by_model": found, "overall_results": overall}
 
 
 def _value(report: Row, criterion: str) -> float | None:

@@ -1,0 +1,55 @@
+"""`local-judge rank`: systems in order."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from local_judge.cli.options import AsJson
+from local_judge.protocols.scores import Profile
+from local_judge.reporting.ranking import ranking_json, ranking_notes, ranking_table
+from local_judge.reporting.tables import stdout
+from local_judge.runs.ranking import by_scores, compared
+from local_judge.stats.agreement.estimate import DRAWS
+from local_judge.stats.ranking.standings import standings
+
+
+def rank(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.")],
+    protocol: Annotated[
+        str | None,
+        typer.Option("--protocol", help="Whose comparisons or scores; needed where several have any."),
+    ] = None,
+    profile: Annotated[Profile, typer.Option("--profile", help="By which rules.")] = "paper",
+    score: Annotated[
+        str | None,
+        typer.Option("--score", help="Compare reports by this score (`overall`, `a/b/c`), not side by side."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap.")] = 0,
+    resamples: Annotated[
+        int, typer.Option("--resamples", min=0, max=100_000, help="Draws of each interval.")
+    ] = DRAWS,
+    as_json: AsJson = False,
+) -> None:
+    """Rank systems by their pairwise comparisons, in one run or several: Bradley-Terry strengths and win rates."""
+    matches = (
+        compared(runs, protocol, profile) if score is None else by_scores(runs, protocol, profile, score)
+    )
+    found = standings(matches.matches, seed=seed, draws=resamples)
+    if as_json:
+        said = {
+            "protocol": matches.protocol,
+            "profile": profile,
+            "score": score,
+            "runs": [str(run) for run in runs],
+        }
+        print(json.dumps(said | ranking_json(found, matches), ensure_ascii=False, allow_nan=False))
+        return
+    console = stdout()
+    by = f"score {score}" if score is not None else "reports compared"
+    console.print(ranking_table(found, f"{matches.protocol} ({profile} profile): {by}"))
+    for line in ranking_notes(found, matches):
+        console.print(line)

@@ -1,0 +1,138 @@
+"""Analysis depth over all reports of a system: its games pooled.
+
+Invariants: both profiles have the same tree; tasks are drawn for the interval, never single games; games of reports
+without findings leave the bounds open, as failed ones do; a rate without decisive games is null, and enters no mean.
+
+    depth          100 * wins / (wins + losses), over all games of all reports and judges
+      low, high    its 95% bootstrap interval over reports
+      wins, losses, ties, games, decisive
+      sound        the win rate against baselines that are reports
+      defective    pairs whose baseline is none
+      consistency, word, as of one report, pooled
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from local_judge.protocols.liveresearchbench.depth.findings import DepthFindings
+from local_judge.protocols.liveresearchbench.depth.outcome import Game
+from local_judge.protocols.liveresearchbench.depth.scores import (
+    DEPTH,
+    LABEL,
+    Baseline,
+    baselines,
+    consistency,
+    games_of,
+    word,
+)
+from local_judge.protocols.liveresearchbench.depth.tally import Tally, tally, win_rate
+from local_judge.protocols.scores import Profile, Score, ScoreNode
+from local_judge.stats.agreement.estimate import (
+    DRAWS,
+    LEVEL,
+    Estimate,
+    replicates,
+    resamples,
+    undefined,
+    with_interval,
+)
+
+SEED = 0
+
+
+def over_depth(reports: Sequence[Sequence[DepthFindings]], profile: Profile, n_missing: int = 0) -> ScoreNode:
+    """The scores of one system.
+
+    Args:
+        reports: of each of its reports, the findings of each judge; at least one judge.
+        profile: by whose rule pairs are decided.
+        n_missing: reports without findings.
+    """
+    found = [baselines(judges) for judges in reports]
+    chosen = [[baseline for baseline in each if baseline.counts] for each in found]
+    parts = [games_of(each, profile) for each in chosen]
+    pooled = [game for part in parts for game in part]
+    counts = tally(pooled)
+    pairs = [pair for each in chosen for baseline in each for pair in baseline.pairs]
+    low, high = _interval(parts)
+    rate = _open(win_rate(pooled, "compared with no baseline"), n_missing)
+    sound = [_sound(each) for each in found]
+    return ScoreNode(
+        id=DEPTH,
+        label=f"{LABEL}: win rate",
+        score=rate,
+        children=(
+            ScoreNode(id="low", label=f"{LEVEL}% interval, low", score=low),
+            ScoreNode(id="high", label=f"{LEVEL}% interval, high", score=high),
+            *_counts(counts),
+            ScoreNode(
+                id="sound",
+                label="Against baselines that are reports",
+                score=_open(
+                    win_rate((g for each in sound for g in games_of(each, profile)), "none"), n_missing
+                ),
+            ),
+            ScoreNode(
+                id="defective",
+                label="Baselines that are no reports",
+                score=_number(sum(len(each) for each in found) - sum(len(each) for each in sound), 0),
+            ),
+            consistency(pairs, profile),
+            word([order for pair in pairs for order in pair.orders]),
+        ),
+    )
+
+
+def _sound(found: Sequence[Baseline]) -> list[Baseline]:
+    return [baseline for baseline in found if not baseline.pairs[0].opponent.defects]
+
+
+def _interval(parts: Sequence[Sequence[Game]]) -> tuple[Score, Score]:
+    """The ends of the win rate's percentile interval over reports, each of another task."""
+    counts = [tally(part) for part in parts]
+    whole = _pooled(counts)
+    values = replicates(counts, _pooled, resamples(len(counts), DRAWS, SEED) if len(counts) > 1 else [])
+    found = with_interval(whole, values, len(counts))
+    note = (
+        f"of {found.n_draws:,} draws of reports, seed {SEED}" if found.low is not None else "too few reports"
+    )
+    if whole.value is None:
+        note = whole.reason
+    return _end(found.low, note), _end(found.high, note)
+
+
+def _end(value: float | None, note: str) -> Score:
+    return Score(value=value, n_undefined=int(value is None), low=value, high=value, note=note)
+
+
+def _pooled(counts: Sequence[Tally]) -> Estimate:
+    wins, losses = sum(one.wins for one in counts), sum(one.losses for one in counts)
+    if not wins + losses:
+        return undefined("no decisive game")
+    return Estimate(100 * wins / (wins + losses), wins + losses, hits=wins)
+
+
+def _counts(counts: Tally) -> list[ScoreNode]:
+    named = (
+        ("wins", "Wins", counts.wins),
+        ("losses", "Losses", counts.losses),
+        ("ties", "Ties", counts.ties),
+        ("decisive", "Decisive games", counts.decisive),
+        ("games", "Games", counts.n),
+    )
+    return [ScoreNode(id=id, label=label, score=_number(n, counts.failed)) for id, label, n in named]
+
+
+def _number(value: int, failed: int) -> Score:
+    return Score(value=value, numerator=value, n_failed=failed, low=value, high=value if not failed else None)
+
+
+def _open(rate: Score, n_missing: int) -> Score:
+    """How many games a missing report would have won is not known: with the others' that leaves all open."""
+    if not n_missing:
+        return rate
+    note = "; ".join(filter(None, (rate.note, f"{n_missing} of the run's reports missing")))
+    return rate.model_copy(
+        update={"low": 0.0, "high": 100.0, "note": note, "n_failed": rate.n_failed + n_missing}
+    )

@@ -1,0 +1,176 @@
+"""Analysis depth of one report, as a tree.
+
+Invariants: both profiles have the same tree; what a report gets does not depend on the reports of other systems, so
+that comparisons with them are in no score here (`local-judge rank` reads them); a report that was compared with no
+baseline has no score, and no zero.
+
+    depth          win rate of the report's games against its baselines, 0 to 100; null where none was decisive
+      margin       mean of (total of the report - total of the baseline), -25 to 25
+      granularity, insight, critique, evidence, density
+                   the report's mean score, 0 to 5; below it the baseline's
+      consistency  share of pairs in which a judge's two orders agree, 0 to 100
+      games        win rate of the two games of each pair, decided by the totals of each order
+      word         share of answers in which the judge's word agrees with its own totals
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from local_judge.protocols.liveresearchbench.depth.findings import (
+    DIMENSIONS,
+    TOP,
+    DepthFindings,
+    Order,
+    Pair,
+)
+from local_judge.protocols.liveresearchbench.depth.outcome import (
+    MOST,
+    Game,
+    Rule,
+    consistent,
+    decided,
+    games,
+)
+from local_judge.protocols.liveresearchbench.depth.tally import win_rate
+from local_judge.protocols.scores import Profile, Score, ScoreNode
+
+DEPTH = "depth"
+LABEL = "Analysis depth"
+
+
+class Baseline(NamedTuple):
+    """One baseline of one report, with what each judge said."""
+
+    pairs: tuple[Pair, ...]
+    counts: bool
+    """Whether it is in the scores: it is a report, or those that are none count too."""
+
+
+def score_depth(findings: DepthFindings, profile: Profile) -> ScoreNode:
+    """The scores by one judge."""
+    return depth_together((findings,), profile)
+
+
+def depth_together(findings: Sequence[DepthFindings], profile: Profile) -> ScoreNode:
+    """The scores of one report by several judges: sums of dimensions averaged, then ties (`paper`); games pooled.
+
+    Args:
+        findings: each judge's, of the same report; at least one.
+        profile: by whose rule a pair is decided.
+    """
+    found = baselines(findings)
+    chosen = [baseline for baseline in found if baseline.counts]
+    pairs = [pair for baseline in chosen for pair in baseline.pairs]
+    orders = [order for pair in pairs for order in pair.orders]
+    rate = win_rate(games_of(chosen, profile), "compared with no baseline")
+    note = "; ".join(filter(None, (rate.note, _defective(found))))
+    return ScoreNode(
+        id=DEPTH,
+        label=LABEL,
+        score=rate.model_copy(update={"note": note}),
+        children=(
+            ScoreNode(id="margin", label="Margin", score=_margin(orders)),
+            *_dimensions(orders),
+            consistency(pairs, profile),
+            ScoreNode(
+                id="games",
+                label="Win rate of two games, by totals",
+                score=win_rate(games_of(chosen, "totals"), "compared with no baseline"),
+            ),
+            word(orders),
+        ),
+    )
+
+
+def baselines(findings: Sequence[DepthFindings]) -> list[Baseline]:
+    """What several judges said of one report, by baseline."""
+    first = findings[0]
+    return [
+        Baseline(
+            tuple(one.pairs[index] for one in findings),
+            not (first.leave_out and pair.opponent.defects),
+        )
+        for index, pair in enumerate(first.pairs)
+        if pair.opponent.kind == "baseline"
+    ]
+
+
+def games_of(chosen: Sequence[Baseline], rule: Rule) -> list[Game]:
+    """The games against some baselines."""
+    return [game for baseline in chosen for game in games(baseline.pairs, rule)]
+
+
+def consistency(pairs: Sequence[Pair], rule: Rule) -> ScoreNode:
+    """How often a judge says the same whichever report comes first."""
+    found = [consistent(pair, rule) for pair in pairs]
+    return ScoreNode(id="consistency", label="Position consistency", score=_share(found))
+
+
+def word(orders: Sequence[Order]) -> ScoreNode:
+    """How often a judge calls the deeper whom its own scores make so."""
+    found = [
+        None if order.difference is None else order.said == decided(order.difference) for order in orders
+    ]
+    return ScoreNode(id="word", label="Judge's word agrees with its scores", score=_share(found))
+
+
+def _share(found: Sequence[bool | None]) -> Score:
+    known = [one for one in found if one is not None]
+    n, held, failed = len(found), sum(known), len(found) - len(known)
+    return Score(
+        value=100 * held / len(known) if known else None,
+        numerator=held if known else None,
+        denominator=len(known) or None,
+        n_expected=n,
+        n_failed=failed,
+        n_undefined=int(not n),
+        low=100 * held / n if n else None,
+        high=100 * (held + failed) / n if n else None,
+        note=f"{failed} of {n} failed" if failed else "" if n else "compared with no baseline",
+    )
+
+
+def _margin(orders: Sequence[Order]) -> Score:
+    return _mean([order.difference for order in orders], -MOST, MOST)
+
+
+def _dimensions(orders: Sequence[Order]) -> Iterator[ScoreNode]:
+    reports, others = [order.report for order in orders], [order.other for order in orders]
+    for name in DIMENSIONS:
+        own, baseline = (
+            _mean([None if marks is None else marks.of(name) for marks in side], 0, TOP)
+            for side in (reports, others)
+        )
+        below = ScoreNode(id="baseline", label="Baseline", score=baseline)
+        yield ScoreNode(id=name, label=name.title(), score=own, children=(below,))
+
+
+def _mean(values: Sequence[int | None], least: int, most: int) -> Score:
+    """The mean over all answers; one that failed leaves it open from `least` to `most`."""
+    known = [value for value in values if value is not None]
+    n, failed, total = len(values), len(values) - len(known), math.fsum(known)
+    return Score(
+        value=total / len(known) if known else None,
+        numerator=total if known else None,
+        denominator=len(known) or None,
+        n_expected=n,
+        n_failed=failed,
+        n_undefined=int(not n),
+        low=(total + failed * least) / n if n else None,
+        high=(total + failed * most) / n if n else None,
+        note=f"{failed} of {n} failed" if failed else "" if n else "compared with no baseline",
+    )
+
+
+def _defective(found: Sequence[Baseline]) -> str:
+    """What a reader must know of the baselines."""
+    kinds = [baseline.pairs[0].opponent.defects for baseline in found]
+    bad = [" and ".join(defects) for defects in kinds if defects]
+    if not bad:
+        return ""
+    which = "baseline is" if len(found) == 1 else f"{len(bad)} of {len(found)} baselines are"
+    left = ", left out" if not all(baseline.counts for baseline in found) else ""
+    return f"{which} no report ({', '.join(dict.fromkeys(bad))}){left}"

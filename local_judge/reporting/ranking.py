@@ -1,0 +1,127 @@
+"""A ranking for the terminal, and as JSON.
+
+Invariant: a strength without limit is said to be so and is no number; what cannot be compared stands in groups of its
+own; every rate stands beside its games.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from rich.table import Table
+
+from local_judge.reporting.numbers import NONE, count
+from local_judge.reporting.tables import safe
+from local_judge.runs.ranking import Matches
+from local_judge.stats.agreement.estimate import LEVEL
+from local_judge.stats.ranking.standings import Interval, Standing, Standings
+
+NAMED = 5
+"""Reports named in a line; the others are counted."""
+
+
+def ranking_table(found: Standings, title: str) -> Table:
+    """The systems in order; a rule between groups that cannot be compared."""
+    table = Table(title=safe(title), title_justify="left", show_edge=False, pad_edge=False)
+    table.add_column("system", overflow="fold")
+    for name in ("strength", "win rate", "games", "won", "lost", "tied", "failed", "consistent"):
+        table.add_column(name, justify="right")
+    for row in found.rows:
+        if row.group > 1 and row is next(one for one in found.rows if one.group == row.group):
+            table.add_section()
+        rate = None if row.win_rate is None else 100 * row.win_rate
+        counts = (row.games, row.wins, row.losses, row.ties, row.failed)
+        consistent = f"{row.consistent}/{row.judged_twice}" if row.judged_twice else NONE
+        table.add_row(
+            safe(row.system, 40),
+            _strength(row),
+            _ranged(rate, row.win_rate_interval, 100, 1),
+            *(str(number) for number in counts),
+            consistent,
+        )
+    return table
+
+
+def ranking_notes(found: Standings, matches: Matches) -> Iterator[str]:
+    """What a reader has to know beside the table, a line each, safe to print."""
+    yield (
+        f"strength: Bradley-Terry log-odds, ties half a win, mean 0; win rate: won / (won + lost); {LEVEL}% bootstrap "
+        f"intervals over {count(found.n_tasks, 'task')} of {found.draws:,} draws, seed {found.seed}"
+    )
+    limitless = [row for row in found.rows if row.unbounded]
+    if limitless:
+        named = ", ".join(f"{safe(row.system, 40)} ({row.unbounded})" for row in limitless)
+        yield f"no limit, since points went one way only: {named}; in brackets what one tie more for each gives"
+    if found.n_groups > 1:
+        yield f"{found.n_groups} groups that no chain of games connects: systems of different groups cannot be compared"
+    if matches.unevaluated:
+        listed = ", ".join(safe(name, 60) for name in matches.unevaluated[:NAMED])
+        more = ", …" if len(matches.unevaluated) > NAMED else ""
+        yield f"in no game, or in failed ones: {count(len(matches.unevaluated), 'report')} ({listed}{more})"
+    if matches.own:
+        yield f"left out: {count(matches.own, 'comparison')} of a system with itself"
+
+
+def _strength(row: Standing) -> str:
+    if row.strength is None:
+        return NONE
+    if row.unbounded:
+        return f"{'>' if row.unbounded == 'above' else '<'} ({row.strength:+.2f})"
+    shown = _ranged(row.strength, row.interval, 1, 2, "+")
+    return f"({shown})" if row.regularised else shown
+
+
+def _ranged(value: float | None, interval: Interval | None, scale: int, digits: int, sign: str = "") -> str:
+    if value is None:
+        return NONE
+    shown = f"{value:{sign}.{digits}f}"
+    if interval is None:
+        return shown
+    ends = [_end(end * scale, f"{sign}.{digits}f") for end in (interval.low, interval.high)]
+    return f"{shown} ({ends[0]} to {ends[1]})"
+
+
+def _end(value: float, form: str) -> str:
+    return format(value, form) if math.isfinite(value) else "∞" if value > 0 else "-∞"
+
+
+def ranking_json(found: Standings, matches: Matches) -> dict[str, Any]:
+    """Everything, as plain data; an end of an interval without limit is null, with the side in `unlimited`."""
+    return {
+        "n_tasks": found.n_tasks,
+        "n_groups": found.n_groups,
+        "seed": found.seed,
+        "resamples": found.draws,
+        "not_evaluated": list(matches.unevaluated),
+        "with_itself": matches.own,
+        "systems": [
+            {
+                "system": row.system,
+                "group": row.group,
+                "strength": row.strength,
+                "unbounded": row.unbounded or None,
+                "regularised": row.regularised,
+                "strength_interval": _interval(row.interval),
+                "win_rate": row.win_rate,
+                "win_rate_interval": _interval(row.win_rate_interval),
+                "games": row.games,
+                "wins": row.wins,
+                "losses": row.losses,
+                "ties": row.ties,
+                "failed": row.failed,
+                "consistent": row.consistent,
+                "judged_both_ways": row.judged_twice,
+            }
+            for row in found.rows
+        ],
+    }
+
+
+def _interval(found: Interval | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    low, high = (end if math.isfinite(end) else None for end in (found.low, found.high))
+    sides = [name for name, end in (("low", low), ("high", high)) if end is None]
+    return {"low": low, "high": high, "n_draws": found.n_draws, "unlimited": sides}

@@ -1,0 +1,146 @@
+"""The matches of systems in finished runs.
+
+Invariants: a comparison by one judge counts once, in whatever run it stands; scores are compared only where one judge
+gave them, on one task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+from local_judge.errors import InputError, RunError
+from local_judge.protocols.base import Contests, load_protocol
+from local_judge.protocols.scores import Profile
+from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
+from local_judge.runs.records import load_records
+from local_judge.runs.scored import scored_reports
+from local_judge.runs.store import RunStore, canonical, findings_file
+from local_judge.stats.ranking.standings import Match
+
+
+class Matches(NamedTuple):
+    """All matches, and what is in none."""
+
+    matches: tuple[Match, ...]
+    protocol: str
+    unevaluated: tuple[str, ...]
+    """Ids of reports that have no findings, or no score."""
+    own: int = 0
+    """Comparisons of a system with itself, which say nothing."""
+
+
+def compared(runs: Sequence[Path], protocol: str | None, profile: Profile) -> Matches:
+    """The comparisons that a protocol made in `runs`; of several judges all.
+
+    Args:
+        runs: run directories.
+        protocol: which; None where it is the only one of the first run that compares reports.
+        profile: by whose rule a comparison is decided.
+
+    Raises:
+        RunError: a directory holds no finished run, or nothing was compared in it.
+        InputError: a judge's comparison stands in two runs.
+    """
+    matches: list[Match] = []
+    without: list[str] = []
+    seen: dict[tuple[str, str, frozenset[str]], tuple[int, Path]] = {}
+    own = 0
+    name = protocol or _comparing(runs[0])
+    for number, run in enumerate(runs):
+        store = RunStore(run)
+        loaded = load_protocol(name) if name in protocols_of(store) else None
+        if not isinstance(loaded, Contests):
+            raise RunError(f"{run}: {name} compared no reports there; give --score to compare scores")
+        judges, names = _identities(store), judges_of(store) or (None,)
+        for record in load_records(store):
+            if record.status != "done" or record.document is None:
+                without.append(record.id)
+                continue
+            findings = [
+                store.read_model(findings_file(name, record.key, judge), loaded.findings) for judge in names
+            ]
+            task, system = record.task or record.id, record.system or record.id
+            for contest in loaded.contests(findings, profile):
+                # Two reports may have one text, so the ids stand beside the documents.
+                sides = frozenset((f"{system} {record.document}", f"{contest.opponent} {contest.document}"))
+                for judge in judges:
+                    there, before = seen.setdefault((judge, task, sides), (number, run))
+                    if there != number:
+                        raise InputError(
+                            f"{run}: {record.id!r} and {contest.opponent!r} were compared by the same judge in "
+                            f"{before}: a comparison counts once"
+                        )
+                if contest.opponent == system:
+                    own += 1
+                    continue
+                matches.append(Match(task, system, contest.opponent, contest.points, contest.consistent))
+    if not matches:
+        raise RunError(
+            f"{runs[0]}: {name} compared no reports of two systems; give --score to compare scores"
+        )
+    return Matches(tuple(matches), name, tuple(without), own)
+
+
+def _identities(store: RunStore) -> list[str]:
+    """What each judge of a run is, whatever it is called there."""
+    return [canonical(judge["identity"]) for judge in read_manifest(store)["judges"]]
+
+
+def _comparing(run: Path) -> str:
+    """The one protocol of a run that compares reports."""
+    names = protocols_of(RunStore(run))
+    found = [name for name in names if isinstance(load_protocol(name), Contests)]
+    if len(found) == 1:
+        return found[0]
+    said = "several of its protocols compare" if found else "none of its protocols compares"
+    raise RunError(
+        f"{run}: {said} reports; say --protocol, and --score to compare scores: {', '.join(names)}"
+    )
+
+
+def by_scores(runs: Sequence[Path], protocol: str | None, profile: Profile, score: str) -> Matches:
+    """Each two systems on a task as one game: the higher score wins, equal ones tie.
+
+    Args:
+        runs: run directories; those of the same judges are taken together.
+        protocol: whose score; None where the runs have one protocol only.
+        profile: by whose formulas.
+        score: as `runs.scored.find_path` takes it.
+
+    Raises:
+        RunError: no finished run, no such protocol, profile or score, or no task with scores of two systems.
+        InputError: a report stands in two runs of the same judges.
+    """
+    groups: dict[tuple[str, str], list[tuple[str, str, float | None]]] = {}
+    seen: dict[tuple[str, str], tuple[int, Path]] = {}
+    without: list[str] = []
+    for number, run in enumerate(runs):
+        judges = canonical(_identities(RunStore(run)))
+        for report in scored_reports(run, protocol, profile, score):
+            there, before = seen.setdefault((judges, report.case), (number, run))
+            if there != number:
+                raise InputError(
+                    f"report {report.case!r} stands in {before} and in {run}: a report counts once"
+                )
+            if report.value is None:
+                without.append(report.case)
+            entry = (report.system or report.case, report.case, report.value)
+            groups.setdefault((judges, report.task or report.case), []).append(entry)
+    matches = [
+        Match(task, one, other, (_points(first, second),))
+        for (_, task), entries in groups.items()
+        for (one, _, first), (other, _, second) in combinations(entries, 2)
+        if one != other
+    ]
+    if not matches:
+        raise RunError(f"{runs[0]}: no task with reports of two systems")
+    return Matches(tuple(matches), protocol or protocols_of(RunStore(runs[0]))[0], tuple(without))
+
+
+def _points(one: float | None, other: float | None) -> float | None:
+    if one is None or other is None:
+        return None
+    return 0.5 if one == other else float(one > other)

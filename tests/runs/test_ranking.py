@@ -1,0 +1,213 @@
+"""From runs to matches: pairs of one run and of several, scores, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_judge.errors import InputError, RunError
+from local_judge.judge.judge import Judge
+from local_judge.runs.config import RunConfig
+from local_judge.runs.execute import execute
+from local_judge.runs.inputs import load_reports
+from local_judge.runs.manifest import build_manifest
+from local_judge.runs.ranking import by_scores, compared
+from local_judge.runs.records import load_run_scores, load_scores
+from local_judge.runs.store import RunStore
+from local_judge.stats.ranking.standings import Match
+
+from ..protocols.liveresearchbench.depth_cases import BASELINE, first_wins, judge_by, register
+from ..scripted_judge import MakeJudge
+
+WORTH = {"ada": 22, "bo": 18, "cy": 10, "9 million": 14}
+"""Totals of the systems' reports, and of the baseline."""
+
+
+@pytest.fixture(autouse=True)
+def known_protocols(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch)
+
+
+def by_author(text: str) -> int:
+    return next(worth for name, worth in WORTH.items() if name in text)
+
+
+def write(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+async def run(
+    judges: Judge | Mapping[str, Judge],
+    out: Path,
+    systems: Sequence[str] = ("ada", "bo", "cy"),
+    protocols: tuple[str, ...] = ("depth",),
+    **settings: Any,
+) -> Path:
+    """Reports of some systems on two tasks, evaluated into `out`."""
+    tasks = [{"task_id": number, "prompt": f"What did mill {number} cost?"} for number in (1, 2)]
+    rows = [
+        {**task, "id": f"{name}-{task['task_id']}", "system": name, "article": f"# Mill\n\nThis is {name}."}
+        for name in systems
+        for task in tasks
+    ]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    reports = load_reports(
+        [write(out.parent / f"{out.name}.jsonl", *rows)],
+        references=[
+            write(
+                out.parent / "baseline.jsonl",
+                *({"id": task["task_id"], "prompt": task["prompt"], "article": BASELINE} for task in tasks),
+            )
+        ],
+    )
+    config = RunConfig(protocols=protocols, settings={"depth": settings} if "depth" in protocols else {})
+    store = RunStore(out)
+    named = judges if isinstance(judges, Mapping) else {"judge": judges}
+    store.write_json("manifest.json", await build_manifest(config, named, reports, None, []))
+    records = await execute(reports, judges, None, config, store)
+    assert {record.status for record in records} == {"done"}
+    return out
+
+
+async def test_a_baseline_connects_the_systems(make_judge: MakeJudge, tmp_path: Path) -> None:
+    judge, engine = make_judge(judge_by(by_author))
+    out = await run(judge, tmp_path / "run")
+    # Three systems, two tasks, two orders.
+    assert len(engine.calls) == 12
+    found = compared([out], None, "paper")
+    assert found.protocol == "depth"
+    assert found.matches == tuple(
+        Match(task, name, "baseline", (points,), (True,))
+        for name, points in (("ada", 1.0), ("bo", 1.0), ("cy", 0.0))
+        for task in ("1", "2")
+    )
+    assert compared([out], "depth", "upstream").matches[0].points == (1.0, 1.0)
+    over = {
+        row.system: row.scores[0]
+        for row in load_run_scores(RunStore(out), ["depth"])
+        if row.profile == "paper"
+    }
+    assert {name: node.score.value for name, node in over.items()} == {"ada": 100, "bo": 100, "cy": 0}
+    by_report = {row.case: row.scores[0] for row in load_scores(RunStore(out), ["depth"])}
+    assert by_report["cy-1"].find("margin").score.value == -4
+
+
+async def test_round_robin_asks_each_pair_once_in_both_orders(make_judge: MakeJudge, tmp_path: Path) -> None:
+    judge, engine = make_judge(judge_by(by_author))
+    out = await run(judge, tmp_path / "run", against="all")
+    # Four reports on each of two tasks, the baseline among them: six pairs, both orders.
+    assert len(engine.calls) == 2 * 6 * 2 == len({call.prompt for call in engine.calls})
+    found = compared([out], None, "paper")
+    met = [(match.task, match.one, match.other) for match in found.matches]
+    assert len(set(met)) == 12
+    assert [match for match in met if match[0] == "1"] == [
+        ("1", "ada", "baseline"),
+        ("1", "ada", "bo"),
+        ("1", "ada", "cy"),
+        ("1", "bo", "baseline"),
+        ("1", "bo", "cy"),
+        ("1", "cy", "baseline"),
+    ]
+    points = {match[1:3]: match.points for match in found.matches}
+    assert points["ada", "bo"] == points["bo", "cy"] == (1.0,)
+    # What a report gets is what it gets alone.
+    alone = await run(judge, tmp_path / "alone")
+    names = [RunStore(place) for place in (out, alone)]
+    one, other = (load_scores(store, ["depth"]) for store in names)
+    assert [row.scores[0].score for row in one] == [row.scores[0].score for row in other]
+
+
+async def test_the_order_of_the_reports_changes_no_question(make_judge: MakeJudge, tmp_path: Path) -> None:
+    judge, engine = make_judge(judge_by(by_author), ledger="one.sqlite")
+    await run(judge, tmp_path / "run", against="all")
+    again, asked = make_judge(judge_by(by_author), ledger="one.sqlite")
+    await run(again, tmp_path / "turned", ("cy", "bo", "ada"), against="all")
+    assert len(engine.calls) == 24 and asked.calls == []
+
+
+async def test_judges_of_several_runs_are_pooled(make_judge: MakeJudge, tmp_path: Path) -> None:
+    one, _ = make_judge(judge_by(by_author))
+    other, _ = make_judge(first_wins, model="partial")
+    runs = [await run(judge, tmp_path / f"run{place}") for place, judge in enumerate((one, other))]
+    found = compared(runs, None, "paper")
+    assert len(found.matches) == 12
+    assert {match.points for match in found.matches[6:]} == {(0.5,)}
+    assert {match.consistent for match in found.matches[6:]} == {(False,)}
+
+
+async def test_judges_of_one_run_are_taken_together(make_judge: MakeJudge, tmp_path: Path) -> None:
+    one, _ = make_judge(judge_by(by_author))
+    other, _ = make_judge(first_wins, model="partial")
+    out = await run({"one": one, "other": other}, tmp_path / "run")
+    found = compared([out], None, "paper").matches
+    # ada +8 by the one and 0 by the other: 4 on average; bo +4 and 0: 2; cy -4 and 0: -2.
+    assert {(match.one, match.points) for match in found} == {("ada", (1.0,)), ("bo", (1.0,)), ("cy", (0.0,))}
+    assert {match.consistent for match in found} == {(True, False)}
+    games = {match.one: match.points for match in compared([out], None, "upstream").matches}
+    # Both games of the one, then a win and a loss of the other.
+    assert games == {"ada": (1.0, 1.0, 1.0, 0.0), "bo": (1.0, 1.0, 1.0, 0.0), "cy": (0.0, 0.0, 1.0, 0.0)}
+    rows = load_run_scores(RunStore(out), ["depth"])
+    [ada] = [row for row in rows if (row.system, row.profile, row.judge) == ("ada", "upstream", None)]
+    # Three of four games on each of two tasks: pooled.
+    assert (ada.scores[0].score.value, ada.scores[0].find("games").score.value) == (75, 8)
+    alone = await run(one, tmp_path / "alone", ("cy",))
+    with pytest.raises(InputError, match="a comparison counts once"):
+        compared([out, alone], None, "paper")
+
+
+async def test_a_comparison_counts_once(make_judge: MakeJudge, tmp_path: Path) -> None:
+    judge, _ = make_judge(judge_by(by_author))
+    runs = [await run(judge, tmp_path / "one"), await run(judge, tmp_path / "two", ("bo",))]
+    with pytest.raises(
+        InputError, match=r"'bo-1' and 'baseline' were compared by the same judge in .*one: a comp"
+    ):
+        compared(runs, None, "paper")
+    with pytest.raises(InputError, match="a comparison counts once"):
+        compared([runs[0], runs[0]], None, "paper")
+    parts = [await run(judge, tmp_path / name, (name,)) for name in ("ada", "cy")]
+    assert len(compared(parts, None, "paper").matches) == 4
+
+
+async def test_a_system_called_baseline_does_not_meet_itself(make_judge: MakeJudge, tmp_path: Path) -> None:
+    judge, _ = make_judge(judge_by(lambda text: 14))
+    with pytest.raises(RunError, match="compared no reports of two systems"):
+        compared([await run(judge, tmp_path / "run", ("baseline",))], None, "paper")
+    judge, _ = make_judge(judge_by(lambda text: 22 if "ada" in text else 14))
+    found = compared([await run(judge, tmp_path / "both", ("ada", "baseline"), against="all")], None, "paper")
+    assert found.own == 2
+    assert {(match.one, match.other, match.points) for match in found.matches} == {
+        ("ada", "baseline", (1.0,))
+    }
+
+
+async def test_scores_are_compared_by_task(make_judge: MakeJudge, tmp_path: Path) -> None:
+    judge, _ = make_judge(judge_by(by_author))
+    # "This is ada." is longer than "This is bo.", and as long as that of eve.
+    out = await run(judge, tmp_path / "run", ("ada", "bo", "eve"), protocols=("length",))
+    found = by_scores([out], None, "paper", "overall")
+    assert found.matches == tuple(
+        Match(task, one, other, (points,))
+        for task in ("1", "2")
+        for one, other, points in (("ada", "bo", 1.0), ("ada", "eve", 0.5), ("bo", "eve", 0.0))
+    )
+    with pytest.raises(InputError, match="report 'ada-1' stands in"):
+        by_scores([out, out], None, "paper", "overall")
+    alone = await run(judge, tmp_path / "alone", ("ada",), protocols=("length",))
+    with pytest.raises(RunError, match="no task with reports of two systems"):
+        by_scores([alone], None, "paper", "overall")
+
+
+async def test_a_run_without_comparisons_says_so(make_judge: MakeJudge, tmp_path: Path) -> None:
+    judge, _ = make_judge(judge_by(by_author))
+    out = await run(judge, tmp_path / "run", protocols=("length",))
+    with pytest.raises(RunError, match=r"none of its protocols compares reports; .* --score .*: length"):
+        compared([out], None, "paper")
+    with pytest.raises(RunError, match="length compared no reports there; give --score"):
+        compared([out], "length", "paper")
+    with pytest.raises(RunError, match="depth compared no reports there"):
+        compared([out], "depth", "paper")
