@@ -11,11 +11,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic
 
-from local_judge.judge.failures import Failure
+from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.tasks.model import Task
 from local_judge.tasks.rowfile import R, RowFile
 from serving.types import EngineIdentity
+
+UNREADABLE: tuple[FailureKind, ...] = ("truncated", "invalid_reply")
+"""Failures of one question, as opposed to those of the engine: a shorter question may still be answered."""
 
 
 @dataclass(frozen=True)

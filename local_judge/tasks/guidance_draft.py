@@ -24,7 +24,7 @@ from local_judge.claims.quotes import QuoteFinder
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill
-from local_judge.tasks.drafting import Drafts
+from local_judge.tasks.drafting import UNREADABLE, Drafts
 from local_judge.tasks.guidance import GuidanceRow
 from local_judge.tasks.model import Task
 from local_judge.tasks.passages import exhibit, select
@@ -38,8 +38,6 @@ LEAST, MOST = 5, 12
 PER_SCOPE = 2
 """Points asked for where one dimension is asked about alone."""
 SCOPES: tuple[Scope, ...] = tuple(scope for scope in get_args(Scope) if scope != "any")
-UNREADABLE: tuple[FailureKind, ...] = ("truncated", "invalid_reply")
-"""Failures of one question; a shorter one may still be answered."""
 REPLY_TOKENS_PER_POINT = 180
 MIN_REPLY_TOKENS = LEAST * 80
 """A prompt fits if it leaves at least this much room; passages are left out from the last until it does."""
