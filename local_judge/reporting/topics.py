@@ -19,8 +19,8 @@ def topic_table(corpora: Sequence[TopicCounts]) -> Table:
     """Counts and shares by topic, files side by side; of two, the difference of their shares."""
     table = Table(show_edge=False, pad_edge=False)
     table.add_column("topic", no_wrap=True)
-    for corpus in corpora:
-        table.add_column(safe(corpus.path.name, 30), justify="right")
+    for name in _names(corpora):
+        table.add_column(safe(name), justify="right", overflow="fold")
         table.add_column("share", justify="right")
     if len(corpora) == 2:
         table.add_column("difference", justify="right")
@@ -42,9 +42,10 @@ def topic_notes(
     corpora: Sequence[TopicCounts], apart: float | None, agreement: TopicAgreement | None
 ) -> list[str]:
     """What a reader has to know beside the table, a line each, safe to print."""
+    names = [plain(name) for name in _names(corpora)]
     notes = [
-        f"{plain(corpus.path.name)}: {count(corpus.n_without, 'task')} without a topic, in no share"
-        for corpus in corpora
+        f"{name}: {count(corpus.n_without, 'task')} without a topic, in no share"
+        for name, corpus in zip(names, corpora, strict=True)
         if corpus.n_without
     ]
     if len(corpora) == 2:
@@ -53,7 +54,7 @@ def topic_notes(
     if agreement is not None:
         kappa = NONE if agreement.kappa.value is None else f"{agreement.kappa.value:.3f}"
         notes.append(
-            f"{plain(corpora[0].path.name)}: the topic given is the judge's in {agreement.n_same} of "
+            f"{names[0]}: the topic given is the judge's in {agreement.n_same} of "
             f"{count(agreement.n, 'task')} ({_percent(agreement.accuracy)}), Cohen's kappa {kappa}"
         )
     return notes
@@ -87,6 +88,12 @@ def topics_json(
             ],
         },
     }
+
+
+def _names(corpora: Sequence[TopicCounts]) -> list[str]:
+    """The files by name, or by path where two have the same name."""
+    names = [corpus.path.name for corpus in corpora]
+    return names if len(set(names)) == len(names) else [str(corpus.path) for corpus in corpora]
 
 
 def _percent(share: float | None) -> str:

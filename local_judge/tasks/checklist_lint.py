@@ -40,6 +40,9 @@ RuleId = Literal[
 FEWEST, MOST = 3, 20
 """Items of a checklist; the published ones have 6.8 on average."""
 
+LONGEST = 600
+"""Characters of an item: whatever is longer asks for more than one thing."""
+
 
 class RuleText(NamedTuple):
     """A rule in words."""
@@ -117,8 +120,7 @@ def lint(checklist: Checklist, request: str | None) -> Linted:
     same = firsts(item.text for item in items)
     found: list[Finding] = []
     for position, item in enumerate(items):
-        reasons: dict[RuleId, str | None] = {rule: check(item.text, asked) for rule, check in words.items()}
-        reasons["no-answer"] = wording.no_answer(item.text, asked)
+        reasons = _by_text(item.text, asked, words)
         if same[position] != position:
             reasons["no-double"] = f"says what {items[same[position]].id} says"
         if asked and _is_chinese(asked) != _is_chinese(item.text):
@@ -127,6 +129,14 @@ def lint(checklist: Checklist, request: str | None) -> Linted:
     if not FEWEST <= len(items) <= MOST:
         found.append(_finding("number", None, f"has {len(items)} items, should have {FEWEST} to {MOST}"))
     return Linted(findings=tuple(found), unchecked=unchecked)
+
+
+def _by_text(text: str, asked: str, words: Mapping[RuleId, wording.Rule]) -> dict[RuleId, str | None]:
+    """What is wrong with an item taken by itself."""
+    if len(text) > LONGEST:
+        return {"one-thing": f"is longer than {LONGEST} characters"}
+    found: dict[RuleId, str | None] = {rule: check(text, asked) for rule, check in words.items()}
+    return {**found, "no-answer": wording.no_answer(text, asked)}
 
 
 def lint_file(path: Path, tasks: Path | None = None) -> dict[str, Linted]:

@@ -90,7 +90,7 @@ def checklist_file(path: Path) -> RowFile[ChecklistRow]:
 
 
 def load_checklists(path: Path, *, open_dates: bool = False) -> Rows[ChecklistRow]:
-    """Checklists in any form: a checklist file, the dataset, or tasks with theirs.
+    """Checklists in any form: a checklist file, the dataset, or tasks with theirs; by ids without the prefix `qid_`.
 
     Args:
         path: JSONL or CSV.
@@ -108,9 +108,9 @@ def load_checklists(path: Path, *, open_dates: bool = False) -> Rows[ChecklistRo
 def _own(path: Path) -> list[Keyed[ChecklistRow]]:
     first = next((row for _, row in read_jsonl(path)), None)
     if first is None or "task_id" in first or "id" not in first:
-        return [Keyed(place, row.task_id, row.task, row) for place, row in read_rows(path)]
+        return [Keyed(place, bare(row.task_id), row.task, row) for place, row in read_rows(path)]
     return [
-        Keyed(f"{path}: task {task.id!r}", task.id, task.prompt, _given(task.id, task.prompt, texts))
+        Keyed(f"{path}: task {task.id!r}", bare(task.id), task.prompt, _given(task.id, task.prompt, texts))
         for task in load_tasks(path).values()
         if task.checklist is not None and (texts := tuple(item.text for item in task.checklist.items))
     ]
@@ -139,13 +139,13 @@ def with_checklist(task: Task, rows: Rows[ChecklistRow]) -> Task | None:
     that nobody has reviewed where the task came with its own.
 
     Raises:
-        InputError: two rows have the task's request, or see `Rows.of`.
+        InputError: two rows are the task's, or see `Rows.of`.
     """
-    found = rows.of(task) or rows.find(bare(task.id), task.prompt)
+    found = rows.find(bare(task.id), task.prompt)
     if found is None:
         return None
     if len(found.rows) > 1:
-        raise InputError(f"{found.rows[1].place}: has the same request as {found.rows[0].place}; keep one")
+        raise InputError(f"{found.rows[1].place}: is for the same task as {found.rows[0].place}; keep one")
     checklist = found.rows[0].value.checklist
     if checklist is None or (checklist.status == "drafted" and task.checklist is not None):
         return task

@@ -47,7 +47,7 @@ TOPICS: Mapping[str, str] = {
     "Fashion & Beauty": "clothes, jewellery, cosmetics",
     "Social Life": "family, relationships, communities, customs, society and how people live together",
 }
-"""Names as in the benchmark's `query.jsonl`, most frequent first; the descriptions are of our own."""
+"""Names as in the benchmark's `query.jsonl`; the descriptions are our own."""
 
 REPLY_TOKENS = 200
 
