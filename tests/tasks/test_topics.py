@@ -56,7 +56,7 @@ async def test_a_topic_is_one_of_the_menu(make_judge: MakeJudge, tmp_path: Path)
     assert all("Finance & Business: companies" in call.prompt for call in engine.calls)
     assert "earn?\n```\n\nTask: say which one" in topic_prompt(TASKS[1]).messages()[1].content
     assert [task.id for task in waiting(TOPIC_DRAFTS, TASKS, file)] == ["3"]
-    judge, _ = make_judge(lambda call: {"rationale": "", "topic": "Cuisine"})
+    judge, _ = make_judge([{"rationale": "", "topic": "Cuisine"}] * 3)
     [(_, failure)] = await draft_all(TOPIC_DRAFTS, TASKS, file, judge)
     assert failure.kind == "invalid_reply"
 
