@@ -72,6 +72,7 @@ async def draft_checklist(task: Task, judge: Judge) -> ChecklistDraft | Failure:
     """
     standing: list[str] = []
     broken: list[Broken] = []
+    given_up: list[str] = []
     replies: list[str] = []
     for draw in range(judge.settings.reasks + 1):
         prompt = mend_prompt(task, standing, broken) if draw else checklist_prompt(task)
@@ -87,10 +88,14 @@ async def draft_checklist(task: Task, judge: Judge) -> ChecklistDraft | Failure:
                 break
             return answer
         replies += answer.replies
+        given_up += [item.text for item in broken]
         standing, broken = sorted_out(task, [*standing, *answer.value.items])
         if len(standing) == MOST or (not broken and len(standing) >= LEAST):
             break
     items = [*standing, *(item.text for item in broken)][:MOST]
+    if len(items) < LEAST:  # better one that breaks a rule, and is marked, than no checklist
+        every = [*items, *given_up]
+        items = [every[position] for position in sorted(set(firsts(every)))][:LEAST]
     if len(items) < LEAST:
         detail = f"reply {replies[-1][:12]}: {len(items)} different items, needs {LEAST}"
         return Failure(kind="incomplete", detail=detail, attempts=len(replies))

@@ -14,7 +14,7 @@ from serving.stub import Fault, StubPlan
 from serving.stub_fill import fill
 
 from ..stub_thread import StubThread, answer, write_preset
-from ..tasks.dataset_rows import ROWS, write_csv, write_jsonl
+from ..tasks.dataset_rows import FIXED, OPEN, ROWS, write_csv, write_jsonl
 from .conftest import REPORT, Command
 
 TASKS = [
@@ -140,3 +140,15 @@ def test_a_run_takes_checklists_and_the_dataset(
     foreign = write_jsonl(tmp_path / "c.jsonl", [{"task_id": "mill", "items": ["Is it there?"]}])
     line = command(*run, "--out", tmp_path / "c", "--checklists", foreign).line()
     assert "none of its rows has the id or the request of a report's task" in line
+
+
+def test_drafts_for_the_dataset_are_for_the_form_that_a_run_reads(
+    command: Command, tmp_path: Path, server: StubThread, preset: Path
+) -> None:
+    questions = [{**row, "checklist": "", "checklist_no_placeholder": ""} for row in ROWS]
+    dataset = write_csv(tmp_path / "dataset.csv", questions)
+    judge = ("--judge", preset, "--base-url", server.url)
+    for form, request in (((), FIXED), (("--open-dates",), OPEN)):
+        out = tmp_path / f"checklists{len(form)}.jsonl"
+        assert command("tasks", "checklist", "draft", dataset, *judge, "--out", out, *form).code == 0
+        assert checklist_file(out).load()["pumps"].task == request

@@ -22,12 +22,13 @@ from serving.presets import load_preset
 
 @dataclass(frozen=True)
 class Asked:
-    """Who is asked, as the options say."""
+    """Who is asked, and about which form of a dataset, as the options say."""
 
     judge: str
     base_urls: Sequence[str]
     ledger: Path | None
     offline: bool
+    open_dates: bool
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def leave_drafts(what: str, outcome: Outcome, out: Path, done: str = "drafted") 
 
 def ask_about(tasks: Path, file: RowFile[R], drafts: Drafts[R], asked: Asked) -> Outcome:
     """Let a judge write the rows of `file` that the tasks of a file lack."""
-    given = list(load_tasks(tasks).values())
+    given = list(load_tasks(tasks, open_dates=asked.open_dates).values())
     n_asked = len(waiting(drafts, given, file))
     failed: list[tuple[Task, Failure]] = []
     if n_asked:

@@ -16,6 +16,7 @@ from local_judge.cli.tasks.options import (
     Edit,
     FilePath,
     OneTask,
+    OpenDates,
     OutPath,
     Reject,
     Replies,
@@ -39,11 +40,12 @@ def draft(
     judge: JudgeName,
     out: OutPath,
     base_url: BaseUrls = None,
+    open_dates: OpenDates = False,
     ledger: Replies = None,
     offline: Offline = True,
 ) -> None:
     """Let the judge draft checklists for the tasks that have none."""
-    asked = Asked(judge, base_url or (), ledger, offline)
+    asked = Asked(judge, base_url or (), ledger, offline, open_dates)
     leave_drafts("a checklist", ask_about(tasks, checklist_file(out), CHECKLIST_DRAFTS, asked), out)
 
 

@@ -11,6 +11,7 @@ from local_judge.cli.tasks.options import (
     Edit,
     FilePath,
     OneTask,
+    OpenDates,
     OutPath,
     Reject,
     Replies,
@@ -32,11 +33,12 @@ def draft(
     judge: JudgeName,
     out: OutPath,
     base_url: BaseUrls = None,
+    open_dates: OpenDates = False,
     ledger: Replies = None,
     offline: Offline = True,
 ) -> None:
     """Let the judge draft weights and criteria for the tasks that have none."""
-    asked = Asked(judge, base_url or (), ledger, offline)
+    asked = Asked(judge, base_url or (), ledger, offline, open_dates)
     leave_drafts("criteria", ask_about(tasks, criteria_file(out), CRITERIA_DRAFTS, asked), out)
 
 

@@ -15,6 +15,7 @@ from local_judge.cli.tasks.options import (
     Edit,
     FilePath,
     OneTask,
+    OpenDates,
     OutPath,
     Reject,
     Replies,
@@ -46,13 +47,14 @@ def draft(
         int,
         typer.Option("--points", min=1, max=30, help="The most points; a small judge does better with few."),
     ] = DraftSettings().points,
+    open_dates: OpenDates = False,
     ledger: Replies = None,
     offline: Offline = True,
 ) -> None:
     """Let the judge draft guidance for the tasks that have none."""
     settings = DraftSettings(evidence_tokens=evidence_tokens, points=points)
     drafts = guidance_drafts(Snapshot.open(snapshot) if snapshot else None, settings)
-    asked = Asked(judge, base_url or (), ledger, offline)
+    asked = Asked(judge, base_url or (), ledger, offline, open_dates)
     leave_drafts("guidance", ask_about(tasks, guidance_file(out), drafts, asked), out)
 
 

@@ -13,6 +13,12 @@ TasksPath = Annotated[
         help="Tasks: a JSONL file, LiveResearchBench's dataset (CSV or JSONL), or a folder in DEER's layout."
     ),
 ]
+OpenDates = Annotated[
+    bool,
+    typer.Option(
+        "--open-dates", help="Of the dataset, the questions that leave dates open: for `run --date`."
+    ),
+]
 OutPath = Annotated[Path, typer.Option("--out", help="The file to write; the same command continues it.")]
 Replies = Annotated[
     Path | None, typer.Option("--ledger", help="Keep the judge's replies here instead of beside --out.")

@@ -10,7 +10,7 @@ import typer
 
 from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Offline
 from local_judge.cli.tasks.asking import Asked, ask_about, leave_drafts
-from local_judge.cli.tasks.options import OutPath, Replies, TasksPath
+from local_judge.cli.tasks.options import OpenDates, OutPath, Replies, TasksPath
 from local_judge.reporting.tables import stdout
 from local_judge.reporting.topics import topic_notes, topic_table, topics_json
 from local_judge.runs.topics import agreement_with_given, count_topics, distance
@@ -23,11 +23,12 @@ def classify(
     judge: JudgeName,
     out: OutPath,
     base_url: BaseUrls = None,
+    open_dates: OpenDates = False,
     ledger: Replies = None,
     offline: Offline = True,
 ) -> None:
     """Let the judge say which of DeepResearch Bench's 22 topics each task is about."""
-    asked = Asked(judge, base_url or (), ledger, offline)
+    asked = Asked(judge, base_url or (), ledger, offline, open_dates)
     outcome = ask_about(tasks, topic_file(out), TOPIC_DRAFTS, asked)
     leave_drafts("a row", outcome, out, done="classified")
 
@@ -37,11 +38,12 @@ def filter_tasks(
     judge: JudgeName,
     out: OutPath,
     base_url: BaseUrls = None,
+    open_dates: OpenDates = False,
     ledger: Replies = None,
     offline: Offline = True,
 ) -> None:
     """Let the judge decide which tasks need deep research; kept and dropped ones are written, with the reason."""
-    asked = Asked(judge, base_url or (), ledger, offline)
+    asked = Asked(judge, base_url or (), ledger, offline, open_dates)
     file = need_file(out)
     outcome = ask_about(tasks, file, NEED_DRAFTS, asked)
     rows = file.rows().values()
