@@ -119,9 +119,11 @@ async def test_what_cannot_be_mended_stands_last(make_judge: MakeJudge) -> None:
 
 
 async def test_what_was_to_be_mended_and_was_not_fills_up(make_judge: MakeJudge) -> None:
-    judge, _ = make_judge([items(COST, OPEN, "Who paid?", "Where is the mill?"), items(COST), items(PAYER)])
+    first = items(COST, OPEN, "Who paid?", "Where is the mill?")
+    judge, engine = make_judge([first, items(COST, COST.upper()), items(PAYER, PAYER.upper())])
     draft = await draft_checklist(TASK, judge)
     assert isinstance(draft, ChecklistDraft) and draft.items == (COST, PAYER, OPEN)
+    assert engine.remaining == 0
 
 
 async def test_an_unreadable_mending_leaves_the_first_list(make_judge: MakeJudge) -> None:
