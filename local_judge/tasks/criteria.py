@@ -192,11 +192,12 @@ def _row(data: dict[str, Any], place: str) -> CriteriaRow:
         raise InputError(f"{place}: {where}: {first['msg']}") from None
     except (TypeError, ValueError, RecursionError):  # YAML has dates, sets and lists that hold themselves
         raise InputError(f"{place}: holds a value that JSON does not have") from None
-    _check(row, place)
+    check_weights(row, place)
     return row
 
 
-def _check(row: CriteriaRow, place: str) -> None:
+def check_weights(row: CriteriaRow, place: str) -> None:
+    """Refuse a row without the four dimensions, or whose weights do not sum to 1. Raises InputError."""
     for key, given in (("dimension_weight", row.dimension_weight), ("criterions", row.criterions)):
         if sorted(given) != sorted(DIMENSIONS):
             raise InputError(f"{place}: {key} must name {', '.join(DIMENSIONS)}; it names {', '.join(given)}")

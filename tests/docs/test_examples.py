@@ -7,8 +7,9 @@ Every fenced block says in its info string how it is checked, and one that does 
     console norun: REASON    cannot run in a test, and says why; its options and scripts have to exist
     python run               executed
     yaml config | preset     read as a config of `run`, as a judge preset
-    jsonl pages | reports | tasks | guidance | criteria | checklists | claims | queries | planted | annotations
-    jsonl | csv ratings
+    jsonl pages | reports | tasks | guidance | criteria | claims | queries | planted | annotations | ratings
+    csv ratings
+    jsonl checklists
     csv dataset
                              read by the reader of that format
     json golden              run as a file of golden vectors
