@@ -104,10 +104,10 @@ class CriteriaRow(DraftRow, Weighed):
     def _weighed(self) -> dict[str, Any]:
         return self.model_dump(mode="json", include=set(Weighed.model_fields))
 
-    def criteria(self) -> Criteria | None:
-        """As a task holds them; None for a rejected draft."""
+    def criteria(self) -> Criteria:
+        """As a task holds them. Raises InputError: they were rejected."""
         if self.status == "rejected":
-            return None
+            raise InputError(f"task {self.key!r}: its criteria were rejected by {self.reviewer}")
         return Criteria(
             dimensions=tuple(
                 Dimension(
@@ -170,10 +170,10 @@ def with_criteria(task: Task, rows: Rows[CriteriaRow]) -> Task | None:
         return None
     if len(found.rows) > 1:
         raise InputError(f"{found.rows[1].place}: has the same prompt as {found.rows[0].place}; keep one")
-    criteria = found.rows[0].value.criteria()
-    if criteria is None:
+    row = found.rows[0].value
+    if row.status == "rejected":
         return task
-    return task.model_copy(update={"criteria": criteria.model_copy(update={"joined": found.by})})
+    return task.model_copy(update={"criteria": row.criteria().model_copy(update={"joined": found.by})})
 
 
 def criteria_file(path: Path) -> RowFile[CriteriaRow]:

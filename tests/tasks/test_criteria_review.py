@@ -78,3 +78,5 @@ def test_published_criteria_are_not_reviewed_and_rejected_ones_reach_no_run(tmp_
         assert found is not None
         joined.append(found.criteria and found.criteria.status)
     assert joined == ["drafted", "reviewed", None]
+    with pytest.raises(InputError, match="its criteria were rejected by Ada"):
+        DRAFTED.rejected("Ada").criteria()
