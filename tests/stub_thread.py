@@ -44,7 +44,10 @@ class StubThread:
 
 
 def answer(asked: Mapping[str, Any]) -> str:
-    """A credulous judge: every sentence is one claim, every claim is supported by the page's longest line."""
+    """A credulous judge: every sentence is one claim, every claim is supported by the page's longest line.
+
+    A checklist has an item for each of `TOPICS`; of a menu, the first is taken.
+    """
     reply = json.loads(fill(asked))
     text: str = asked["messages"][-1]["content"]
     if "issues" in reply:
@@ -53,6 +56,10 @@ def answer(asked: Mapping[str, Any]) -> str:
         return json.dumps(
             {"points": [drafted(text, number, point) for number, point in enumerate(reply["points"])]}
         )
+    if "items" in reply:
+        return json.dumps({"items": [f"Does the report say {what}?" for what in TOPICS]})
+    if reply.keys() & {"topic", "needs_deep_research"}:
+        return json.dumps(reply)
     targets = text.rpartition("Sentences:\n")[2]
     for number, item in reply.items():
         if "quote" not in item:

@@ -11,10 +11,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from local_judge.judge.failures import Failure
-from local_judge.reporting.tables import plain
 from local_judge.runs.records import CaseRecord
-from local_judge.tasks.model import Task
 
 
 @contextmanager
@@ -43,16 +40,4 @@ def leave(records: Sequence[CaseRecord], out: Path) -> None:
             f"Missing: {answers}, {not_done} of {len(records)} reports. The same command asks again for what is "
             f"missing; `local-judge show {out}` says what it is.\n"
         )
-        raise SystemExit(3)
-
-
-def leave_drafts(
-    what: str, n_tasks: int, n_asked: int, failed: Sequence[tuple[Task, Failure]], out: Path
-) -> None:
-    """Say what was drafted for tasks, name what failed, and end with 3 if something did."""
-    drafted, had = n_asked - len(failed), n_tasks - n_asked
-    print(f"{drafted} drafted, {had} had {what}, {len(failed)} failed: {out}")
-    for task, failure in failed:
-        sys.stderr.write(plain(f"task {task.id}: {failure.kind}: {failure.detail}") + "\n")
-    if failed:
         raise SystemExit(3)

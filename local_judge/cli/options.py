@@ -56,13 +56,22 @@ Offline = Annotated[
     bool, typer.Option("--offline/--no-offline", help="Refuse every connection but to the judge's server.")
 ]
 TasksFile = Annotated[
-    Path | None, typer.Option("--tasks", help="Tasks, joined by id: a JSONL file, or a folder of DEER's.")
+    Path | None,
+    typer.Option(
+        "--tasks", help="Tasks, joined by id: JSONL, the dataset of LiveResearchBench, or DEER's folder."
+    ),
 ]
 GuidanceFile = Annotated[
     Path | None, typer.Option("--guidance", help="Guidance for tasks (`local-judge tasks guidance`).")
 ]
 CriteriaFile = Annotated[
     Path | None, typer.Option("--criteria", help="Criteria of tasks (`local-judge tasks criteria`).")
+]
+ChecklistsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--checklists", help="Checklists of tasks (`local-judge tasks checklist`), or the dataset's."
+    ),
 ]
 References = Annotated[
     list[Path] | None,

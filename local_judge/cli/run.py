@@ -17,6 +17,7 @@ from local_judge.cli.ending import leave, stoppable
 from local_judge.cli.options import (
     AsJson,
     BaseUrlsByName,
+    ChecklistsFile,
     ConfigFile,
     CriteriaFile,
     GuidanceFile,
@@ -56,6 +57,7 @@ def run(
     guidance: GuidanceFile = None,
     criteria: CriteriaFile = None,
     references: References = None,
+    checklists: ChecklistsFile = None,
     protocol: Protocols = None,
     base_url: BaseUrlsByName = None,
     date: Annotated[
@@ -89,7 +91,10 @@ def run(
         },
         *(seat.preset for seat in seats),
     )
-    loaded = load_reports(reports, tasks, guidance, criteria, references or ())[:limit]
+    open_dates = settled.date is not None
+    loaded = load_reports(
+        reports, tasks, guidance, criteria, references or (), checklists, open_dates=open_dates
+    )[:limit]
     job = Job(
         reports=dated(loaded, settled.date),
         snapshot=Snapshot.open(snapshot) if snapshot else None,

@@ -1,4 +1,4 @@
-"""Guidance for the terminal.
+"""Guidance, and what all drafts have in common, for the terminal.
 
 Invariant: everything that came from a task, a page, a judge or a guidance file is printed as plain text (rich markup
 escaped, control characters removed), line by line.
@@ -15,6 +15,7 @@ from local_judge.reporting.numbers import NONE, count
 from local_judge.reporting.tables import safe
 from local_judge.tasks.guidance import GuidanceRow
 from local_judge.tasks.points import Point
+from local_judge.tasks.review import DraftRow
 
 
 def guidance_table(rows: Sequence[GuidanceRow]) -> Table:
@@ -44,17 +45,15 @@ def guidance_table(rows: Sequence[GuidanceRow]) -> Table:
 
 def guidance_view(row: GuidanceRow) -> RenderableType:
     """All of one task's guidance: the request, the points with their sources, and the text where it is another."""
-    judge = f"; drafted by {safe(row.judge.model)}" if row.judge else ""
-    by = f" by {safe(row.reviewer)}" if row.reviewer else ""
-    parts: list[RenderableType] = [f"[bold]task {safe(row.task_id)}[/bold]: {row.status}{by}{judge}"]
+    parts: list[RenderableType] = [heading(row)]
     if row.task:
-        parts += ["[dim]request[/dim]", *_lines(row.task)]
+        parts += ["[dim]request[/dim]", *lines(row.task)]
     if row.points:
         parts.append(f"[dim]{count(len(row.points), 'point')} as drafted[/dim]")
         for number, point in enumerate(row.points, 1):
             parts += _point(number, point)
     if not row.points or row.text_before is not None:
-        parts += ["[dim]text[/dim]", *_lines(row.text)]
+        parts += ["[dim]text[/dim]", *lines(row.text)]
     return Group(*parts)
 
 
@@ -69,5 +68,13 @@ def _point(number: int, point: Point) -> list[str]:
     return lines
 
 
-def _lines(text: str) -> list[str]:
+def heading(row: DraftRow) -> str:
+    """Which task, where its row comes from, and who decided."""
+    judge = f"; drafted by {safe(row.judge.model)}" if row.judge else ""
+    by = f" by {safe(row.reviewer)}" if row.reviewer else ""
+    return f"[bold]task {safe(row.key)}[/bold]: {row.status}{by}{judge}"
+
+
+def lines(text: str) -> list[str]:
+    """Untrusted text line by line."""
     return [safe(line) for line in text.splitlines()]

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 from local_judge.errors import InputError
 from local_judge.rows import is_text, read_jsonl, row_id
+from local_judge.tasks.checklists import load_checklists, with_checklist
 from local_judge.tasks.criteria import load_criteria, with_criteria
+from local_judge.tasks.dataset import bare
 from local_judge.tasks.dates import dated as with_date
 from local_judge.tasks.folders import deer_folder, is_deer_folder, task_folder_of
 from local_judge.tasks.guidance import GuidanceRow, load_rows
@@ -56,6 +58,9 @@ def load_reports(
     guidance: Path | None = None,
     criteria: Path | None = None,
     references: Sequence[Path] = (),
+    checklists: Path | None = None,
+    *,
+    open_dates: bool = False,
 ) -> list[RawReport]:
     """Reports of all `paths`: Markdown or text files, folders of them, JSONL files, the published projects' forms.
 
@@ -71,10 +76,12 @@ def load_reports(
             drafts that nobody has reviewed.
         criteria: a criteria file, joined by the task's id or request (see `tasks.joining`).
         references: files of reference reports, joined likewise.
+        checklists: checklists in any form that `tasks.checklists.load_checklists` reads, joined likewise.
+        open_dates: of LiveResearchBench's dataset, take the columns that leave dates open: `dated` fills them.
 
     Raises:
-        InputError: nothing found, a malformed row, an id given twice, or a file of tasks, guidance, criteria or
-        references that names no report.
+        InputError: nothing found, a malformed row, an id given twice, or a file of tasks, guidance, criteria,
+        references or checklists that names no report.
     """
     reports = [report for path in paths for report in _load(path)]
     if not reports:
@@ -87,7 +94,7 @@ def load_reports(
             raise InputError(f"report id {report.id!r} stands twice: {places[report.id]} and {report.place}")
         places[report.id] = report.place
     if tasks is not None:
-        reports = _with_tasks(reports, tasks)
+        reports = _with_tasks(reports, tasks, open_dates)
     reports = [_with_own_guidance(report) for report in reports]
     if guidance is not None:
         reports = _with_guidance(reports, guidance)
@@ -99,6 +106,9 @@ def load_reports(
         reports = _with(
             reports, lambda task: with_references(task, texts), ", ".join(str(path) for path in references)
         )
+    if checklists is not None:
+        lists = load_checklists(checklists, open_dates=open_dates)
+        reports = _with(reports, lambda task: with_checklist(task, lists), str(checklists))
     return reports
 
 
@@ -135,13 +145,12 @@ def _with_own_guidance(report: RawReport) -> RawReport:
     return report._replace(task=report.task.model_copy(update={"guidance": report.guidance}))
 
 
-def _with_tasks(reports: Sequence[RawReport], path: Path) -> list[RawReport]:
-    by_id = load_tasks(path)
-    found = [by_id.get(_task_id(report)) for report in reports]
+def _with_tasks(reports: Sequence[RawReport], path: Path, open_dates: bool) -> list[RawReport]:
+    by_id = load_tasks(path, open_dates=open_dates)
+    ids = [_task_id(report) for report in reports]
+    found = [by_id.get(identity) or by_id.get(bare(identity)) for identity in ids]
     if not any(found):
-        raise InputError(
-            f"{path}: none of its {len(by_id)} task ids is that of a report, such as {_task_id(reports[0])!r}"
-        )
+        raise InputError(f"{path}: none of its {len(by_id)} task ids is that of a report, such as {ids[0]!r}")
     return [report._replace(task=task or report.task) for report, task in zip(reports, found, strict=True)]
 
 

@@ -10,14 +10,17 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, ClassVar, cast
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from local_judge.errors import InputError
 from local_judge.rows import is_text, read_jsonl, row_id
 from local_judge.tasks.joining import Keyed, Rows
-from local_judge.tasks.model import Criteria, Criterion, Dimension, GuidanceStatus, Task
-from serving.types import EngineIdentity
+from local_judge.tasks.model import Criteria, Criterion, Dimension, Task
+from local_judge.tasks.review import DraftRow
+from local_judge.tasks.rowfile import RowFile
 
 DIMENSIONS = ("comprehensiveness", "insight", "instruction_following", "readability")
 """Those of the benchmark, in the order of the published files."""
@@ -40,24 +43,71 @@ class CriterionRow(_Published):
     weight: float = Field(ge=0)
 
 
-class CriteriaRow(_Published):
-    """One line of a criteria file."""
+class Weighed(_Published):
+    """Criteria with their weights and those of the dimensions."""
 
-    id: str | int
-    prompt: str
     dimension_weight: dict[str, float]
     criterions: dict[str, tuple[CriterionRow, ...]]
     """By dimension, in the order in which the judge is shown them."""
-    status: GuidanceStatus = "given"
-    judge: EngineIdentity | None = None
-    """Who drafted it."""
-    replies: tuple[str, ...] = ()
-    """Ledger keys of the judge's replies."""
+
+
+class CriteriaRow(DraftRow, Weighed):
+    """One line of a criteria file."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+    what: ClassVar[str] = "set of criteria"
+
+    id: str | int
+    prompt: str
     weight_samples: tuple[dict[str, float], ...] = ()
     """The answers that `dimension_weight` is the mean of."""
+    before: Weighed | None = None
+    """As drafted, where a reviewer changed it."""
+
+    @property
+    def key(self) -> str:
+        """The task's id."""
+        return str(self.id)
+
+    @property
+    def request(self) -> str:
+        """The task's request."""
+        return self.prompt
+
+    @property
+    def editable(self) -> str:
+        """Weights and criteria as YAML."""
+        return yaml.safe_dump(self._weighed(), allow_unicode=True, sort_keys=False, width=100)
+
+    def edited(self, text: str) -> CriteriaRow:
+        """The row with weights and criteria from YAML, or JSON.
+
+        Raises:
+            InputError: it is neither, or a criteria file with this row could not be read: a weight that is none, say,
+            or weights that do not sum to 1.
+        """
+        place = f"task {self.key!r}"
+        try:
+            data: object = yaml.safe_load(text)
+        except (ValueError, RecursionError, yaml.YAMLError) as error:
+            raise InputError(f"{place}: no YAML: {' '.join(str(error).split())}") from None
+        wanted = set(Weighed.model_fields)
+        if not isinstance(data, dict) or set(cast("dict[object, object]", data)) != wanted:
+            raise InputError(f"{place}: expected the keys {' and '.join(sorted(wanted))} and no others")
+        given = cast("dict[str, Any]", data)
+        row = _row({**self.model_dump(mode="json"), **given}, place)
+        if row._weighed() == self._weighed():
+            return self
+        before = self.before or Weighed.model_validate(self._weighed())
+        return row.model_copy(update={"before": before})
+
+    def _weighed(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", include=set(Weighed.model_fields))
 
     def criteria(self) -> Criteria:
-        """As a task holds them."""
+        """As a task holds them. Raises InputError: they were rejected."""
+        if self.status == "rejected":
+            raise InputError(f"task {self.key!r}: its criteria were rejected by {self.reviewer}")
         return Criteria(
             dimensions=tuple(
                 Dimension(
@@ -88,16 +138,8 @@ def read_rows(path: Path) -> list[tuple[str, CriteriaRow]]:
     rows: list[tuple[str, CriteriaRow]] = []
     seen: set[str] = set()
     for place, data in read_jsonl(path):
-        if not is_text(json.dumps(data, ensure_ascii=False)):
-            raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
         row_id(data, place)
-        try:
-            row = CriteriaRow.model_validate(data)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"])) or "the whole"
-            raise InputError(f"{place}: {where}: {first['msg']}") from None
-        check_weights(row, place)
+        row = _row(data, place)
         if str(row.id) in seen:
             raise InputError(f"{place}: task id {str(row.id)!r} stands twice")
         seen.add(str(row.id))
@@ -118,7 +160,7 @@ def load_criteria(path: Path) -> Rows[CriteriaRow]:
 
 
 def with_criteria(task: Task, rows: Rows[CriteriaRow]) -> Task | None:
-    """The task with the criteria that `rows` hold for it; None where they hold none.
+    """The task with the criteria that `rows` hold for it, as it is if they were rejected; None where they hold none.
 
     Raises:
         InputError: two rows have the task's request, or see `Rows.of`.
@@ -128,8 +170,30 @@ def with_criteria(task: Task, rows: Rows[CriteriaRow]) -> Task | None:
         return None
     if len(found.rows) > 1:
         raise InputError(f"{found.rows[1].place}: has the same prompt as {found.rows[0].place}; keep one")
-    criteria = found.rows[0].value.criteria().model_copy(update={"joined": found.by})
-    return task.model_copy(update={"criteria": criteria})
+    row = found.rows[0].value
+    if row.status == "rejected":
+        return task
+    return task.model_copy(update={"criteria": row.criteria().model_copy(update={"joined": found.by})})
+
+
+def criteria_file(path: Path) -> RowFile[CriteriaRow]:
+    """A criteria file that several commands may write at the same time."""
+    return RowFile(path, read_rows)
+
+
+def _row(data: dict[str, Any], place: str) -> CriteriaRow:
+    try:
+        if not is_text(json.dumps(data, ensure_ascii=False)):
+            raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
+        row = CriteriaRow.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the whole"
+        raise InputError(f"{place}: {where}: {first['msg']}") from None
+    except (TypeError, ValueError, RecursionError):  # YAML has dates, sets and lists that hold themselves
+        raise InputError(f"{place}: holds a value that JSON does not have") from None
+    check_weights(row, place)
+    return row
 
 
 def check_weights(row: CriteriaRow, place: str) -> None:

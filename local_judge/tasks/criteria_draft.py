@@ -25,6 +25,7 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill
 from local_judge.tasks.criteria import DIMENSIONS, CriteriaRow, CriterionRow
+from local_judge.tasks.drafting import Drafts
 from local_judge.tasks.languages import language_name
 from local_judge.tasks.model import Task
 from local_judge.tasks.prompts import template
@@ -189,6 +190,16 @@ def criteria_prompt(task: Task, dimension: str) -> Prompt:
         "most": str(MOST),
     }
     return _prompt(task, fill(template("criteria"), values))
+
+
+async def write_criteria(task: Task, judge: Judge, identity: EngineIdentity) -> CriteriaRow | Failure:
+    """The line of a criteria file that `judge` drafts for a task. Raises as `draft_criteria`."""
+    draft = await draft_criteria(task, judge)
+    return draft if isinstance(draft, Failure) else drafted_row(task, draft, identity)
+
+
+CRITERIA_DRAFTS = Drafts(write_criteria, has=lambda task: task.criteria is not None, at_once=8)
+"""Nine calls each."""
 
 
 def drafted_row(task: Task, draft: CriteriaDraft, identity: EngineIdentity) -> CriteriaRow:

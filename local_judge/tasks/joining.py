@@ -51,16 +51,22 @@ class Rows(Generic[T]):
         Raises:
             InputError: a row has the task's id and another request, and no row has the task's request.
         """
-        wanted = task.prompt.strip()
-        same_id = self._by_id.get(task.id, [])
-        agreeing = [row for row in same_id if row.prompt is None or row.prompt.strip() == wanted]
+        return self.find(task.id, task.prompt)
+
+    def find(self, identity: str, prompt: str | None) -> Matched[T] | None:
+        """The rows of the task with this id and request; None for the request finds by id alone. Raises as `of`."""
+        wanted = prompt.strip() if prompt is not None else None
+        same_id = self._by_id.get(identity, [])
+        agreeing = [
+            row for row in same_id if row.prompt is None or wanted is None or row.prompt.strip() == wanted
+        ]
         if agreeing:
             return Matched(agreeing, "id")
-        if wanted in self._by_prompt:
+        if wanted is not None and wanted in self._by_prompt:
             return Matched(self._by_prompt[wanted], "prompt")
         if same_id:
             raise InputError(
-                f"{same_id[0].place}: is for a task {task.id!r} with another request than the task of that id; "
+                f"{same_id[0].place}: is for a task {identity!r} with another request than the task of that id; "
                 "correct the id or the prompt"
             )
         return None

@@ -6,6 +6,7 @@ expert's; what was joined to a task says by what.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import Field
@@ -82,6 +83,14 @@ class Checklist(Frozen):
     """Who reviewed it."""
     joined: JoinedBy = "id"
 
+    @classmethod
+    def of(
+        cls, items: Iterable[str], status: GuidanceStatus = "given", reviewer: str | None = None
+    ) -> Checklist:
+        """A checklist of these texts, numbered."""
+        numbered = (ChecklistItem(id=f"q{number}", text=text) for number, text in enumerate(items, 1))
+        return cls(items=tuple(numbered), status=status, reviewer=reviewer)
+
 
 class Task(Frozen):
     """A research request."""
@@ -92,3 +101,5 @@ class Task(Frozen):
     criteria: Criteria | None = None
     references: tuple[Reference, ...] = ()
     checklist: Checklist | None = None
+    topic: str | None = None
+    """What it is about, in the words of the file that it came from."""

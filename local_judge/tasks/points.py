@@ -6,13 +6,12 @@ the page; no two points of a draft say the same.
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from local_judge.claims.model import Quote
 from local_judge.documents.model import Frozen
+from local_judge.tasks.alike import firsts
 
 Scope = Literal[
     "request_fulfillment",
@@ -23,9 +22,6 @@ Scope = Literal[
     "any",
 ]
 """Which of DEER's judged dimensions a point bears on; `any` where it is of no one in particular."""
-
-SAME = 0.9
-"""Two statements with the same numbers say the same if their runs of three characters overlap by this share."""
 
 _HEADINGS = {
     "en": "A report on this request must meet these points:",
@@ -87,25 +83,7 @@ def render(points: Iterable[Point], language: str) -> str:
     return "\n".join(lines)
 
 
-def distinct(points: Iterable[Point]) -> list[Point]:
+def distinct(points: Sequence[Point]) -> list[Point]:
     """The points without those that say what an earlier one says."""
-    kept: list[Point] = []
-    marks: list[tuple[list[str], frozenset[str]]] = []
-    for point in points:
-        numbers, runs = _mark(point.statement)
-        if not any(numbers == known and _overlap(runs, others) >= SAME for known, others in marks):
-            kept.append(point)
-            marks.append((numbers, runs))
-    return kept
-
-
-def _mark(statement: str) -> tuple[list[str], frozenset[str]]:
-    """The numbers of a statement, and its runs of three letters or digits, whatever its case and punctuation."""
-    folded = unicodedata.normalize("NFKC", statement).casefold()
-    bare = "  " + " ".join(re.findall(r"[^\W_]+", folded)) + "  "
-    return re.findall(r"\d+", folded), frozenset(bare[i : i + 3] for i in range(len(bare) - 2))
-
-
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    """Jaccard: shared runs / all runs."""
-    return len(one & other) / len(one | other)
+    same = firsts(point.statement for point in points)
+    return [point for position, point in enumerate(points) if same[position] == position]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.tasks.guidance import GuidanceFile, GuidanceRow, load_rows
+from local_judge.tasks.guidance import GuidanceRow, guidance_file, load_rows
 from local_judge.tasks.points import Point
 from serving.stub import Fault, StubPlan
 
@@ -48,7 +48,7 @@ def row(task: str, statement: str = "Names who paid.") -> GuidanceRow:
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "guidance.jsonl"
     for task in ("a", "b", "c"):
-        GuidanceFile(path).add(row(task), {})
+        guidance_file(path).add(row(task), {})
     return path
 
 
@@ -224,3 +224,25 @@ def test_quitting_leaves_the_rest(terminal: Terminal, file: Path) -> None:
     terminal.say("q")
     assert terminal.close() == 0
     assert {one.status for one in load_rows(file).values()} == {"drafted"}
+
+
+def test_what_was_saved_and_refused_is_there_again(file: Path, tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    # The first time it empties the text, which no guidance may be; the second time it writes into what it finds.
+    editor.write_text(
+        f"#!/bin/sh\ncat $1 > {tmp_path}/found\nif grep -q who $1; then : > $1; else echo Mine. > $1; fi\n"
+    )
+    editor.chmod(0o755)
+    opened = Terminal("tasks", "guidance", "review", file, "--reviewer", "Ada", EDITOR=str(editor), VISUAL="")
+    opened.expect("[q]uit? ")
+    opened.say("e")
+    opened.expect("the guidance is empty; reject it instead")
+    opened.expect("[q]uit? ")
+    assert "who paid" in (tmp_path / "found").read_text()
+    opened.say("e")
+    opened.expect("task a: reviewed")
+    assert (tmp_path / "found").read_text() == ""
+    opened.expect("[q]uit? ")
+    opened.say("q")
+    assert opened.close() == 0
+    assert load_rows(file)["a"].text == "Mine."

@@ -10,6 +10,8 @@ Every fenced block says in its info string how it is checked, and one that does 
                              read as a config of `run`, as a judge preset, as static criteria
     jsonl pages | reports | tasks | guidance | criteria | claims | queries | planted | annotations | ratings
     csv ratings
+    jsonl checklists
+    csv dataset
                              read by the reader of that format
     json golden              run as a file of golden vectors
     text                     a figure: a tree, a formula; no command
@@ -50,6 +52,8 @@ from local_judge.runs.config import load_config
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.ratings import load_ratings
 from local_judge.runs.verify import load_claim_rows
+from local_judge.tasks.checklist_lint import RULES
+from local_judge.tasks.checklists import load_checklists
 from local_judge.tasks.criteria import read_rows
 from local_judge.tasks.guidance import load_rows
 from local_judge.tasks.load import load_tasks
@@ -220,6 +224,8 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("jsonl", "tasks"): reader(load_tasks, ".jsonl"),
     ("jsonl", "guidance"): reader(load_rows, ".jsonl"),
     ("jsonl", "criteria"): reader(read_rows, ".jsonl"),
+    ("jsonl", "checklists"): reader(lambda path: load_checklists(path).rows, ".jsonl"),
+    ("csv", "dataset"): reader(load_tasks, ".csv"),
     ("jsonl", "claims"): reader(load_claim_rows, ".jsonl"),
     ("jsonl", "queries"): reader(read_queries, ".jsonl"),
     ("jsonl", "planted"): reader(
@@ -340,6 +346,9 @@ def test_tables_of_fields_have_exactly_the_fields_of_their_models() -> None:
         "PageRecord",
         "GuidanceRow",
         "Point",
+        "ChecklistRow",
+        "TopicRow",
+        "NeedRow",
     } <= seen
 
 
@@ -354,6 +363,12 @@ def first_cells(path: Path, heading: str) -> set[str]:
 
 def test_every_kind_of_failure_is_explained() -> None:
     assert first_cells(ROOT / "docs" / "formats.md", "A `failure` has") == set(get_args(FailureKind))
+
+
+def test_every_rule_of_checklists_is_explained() -> None:
+    text = (ROOT / "docs" / "checklists.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([\w-]+)` \| (hard|soft) \|", text, re.MULTILINE)
+    assert rows == [(name, "hard" if rule.hard else "soft") for name, rule in RULES.items()]
 
 
 def test_every_preset_is_listed() -> None:

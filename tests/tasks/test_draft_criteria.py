@@ -10,8 +10,9 @@ import pytest
 
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge, JudgeSettings
-from local_judge.tasks.criteria import CriteriaRow, load_criteria, with_criteria
+from local_judge.tasks.criteria import CriteriaRow, criteria_file, load_criteria, with_criteria
 from local_judge.tasks.criteria_draft import (
+    CRITERIA_DRAFTS,
     CriteriaDraft,
     DraftedCriterion,
     averaged,
@@ -20,7 +21,7 @@ from local_judge.tasks.criteria_draft import (
     settled,
     weights_prompt,
 )
-from local_judge.tasks.criteria_drafting import CriteriaFile, draft_all, waiting
+from local_judge.tasks.drafting import draft_all, waiting
 from local_judge.tasks.model import Task
 from serving.engines.scripted import Call, Reply
 from serving.types import Sampling
@@ -147,11 +148,11 @@ async def test_a_file_is_continued_and_no_row_is_written_over(make_judge: MakeJu
         Task(id="7", prompt="Why?"),
         Task(id="renamed", prompt=ROW["prompt"]),  # the same request: it has criteria already
     ]
-    file = CriteriaFile(path)
-    assert [task.id for task in waiting(tasks, file)] == ["b", "7"]
+    file = criteria_file(path)
+    assert [task.id for task in waiting(CRITERIA_DRAFTS, tasks, file)] == ["b", "7"]
     judge, engine = make_judge(drafter, ledger="kept.sqlite")
     done: list[None] = []
-    assert await draft_all(tasks, file, judge, done=lambda: done.append(None)) == []
+    assert await draft_all(CRITERIA_DRAFTS, tasks, file, judge, done=lambda: done.append(None)) == []
     assert (len(done), len(engine.calls)) == (2, 10)
     rows = [CriteriaRow.model_validate_json(line) for line in path.read_text("utf-8").splitlines()]
     # In the order of the tasks; ids that are numbers are numbers, as published.
@@ -160,7 +161,7 @@ async def test_a_file_is_continued_and_no_row_is_written_over(make_judge: MakeJu
     joined = with_criteria(tasks[0], load_criteria(path))
     assert joined is not None and joined.criteria is not None and joined.criteria.status == "drafted"
     again, asked = make_judge(drafter, ledger="kept.sqlite")
-    assert await draft_all(tasks, file, again) == [] and asked.calls == []
+    assert await draft_all(CRITERIA_DRAFTS, tasks, file, again) == [] and asked.calls == []
 
 
 async def test_what_failed_is_named_and_tried_again(make_judge: MakeJudge, tmp_path: Path) -> None:
@@ -169,8 +170,8 @@ async def test_what_failed_is_named_and_tried_again(make_judge: MakeJudge, tmp_p
     def half(call: Call) -> Reply:
         return "no" if "How?" in call.prompt else drafter(call)
 
-    file = CriteriaFile(tmp_path / "new" / "criteria.jsonl")
+    file = criteria_file(tmp_path / "new" / "criteria.jsonl")
     judge, _ = make_judge(half)
-    [(task, failure)] = await draft_all(tasks, file, judge)
+    [(task, failure)] = await draft_all(CRITERIA_DRAFTS, tasks, file, judge)
     assert (task.id, failure.kind) == ("2", "invalid_reply")
-    assert [task.id for task in waiting(tasks, file)] == ["2"]
+    assert [task.id for task in waiting(CRITERIA_DRAFTS, tasks, file)] == ["2"]

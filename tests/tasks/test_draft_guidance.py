@@ -9,12 +9,20 @@ from indexes.corpus import Hit
 from indexes.snapshot import Snapshot
 from local_judge.judge.failures import Failure
 from local_judge.judge.layout import SYSTEM
-from local_judge.tasks import draft as drafting
-from local_judge.tasks.draft import Draft, draft_guidance, draft_prompt, open_corpus
+from local_judge.tasks import guidance_draft as drafting
 from local_judge.tasks.drafting import draft_all, waiting
-from local_judge.tasks.guidance import GuidanceFile, GuidanceRow
+from local_judge.tasks.guidance import GuidanceRow, guidance_file
+from local_judge.tasks.guidance_draft import (
+    Draft,
+    DraftSettings,
+    draft_guidance,
+    draft_prompt,
+    guidance_drafts,
+    open_corpus,
+)
 from local_judge.tasks.model import Guidance, Task
 from local_judge.tasks.passages import queries, select
+from local_judge.tasks.rowfile import RowFile
 from serving.engines.scripted import Call
 from serving.errors import EngineTimeout
 
@@ -124,11 +132,21 @@ async def test_quotations_are_found_by_code_or_set_apart(make_judge: MakeJudge, 
     ]
 
 
-async def test_doubles_are_left_out_and_the_rest_asked_for(make_judge: MakeJudge) -> None:
+async def test_too_few_different_points_and_each_dimension_is_asked_about(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(
         [
-            {"points": [point("heat"), point("HEAT"), point("heat "), point("cost"), point("pipes")]},
-            {"points": [point("votes"), point("homes"), point("cost")]},
+            {
+                "points": [
+                    point("heat", bears_on="request_fulfillment"),
+                    point("HEAT"),
+                    point("heat "),
+                    point("cost"),
+                    point("pipes"),
+                ]
+            },
+            # Request fulfilment has a point already, so that analysis is the first that has none.
+            {"points": [point(name, bears_on="analytical_soundness") for name in ("votes", "cost")]},
+            {"points": [point("homes", bears_on="structural_coherence")]},
         ]
     )
     draft = await draft_guidance(TASK, None, judge)
@@ -140,27 +158,64 @@ async def test_doubles_are_left_out_and_the_rest_asked_for(make_judge: MakeJudge
         "votes.",
         "homes.",
     ]
-    assert (draft.n_doubles, len(draft.replies)) == (3, 2)
+    assert (draft.n_doubles, len(draft.replies)) == (3, 3)
     second = engine.calls[1].messages[1].content
-    assert "Write 2 to 9 of them, all different." in second
+    assert "Write 1 to 2 of them, all different." in second
     assert (
+        "any: none of these in particular.\n\n"
+        "Only points that bear on this dimension are wanted now:\n\n"
+        "analytical_soundness: figures, comparisons, and reasoning from evidence to conclusion\n\n"
         "These points stand already. Write others, which ask for something else.\n\nPoints:\n```\n"
         "1. The report says what the retrofit did to the heat.\n"
         "2. The report says what the retrofit did to the cost.\n"
         "3. The report says what the retrofit did to the pipes.\n```\n\nAnswer with"
     ) in second
-    assert engine.calls[1].schema is not None
-    assert engine.calls[1].schema["properties"]["points"]["minItems"] == 1
+    schema = engine.calls[1].schema
+    assert schema is not None
+    points = schema["properties"]["points"]
+    assert (points["minItems"], points["maxItems"]) == (1, 2)
+    assert points["items"]["properties"]["bears_on"]["const"] == "analytical_soundness"
+    assert "structural_coherence: how introduction" in engine.calls[2].prompt.partition("wanted now")[2]
 
 
-async def test_too_few_different_points_are_a_failure(make_judge: MakeJudge) -> None:
-    same = {"points": [point("heat")] * 5}
-    judge, engine = make_judge([same, {"points": [point("heat")]}, {"points": [point("cost")]}])
+async def test_a_judge_that_only_repeats_itself_is_a_failure(make_judge: MakeJudge) -> None:
+    def repeats(call: Call) -> Any:
+        assert call.schema is not None
+        scope = call.schema["properties"]["points"]["items"]["properties"]["bears_on"].get("const", "any")
+        return {"points": [point("heat", bears_on=scope)] * (5 if scope == "any" else 2)}
+
+    judge, engine = make_judge(repeats)
     failure = await draft_guidance(TASK, None, judge)
     assert isinstance(failure, Failure)
-    assert (failure.kind, failure.attempts) == ("incomplete", 3)
-    assert failure.detail.endswith("2 different points of 7, needs 5")
-    assert engine.remaining == 0
+    assert (failure.kind, failure.attempts, len(engine.calls)) == ("incomplete", 6, 6)
+    assert failure.detail.endswith("1 different points of 15, needs 5")
+
+
+async def test_a_judge_lost_in_a_long_list_may_manage_short_ones(make_judge: MakeJudge) -> None:
+    def small(call: Call) -> Any:
+        assert call.schema is not None
+        scope = call.schema["properties"]["points"]["items"]["properties"]["bears_on"].get("const")
+        return "{" if scope is None else {"points": [point(scope.replace("_", " "), bears_on=scope)]}
+
+    judge, engine = make_judge(small)
+    draft = await draft_guidance(TASK, None, judge)
+    assert isinstance(draft, Draft)
+    assert [one.bears_on for one in draft.points] == list(drafting.SCOPES)
+    assert len(engine.calls) == 3 + 5  # the long list is asked for again twice
+
+
+async def test_fewer_points_can_be_wanted(make_judge: MakeJudge) -> None:
+    judge, engine = make_judge([{"points": [point(name) for name in NAMES[:3]]}])
+    draft = await draft_guidance(TASK, None, judge, DraftSettings(points=3))
+    assert isinstance(draft, Draft) and len(draft.points) == 3
+    [call] = engine.calls
+    assert "Write 3 of them, all different." in call.prompt
+    assert call.schema is not None
+    points = call.schema["properties"]["points"]
+    assert (points["minItems"], points["maxItems"]) == (3, 3)
+    judge, engine = make_judge([{"points": [point(name) for name in NAMES]}])
+    await draft_guidance(TASK, None, judge, DraftSettings(points=8))
+    assert "Write 5 to 8 of them, all different." in engine.calls[0].prompt
 
 
 async def test_engine_trouble_is_a_failure(make_judge: MakeJudge, snapshot: Snapshot) -> None:
@@ -220,16 +275,18 @@ IDENTITY_TASKS = [
 ]
 
 
-async def run_all(make_judge: MakeJudge, script: Any, file: GuidanceFile) -> tuple[list[str], list[Call]]:
+async def run_all(
+    make_judge: MakeJudge, script: Any, file: RowFile[GuidanceRow]
+) -> tuple[list[str], list[Call]]:
     judge, engine = make_judge(script, ledger="kept.sqlite")
-    failed = await draft_all(IDENTITY_TASKS, file, None, judge, drafting.DraftSettings())
+    failed = await draft_all(guidance_drafts(None), IDENTITY_TASKS, file, judge)
     return [task.id for task, _ in failed], engine.calls
 
 
 async def test_drafts_go_into_a_file_and_failures_are_asked_for_again(
     make_judge: MakeJudge, tmp_path: Path
 ) -> None:
-    file = GuidanceFile(tmp_path / "out" / "guidance.jsonl")
+    file = guidance_file(tmp_path / "out" / "guidance.jsonl")
 
     def no_votes(call: Call) -> Any:
         return EngineTimeout("slow") if "voted" in call.prompt else ALONE
@@ -251,13 +308,13 @@ async def test_drafts_go_into_a_file_and_failures_are_asked_for_again(
     assert len(calls) == 1 and "voted" in calls[0].prompt
     assert list(file.rows()) == ["a", "c", "d"]
     assert {task: file.rows()[task] for task in ("a", "d")} == before
-    assert waiting(IDENTITY_TASKS, file) == []
+    assert waiting(guidance_drafts(None), IDENTITY_TASKS, file) == []
 
 
 async def test_after_a_kill_no_finished_reply_is_asked_for_again(
     make_judge: MakeJudge, tmp_path: Path
 ) -> None:
-    file = GuidanceFile(tmp_path / "guidance.jsonl")
+    file = guidance_file(tmp_path / "guidance.jsonl")
     await run_all(make_judge, [ALONE] * 3, file)
     whole = file.path.read_bytes()
     # Killed after the replies were stored and before the file was written.
@@ -268,7 +325,7 @@ async def test_after_a_kill_no_finished_reply_is_asked_for_again(
 
 
 async def test_a_draft_that_comes_late_leaves_what_is_there(make_judge: MakeJudge, tmp_path: Path) -> None:
-    file = GuidanceFile(tmp_path / "guidance.jsonl")
+    file = guidance_file(tmp_path / "guidance.jsonl")
     mine = GuidanceRow(task_id="d", text="Mine.", status="given")
 
     def meanwhile(call: Call) -> Any:

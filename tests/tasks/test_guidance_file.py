@@ -8,7 +8,7 @@ import pytest
 
 from local_judge.claims.model import Quote
 from local_judge.errors import InputError
-from local_judge.tasks.guidance import GuidanceFile, GuidanceRow, load_rows
+from local_judge.tasks.guidance import GuidanceRow, guidance_file, load_rows
 from local_judge.tasks.model import Guidance
 from local_judge.tasks.points import Point, PointSource, distinct, render
 from local_judge.tasks.review import decide
@@ -112,7 +112,7 @@ def test_bad_rows_end_in_one_line(tmp_path: Path, text: str, said: str) -> None:
 
 
 def test_rows_stand_in_the_order_of_the_tasks(tmp_path: Path) -> None:
-    file = GuidanceFile(tmp_path / "new" / "guidance.jsonl")
+    file = guidance_file(tmp_path / "new" / "guidance.jsonl")
     assert file.rows() == {}
     order = {"a": 0, "b": 1, "c": 2}
     for task in ("c", "old", "a", "b"):
@@ -128,7 +128,7 @@ def test_rows_stand_in_the_order_of_the_tasks(tmp_path: Path) -> None:
 
 
 def test_a_decision_on_what_was_changed_meanwhile_is_refused(tmp_path: Path) -> None:
-    file = GuidanceFile(tmp_path / "guidance.jsonl")
+    file = guidance_file(tmp_path / "guidance.jsonl")
     file.add(DRAFTED, {})
     file.replace(DRAFTED, DRAFTED.reviewed("Ada"))
     with pytest.raises(InputError, match="task '1' was changed meanwhile"):
@@ -139,10 +139,10 @@ def test_a_decision_on_what_was_changed_meanwhile_is_refused(tmp_path: Path) -> 
 def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
-        GuidanceFile(tmp_path / "file" / "guidance.jsonl").add(DRAFTED, {})
+        guidance_file(tmp_path / "file" / "guidance.jsonl").add(DRAFTED, {})
     (tmp_path / "folder.jsonl").mkdir()
     with pytest.raises(InputError, match="Is a directory"):
-        GuidanceFile(tmp_path / "folder.jsonl").add(DRAFTED, {})
+        guidance_file(tmp_path / "folder.jsonl").add(DRAFTED, {})
 
 
 def never(text: str) -> str:

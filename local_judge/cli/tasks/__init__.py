@@ -1,0 +1,15 @@
+"""`local-judge tasks`: research tasks, what is expected of their reports, and what they are about."""
+
+from __future__ import annotations
+
+import typer
+
+from local_judge.cli.tasks import checklist, criteria, guidance, topics
+
+app = typer.Typer(help="Research tasks and what is expected of their reports.", no_args_is_help=True)
+app.add_typer(guidance.app, name="guidance")
+app.add_typer(criteria.app, name="criteria")
+app.add_typer(checklist.app, name="checklist")
+app.command("classify")(topics.classify)
+app.command("filter")(topics.filter_tasks)
+app.command("topics")(topics.topics)

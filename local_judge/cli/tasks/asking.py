@@ -1,0 +1,76 @@
+"""What the commands do that ask a judge about tasks: ask about those that have no answer yet, and say how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from local_judge.cli.ending import stoppable
+from local_judge.judge.failures import Failure
+from local_judge.reporting.progress import RunProgress
+from local_judge.reporting.tables import plain
+from local_judge.runs.session import open_judge
+from local_judge.tasks.drafting import Drafts, draft_all, waiting
+from local_judge.tasks.load import load_tasks
+from local_judge.tasks.model import Task
+from local_judge.tasks.rowfile import R, RowFile
+from serving.presets import load_preset
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Who is asked, and about which form of a dataset, as the options say."""
+
+    judge: str
+    base_urls: Sequence[str]
+    ledger: Path | None
+    offline: bool
+    open_dates: bool
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a file of tasks."""
+
+    n_tasks: int
+    n_asked: int
+    failed: Sequence[tuple[Task, Failure]]
+
+
+def leave_drafts(what: str, outcome: Outcome, out: Path, done: str = "drafted") -> None:
+    """Say what was written for tasks, name what failed, and end with 3 if something did."""
+    written, had = outcome.n_asked - len(outcome.failed), outcome.n_tasks - outcome.n_asked
+    print(f"{written} {done}, {had} had {what}, {len(outcome.failed)} failed: {out}")
+    for task, failure in outcome.failed:
+        sys.stderr.write(plain(f"task {task.id}: {failure.kind}: {failure.detail}") + "\n")
+    if outcome.failed:
+        raise SystemExit(3)
+
+
+def ask_about(tasks: Path, file: RowFile[R], drafts: Drafts[R], asked: Asked) -> Outcome:
+    """Let a judge write the rows of `file` that the tasks of a file lack."""
+    given = list(load_tasks(tasks, open_dates=asked.open_dates).values())
+    n_asked = len(waiting(drafts, given, file))
+    failed: list[tuple[Task, Failure]] = []
+    if n_asked:
+        replies = asked.ledger or file.path.with_suffix(".ledger.sqlite")
+        with stoppable(replies):
+            failed = asyncio.run(_ask(given, n_asked, file, drafts, asked, replies))
+    return Outcome(len(given), n_asked, failed)
+
+
+async def _ask(
+    tasks: Sequence[Task], n_asked: int, file: RowFile[R], drafts: Drafts[R], asked: Asked, ledger: Path
+) -> list[tuple[Task, Failure]]:
+    async with open_judge(
+        load_preset(asked.judge),
+        base_urls=asked.base_urls,
+        ledger=ledger,
+        reasks=2,
+        only_engine=asked.offline,
+    ) as judge:
+        with RunProgress(judge, n_asked, unit="tasks") as progress:
+            return await draft_all(drafts, tasks, file, judge, done=progress.one_done)

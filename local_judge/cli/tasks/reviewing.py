@@ -1,0 +1,152 @@
+"""How drafts are shown and decided on, whatever they are: by flags, in an editor, or at a terminal.
+
+Invariant: each decision is in the file before the next is asked for; what an editor saved and could not stand is there
+again when it is opened again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, Literal
+
+import typer
+from rich.console import RenderableType
+
+from local_judge.errors import InputError, UserError
+from local_judge.reporting.tables import plain, stdout
+from local_judge.tasks.review import D, Decision, decide
+from local_judge.tasks.rowfile import RowFile
+
+Stop = Literal["skip", "quit"]
+_KEYS: dict[str, Decision | Stop] = {
+    "a": "accept",
+    "e": "edit",
+    "r": "reject",
+    "s": "skip",
+    "q": "quit",
+}
+
+
+@dataclass(frozen=True)
+class Shown(Generic[D]):
+    """How rows of a kind are shown."""
+
+    kind: str
+    """The group of commands."""
+    table: Callable[[Sequence[D]], RenderableType]
+    view: Callable[[D], RenderableType]
+    suffix: str
+    """Of the file that an editor opens."""
+
+
+def show_rows(file: RowFile[D], shown: Shown[D], task: str | None, as_json: bool) -> None:
+    """Print a table of all rows, or all of one task's."""
+    rows = _rows(file, shown, task)
+    if as_json:
+        print(json.dumps([row.model_dump(mode="json") for row in rows], ensure_ascii=False))
+    elif task is None:
+        stdout().print(shown.table(rows))
+    else:
+        stdout().print(shown.view(rows[0]))
+
+
+def decision_of(accept: bool, reject: bool, edit: bool) -> Decision | None:
+    """The decision that the flags name; None where a person is to be asked."""
+    flags: list[tuple[bool, Decision]] = [(accept, "accept"), (reject, "reject"), (edit, "edit")]
+    wanted: list[Decision] = [decision for given, decision in flags if given]
+    if len(wanted) > 1:
+        raise typer.BadParameter("--accept, --reject and --edit exclude each other")
+    if not wanted and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UserError("review: there is no terminal to ask at; say --accept, --reject or --edit")
+    return wanted[0] if wanted else None
+
+
+def review_rows(
+    file: RowFile[D], shown: Shown[D], reviewer: str, task: str | None, wanted: Decision | None
+) -> None:
+    """Decide on the drafts that wait, or on one task's row, as `wanted` or as a person says at the terminal."""
+    rows = [row for row in _rows(file, shown, task) if task is not None or row.status == "drafted"]
+    if not rows:
+        print(f"{file.path}: no draft waits for a decision")
+    for row in rows:
+        editor = _Editor(shown.suffix)
+        if wanted is not None:
+            _put(file, row, decide(row, wanted, reviewer, editor))
+        elif not _reviewed_at_terminal(file, shown, row, reviewer, editor):
+            break
+
+
+def _reviewed_at_terminal(file: RowFile[D], shown: Shown[D], row: D, reviewer: str, editor: _Editor) -> bool:
+    """Ask until there is a decision; whether to go on with the next row."""
+    stdout().print(shown.view(row))
+    while True:
+        answer = _ask()
+        if answer in ("skip", "quit"):
+            return answer == "skip"
+        try:
+            after = decide(row, answer, reviewer, editor)
+        except InputError as error:
+            print(plain(str(error)))
+            continue
+        _put(file, row, after)
+        return True
+
+
+def _put(file: RowFile[D], before: D, after: D | None) -> None:
+    if after is not None:
+        file.replace(before, after)
+    print(plain(f"task {before.key}: {after.status if after is not None else 'left as it was'}"))
+
+
+def _ask() -> Decision | Stop:
+    while True:
+        try:
+            answer = input("[a]ccept, [e]dit, [r]eject, [s]kip, [q]uit? ").strip().lower()
+        except EOFError:
+            print()
+            return "quit"
+        if answer[:1] in _KEYS and _KEYS[answer[:1]].startswith(answer):
+            return _KEYS[answer[:1]]
+
+
+class _Editor:
+    """A person's editor; opened again, it has what was saved the last time."""
+
+    def __init__(self, suffix: str) -> None:
+        self._suffix = suffix
+        self._saved: str | None = None
+
+    def __call__(self, text: str) -> str:
+        command = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+        if not command:
+            raise UserError("review: no editor to edit with; set EDITOR")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"draft{self._suffix}"
+            path.write_text(
+                self._saved if self._saved is not None else text.rstrip("\n") + "\n", encoding="utf-8"
+            )
+            try:
+                subprocess.run([*shlex.split(command), str(path)], check=True)
+                self._saved = path.read_text(encoding="utf-8")
+            except (OSError, ValueError, subprocess.CalledProcessError) as error:
+                raise UserError(f"review: {command}: {error}; nothing was changed") from None
+        return self._saved
+
+
+def _rows(file: RowFile[D], shown: Shown[D], task: str | None) -> list[D]:
+    rows = file.load()
+    if task is None:
+        return list(rows.values())
+    if task not in rows:
+        raise InputError(
+            f"{file.path}: no task {task!r}; `local-judge tasks {shown.kind} show {file.path}` lists them"
+        )
+    return [rows[task]]

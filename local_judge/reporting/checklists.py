@@ -1,0 +1,84 @@
+"""Checklists, and what is wrong with them, for the terminal.
+
+Invariant: everything that came from a task, a judge or a checklist file is printed as plain text (rich markup escaped,
+control characters removed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from local_judge.reporting.numbers import NONE, count
+from local_judge.reporting.tables import plain, safe
+from local_judge.reporting.tasks import heading, lines
+from local_judge.tasks.checklist_lint import Finding, Linted, lint
+from local_judge.tasks.checklists import ChecklistRow
+from local_judge.tasks.model import Checklist
+
+
+def checklist_table(rows: Sequence[ChecklistRow]) -> Table:
+    """One line a task: where its checklist comes from, and how many of its items break rules."""
+    table = Table(show_edge=False, pad_edge=False)
+    table.add_column("task", overflow="fold")
+    table.add_column("status")
+    for name in ("items", "break hard rules", "break soft rules"):
+        table.add_column(name, justify="right")
+    table.add_column("judge", overflow="fold")
+    table.add_column("reviewer", overflow="fold")
+    for row in rows:
+        findings = _linted(row).findings
+        hard, soft = (len({one.item for one in findings if one.hard is which}) for which in (True, False))
+        table.add_row(
+            safe(row.key, 40),
+            row.status,
+            str(len(row.items)),
+            str(hard or ""),
+            str(soft or ""),
+            safe(row.judge.model) if row.judge else NONE,
+            safe(row.reviewer) if row.reviewer else NONE,
+        )
+    return table
+
+
+def checklist_view(row: ChecklistRow) -> RenderableType:
+    """All of one task's checklist: the request, the items with what is wrong with each, and what they were before."""
+    parts: list[RenderableType] = [heading(row)]
+    if row.task:
+        parts += ["[dim]request[/dim]", *lines(row.task)]
+    linted = _linted(row)
+    parts.append(f"[dim]{count(len(row.items), 'item')}[/dim]")
+    for item in Checklist.of(row.items).items:
+        parts.append(f"{item.id}. {safe(item.text)}")
+        parts += [f"   [dim]{one.rule}:[/dim] {safe(one.reason)}" for one in linted.of(item.id)]
+    parts += [f"[dim]{one.rule}:[/dim] {safe(one.reason)}" for one in linted.findings if one.item is None]
+    if row.items_before is not None:
+        parts += ["[dim]as drafted[/dim]", *(safe(item) for item in row.items_before)]
+    return Group(*parts)
+
+
+def finding_line(task: str, finding: Finding) -> str:
+    """One finding: `mill q3: yes-or-no: asks 'what', which neither yes nor no answers`."""
+    item = f" {finding.item}" if finding.item else ""
+    return plain(f"{task}{item}: {finding.rule}: {finding.reason}")
+
+
+def unchecked_lines(found: Mapping[str, Linted]) -> list[str]:
+    """What could not be checked, a line for each reason: which rules, and of how many checklists."""
+    tasks: dict[str, int] = {}
+    rules: dict[str, dict[str, None]] = {}
+    for linted in found.values():
+        for reason in dict.fromkeys(linted.unchecked.values()):
+            tasks[reason] = tasks.get(reason, 0) + 1
+        for rule, reason in linted.unchecked.items():
+            rules.setdefault(reason, {})[rule] = None
+    return [
+        f"not checked in {count(number, 'checklist')}, since {reason}: {', '.join(rules[reason])}"
+        for reason, number in tasks.items()
+    ]
+
+
+def _linted(row: ChecklistRow) -> Linted:
+    return lint(Checklist.of(row.items), row.task)

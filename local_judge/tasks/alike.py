@@ -1,0 +1,49 @@
+"""Texts that say the same in almost the same words.
+
+Invariant: two texts that differ in a number never say the same, however alike the rest is.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import NamedTuple
+
+SAME = 0.9
+"""Two texts with the same numbers say the same if their runs of three characters overlap by this share."""
+
+
+class Mark(NamedTuple):
+    """What of a text is compared."""
+
+    numbers: tuple[str, ...]
+    runs: frozenset[str]
+    """Of three letters or digits, whatever its case and punctuation."""
+
+
+def mark(text: str) -> Mark:
+    """What of `text` is compared."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    bare = "  " + " ".join(re.findall(r"[^\W_]+", folded)) + "  "
+    runs = frozenset(bare[start : start + 3] for start in range(len(bare) - 2))
+    return Mark(tuple(re.findall(r"\d+", folded)), runs)
+
+
+def alike(one: Mark, other: Mark) -> bool:
+    """Whether two texts say the same: Jaccard of their runs, shared / all, is at least `SAME`."""
+    if one.numbers != other.numbers:
+        return False
+    return len(one.runs & other.runs) >= SAME * len(one.runs | other.runs)
+
+
+def firsts(texts: Iterable[str]) -> list[int]:
+    """For each text the position of the first that says the same: its own if none before it does."""
+    marks: list[Mark] = []
+    found: list[int] = []
+    for position, text in enumerate(texts):
+        own = mark(text)
+        same = (at for at, other in enumerate(marks) if found[at] == at and alike(own, other))
+        found.append(next(same, position))
+        marks.append(own)
+    return found

@@ -1,0 +1,188 @@
+"""A checklist for a task that has none, drafted by a judge (LiveResearchBench, section 4.1).
+
+Invariants: a draft has at least `LEAST` items that say different things, or is a failure; an item that breaks a hard
+rule is asked for again, with the reason, and stands in the draft only where that did not help; the same task and judge
+give the same draft.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from indexes.text.language import detect_language
+from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Judge
+from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.tasks.alike import firsts
+from local_judge.tasks.checklist_lint import lint
+from local_judge.tasks.checklists import ChecklistRow
+from local_judge.tasks.dates import leaves_open
+from local_judge.tasks.drafting import UNREADABLE, Drafts
+from local_judge.tasks.languages import language_name
+from local_judge.tasks.model import Checklist, Task
+from local_judge.tasks.prompts import template
+from serving.types import EngineIdentity
+
+LEAST, MOST = 3, 15
+"""Items of a draft."""
+REPLY_TOKENS_PER_ITEM = 90
+
+_OPENINGS = {"en": 'with "Does the report"', "zh": "with “报告是否”"}
+
+
+Text = Annotated[str, Field(min_length=6, max_length=300)]
+
+
+class Items(BaseModel):
+    """What the judge answers, of whatever length."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    items: Sequence[Text]
+
+
+class ChecklistDraft(NamedTuple):
+    """A checklist as a judge has drafted it."""
+
+    items: tuple[str, ...]
+    """Those that break a hard rule last."""
+    replies: tuple[str, ...]
+    """Ledger keys."""
+
+
+class Broken(NamedTuple):
+    """An item that breaks a hard rule."""
+
+    text: str
+    reasons: tuple[str, ...]
+
+
+async def draft_checklist(task: Task, judge: Judge) -> ChecklistDraft | Failure:
+    """The items of a checklist for reports on `task`; all questions share the request as prefix.
+
+    What breaks hard rules, or is too little, is asked for again up to the judge's `reasks`.
+
+    Raises:
+        LedgerError: a reply could not be stored.
+    """
+    standing: list[str] = []
+    broken: list[Broken] = []
+    given_up: list[str] = []
+    replies: list[str] = []
+    for draw in range(judge.settings.reasks + 1):
+        prompt = mend_prompt(task, standing, broken) if draw else checklist_prompt(task)
+        most = MOST - len(standing)
+        answer = await judge.ask(
+            prompt,
+            _answer_type(LEAST if not draw else _least(standing), most),
+            draw=draw,
+            max_tokens=most * REPLY_TOKENS_PER_ITEM,
+        )
+        if isinstance(answer, Failure):
+            if draw and answer.kind in UNREADABLE:
+                break
+            return answer
+        replies += answer.replies
+        given_up += [item.text for item in broken]
+        standing, broken = sorted_out(task, [*standing, *answer.value.items])
+        if len(standing) == MOST or (not broken and len(standing) >= LEAST):
+            break
+    items = [*standing, *(item.text for item in broken)][:MOST]
+    if len(items) < LEAST:  # better one that breaks a rule, and is marked, than no checklist
+        every = [*items, *given_up]
+        items = [every[position] for position in sorted(set(firsts(every)))][:LEAST]
+    if len(items) < LEAST:
+        detail = f"reply {replies[-1][:12]}: {len(items)} different items, needs {LEAST}"
+        return Failure(kind="incomplete", detail=detail, attempts=len(replies))
+    return ChecklistDraft(tuple(items), tuple(replies))
+
+
+def sorted_out(task: Task, texts: Sequence[str]) -> tuple[list[str], list[Broken]]:
+    """The items that keep all hard rules, and those that do not, without those that repeat an earlier one."""
+    tidy = [text for text in (" ".join(text.split()) for text in texts) if any(map(str.isalnum, text))]
+    same = firsts(tidy)
+    different = [text for position, text in enumerate(tidy) if same[position] == position]
+    if not different:
+        return [], []
+    checklist = Checklist.of(different)
+    linted = lint(checklist, task.prompt)
+    standing: list[str] = []
+    broken: list[Broken] = []
+    for item in checklist.items:
+        reasons = tuple(finding.reason for finding in linted.of(item.id) if finding.hard)
+        if reasons:
+            broken.append(Broken(item.text, reasons))
+        else:
+            standing.append(item.text)
+    return standing, broken
+
+
+def checklist_prompt(task: Task) -> Prompt:
+    """The prompt that asks for a checklist."""
+    values = {**_common(task), "least": str(LEAST), "most": str(MOST)}
+    return _prompt(task, fill(template("checklist"), values))
+
+
+def mend_prompt(task: Task, standing: Sequence[str], broken: Sequence[Broken]) -> Prompt:
+    """The prompt that asks for items beside those that stand, in the place of those that break rules."""
+    kept = "\n".join(standing)
+    faulty = "\n".join(f"{item.text}\n   {'; '.join(item.reasons)}" for item in broken)
+    values = {
+        **_common(task),
+        "standing": f"\n{fence(kept, 'These items stand:')}\n" if standing else "",
+        "broken": f"\n{fence(faulty, 'These items break rules, which are named below each:')}\n"
+        if broken
+        else "",
+        "instead": ", in the place of those that break rules" if broken else "",
+        "least": str(_least(standing)),
+        "most": str(MOST - len(standing)),
+    }
+    return _prompt(task, fill(template("checklist_mend"), values))
+
+
+def _least(standing: Sequence[str]) -> int:
+    return max(1, LEAST - len(standing))
+
+
+def _common(task: Task) -> dict[str, str]:
+    language = detect_language(task.prompt)
+    opening = _OPENINGS.get(language, 'like "Does the report"')
+    dates = template("checklist_dates") if leaves_open(task.prompt) else ""
+    rules = fill(template("checklist_rules"), {"opening": opening, "dates": dates})
+    return {"rules": rules, "language": language_name(language)}
+
+
+def _prompt(task: Task, own: str) -> Prompt:
+    shared = fence(task.prompt, "Request:")
+    key = f"checklist:{hashlib.sha256(shared.encode()).hexdigest()[:16]}"
+    return Prompt(shared=shared, own=own, prefix_key=key)
+
+
+@cache
+def _answer_type(least: int, most: int) -> type[Items]:
+    items: Any = Annotated[list[Text], Field(min_length=least, max_length=most)]
+    return create_model("Items", __base__=Items, items=(items, ...))
+
+
+async def write_checklist(task: Task, judge: Judge, identity: EngineIdentity) -> ChecklistRow | Failure:
+    """The line of a checklist file that `judge` drafts for a task. Raises as `draft_checklist`."""
+    draft = await draft_checklist(task, judge)
+    if isinstance(draft, Failure):
+        return draft
+    return ChecklistRow(
+        task_id=task.id,
+        items=draft.items,
+        status="drafted",
+        task=task.prompt,
+        language=detect_language(task.prompt),
+        judge=identity,
+        replies=draft.replies,
+    )
+
+
+CHECKLIST_DRAFTS = Drafts(write_checklist, has=lambda task: task.checklist is not None)

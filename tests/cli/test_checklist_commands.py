@@ -1,0 +1,154 @@
+"""`local-judge tasks checklist`: drafted by the stub, checked, shown, decided on, and given to a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_judge.tasks.checklists import checklist_file
+from serving.stub import Fault, StubPlan
+from serving.stub_fill import fill
+
+from ..stub_thread import StubThread, answer, write_preset
+from ..tasks.dataset_rows import FIXED, OPEN, ROWS, write_csv, write_jsonl
+from .conftest import REPORT, Command
+
+TASKS = [
+    {"id": "mill", "prompt": "What did the [b]retrofit[/b] of the mill change?"},
+    {"id": "own", "prompt": "Who paid?", "checklist": ["Does the report name who paid?"]},
+    {"id": "votes", "prompt": "How did the council vote?"},
+]
+
+
+def drafter(asked: Mapping[str, Any]) -> str:
+    """Three items, the last of which breaks a rule; and nothing better when it is asked again."""
+    reply = json.loads(fill(asked))
+    if "items" not in reply:
+        return answer(asked)
+    kept = ["Does the report state the cost?", "Does the report say who decided?"]
+    return json.dumps({"items": [*kept, "What was [b]built[/b]?"]})
+
+
+@pytest.fixture
+def server() -> Iterator[StubThread]:
+    with StubThread(StubPlan(answer=drafter)) as running:
+        yield running
+
+
+@pytest.fixture
+def drafted(command: Command, tmp_path: Path, server: StubThread, preset: Path) -> Path:
+    out = tmp_path / "checklists.jsonl"
+    tasks = write_jsonl(tmp_path / "tasks.jsonl", TASKS)
+    options = ("--judge", preset, "--base-url", server.url, "--out", out)
+    ended = command("tasks", "checklist", "draft", tasks, *options)
+    assert (ended.code, ended.out) == (0, f"2 drafted, 1 had a checklist, 0 failed: {out}\n")
+    asked = len(server.chats)
+    assert command("tasks", "checklist", "draft", tasks, *options).out.startswith("0 drafted, 3 had")
+    assert len(server.chats) == asked
+    return out
+
+
+def test_show_and_lint(command: Command, drafted: Path) -> None:
+    table = command("tasks", "checklist", "show", drafted).out.splitlines()
+    assert [cell.strip() for cell in table[2].split("│")][:5] == ["mill", "drafted", "3", "1", ""]
+    shown = command("tasks", "checklist", "show", drafted, "--task", "mill").out
+    assert "What did the [b]retrofit[/b] of the mill change?" in shown
+    assert "q3. What was [b]built[/b]?\n   yes-or-no: asks 'What', which neither yes nor no answers" in shown
+    ended = command("tasks", "checklist", "lint", drafted)
+    assert ended.code == 1
+    assert ended.out.splitlines()[:3] == [
+        "mill q3: yes-or-no: asks 'What', which neither yes nor no answers",
+        "votes q3: yes-or-no: asks 'What', which neither yes nor no answers",
+        "2 findings in 2 checklists",
+    ]
+    found = json.loads(command("tasks", "checklist", "lint", drafted, "--json").out)
+    assert found["checklists"][0]["findings"] == [
+        {
+            "rule": "yes-or-no",
+            "item": "q3",
+            "hard": True,
+            "reason": "asks 'What', which neither yes nor no answers",
+        }
+    ]
+    assert found["rules"]["number"] == {"hard": False, "says": "3 to 20 items"}
+
+
+def test_lint_of_other_forms_and_where_nothing_is_wrong(command: Command, tmp_path: Path) -> None:
+    items = [f"Does the report name the {what} of Fernholt?" for what in ("mill", "pump", "owner")]
+    clean = write_jsonl(tmp_path / "own.jsonl", [{"task_id": "mill", "items": items}])
+    ended = command("tasks", "checklist", "lint", clean)
+    assert ended.code == 0
+    assert ended.out.splitlines()[0] == "0 findings in 1 checklist"
+    assert ended.out.splitlines()[-1] == (
+        "not checked in 1 checklist, since the request is not known: no-answer, same-language"
+    )
+    tasks = write_jsonl(tmp_path / "tasks.jsonl", TASKS)
+    assert "not checked" not in command("tasks", "checklist", "lint", clean, "--tasks", tasks).out
+    dataset = command("tasks", "checklist", "lint", write_csv(tmp_path / "dataset.csv", ROWS))
+    assert dataset.out.splitlines()[:2] == [
+        "pumps: number: has 2 items, should have 3 to 20",
+        "mill: number: has 1 items, should have 3 to 20",
+    ]
+    assert command("tasks", "checklist", "lint", tasks).out.startswith("own: number:")
+    assert (
+        "no checklists in it"
+        in command("tasks", "checklist", "lint", write_jsonl(tmp_path / "e.jsonl", [])).line()
+    )
+
+
+def test_review(command: Command, drafted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    review = ("tasks", "checklist", "review", drafted, "--reviewer", "Ada")
+    monkeypatch.setenv("VISUAL", "sed -i '3d'")
+    assert command(*review, "--task", "mill", "--edit").out == "task mill: reviewed\n"
+    assert command(*review, "--reject").out == "task votes: rejected\n"
+    rows = checklist_file(drafted).load()
+    assert [(len(row.items), row.status) for row in rows.values()] == [(2, "reviewed"), (3, "rejected")]
+    assert rows["mill"].items_before is not None and len(rows["mill"].items_before) == 3
+    shown = command("tasks", "checklist", "show", drafted, "--task", "mill").out
+    assert "mill: reviewed by Ada" in shown and shown.partition("as drafted")[2].count("\n") == 4
+    # A rejected checklist is not checked.
+    assert command("tasks", "checklist", "lint", drafted).out.startswith("mill: number: has 2 items")
+
+
+def test_failed_drafts_are_named(command: Command, tmp_path: Path) -> None:
+    out = tmp_path / "checklists.jsonl"
+    with StubThread(StubPlan(answer=drafter, faults=(Fault("400"),))) as server:
+        options = ("--judge", write_preset(tmp_path, concurrency=1), "--base-url", server.url, "--out", out)
+        ended = command(
+            "tasks", "checklist", "draft", write_jsonl(tmp_path / "tasks.jsonl", TASKS[:1]), *options
+        )
+    assert ended.code == 3 and ended.line().startswith("task mill: refused: ")
+
+
+def test_a_run_takes_checklists_and_the_dataset(
+    command: Command, tmp_path: Path, server: StubThread, preset: Path, snapshot: Path
+) -> None:
+    reports = write_jsonl(tmp_path / "reports.jsonl", [{"id": "r", "task_id": "qid_pumps", "report": REPORT}])
+    dataset = write_csv(tmp_path / "dataset.csv", ROWS)
+    judge = ("--judge", preset, "--base-url", server.url, "--set", "deer.parts=[verification]")
+    run = ("run", reports, *judge, "--snapshot", snapshot, "--tasks", dataset)
+    assert command(*run, "--out", tmp_path / "a").code == 0
+    assert command(*run, "--out", tmp_path / "b", "--date", "2026-01-05", "--checklists", dataset).code == 0
+    given = [json.loads((tmp_path / name / "manifest.json").read_text())["reports"][0] for name in "ab"]
+    assert [report["task"] for report in given] == ["pumps", "pumps"]
+    assert given[0]["checklist_sha256"] != given[1]["checklist_sha256"]
+    assert given[0]["task_sha256"] != given[1]["task_sha256"]
+    foreign = write_jsonl(tmp_path / "c.jsonl", [{"task_id": "mill", "items": ["Is it there?"]}])
+    line = command(*run, "--out", tmp_path / "c", "--checklists", foreign).line()
+    assert "none of its rows has the id or the request of a report's task" in line
+
+
+def test_drafts_for_the_dataset_are_for_the_form_that_a_run_reads(
+    command: Command, tmp_path: Path, server: StubThread, preset: Path
+) -> None:
+    questions = [{**row, "checklist": "", "checklist_no_placeholder": ""} for row in ROWS]
+    dataset = write_csv(tmp_path / "dataset.csv", questions)
+    judge = ("--judge", preset, "--base-url", server.url)
+    for form, request in (((), FIXED), (("--open-dates",), OPEN)):
+        out = tmp_path / f"checklists{len(form)}.jsonl"
+        assert command("tasks", "checklist", "draft", dataset, *judge, "--out", out, *form).code == 0
+        assert checklist_file(out).load()["pumps"].task == request

@@ -1,0 +1,82 @@
+"""A person's decision on drafted criteria."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from local_judge.errors import InputError
+from local_judge.tasks.criteria import CriteriaRow, criteria_file, load_criteria, with_criteria
+from local_judge.tasks.model import Task
+from local_judge.tasks.review import decide
+
+from ..protocols.race.race_cases import ROW
+
+DRAFTED = CriteriaRow.model_validate({**ROW, "status": "drafted", "replies": ["k"]})
+
+
+def changed(key: str, weight: float) -> str:
+    """The draft's YAML with another weight for a dimension."""
+    data = yaml.safe_load(DRAFTED.editable)
+    data["dimension_weight"][key] = weight
+    return yaml.safe_dump(data, allow_unicode=True)
+
+
+def test_a_person_edits_weights_and_criteria_as_yaml() -> None:
+    data = yaml.safe_load(DRAFTED.editable)
+    assert data == {key: ROW[key] for key in ("dimension_weight", "criterions")}
+    data["criterions"]["insight"] = [{"criterion": "Why", "explanation": "", "weight": 1}]
+    edited = decide(DRAFTED, "edit", "Ada", lambda text: json.dumps(data))  # JSON is YAML
+    assert edited is not None
+    assert (edited.status, edited.reviewer, edited.replies) == ("reviewed", "Ada", ("k",))
+    assert [one.criterion for one in edited.criterions["insight"]] == ["Why"]
+    assert edited.before is not None and edited.before.criterions == DRAFTED.criterions
+    # A second change keeps what the judge wrote, and not what the first reviewer made of it.
+    again = decide(edited, "edit", "Bob", lambda text: text.replace("Why", "Whence"))
+    assert again is not None and again.before == edited.before
+    assert decide(DRAFTED, "edit", "Ada", lambda text: text + "\n") is None
+    # Another way to write the same is no change.
+    same = decide(DRAFTED, "edit", "Ada", lambda text: "# mine\n" + text)
+    assert same is not None and (same.status, same.before) == ("reviewed", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (changed("insight", 0.9), "dimension_weight: the weights must be 0 or more and sum to 1"),
+        (changed("insight", -0.1), "dimension_weight: the weights must be 0 or more and sum to 1"),
+        ("dimension_weight: {insight: 1}", "expected the keys criterions and dimension_weight and no others"),
+        (DRAFTED.editable + "status: given\n", "expected the keys criterions and dimension_weight"),
+        ("[", "no YAML: "),
+        ("", "expected the keys"),
+        (DRAFTED.editable.replace("weight: ", "wieght: "), "weight: Field required"),
+        (changed("style", 0.0), "dimension_weight must name comprehensiveness, insight"),
+        (changed("insight", 0.35).replace("0.35", "2026-01-01"), "a value that JSON does not have"),
+    ],
+)
+def test_what_no_criteria_file_may_hold_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as raised:
+        DRAFTED.reviewed("Ada", text)
+    assert str(raised.value).startswith("task '900'") and "\n" not in str(raised.value)
+
+
+def test_published_criteria_are_not_reviewed_and_rejected_ones_reach_no_run(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="its set of criteria was given, not drafted"):
+        CriteriaRow.model_validate(ROW).reviewed("Ada")
+    path = tmp_path / "criteria.jsonl"
+    file = criteria_file(path)
+    task = Task(id="900", prompt=ROW["prompt"])
+    joined: list[Any] = []
+    for row in (DRAFTED, DRAFTED.reviewed("Ada"), DRAFTED.rejected("Ada")):
+        path.unlink(missing_ok=True)
+        assert file.add(row, {})
+        found = with_criteria(task, load_criteria(path))
+        assert found is not None
+        joined.append(found.criteria and found.criteria.status)
+    assert joined == ["drafted", "reviewed", None]
+    with pytest.raises(InputError, match="its criteria were rejected by Ada"):
+        DRAFTED.rejected("Ada").criteria()
