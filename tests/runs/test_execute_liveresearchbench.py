@@ -13,8 +13,10 @@ from local_judge.errors import ConfigError
 from local_judge.protocols.base import load_protocol
 from local_judge.protocols.liveresearchbench import LrbFindings
 from local_judge.runs.config import RunConfig
-from local_judge.runs.execute import check_inputs, execute, load_scores, rescore
+from local_judge.runs.execute import check_inputs, execute
 from local_judge.runs.inputs import RawReport
+from local_judge.runs.records import load_scores
+from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore
 from serving.engines.scripted import Call, Reply
 
