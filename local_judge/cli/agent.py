@@ -11,14 +11,13 @@ import typer
 
 from indexes.search.searcher import Mode
 from indexes.snapshot import Snapshot
-from local_judge.agents.actions import ToolName
 from local_judge.agents.ask import AskedQuestion, ask_question
 from local_judge.agents.limits import AgentLimits
 from local_judge.agents.toolbox import Toolbox, ToolSettings
 from local_judge.agents.transcript import render_transcript
 from local_judge.agents.wishes import WISHES, write_wishes
 from local_judge.cli.ending import stoppable
-from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Ledger, Offline
+from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Ledger, Offline, Tools, tools_named
 from local_judge.cli.snapshot.look import AsOf, SnapshotPath, day
 from local_judge.errors import ConfigError
 from local_judge.reporting.agents import answer_text
@@ -30,8 +29,6 @@ app = typer.Typer(help="A judge that looks things up in a snapshot.", no_args_is
 
 _LIMITS = AgentLimits()
 _TOOLS = ToolSettings()
-
-Tools = Annotated[list[ToolName] | None, typer.Option("--tool", help="Offer this tool; repeat for several.")]
 
 
 @app.command()
@@ -67,7 +64,7 @@ def ask(
         raise ConfigError("the judge's replies need a place: give --ledger FILE or --out DIRECTORY")
     if not question.strip():
         raise ConfigError("the question is empty")
-    settings = ToolSettings(tools=tuple(tool or _TOOLS.tools), mode=mode, as_of=day(as_of))
+    settings = ToolSettings(tools=tools_named(tool, _TOOLS.tools), mode=mode, as_of=day(as_of))
     toolbox = Toolbox(Snapshot.open(snapshot), settings)
     limits = AgentLimits(turns=turns, tokens=tokens, calls=calls)
     preset = load_preset(judge)

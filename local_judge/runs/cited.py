@@ -53,7 +53,7 @@ def collect_urls(
         wishes: files of what agents missed, or directories of runs (`agents.wishes`).
 
     Raises:
-        InputError: a file cannot be read or is malformed; or nothing was given, or nothing but wishes without an address.
+        InputError: a file cannot be read or is malformed; or nothing was given but wishes without an address.
     """
     if not (reports or tasks or lists or wishes):
         raise InputError("no report, task file or list of addresses was given; name at least one")
@@ -75,8 +75,9 @@ def collect_urls(
     urls.update({wish.url: None for wish in missed if wish.url is not None})
     queries = dict.fromkeys(wish.query for wish in missed if wish.query is not None)
     if wishes and not urls:
+        noun = "query" if len(queries) == 1 else "queries"
         raise InputError(
-            f"{wishes[0]}: no page is missed in it, only {len(queries)} queries; find their pages another way and "
+            f"{wishes[0]}: no page is missed in it, only {len(queries)} {noun}; find the pages another way and "
             "give them with --urls"
         )
     return Cited(tuple(urls), tuple(unreadable), tuple(queries))

@@ -14,6 +14,8 @@ from typing import Any, Literal, cast
 
 from indexes.errors import IndexesError
 from indexes.snapshot import Snapshot
+from local_judge.agents.result import Wish, merged
+from local_judge.agents.wishes import WISHES
 from local_judge.claims.build import build_claim_set
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import UnreadableReport, parse_report
@@ -30,6 +32,7 @@ from local_judge.protocols.base import (
     Particular,
     ReadsPages,
     ScoresOver,
+    Wishes,
     load_protocol,
 )
 from local_judge.protocols.scores import Profile, ScoreNode
@@ -288,8 +291,12 @@ def load_run_scores(store: RunStore, protocols: Sequence[str]) -> list[RunScoreR
 
 
 def rescore(store: RunStore, protocols: Sequence[str], records: Sequence[CaseRecord]) -> list[ScoreRecord]:
-    """Compute all scores from stored findings and write them; needs no judge, no snapshot and no network."""
+    """Compute all scores from stored findings and write them; needs no judge, no snapshot and no network.
+
+    So are the wishes of protocols that have agents.
+    """
     written: list[ScoreRecord] = []
+    wishes: list[Wish] | None = None
     for name in protocols:
         protocol = load_protocol(name)
         found = {
@@ -312,7 +319,12 @@ def rescore(store: RunStore, protocols: Sequence[str], records: Sequence[CaseRec
         if isinstance(protocol, ScoresOver):
             over = _over(protocol, protocol.over, records, found)
             store.write_jsonl(f"scores/{name}.all.jsonl", over)
+        if isinstance(protocol, Wishes):
+            missed = [wish for findings in found.values() for wish in protocol.wishes(findings)]
+            wishes = [*(wishes or []), *missed]
         written.extend(rows)
+    if wishes is not None:
+        store.write_jsonl(WISHES, merged(wishes))
     return written
 
 

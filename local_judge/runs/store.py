@@ -5,6 +5,7 @@
     claims/<key>.json          the claim set of one report
     findings/<protocol>/<key>.json
     scores/<protocol>.jsonl    one line per report and profile
+    wishes.jsonl               what the protocols' agents missed in the snapshot, where they have any
     ledger.sqlite              the judge's replies, unless another ledger was named
 
 Invariants: a file is whole or not there (written beside, then renamed); file names are made from a hash, never from a
