@@ -24,6 +24,7 @@ from pydantic import (
     ValidationError,
     WithJsonSchema,
     create_model,
+    field_validator,
 )
 
 from local_judge.judge.schemas import json_schema
@@ -62,7 +63,7 @@ class Open(Frozen):
 
     tool: Literal["open"]
     url: Url
-    part: Annotated[int, Field(ge=1)] = 1
+    part: Annotated[int, Field(ge=1, le=10_000)] = 1
 
 
 class Find(Frozen):
@@ -97,6 +98,13 @@ class Turn(Frozen):
 
     thought: str
     action: dict[str, JsonValue]
+
+    @field_validator("action")
+    @classmethod
+    def _finite(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        """Numbers such as 1e999, which JSON can write and not hold, are none."""
+        json.dumps(value, allow_nan=False)
+        return value
 
 
 class LastTurn(Frozen, Generic[T]):

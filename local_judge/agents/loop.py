@@ -162,7 +162,7 @@ class _Run(Generic[T]):
         got = await self._judge.ask(prompt, kind, draw=self._draw, max_tokens=self._limits.reply_tokens)
         if isinstance(got, Failure):
             return self._ended(limit if got.kind in _NO_ANSWER else _outcome(got), got)
-        action = cast("dict[str, JsonValue]", got.value.action.model_dump(mode="json"))
+        action = cast("dict[str, JsonValue]", json.loads(got.value.action.model_dump_json()))
         self._steps.append(self._step(turn, got.value.thought[:THOUGHT], action, prompt, got, dropped))
         return self._ended(limit, None, got.value.action.answer)
 

@@ -248,6 +248,27 @@ async def test_nonsense_ends_in_a_failure(make_judge: MakeJudge, toolbox: Toolbo
     assert len(result.transcript.steps) == turn
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "[1, 2]",
+        '{"thought": "a", "thought": "b", "action": {}}',
+        '{"thought": "half a character: \\ud800", "action": {"tool": "finish", "answer": "x"}}',
+        '{"thought": "", "action": {"tool": "open", "url": "x", "part": 1e999}}',
+        '{"thought": "", "action": {"a": ' + "[" * 5000 + "]" * 5000 + "}}",
+    ],
+)
+async def test_a_reply_that_cannot_be_kept_is_none(
+    make_judge: MakeJudge, toolbox: Toolbox, reply: str
+) -> None:
+    result, engine = await run(make_judge, toolbox, [reply, reply, READ, FINISH])
+    assert result.outcome == "answered"  # asked for again, twice
+    assert len(engine.calls) == 4
+    assert len(result.transcript.steps[0].replies) == 3
+    assert result.transcript.steps[0].prompt_tokens == 3 * -(-len(engine.calls[0].prompt) // 4)
+    result.model_dump_json()
+
+
 @pytest.mark.parametrize("last", [False, True])
 async def test_an_engine_that_fails_ends_the_run(make_judge: MakeJudge, toolbox: Toolbox, last: bool) -> None:
     script: Sequence[Reply] = [EngineFault("scripted: 500")]

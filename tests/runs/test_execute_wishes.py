@@ -47,7 +47,11 @@ class Searching(Plain):
 
 def test_wishes_of_all_reports_and_protocols_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds: dict[str, Any] = {"one": Searching, "two": Searching, "plain": Plain}
-    monkeypatch.setattr(execute, "load_protocol", lambda name: kinds[name](name))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+
+    def load(name: str) -> Any:
+        return kinds[name](name)
+
+    monkeypatch.setattr(execute, "load_protocol", load)
     store = RunStore(tmp_path)
     records = [CaseRecord(id=key, key=key, status="done") for key in ("b", "a")]
     for name, missed in (("one", (PAGE, QUERY)), ("two", (PAGE,)), ("plain", ())):
