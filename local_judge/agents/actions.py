@@ -63,7 +63,7 @@ class Open(Frozen):
 
     tool: Literal["open"]
     url: Url
-    part: Annotated[int, Field(ge=1, le=10_000)] = 1
+    part: Annotated[int, Field(ge=1, le=999)] = 1
 
 
 class Find(Frozen):

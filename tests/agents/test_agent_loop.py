@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -19,7 +20,7 @@ from serving.errors import EngineFault
 from serving.types import Frozen
 
 from ..scripted_judge import MakeJudge
-from .conftest import DEAD, HEAT, HEAT_TEXT, TOWN, act
+from .conftest import DEAD, HEAT, HEAT_TEXT, TOPICS, TOWN, act
 
 TASK = "Say how large the heat pump is."
 
@@ -305,3 +306,40 @@ async def test_what_the_snapshot_could_not_answer_is_counted(make_judge: MakeJud
         "There is no text of this page here (dead). It cannot be had in another way."
     )
     assert result.transcript.observations[2].asked == (Asked(kind="page", what=DEAD, lack="dead"),)
+
+
+async def test_a_server_with_a_prefix_cache_computes_only_what_is_new(
+    make_judge: MakeJudge, toolbox: Toolbox
+) -> None:
+    script = [LOOK, READ, act("find", url=TOWN, queries=["copper"]), act("search", queries=["lake"]), FINISH]
+    judge, engine = make_judge(script)
+    result = await run_agent(judge, toolbox, TASK, Size)
+    prompts = [call.prompt for call in engine.calls]
+    for step, before in zip(result.transcript.steps[1:], prompts, strict=False):
+        reply = judge.ledger.get(step.replies[-1])
+        assert reply is not None
+        assert reply.usage.cached_tokens is not None
+        # All whole blocks of 16 tokens, 64 characters, of the message before, and none of this turn's own.
+        assert reply.usage.cached_tokens == len(before) // 64 * 16
+
+
+async def test_agents_that_work_at_the_same_time_do_not_meet(make_judge: MakeJudge, toolbox: Toolbox) -> None:
+    def by_material(call: Call) -> Reply:
+        """Looks up its own topic, then finishes with what it was shown of it."""
+        topic = call.prompt.partition("Topic: ")[2].partition("\n")[0]
+        turn = call.prompt.rpartition("\nTurn ")[2].partition(" ")[0]
+        if turn == "1":
+            return act("find", url=TOWN, queries=[topic], k=1)
+        assert f"Of {topic}" in call.prompt
+        return act("finish", answer=topic)
+
+    judge, engine = make_judge(by_material, delay=0.001, concurrency=3)
+    results = await asyncio.gather(
+        *(run_agent(judge, toolbox, TASK, str, material=f"Topic: {topic}\n") for topic in TOPICS)
+    )
+    assert [result.answer for result in results] == list(TOPICS)
+    assert engine.peak_in_flight > 1
+    alone, _ = make_judge(by_material)
+    for topic, result in zip(TOPICS, results, strict=True):
+        again = await run_agent(alone, toolbox, TASK, str, material=f"Topic: {topic}\n")
+        assert again.model_dump_json() == result.model_dump_json()
