@@ -80,8 +80,9 @@ class ToolSettings(Frozen):
     part_characters: int = Field(default=6000, ge=500)
     """Of one part of a page, which ends with a passage: one long passage alone may be longer."""
     floor: float = Field(default=0.5, ge=0, le=1)
-    """Least share of a query's different words, by their stems, that one passage found with its title must have; under
-    it the search counts as one that the snapshot could not answer, though what was found is shown."""
+    """Least share of what a query's different words tell (`indexes.corpus.Corpus.rarity`: a rare word tells more) that
+    one passage found must have, with its title and by stems. Under it the search counts as one that the snapshot could
+    not answer, though what was found is shown."""
     paper_hosts: tuple[str, ...] = PAPER_HOSTS
     code_hosts: tuple[str, ...] = CODE_HOSTS
 
@@ -157,8 +158,8 @@ class Toolbox:
     def _lack(self, query: str, hits: Sequence[Hit]) -> Lack | None:
         if not hits:
             return "nothing_found"
-        words = set(tokenise(query))
-        best = max(_share(words, hit) for hit in hits)
+        rarity = self._corpus.rarity(query)
+        best = max(_share(rarity, hit) for hit in hits)
         return "weak" if best < self.settings.floor else None
 
     def _open(self, request: Open) -> Observation:
@@ -263,12 +264,12 @@ def _shown(page: Page, start: int, end: int, chunks: tuple[str, ...]) -> Shown:
     )
 
 
-def _share(words: set[str], hit: Hit) -> float:
-    """Share of a query's words that a passage with its title has, both by the stems of the passage's language."""
+def _share(rarity: dict[str, float], hit: Hit) -> float:
+    """Share of what a query's words tell that a passage with its title has, by the stems of the passage's language."""
     analyser = Analyser(analysis_of(hit.language))
-    wanted = {analyser.term(word) for word in words}
     there = {analyser.term(word) for word in tokenise(f"{hit.title}\n{hit.chunk.text}")}
-    return len(wanted & there) / len(wanted) if wanted else 0.0
+    shared = sum(tells for word, tells in rarity.items() if analyser.term(word) in there)
+    return shared / sum(rarity.values()) if rarity else 0.0
 
 
 def _cut_short(asked: int, wanted: int) -> list[str]:
