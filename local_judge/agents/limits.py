@@ -17,8 +17,9 @@ class AgentLimits(Frozen):
     turns: int = Field(default=12, ge=1)
     """Questions to the judge; in the last one it can only finish."""
     tokens: int = Field(default=200_000, ge=1)
-    """Of all prompts and replies together. The turn ahead and the one in which it finishes have to fit: they are
-    estimated from the last prompt and the bytes added to it, so that the sum may pass the limit by a little."""
+    """Of all prompts and replies together, as the engine reports them. The turn ahead and the one in which it finishes
+    have to fit. They are estimated from the last prompt and the bytes added to it: the sum may pass the limit by a
+    little."""
     calls: int = Field(default=40, ge=1)
     """Queries, pages opened, and queries within pages."""
     repeats: int = Field(default=3, ge=1)

@@ -7,12 +7,15 @@ What pages and judges wrote stands in fences that it cannot close, or on one lin
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from local_judge.agents.observations import Shown
 from local_judge.agents.result import AgentResult, Step
 from local_judge.judge.layout import fence
+
+_MARKS = re.compile(r"[`<\[\]\\]")
 
 KEY = 12
 """Hex digits of a digest or a ledger key that are shown."""
@@ -70,6 +73,6 @@ def _passage(shown: Shown, texts: bool) -> str:
 
 
 def _line(text: str) -> str:
-    """Text on one line, which neither opens a fence nor reads as HTML."""
+    """Text on one line, in which Markdown finds no fence, no HTML, no link and no image to load."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line.replace("`", "'").replace("<", "‹")
+    return _MARKS.sub(r"\\\g<0>", line)
