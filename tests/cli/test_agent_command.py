@@ -23,7 +23,7 @@ from local_judge.runs.cited import collect_urls
 from ..stub_thread import StubThread
 from .conftest import Command, Ended
 
-QUESTION = "How many dwellings did the retrofit connect?"
+QUESTION = "dwellings that the retrofit connected"
 
 
 def ask(command: Command, snapshot: Path, preset: Path, server: StubThread, *more: str | Path) -> Ended:
