@@ -33,6 +33,7 @@ from indexes.search.quality import ranked_pages
 from indexes.search.searcher import Mode, PairScorer, Reranking, Searcher
 from indexes.search.weights import Bm25Settings
 from indexes.text.chunk import make_chunks
+from indexes.text.tokens import tokenise
 
 SEARCH = "search"
 """Folder of a snapshot's search indexes."""
@@ -240,6 +241,12 @@ class Corpus:
             pairs = zip(one.rows.tolist(), one.scores.tolist(), strict=True)
             found.append([self._hit(rank, row, score) for rank, (row, score) in enumerate(pairs, start=1)])
         return found
+
+    def rarity(self, query: str) -> dict[str, float]:
+        """How much each different word of a query tells (`Bm25Index.rarity`); 1 for each without an index by words."""
+        if self._bm25 is None:
+            return dict.fromkeys(tokenise(query), 1.0)
+        return self._bm25.rarity(query)
 
     def search_pages(
         self, queries: Sequence[str], k: int, mode: Mode = "bm25", filters: Filters | None = None

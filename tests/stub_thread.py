@@ -60,6 +60,8 @@ def answer(asked: Mapping[str, Any]) -> str:
         return json.dumps({"items": [f"Does the report say {what}?" for what in TOPICS]})
     if reply.keys() & {"topic", "needs_deep_research"}:
         return json.dumps(reply)
+    if "action" in reply:
+        return json.dumps(acted(text, reply))
     targets = text.rpartition("Sentences:\n")[2]
     for number, item in reply.items():
         if "quote" not in item:
@@ -70,6 +72,22 @@ def answer(asked: Mapping[str, Any]) -> str:
             page = text.partition("```\n")[2].partition("\n```")[0]
             item["quote"] = max(page.splitlines(), key=len)[:200]
     return json.dumps(reply)
+
+
+def acted(text: str, reply: dict[str, Any]) -> dict[str, Any]:
+    """An agent's turn: looks its question up once, and answers with the first line of the first page that it was shown.
+
+    It knows nothing where it was shown none, and says so where it has to finish.
+    """
+    shown = re.search(r"^address: (\S+)\n(?:.+\n)*\n(.+)$", text, re.MULTILINE)
+    if shown is not None:
+        cited = [{"url": shown[1], "quote": shown[2][:200]}]
+        answer = {"text": shown[2][:200], "citations": cited}
+        return {"thought": "The page says it.", "action": {"tool": "finish", "answer": answer}}
+    if reply["action"]["tool"] == "finish":
+        return {**reply, "action": {"tool": "finish", "answer": {"text": "Unknown.", "citations": []}}}
+    question = text.partition("Question:\n```\n")[2].partition("\n```")[0]
+    return {"thought": "I look it up.", "action": {"tool": "search", "queries": [question], "k": 1}}
 
 
 TOPICS = ("the cost", "who decided", "what was built", "the homes", "the risks", "the year")

@@ -22,7 +22,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("local_judge.runs",),
     ("local_judge.protocols",),
     ("local_judge.tasks", "local_judge.stats", "local_judge.annotations"),
-    ("local_judge.claims", "local_judge.agents", "local_judge.cleaning"),
+    ("local_judge.agents",),
+    ("local_judge.claims", "local_judge.cleaning"),
     ("local_judge.judge", "local_judge.documents", "local_judge.rows"),
     ("serving", "indexes", "local_judge.errors"),
     ("local_judge",),  # the bare package: its version, and nothing that it would have to import
@@ -41,6 +42,7 @@ HEAVY = frozenset(
         "accelerate",
         "faiss",
         "gguf",
+        "mcp",
         "openvino",
         "openvino_genai",
         "openvino_tokenizers",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import shutil
 from array import array
 from collections import Counter
@@ -205,6 +206,20 @@ class Bm25Index:
     def terms(self, query: str) -> list[str]:
         """The terms of a query that the index knows, in order, repeated as they are."""
         return [term for term in self._query.terms(query) if term in self._vocabulary]
+
+    def rarity(self, query: str) -> dict[str, float]:
+        """How much each different word of a query tells: `ln(1 + (N - n + 0.5) / (n + 0.5))`, more than 0.
+
+        N is the number of chunks and n the number of those that hold the word, in the form that most of them hold
+        where the analyses of the index give it several: 0 for a word that the index does not know.
+        """
+        starts: npt.NDArray[np.int64] = self._retriever.scores["indptr"]
+        found: dict[str, float] = {}
+        for word in dict.fromkeys(tokenise(query)):
+            known = [self._vocabulary[term] for term in self.terms(word)]
+            n = max((int(starts[term + 1] - starts[term]) for term in known), default=0)
+            found[word] = math.log(1 + (self.info.n_chunks - n + 0.5) / (n + 0.5))
+        return found
 
     def search(self, queries: Sequence[str], k: int, mask: Mask | None = None) -> list[Ranked]:
         """The `k` best chunks for each query: those that share a term, best first, ties in order of row.

@@ -15,6 +15,7 @@ import typer
 
 from indexes.errors import IndexesError
 from local_judge.cli import (
+    agent,
     agree,
     clean,
     demo,
@@ -63,6 +64,7 @@ app.add_typer(snapshot.app, name="snapshot")
 app.add_typer(judges.app, name="judges")
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(stats.app, name="stats")
+app.add_typer(agent.app, name="agent")
 
 
 def main() -> None:

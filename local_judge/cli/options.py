@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
+
+from local_judge.agents.actions import ToolName
+from local_judge.errors import ConfigError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 SnapshotDir = Annotated[
@@ -82,3 +86,18 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", help="A setting of a protocol, such as deer.parts=[rubric]; repeat for several."),
 ]
+Tools = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tool", help=f"Offer this tool alone: {', '.join(get_args(ToolName))}; repeat for several."
+    ),
+]
+
+
+def tools_named(named: Sequence[str] | None, default: tuple[ToolName, ...]) -> tuple[ToolName, ...]:
+    """The tools that `--tool` names, each once, or the default. Raises ConfigError for a name that is none."""
+    known: tuple[ToolName, ...] = get_args(ToolName)
+    for name in named or ():
+        if name not in known:
+            raise ConfigError(f"--tool {name}: no such tool; there are {', '.join(known)}")
+    return tuple(name for name in known if name in (named or default))

@@ -107,7 +107,7 @@ class Caller:
             try:
                 self._ready = await self._setup.run("", self._ask_engine)
             except EngineError as error:
-                return _failed(error, "asking the judge what it is")
+                return failure_of(error, "asking the judge what it is")
         return self._ready[0]
 
     async def call(self, request: Request) -> Reply | Failure:
@@ -144,7 +144,7 @@ class Caller:
             return Failure(kind="planned", detail=str(error))
         except EngineError as error:
             self.meter.failed += 1
-            failure = _failed(error, f"call {request.key[:12]}")
+            failure = failure_of(error, f"call {request.key[:12]}")
             await self._ledger.put_failure(request, failure)
             return failure
         self._count(answer)
@@ -233,7 +233,8 @@ _COUNTS_KEPT = 4096
 _KINDS: frozenset[str] = frozenset(get_args(FailureKind))
 
 
-def _failed(error: EngineError, what: str) -> Failure:
+def failure_of(error: EngineError, what: str) -> Failure:
+    """An engine's error as data; `what` was asked of it."""
     kind = error.kind if error.kind in _KINDS else "server_error"
     return Failure(kind=cast("FailureKind", kind), detail=f"{what}: {error}")
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from indexes.snapshot import Snapshot
+from local_judge.agents.result import Wish
 from local_judge.claims.model import ClaimSet
 from local_judge.documents.model import Document
 from local_judge.errors import ConfigError, brief
@@ -139,6 +140,15 @@ class ScoresOver(Protocol):
             profile: by whose formulas.
             n_missing: reports of that system without findings: unreadable, or stopped by a defect.
         """
+        ...
+
+
+@runtime_checkable
+class Wishes(Protocol):
+    """What a protocol may have beside: agents of its own, who asked the snapshot for what it did not have."""
+
+    def wishes(self, findings: Any) -> Sequence[Wish]:
+        """What was missed in the evaluation of one report. A pure function, as `score` is."""
         ...
 
 

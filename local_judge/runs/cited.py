@@ -1,4 +1,4 @@
-"""The addresses that a snapshot has to hold: what reports cite, what tasks name, what a list says.
+"""The addresses that a snapshot has to hold: what reports cite, what tasks name, what a list says, what agents missed.
 
 Invariant: the addresses are as written, each spelling once, in the order of the input; which spellings are one address
 is for whoever fetches them to say. An unreadable report is named, not fatal.
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from indexes.urls import UrlError, normalise_url
+from local_judge.agents.wishes import read_wishes
 from local_judge.documents import UnreadableReport, parse_report
 from local_judge.errors import InputError
 from local_judge.rows import read_jsonl, read_text
@@ -33,22 +34,28 @@ class Cited(NamedTuple):
 
     urls: tuple[str, ...]
     unreadable: tuple[Unreadable, ...]
+    queries: tuple[str, ...] = ()
+    """What agents searched for in vain: no address, and so nothing to fetch."""
 
 
 def collect_urls(
-    reports: Sequence[Path] = (), tasks: Sequence[Path] = (), lists: Sequence[Path] = ()
+    reports: Sequence[Path] = (),
+    tasks: Sequence[Path] = (),
+    lists: Sequence[Path] = (),
+    wishes: Sequence[Path] = (),
 ) -> Cited:
-    """Addresses of reports, task files and lists, each spelling once, in that order.
+    """Addresses of reports, task files, lists and wishes, each spelling once, in that order.
 
     Args:
         reports: as `inputs.load_reports` takes them.
         tasks: JSON or JSONL files of any form; addresses in all their texts count.
         lists: one address a line; blank lines and lines that begin with `#` are passed over.
+        wishes: files of what agents missed, or directories of runs (`agents.wishes`).
 
     Raises:
-        InputError: a file cannot be read or is malformed, or nothing was given.
+        InputError: a file cannot be read or is malformed; or nothing was given but wishes without an address.
     """
-    if not (reports or tasks or lists):
+    if not (reports or tasks or lists or wishes):
         raise InputError("no report, task file or list of addresses was given; name at least one")
     urls: dict[str, None] = {}
     unreadable: list[Unreadable] = []
@@ -64,7 +71,16 @@ def collect_urls(
             urls.update(dict.fromkeys(_in_value(row)))
     for path in lists:
         urls.update(dict.fromkeys(_lines(path)))
-    return Cited(tuple(urls), tuple(unreadable))
+    missed = [wish for path in wishes for wish in read_wishes(path)]
+    urls.update({wish.url: None for wish in missed if wish.url is not None})
+    queries = dict.fromkeys(wish.query for wish in missed if wish.query is not None)
+    if wishes and not urls:
+        noun = "query" if len(queries) == 1 else "queries"
+        raise InputError(
+            f"{wishes[0]}: no page is missed in it, only {len(queries)} {noun}; find the pages another way and "
+            "give them with --urls"
+        )
+    return Cited(tuple(urls), tuple(unreadable), tuple(queries))
 
 
 def _cited(text: str | bytes) -> Iterator[str]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from local_judge.agents.result import Wish, merged
+from local_judge.agents.wishes import WISHES
 from local_judge.protocols.base import (
     Compares,
     Evaluation,
@@ -15,6 +17,7 @@ from local_judge.protocols.base import (
     ScoresOver,
     ScoresOverTogether,
     ScoresTogether,
+    Wishes,
     load_protocol,
 )
 from local_judge.protocols.ensemble import mean_trees
@@ -45,6 +48,7 @@ def rescore(
         RunError: findings are missing, or a file cannot be written.
     """
     written: list[ScoreRecord] = []
+    wishes: list[Wish] | None = None
     agreement: list[AgreementRecord] = []
     for name in protocols:
         protocol = load_protocol(name)
@@ -63,10 +67,15 @@ def rescore(
             store.write_jsonl(
                 f"scores/{name}.all.jsonl", _over_rows(protocol, protocol, records, found, judges)
             )
+        if isinstance(protocol, Wishes):
+            missed = [wish for of_one in found.values() for one in of_one for wish in protocol.wishes(one)]
+            wishes = [*(wishes or []), *missed]
         if isinstance(protocol, Compares) and judges:
             agreement += agreement_rows(protocol, protocol.name, protocol.version, found, judges)
     if judges:
         store.write_jsonl(AGREEMENT, agreement)
+    if wishes is not None:
+        store.write_jsonl(WISHES, merged(wishes))
     return written
 
 

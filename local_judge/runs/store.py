@@ -5,6 +5,7 @@
     claims/<key>.json          the claim set of one report
     findings/<protocol>/<key>.json
     scores/<protocol>.jsonl    one line per report and profile
+    wishes.jsonl               what the protocols' agents missed in the snapshot, where they have any
     agreement.jsonl            of several judges: one line per protocol, metric and judges compared
     ledger.sqlite              the judges' replies, unless another ledger was named
 

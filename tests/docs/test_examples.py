@@ -8,7 +8,7 @@ Every fenced block says in its info string how it is checked, and one that does 
     python run               executed
     yaml config | preset | criteria
                              read as a config of `run`, as a judge preset, as static criteria
-    jsonl pages | reports | tasks | guidance | criteria | claims | queries | planted | annotations | ratings
+    jsonl pages | reports | tasks | guidance | criteria | claims | queries | planted | annotations | ratings | wishes
     csv ratings
     jsonl checklists
     csv dataset
@@ -42,6 +42,7 @@ from pydantic import BaseModel
 from indexes.making.pagelist import read_page_list
 from indexes.search.quality import read_queries
 from local_judge import cli, golden
+from local_judge.agents.wishes import read_wishes
 from local_judge.annotations.model import GoldClaim
 from local_judge.demo.outcome import Planted
 from local_judge.judge.failures import FailureKind
@@ -179,7 +180,7 @@ def check_unrun(block: Block) -> None:
 
 
 def check_python(block: Block, console: Console) -> None:
-    exec(compile(block.text, block.place, "exec"), {"__name__": "__main__"})
+    exec(compile(block.text, block.place, "exec", dont_inherit=True), {"__name__": "__main__"})
 
 
 def check_figure(block: Block, console: Console) -> None:
@@ -235,6 +236,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
         lambda path: [GoldClaim.model_validate(row) for _, row in read_jsonl(path)], ".jsonl"
     ),
     ("jsonl", "ratings"): reader(lambda path: load_ratings(path).rows, ".jsonl"),
+    ("jsonl", "wishes"): reader(read_wishes, ".jsonl"),
     ("csv", "ratings"): reader(lambda path: load_ratings(path).rows, ".csv"),
     ("json", "golden"): reader(read_golden, ".json"),
     ("text", ""): check_figure,

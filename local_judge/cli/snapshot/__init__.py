@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from local_judge.cli.snapshot import fetch, look, make, search
+from local_judge.cli.snapshot import fetch, look, make, mcp, search
 
 app = typer.Typer(help="Make, describe, verify and search snapshots of the web.", no_args_is_help=True)
 app.command("import")(make.import_)
@@ -19,3 +19,4 @@ app.command("diff")(look.diff)
 app.command("search")(search.search)
 app.command("index")(search.index)
 app.command("evaluate")(search.evaluate_)
+app.command("mcp")(mcp.mcp)

@@ -46,6 +46,12 @@ Lists = Annotated[
     list[Path] | None,
     typer.Option("--urls", help="Fetch the addresses in this file, one a line, # for comments. Repeat."),
 ]
+Wishes = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--wishes", help="Fetch the pages that agents missed: a wishes file, or a run's directory. Repeat."
+    ),
+]
 Base = Annotated[
     Path | None,
     typer.Option("--base", help="An earlier snapshot: pages that did not change are not sent again."),
@@ -78,6 +84,7 @@ def fetch(
     report: Reports = None,
     tasks: Tasks = None,
     urls: Lists = None,
+    wishes: Wishes = None,
     base: Base = None,
     user_agent: UserAgent = _NAMED,
     delay: Delay = _DEFAULTS.delay,
@@ -104,7 +111,7 @@ def fetch(
         render=render,
         render_sandbox=render_sandbox,
     )
-    cited = collect_urls(report or (), tasks or (), urls or ())
+    cited = collect_urls(report or (), tasks or (), urls or (), wishes or ())
     earlier = None if base is None else Snapshot.open(base)
     try:
         done = _fetched(cited, out, settings, earlier, workers)
@@ -150,6 +157,8 @@ def _show(done: Fetched, cited: Cited, out: Path, as_json: bool) -> None:
     report = done.report
     for place, reason in cited.unreadable:
         sys.stderr.write(f"Not read: {plain(f'{place}: {reason}')}\n")
+    for query in cited.queries:
+        sys.stderr.write(f"A query cannot be fetched: {plain(query)}\n")
     for title, wrong in (("No address", report.not_addresses), ("Failed", report.failed)):
         for one in wrong:
             sys.stderr.write(f"{title}: {plain(f'{one.url}: {one.reason}')}\n")

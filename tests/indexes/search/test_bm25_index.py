@@ -60,6 +60,18 @@ def test_known_scores(tmp_path: Path) -> None:
     assert none.rows.tolist() == none.scores.tolist() == []
 
 
+def test_a_rare_word_tells_more(tmp_path: Path) -> None:
+    texts = ["red apples", "an apple falls", "green pears", "apples and pears"]
+    index = built(tmp_path / "i", texts, Bm25Settings(stemming=True))
+    # N = 4: apple, however written, is in 3, pears in 2, zebra in none; a word given twice is one.
+    assert index.rarity("Apples, apples, pear? Zebra!") == {
+        "apples": pytest.approx(math.log(1 + 1.5 / 3.5)),
+        "pear": pytest.approx(math.log(1 + 2.5 / 2.5)),
+        "zebra": pytest.approx(math.log(1 + 4.5 / 0.5)),
+    }
+    assert index.rarity(" ? ") == {}
+
+
 @pytest.mark.parametrize("method", ["lucene", "robertson", "atire", "bm25+"])
 @pytest.mark.parametrize("run", [97, 1_000_000])
 def test_arrays_are_those_of_bm25s(tmp_path: Path, method: Method, run: int) -> None:

@@ -1,0 +1,51 @@
+"""A plain question answered from a snapshot.
+
+Invariant: an answer comes with all citations that the judge gave, each with what code found: none is left out, and
+none is taken at its word.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from local_judge.agents.citations import CheckedCitation, Citation, check_citations
+from local_judge.agents.limits import AgentLimits
+from local_judge.agents.loop import run_agent
+from local_judge.agents.prompts import template
+from local_judge.agents.result import AgentResult
+from local_judge.agents.toolbox import Toolbox
+from local_judge.judge.judge import Judge
+from local_judge.judge.layout import fence
+from serving.types import Frozen
+
+_DEFAULTS = AgentLimits()
+
+
+class CitedAnswer(Frozen):
+    """What a judge answers."""
+
+    text: Annotated[str, Field(max_length=2000)]
+    citations: Annotated[tuple[Citation, ...], Field(max_length=10)]
+
+
+class AskedQuestion(Frozen):
+    """A question with its run and its citations checked."""
+
+    question: str
+    result: AgentResult[CitedAnswer]
+    citations: tuple[CheckedCitation, ...]
+    """Of the answer, in its order."""
+
+
+async def ask_question(
+    judge: Judge, toolbox: Toolbox, question: str, limits: AgentLimits = _DEFAULTS
+) -> AskedQuestion:
+    """Answer a question from the pages of a snapshot. Raises as `run_agent` does."""
+    result = await run_agent(
+        judge, toolbox, template("ask"), CitedAnswer, material=fence(question, "Question:"), limits=limits
+    )
+    given = result.answer.citations if result.answer is not None else ()
+    checked = check_citations(given, result.transcript, toolbox.snapshot)
+    return AskedQuestion(question=question, result=result, citations=checked)

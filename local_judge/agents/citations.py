@@ -1,0 +1,89 @@
+"""Quotations of an agent's answer, looked up in the pages that it was shown.
+
+Invariant: a quotation is `found` only if the run showed a part of that page and the page's text holds it
+(`claims.quotes`), at offsets that are given; a page that the run never showed proves nothing, whatever it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from indexes.snapshot import Snapshot
+from indexes.urls import UrlError, normalise_url
+from local_judge.agents.result import Transcript
+from local_judge.claims.quotes import QuoteFinder
+from serving.types import Frozen
+
+
+class Citation(Frozen):
+    """A page and its words, as a judge gives them."""
+
+    url: Annotated[str, Field(min_length=1)]
+    quote: Annotated[str, Field(max_length=500)]
+
+
+class CheckedCitation(Frozen):
+    """A citation after code has looked it up."""
+
+    url: str
+    """Normalised, where it is an address."""
+    status: Literal["found", "not_in_page", "not_shown"]
+    """`not_in_page`: the page does not have these words. `not_shown`: nothing of that page was shown in the run."""
+    quote: str
+    """As the page has it where it was found, else as the judge gave it."""
+    title: str = ""
+    text_digest: str = ""
+    """Of the page's text."""
+    start: int | None = None
+    """Offsets of the quotation in the page's text, or in its title."""
+    end: int | None = None
+    in_title: bool = False
+
+
+def check_citations(
+    citations: Sequence[Citation], transcript: Transcript, snapshot: Snapshot
+) -> tuple[CheckedCitation, ...]:
+    """Look each citation up, in order.
+
+    Args:
+        citations: of the answer.
+        transcript: of the run that gave it.
+        snapshot: that the run read.
+
+    Raises:
+        DigestMismatch: a page's text was altered.
+    """
+    shown = {one.url for observation in transcript.observations for one in observation.shown}
+    return tuple(_checked(one, shown, transcript, snapshot) for one in citations)
+
+
+def _checked(one: Citation, shown: set[str], transcript: Transcript, snapshot: Snapshot) -> CheckedCitation:
+    try:
+        url = normalise_url(one.url.replace("\u2060", ""))
+    except UrlError:
+        return CheckedCitation(url=one.url, status="not_shown", quote=one.quote)
+    page = snapshot.page(url, as_of=transcript.tools.as_of)
+    if url not in shown and page.url not in shown:
+        return CheckedCitation(url=url, status="not_shown", quote=one.quote)
+    found = QuoteFinder(page.text, page.title).find(one.quote)
+    if found is None:
+        return CheckedCitation(
+            url=page.url,
+            status="not_in_page",
+            quote=one.quote,
+            title=page.title,
+            text_digest=page.text_digest,
+        )
+    return CheckedCitation(
+        url=page.url,
+        status="found",
+        quote=found.text,
+        title=page.title,
+        text_digest=page.text_digest,
+        start=found.start,
+        end=found.end,
+        in_title=found.in_title,
+    )

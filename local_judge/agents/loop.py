@@ -1,0 +1,308 @@
+"""The loop: a judge and tools, until an answer or a limit.
+
+Invariant: a run ends within its limits in an `AgentResult`, whatever the judge writes and whatever the pages say. What
+a page says reaches the judge inside a fence and reaches this code not at all: which tools there are, how a reply is
+read and when the run ends depend on the judge's replies and the limits alone. Only what concerns all runs at once (a
+damaged snapshot, a ledger that cannot be written) raises.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Generic, TypeVar, cast
+
+from pydantic import JsonValue, TypeAdapter
+
+from local_judge.agents.actions import (
+    THOUGHT,
+    Find,
+    Finished,
+    Open,
+    Refusal,
+    Request,
+    Search,
+    last_turn_type,
+    read_action,
+    request_key,
+    turn_type,
+)
+from local_judge.agents.history import History
+from local_judge.agents.limits import AgentLimits
+from local_judge.agents.observations import Observation, observation_text
+from local_judge.agents.prompts import template
+from local_judge.agents.result import AgentResult, Outcome, Spent, Step, Transcript, tallied, wished
+from local_judge.agents.toolbox import Toolbox, refused
+from local_judge.judge.calls import BYTES_PER_TOKEN, TEMPLATE_TOKENS, failure_of
+from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Answer, Judge
+from local_judge.judge.layout import Prompt, fill
+from serving.errors import EngineError
+
+T = TypeVar("T")
+
+_DEFAULTS = AgentLimits()
+
+_WHY: dict[Outcome, str] = {
+    "out_of_turns": "this is the last turn",
+    "out_of_tokens": "no more may be read",
+    "out_of_calls": "no more may be asked of the tools",
+    "repeating": "you only repeat yourself",
+}
+_NO_ANSWER = frozenset({"invalid_reply", "truncated", "incomplete"})
+"""Failures of a reply that came, but was none: asked to finish, the judge did not."""
+
+
+async def run_agent(
+    judge: Judge,
+    toolbox: Toolbox,
+    task: str,
+    answer: type[T],
+    *,
+    material: str = "",
+    limits: AgentLimits = _DEFAULTS,
+    draw: int = 0,
+) -> AgentResult[T]:
+    """Let a judge work on a task with tools until it answers or a limit is reached.
+
+    Args:
+        judge: who decides what to do.
+        toolbox: what it may do.
+        task: instructions, the same for all runs of one kind: runs with equal tools and task share their prefix.
+            What `answer` means is said here.
+        answer: type of the answer that ends the run.
+        material: what this run is about, after the task; text of others in it has to be fenced (`layout.fence`).
+        limits: how long it may take.
+        draw: number of the draw, for several runs of one task.
+
+    Returns:
+        What it came to; see `AgentResult`.
+
+    Raises:
+        LedgerError: a reply could not be stored.
+        SchemaError: `answer` has no schema that a decoder can take.
+        IndexesError: the snapshot is damaged, or lacks an index.
+    """
+    return await _Run(judge, toolbox, task, answer, material, limits, draw).end()
+
+
+def agent_rules(toolbox: Toolbox, task: str) -> str:
+    """The text that all runs with these tools and this task open with."""
+    tools = "\n".join(f"{name}: {template(name)}" for name in toolbox.settings.tools)
+    return f"{fill(template('rules'), {'tools': tools})}\n\nTask:\n{task}"
+
+
+class _Run(Generic[T]):
+    def __init__(
+        self,
+        judge: Judge,
+        toolbox: Toolbox,
+        task: str,
+        answer: type[T],
+        material: str,
+        limits: AgentLimits,
+        draw: int,
+    ) -> None:
+        self._judge, self._toolbox, self._limits, self._draw = judge, toolbox, limits, draw
+        self._task, self._material = task, material
+        self._answer: Any = answer
+        self._adapter: TypeAdapter[T] = TypeAdapter(answer)
+        self._history = History(agent_rules(toolbox, task), material)
+        self._steps: list[Step] = []
+        self._asked: dict[str, int] = {}
+        """Requests whose answer is shown, and the turn that it is in."""
+        self._spent = Spent(turns=0, calls=0, errors=0, repeats=0, prompt_tokens=0, completion_tokens=0)
+        self._last: tuple[int, int] = (0, 0)
+        """Tokens of the last prompt as the engine counted them, and its bytes."""
+
+    async def end(self) -> AgentResult[T]:
+        """Work until the end."""
+        for turn in range(1, self._limits.turns + 1):
+            limit = self._limit(turn)
+            fitted = await self._fitted(_asking(turn, self._limits.turns, limit))
+            if isinstance(fitted, Failure):
+                return self._ended(_outcome(fitted), fitted)
+            prompt, dropped = fitted
+            ahead = self._ahead(prompt)
+            if limit is None and self._tokens + 2 * ahead > self._limits.tokens:
+                limit = "out_of_tokens"
+                prompt = self._history.prompt(_asking(turn, self._limits.turns, limit))
+            if limit == "out_of_tokens" and self._tokens + ahead > self._limits.tokens:
+                return self._ended(limit, None)
+            if limit is not None:
+                return await self._finish(turn, prompt, limit, dropped)
+            ended = await self._take(turn, prompt, dropped)
+            if ended is not None:
+                return ended
+        raise AssertionError("the last turn ends the run")
+
+    async def _take(self, turn: int, prompt: Prompt, dropped: tuple[int, ...]) -> AgentResult[T] | None:
+        """One turn with tools; the result if it ends the run."""
+        kind = turn_type(self._toolbox.settings.tools, self._answer)
+        got = await self._judge.ask(prompt, kind, draw=self._draw, max_tokens=self._limits.reply_tokens)
+        if isinstance(got, Failure):
+            return self._ended(_outcome(got), got)
+        thought, action = got.value.thought[:THOUGHT], got.value.action
+        step = self._step(turn, thought, action, prompt, got, dropped)
+        read = read_action(action, self._toolbox.settings.tools, self._adapter)
+        if isinstance(read, Finished):
+            self._steps.append(step)
+            return self._ended("answered", None, read.answer)
+        observation = self._carried_out(turn, request_key(action, read), read)
+        self._steps.append(step.model_copy(update={"observation": observation}))
+        reply = json.dumps({"thought": thought, "action": action}, ensure_ascii=False)
+        asking = _asking(turn, self._limits.turns, None)
+        self._history.add(turn, asking, reply, observation_text(observation))
+        return None
+
+    async def _finish(
+        self, turn: int, prompt: Prompt, limit: Outcome, dropped: tuple[int, ...]
+    ) -> AgentResult[T]:
+        """The turn in which the judge can only finish."""
+        kind = last_turn_type(self._answer)
+        got = await self._judge.ask(prompt, kind, draw=self._draw, max_tokens=self._limits.reply_tokens)
+        if isinstance(got, Failure):
+            return self._ended(limit if got.kind in _NO_ANSWER else _outcome(got), got)
+        action = cast("dict[str, JsonValue]", json.loads(got.value.action.model_dump_json()))
+        self._steps.append(self._step(turn, got.value.thought[:THOUGHT], action, prompt, got, dropped))
+        return self._ended(limit, None, got.value.action.answer)
+
+    def _limit(self, turn: int) -> Outcome | None:
+        """The limit that has been reached, if one has."""
+        if self._spent.repeats >= self._limits.repeats:
+            return "repeating"
+        if self._spent.calls >= self._limits.calls:
+            return "out_of_calls"
+        return "out_of_turns" if turn == self._limits.turns else None
+
+    @property
+    def _tokens(self) -> int:
+        return self._spent.prompt_tokens + self._spent.completion_tokens
+
+    def _ahead(self, prompt: Prompt) -> int:
+        """Tokens that a turn with this prompt takes at most, about."""
+        tokens, size = self._last
+        return tokens + max(0, _bytes(prompt) - size) // BYTES_PER_TOKEN + self._limits.reply_tokens
+
+    def _carried_out(self, turn: int, key: str, read: Request | Refusal) -> Observation:
+        before = self._asked.get(key)
+        if before is not None:
+            self._count(repeats=1)
+            note = (
+                f"You asked for exactly this in turn {before}; see there. Ask for something else, or finish."
+            )
+            return Observation(tool=read.tool, note=note, error="repeated")
+        self._asked[key] = turn
+        if isinstance(read, Refusal):
+            self._count(errors=1)
+            return refused(read)
+        left = self._limits.calls - self._spent.calls
+        observation = self._toolbox.run(read, left)
+        self._count(
+            calls=min(left, _calls(read)), errors=int(observation.error in ("bad_arguments", "no_part"))
+        )
+        return observation
+
+    async def _fitted(self, asking: str) -> tuple[Prompt, tuple[int, ...]] | Failure:
+        """The prompt of a turn, after dropping as many results as it takes, and whose results these were.
+
+        What does not fit is brought down to half of the context, so that the prefix breaks rarely: the oldest results
+        go first, the newest only if it does not fit alone.
+        """
+        try:
+            limits = await self._judge.engine.limits()
+            context = min(limits.context_tokens, self._limits.context_tokens or limits.context_tokens)
+            prompt, dropped = self._history.prompt(asking), list[int]()
+            size = await self._size(prompt, context)
+            while size > context and self._history.kept:
+                while self._history.kept and size > (context // 2 if self._history.kept > 1 else context):
+                    dropped.append(self._history.drop())
+                    prompt = self._history.prompt(asking)
+                    size = await self._size(prompt, 0)
+        except EngineError as error:
+            return failure_of(error, "measuring an agent's prompt")
+        self._asked = {key: turn for key, turn in self._asked.items() if turn not in dropped}
+        if size > context:
+            needed = f"prompt and reply need {size} tokens, but the judge's context holds {context}"
+            return Failure(kind="prompt_too_long", detail=f"an agent's {needed}")
+        return prompt, tuple(dropped)
+
+    async def _size(self, prompt: Prompt, enough: int) -> int:
+        """Tokens of a prompt with its reply: an upper bound where that is at most `enough`, else counted."""
+        bound = _bytes(prompt) + TEMPLATE_TOKENS + self._limits.reply_tokens
+        if bound <= enough:
+            return bound
+        return await self._judge.engine.count_tokens(prompt.messages()) + self._limits.reply_tokens
+
+    def _step(
+        self,
+        turn: int,
+        thought: str,
+        action: dict[str, JsonValue],
+        prompt: Prompt,
+        got: Answer[Any],
+        dropped: tuple[int, ...],
+    ) -> Step:
+        replies = [self._judge.ledger.get(key) for key in got.replies]
+        usages = [reply.usage for reply in replies if reply is not None]
+        asked, written = (
+            sum(usage.prompt_tokens for usage in usages),
+            sum(usage.completion_tokens for usage in usages),
+        )
+        self._count(turns=1, prompt_tokens=asked, completion_tokens=written)
+        self._last = usages[-1].prompt_tokens, _bytes(prompt)
+        return Step(
+            turn=turn,
+            thought=thought,
+            action=action,
+            dropped=dropped,
+            replies=got.replies,
+            prompt_tokens=asked,
+            completion_tokens=written,
+        )
+
+    def _count(self, **more: int) -> None:
+        sums = {name: getattr(self._spent, name) + number for name, number in more.items()}
+        self._spent = self._spent.model_copy(update=sums)
+
+    def _ended(self, outcome: Outcome, failure: Failure | None, answer: T | None = None) -> AgentResult[T]:
+        transcript = Transcript(
+            snapshot=self._toolbox.snapshot.digest,
+            tools=self._toolbox.settings,
+            limits=self._limits,
+            task=self._task,
+            material=self._material,
+            steps=tuple(self._steps),
+        )
+        asked = [one for observation in transcript.observations for one in observation.asked]
+        return AgentResult(
+            outcome=outcome,
+            answer=answer,
+            failure=failure,
+            spent=self._spent,
+            coverage=tallied(asked),
+            wishes=wished(asked),
+            transcript=transcript,
+        )
+
+
+def _asking(turn: int, turns: int, limit: Outcome | None) -> str:
+    """The line that ends a turn's message."""
+    if limit is None:
+        return f"Turn {turn} of {turns}: take the next action."
+    return f"Turn {turn} of {turns}: finish now, with what you have: {_WHY[limit]}."
+
+
+def _outcome(failure: Failure) -> Outcome:
+    return "too_long" if failure.kind == "prompt_too_long" else "failed"
+
+
+def _calls(request: Request) -> int:
+    match request:
+        case Search() | Find():
+            return len(request.queries)
+        case Open():
+            return 1
+
+
+def _bytes(prompt: Prompt) -> int:
+    return sum(len(message.content.encode()) for message in prompt.messages())

@@ -1,0 +1,280 @@
+"""The tools: a snapshot asked in the ways that an agent may ask it.
+
+Invariant: a request changes nothing and reaches nothing but the snapshot; the same request to the same snapshot under
+the same settings has the same answer. An answer is bounded: `MOST_QUERIES` times `MOST_PASSAGES` passages of at most
+`passage_characters`, or one part of a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Annotated, cast
+
+from pydantic import Field
+
+from indexes.corpus import Corpus, Filters, Hit
+from indexes.model import Chunk, Page
+from indexes.search.analysis import Analyser, analysis_of
+from indexes.search.searcher import Mode
+from indexes.snapshot import Snapshot
+from indexes.text.tokens import tokenise
+from indexes.urls import UrlError, normalise_url
+from local_judge.agents.actions import ErrorKind, Find, Open, Refusal, Request, Search, ToolName
+from local_judge.agents.observations import Asked, Lack, Observation, Shown
+from serving.types import Frozen
+
+PAPER_HOSTS = (
+    "aclanthology.org",
+    "arxiv.org",
+    "biorxiv.org",
+    "dl.acm.org",
+    "doi.org",
+    "europepmc.org",
+    "ieeexplore.ieee.org",
+    "jstor.org",
+    "link.springer.com",
+    "medrxiv.org",
+    "nature.com",
+    "ncbi.nlm.nih.gov",
+    "openreview.net",
+    "paperswithcode.com",
+    "plos.org",
+    "pnas.org",
+    "proceedings.mlr.press",
+    "proceedings.neurips.cc",
+    "pubmed.ncbi.nlm.nih.gov",
+    "science.org",
+    "sciencedirect.com",
+    "semanticscholar.org",
+    "ssrn.com",
+    "zenodo.org",
+)
+CODE_HOSTS = (
+    "bitbucket.org",
+    "codeberg.org",
+    "crates.io",
+    "gist.github.com",
+    "github.com",
+    "github.io",
+    "gitlab.com",
+    "huggingface.co",
+    "kaggle.com",
+    "npmjs.com",
+    "pypi.org",
+    "readthedocs.io",
+    "sourceforge.net",
+)
+
+
+class ToolSettings(Frozen):
+    """What is offered, and how much of it."""
+
+    tools: Annotated[tuple[ToolName, ...], Field(min_length=1)] = ("search", "open", "find")
+    mode: Mode = "bm25"
+    """How a search ranks."""
+    as_of: date | None = None
+    """Only what was known by the end of this day (see `indexes.snapshot`)."""
+    passage_characters: int = Field(default=1000, ge=100)
+    """Of one passage; what is longer is cut."""
+    part_characters: int = Field(default=6000, ge=500)
+    """Of one part of a page, which ends with a passage: one long passage alone may be longer."""
+    floor: float = Field(default=0.5, ge=0, le=1)
+    """Least share of what a query's different words tell (`indexes.corpus.Corpus.rarity`: a rare word tells more) that
+    one passage found must have, with its title and by stems. Under it the search counts as one that the snapshot could
+    not answer, though what was found is shown."""
+    paper_hosts: tuple[str, ...] = PAPER_HOSTS
+    code_hosts: tuple[str, ...] = CODE_HOSTS
+
+
+_DEFAULTS = ToolSettings()
+
+
+class Toolbox:
+    """The tools over one snapshot; any number of agents may share it.
+
+    Args:
+        snapshot: what is read.
+        settings: what is offered.
+        corpus: its search, where one is open already.
+
+    Raises:
+        IndexDamaged: the search index is not whole.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, settings: ToolSettings = _DEFAULTS, *, corpus: Corpus | None = None
+    ) -> None:
+        self.snapshot = snapshot
+        self.settings = settings
+        self._corpus = corpus or snapshot.corpus()
+
+    def run(self, request: Request, calls: int | None = None) -> Observation:
+        """The answer to a request.
+
+        Args:
+            request: of a tool.
+            calls: queries, or pages, that may still be asked for, at least 1; None for any number.
+
+        Raises:
+            IndexesError: the snapshot is damaged, or lacks the index that `mode` needs.
+        """
+        match request:
+            case Search():
+                return self._search(request, calls)
+            case Open():
+                return self._open(request)
+            case Find():
+                return self._find(request, calls)
+
+    def _search(self, request: Search, calls: int | None) -> Observation:
+        hosts = {
+            "search": (),
+            "search_papers": self.settings.paper_hosts,
+            "search_code": self.settings.code_hosts,
+        }[request.tool]
+        queries = request.queries[:calls]
+        filters = Filters(as_of=self.settings.as_of, hosts=hosts)
+        found = self._corpus.search(queries, request.k, self.settings.mode, filters)
+        places: dict[str, int] = {}
+        shown: list[Shown] = []
+        notes = _cut_short(len(queries), len(request.queries))
+        asked: list[Asked] = []
+        for number, (query, hits) in enumerate(zip(queries, found, strict=True), start=1):
+            asked.append(Asked(kind=request.tool, what=query, lack=self._lack(query, hits)))
+            again: list[int] = []
+            for hit in hits:
+                if hit.chunk.id in places:
+                    again.append(places[hit.chunk.id])
+                else:
+                    shown.append(self._shown_hit(hit, number))
+                    places[hit.chunk.id] = len(shown)
+            if not hits:
+                notes.append(f"Query {number}: nothing found.")
+            if again:
+                notes.append(f"Query {number} also found: passage {', '.join(map(str, again))}.")
+        return Observation(tool=request.tool, note=" ".join(notes), shown=tuple(shown), asked=tuple(asked))
+
+    def _lack(self, query: str, hits: Sequence[Hit]) -> Lack | None:
+        if not hits:
+            return "nothing_found"
+        rarity = self._corpus.rarity(query)
+        best = max(_share(rarity, hit) for hit in hits)
+        return "weak" if best < self.settings.floor else None
+
+    def _open(self, request: Open) -> Observation:
+        page = self._page(request.tool, request.url)
+        if isinstance(page, Observation):
+            return page
+        chunks = self.snapshot.chunks(page)
+        parts = page_parts(chunks, self.settings.part_characters)
+        asked = (Asked(kind="page", what=page.url),)
+        if request.part > len(parts):
+            note = f"There is no part {request.part}: this page has {len(parts)}."
+            return Observation(tool="open", note=note, error="no_part", asked=asked)
+        start, end = parts[request.part - 1]
+        own = tuple(chunk.id for chunk in chunks if chunk.end > start and chunk.start < end)
+        shown = _shown(page, start, end, own)
+        return Observation(
+            tool="open", note=f"Part {request.part} of {len(parts)}.", shown=(shown,), asked=asked
+        )
+
+    def _find(self, request: Find, calls: int | None) -> Observation:
+        page = self._page(request.tool, request.url)
+        if isinstance(page, Observation):
+            return page
+        queries = request.queries[:calls]
+        notes = _cut_short(len(queries), len(request.queries))
+        shown: dict[str, Shown] = {}
+        for number, passages in enumerate(self.snapshot.passages(page, queries, request.k), start=1):
+            good = [passage for passage in passages if passage.score > 0]
+            if not good:
+                notes.append(f"Query {number}: no passage of this page has its words.")
+            for passage in good:
+                chunk = passage.chunk
+                if chunk.id not in shown:
+                    end = min(chunk.end, chunk.start + self.settings.passage_characters)
+                    said = {"query": number, "score": round(passage.score, 6)}
+                    shown[chunk.id] = _shown(page, chunk.start, end, (chunk.id,)).model_copy(update=said)
+        asked = (Asked(kind="page", what=page.url),)
+        return Observation(tool="find", note=" ".join(notes), shown=tuple(shown.values()), asked=asked)
+
+    def _page(self, tool: str, url: str) -> Page | Observation:
+        written = url.replace("\u2060", "")  # put into what looks like a control token when it was shown
+        try:
+            normalise_url(written)
+        except UrlError:
+            return _error(tool, "bad_arguments", '"url" is not the address of a page.')
+        page = self.snapshot.page(written, as_of=self.settings.as_of)
+        if page.status == "ok":
+            return page
+        asked = (Asked(kind="page", what=page.url, lack=cast("Lack", page.status)),)
+        note = f"There is no text of this page here ({page.status}). It cannot be had in another way."
+        return _error(tool, "no_page", note).model_copy(update={"asked": asked})
+
+    def _shown_hit(self, hit: Hit, query: int) -> Shown:
+        text = hit.chunk.text[: self.settings.passage_characters]
+        return Shown(
+            url=hit.url,
+            title=hit.title,
+            published=hit.published,
+            text_digest=hit.text_digest,
+            start=hit.chunk.start,
+            end=hit.chunk.start + len(text),
+            chunks=(hit.chunk.id,),
+            text=text,
+            query=query,
+            score=hit.score,
+        )
+
+
+def refused(refusal: Refusal) -> Observation:
+    """What is answered to an action that cannot be carried out."""
+    return _error(refusal.tool, refusal.kind, f"{refusal.why}.")
+
+
+def page_parts(chunks: Sequence[Chunk], characters: int) -> list[tuple[int, int]]:
+    """Offsets of the parts of a page, `[start, end)`: chunks joined while they have at most `characters` together.
+
+    A part begins where the one before it ends, so that what two chunks share is in one part only.
+    """
+    parts: list[tuple[int, int]] = []
+    for chunk in chunks:
+        if parts and chunk.end - parts[-1][0] <= characters:
+            parts[-1] = parts[-1][0], chunk.end
+        else:
+            parts.append((parts[-1][1] if parts else chunk.start, chunk.end))
+    return parts
+
+
+def _shown(page: Page, start: int, end: int, chunks: tuple[str, ...]) -> Shown:
+    """A stretch of a page without the white space at its ends."""
+    text = page.text[start:end]
+    start += len(text) - len(text.lstrip())
+    text = text.strip()
+    return Shown(
+        url=page.url,
+        title=page.title,
+        published=page.published,
+        text_digest=page.text_digest,
+        start=start,
+        end=start + len(text),
+        chunks=chunks,
+        text=text,
+    )
+
+
+def _share(rarity: dict[str, float], hit: Hit) -> float:
+    """Share of what a query's words tell that a passage with its title has, by the stems of the passage's language."""
+    analyser = Analyser(analysis_of(hit.language))
+    there = {analyser.term(word) for word in tokenise(f"{hit.title}\n{hit.chunk.text}")}
+    shared = sum(tells for word, tells in rarity.items() if analyser.term(word) in there)
+    return shared / sum(rarity.values()) if rarity else 0.0
+
+
+def _cut_short(asked: int, wanted: int) -> list[str]:
+    return [f"Only {asked} of {wanted} queries were asked: no more may be."] if asked < wanted else []
+
+
+def _error(tool: str, kind: ErrorKind, note: str) -> Observation:
+    return Observation(tool=tool, note=note, error=kind)

@@ -1,0 +1,101 @@
+"""`local-judge agent`: a judge that looks things up in a snapshot."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from indexes.search.searcher import Mode
+from indexes.snapshot import Snapshot
+from local_judge.agents.ask import AskedQuestion, ask_question
+from local_judge.agents.limits import AgentLimits
+from local_judge.agents.toolbox import Toolbox, ToolSettings
+from local_judge.agents.transcript import render_transcript
+from local_judge.agents.wishes import WISHES, write_wishes
+from local_judge.cli.ending import stoppable
+from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Ledger, Offline, Tools, tools_named
+from local_judge.cli.snapshot.look import AsOf, SnapshotPath, day
+from local_judge.errors import ConfigError
+from local_judge.reporting.agents import answer_text
+from local_judge.runs.session import open_judge
+from local_judge.runs.store import RunStore
+from serving.presets import Preset, load_preset
+
+app = typer.Typer(help="A judge that looks things up in a snapshot.", no_args_is_help=True)
+
+_LIMITS = AgentLimits()
+_TOOLS = ToolSettings()
+
+
+@app.command()
+def ask(
+    snapshot: SnapshotPath,
+    question: Annotated[str, typer.Argument(help="What is to be answered.")],
+    judge: JudgeName,
+    base_url: BaseUrls = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write answer, transcript and wishes into this directory.")
+    ] = None,
+    ledger: Ledger = None,
+    tool: Tools = None,
+    mode: Annotated[Mode, typer.Option("--mode", help="How searches rank.")] = _TOOLS.mode,
+    as_of: AsOf = None,
+    turns: Annotated[int, typer.Option("--turns", min=1, help="Questions to the judge.")] = _LIMITS.turns,
+    tokens: Annotated[
+        int, typer.Option("--tokens", min=1, help="Of all prompts and replies.")
+    ] = _LIMITS.tokens,
+    calls: Annotated[int, typer.Option("--calls", min=1, help="Queries and pages.")] = _LIMITS.calls,
+    reasks: Annotated[
+        int, typer.Option("--reasks", min=0, help="How often a bad reply is asked for again.")
+    ] = 2,
+    transcript: Annotated[
+        bool, typer.Option("--transcript", help="Print every step, as Markdown (with --json it is in there).")
+    ] = False,
+    offline: Offline = True,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a question from the pages of a snapshot, with quotations that code has looked up."""
+    replies = ledger or (out and RunStore(out).ledger)
+    if replies is None:
+        raise ConfigError("the judge's replies need a place: give --ledger FILE or --out DIRECTORY")
+    if not question.strip():
+        raise ConfigError("the question is empty")
+    settings = ToolSettings(tools=tools_named(tool, _TOOLS.tools), mode=mode, as_of=day(as_of))
+    toolbox = Toolbox(Snapshot.open(snapshot), settings)
+    limits = AgentLimits(turns=turns, tokens=tokens, calls=calls)
+    preset = load_preset(judge)
+    with stoppable(replies):
+        asked = asyncio.run(
+            _ask(preset, base_url or [], replies, reasks, offline, toolbox, question.strip(), limits)
+        )
+    script = render_transcript(asked.result)
+    if out is not None:
+        store = RunStore(out)
+        store.write_json("answer.json", asked)
+        store.write_text("transcript.md", script)
+        write_wishes(out / WISHES, asked.result.wishes)
+    print(json.dumps(asked.model_dump(mode="json"), ensure_ascii=False) if as_json else answer_text(asked))
+    if transcript and not as_json:
+        print(f"\n{script}", end="")
+    if asked.result.answer is None:
+        raise SystemExit(3)
+
+
+async def _ask(
+    preset: Preset,
+    base_urls: list[str],
+    ledger: Path,
+    reasks: int,
+    offline: bool,
+    toolbox: Toolbox,
+    question: str,
+    limits: AgentLimits,
+) -> AskedQuestion:
+    async with open_judge(
+        preset, base_urls=base_urls, ledger=ledger, reasks=reasks, only_engine=offline
+    ) as judge:
+        return await ask_question(judge, toolbox, question, limits)

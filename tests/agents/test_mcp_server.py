@@ -1,0 +1,100 @@
+"""The tools over MCP: a real client, in this process and at the other end of a pipe."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from indexes.snapshot import Snapshot
+from local_judge.agents.mcp_server import answer_call, make_server
+from local_judge.agents.observations import observation_text
+from local_judge.agents.prompts import template
+from local_judge.agents.toolbox import Toolbox, ToolSettings
+
+from .conftest import DEAD, HEAT, HOSTILE, PAPER
+
+pytest.importorskip("mcp")
+
+from mcp import Client, StdioServerParameters, types
+
+ROOT = Path(__file__).resolve().parents[2]
+ALL = ToolSettings(tools=("search", "search_papers", "search_code", "open", "find"))
+
+
+def said(result: types.CallToolResult) -> str:
+    """The one text of an answer."""
+    [content] = result.content
+    assert isinstance(content, types.TextContent)
+    return content.text
+
+
+async def check(client: Client, web: Snapshot) -> None:
+    """A session: what is offered, what is found, what is refused."""
+    tools = (await client.list_tools()).tools
+    assert [(tool.name, tool.description) for tool in tools] == [(name, template(name)) for name in ALL.tools]
+    assert [list(tool.input_schema["properties"]) for tool in tools] == [
+        ["queries", "k"],
+        ["queries", "k"],
+        ["queries", "k"],
+        ["url", "part"],
+        ["url", "queries", "k"],
+    ]
+    toolbox = Toolbox(web, ALL)
+    calls: list[tuple[str, dict[str, Any], str | None]] = [
+        ("search", {"queries": ["heat pump", "walrus"], "k": 2}, None),
+        ("search_papers", {"queries": ["heat pump"]}, PAPER),
+        ("open", {"url": HEAT}, "6.2 megawatts"),
+        ("open", {"url": HOSTILE, "part": 1}, "walrus"),
+        ("find", {"url": HEAT, "queries": ["capacity"]}, "6.2 megawatts"),
+    ]
+    for name, arguments, holds in calls:
+        result = await client.call_tool(name, arguments)
+        assert not result.is_error
+        assert said(result) == observation_text(answer_call(toolbox, name, arguments))
+        assert holds is None or holds in said(result)
+    refused: list[tuple[str, dict[str, Any], str]] = [
+        (
+            "open",
+            {"url": DEAD},
+            "There is no text of this page here (dead). It cannot be had in another way.",
+        ),
+        ("open", {"url": HEAT, "part": "1"}, "part: Input should be a valid integer."),
+        (
+            "search",
+            {"queries": ["a"] * 6},
+            "queries: Tuple should have at most 5 items after validation, not 6.",
+        ),
+    ]
+    for name, arguments, why in refused:
+        result = await client.call_tool(name, arguments)
+        assert (result.is_error, said(result)) == (True, why)
+
+
+async def test_a_client_in_this_process_gets_what_an_agent_gets(web: Snapshot) -> None:
+    async with Client(make_server(Toolbox(web, ALL))) as client:
+        await check(client, web)
+
+
+async def test_only_the_tools_that_are_offered_answer(web: Snapshot) -> None:
+    async with Client(make_server(Toolbox(web, ToolSettings(tools=("open",))))) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["open"]
+        result = await client.call_tool("search", {"queries": ["heat"]})
+        assert (result.is_error, said(result)) == (True, "no tool search; there are: open.")
+
+
+async def test_the_command_serves_a_client_over_a_pipe(web: Snapshot) -> None:
+    command = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "local_judge", "snapshot", "mcp", str(web.path)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=ROOT,
+    )
+    async with Client(command) as client:
+        assert client.server_info is not None
+        assert client.server_info.name == "local-judge"
+        assert web.digest[:12] in (client.instructions or "")
+        await check(client, web)

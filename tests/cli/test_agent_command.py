@@ -1,0 +1,130 @@
+"""`agent ask` against a server, what it leaves, and a fetch of what it missed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from indexes.snapshot import Snapshot
+from local_judge.agents.ask import AskedQuestion
+from local_judge.agents.mcp_server import make_server
+from local_judge.agents.result import Wish
+from local_judge.agents.toolbox import Toolbox
+from local_judge.agents.wishes import write_wishes
+from local_judge.errors import UserError
+from local_judge.runs.cited import collect_urls
+
+from ..stub_thread import StubThread
+from .conftest import Command, Ended
+
+QUESTION = "dwellings that the retrofit connected"
+
+
+def ask(command: Command, snapshot: Path, preset: Path, server: StubThread, *more: str | Path) -> Ended:
+    where = ("--judge", preset, "--base-url", server.url)
+    return command("agent", "ask", snapshot, *where, *more)
+
+
+def test_a_question_is_answered_with_a_quotation_that_was_looked_up(
+    command: Command, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
+) -> None:
+    out = tmp_path / "asked"
+    done = ask(command, snapshot, preset, server, QUESTION, "--out", out, "--transcript")
+    assert (done.code, done.err) == (0, "")
+    answer, citation, ended, coverage, *rest = done.out.splitlines()
+    kept = AskedQuestion.model_validate_json((out / "answer.json").read_bytes())
+    assert kept.result.answer is not None
+    [checked] = kept.citations
+    assert (answer, checked.status) == (kept.result.answer.text, "found")
+    assert checked.start is not None
+    page = Snapshot.open(snapshot).page(checked.url)
+    assert page.text[checked.start : checked.end] == checked.quote
+    assert citation == f'[1] {checked.url} ({checked.start} to {checked.end}): "{checked.quote}"'
+    assert ended.startswith("answered: 2 turns, 1 call, ")
+    assert coverage == "asked by search: 1, of which the snapshot could answer 1"
+    assert (out / "transcript.md").read_text() == "\n".join(rest[1:]) + "\n"
+    assert (out / "wishes.jsonl").read_text() == ""
+    before = len(server.chats)
+    again = ask(command, snapshot, preset, server, QUESTION, "--ledger", out / "ledger.sqlite", "--json")
+    assert json.loads(again.out) == json.loads((out / "answer.json").read_text())
+    assert len(server.chats) == before
+
+
+def test_what_was_not_found_is_a_wish(
+    command: Command, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
+) -> None:
+    done = ask(command, snapshot, preset, server, "zeppelin", "--out", tmp_path / "asked", "--turns", "2")
+    assert done.code == 0
+    assert done.out.splitlines()[0] == "Unknown."
+    assert "out_of_turns: 2 turns, 1 call" in done.out
+    [line] = (tmp_path / "asked" / "wishes.jsonl").read_text().splitlines()
+    assert json.loads(line) == {
+        "query": "zeppelin",
+        "times": 1,
+        "tool": "search",
+        "url": None,
+        "why": "nothing_found",
+    }
+    vain = command("snapshot", "fetch", tmp_path / "next", "--wishes", tmp_path / "asked")
+    assert vain.code == 1
+    assert "no page is missed in it, only 1 query" in vain.line()
+
+
+def test_mistakes_end_in_one_line(command: Command, snapshot: Path, preset: Path, server: StubThread) -> None:
+    assert "--ledger FILE or --out DIRECTORY" in ask(command, snapshot, preset, server, QUESTION).line()
+    here = ("--ledger", "l.sqlite")
+    assert "question is empty" in ask(command, snapshot, preset, server, " ", *here).line()
+    wrong = ask(command, snapshot, preset, server, QUESTION, *here, "--tool", "shell").line()
+    assert wrong.endswith("no such tool; there are search, search_papers, search_code, open, find")
+
+
+def test_without_the_sdk_the_extra_is_named(
+    command: Command, snapshot: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    with pytest.raises(UserError, match="extra `mcp`"):
+        make_server(Toolbox(Snapshot.open(snapshot)))
+    assert "pip install 'local-judge[mcp]'" in command("snapshot", "mcp", snapshot).line()
+
+
+class _Page(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        body = b"<html><title>Found</title><p>" + b"The page that was missed. " * 30
+        self.send_response(200 if self.path == "/missed" else 404)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Page) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def test_missed_pages_are_fetched_and_queries_are_named(command: Command, site: str, tmp_path: Path) -> None:
+    missed = Wish(url=f"http://{site}/missed", tool="page", why="not_in_snapshot", times=3)
+    query = Wish(query="zeppelin", tool="search", why="weak", times=1)
+    write_wishes(tmp_path / "wishes.jsonl", [query, missed])
+    found = collect_urls(wishes=[tmp_path])
+    assert (found.urls, found.queries) == ((missed.url,), ("zeppelin",))
+    done = command(
+        "snapshot", "fetch", tmp_path / "next", "--wishes", tmp_path, "--allow-host", site, "--delay", "0"
+    )
+    assert done.code == 0
+    assert done.line() == "A query cannot be fetched: zeppelin"
+    page = Snapshot.open(tmp_path / "next").page(str(missed.url))
+    assert (page.status, page.title) == ("ok", "Found")
