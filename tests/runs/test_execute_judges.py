@@ -10,6 +10,7 @@ from zlib import crc32
 import pytest
 
 from indexes.snapshot import Snapshot
+from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
 from local_judge.judge.judge import Judge
 from local_judge.protocols.deer import DeerFindings
@@ -164,6 +165,32 @@ async def test_a_judge_that_fails_half_of_its_calls_leaves_holes_and_no_zeros(
     rubric = [row for row in load_agreement(store) if row.scale == "ordinal"]
     assert {row.n_missing["steady"] for row in rubric} == {0}
     assert sum(row.n_missing["shaky"] for row in rubric) > 0
+
+
+async def test_probabilities_of_judges_are_averaged(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    def doubtful(call: Call) -> Reply:
+        return {"Yes": 0.3, "No": 0.7} if call.options is not None else believe(call)
+
+    judges = {
+        name: make_judge(script, model=name)[0] for name, script in (("sure", believe), ("unsure", doubtful))
+    }
+    claims = ClaimsConfig(method="scored", reliability=False)
+    config = RunConfig(claims=claims, settings=VERIFYING.settings)
+    store = RunStore(tmp_path / "run")
+    await execute([raw("one")], judges, snapshot, config, store)
+    key = file_key("one")
+    rows = [store.read_model(findings_file("deer", key, name), DeerFindings).rows for name in judges]
+    pairs = [found.claims[0].pairs[0] for found in rows if found is not None]
+    assert [(pair.outcome, pair.confidence, pair.threshold) for pair in pairs] == [
+        ("supported", 0.9, 0.5),
+        ("not_supported", 0.3, 0.5),
+    ]
+    # (0.9 + 0.3) / 2 >= 0.5: two of three claims, the third being on a dead page, and nothing is left open.
+    paper = dict(nodes(load_scores(store, ["deer"])[0].scores))
+    score = paper["information_integrity/claim_factuality"].score
+    assert (score.value, score.low, score.high) == (pytest.approx(20 / 3), score.value, score.value)
 
 
 async def test_the_bytes_depend_on_no_delay_and_rescoring_asks_nobody(
