@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from local_judge.protocols.race.formats import means
+from local_judge.runs.store import file_key
 from serving.stub import StubPlan
 from serving.stub_fill import fill
 
@@ -61,7 +62,9 @@ def test_raw_reports_are_cleaned_and_compared_and_the_result_files_are_the_publi
     assert [row["overall_score"] for row in written] == pytest.approx([0.4] * 3)
     assert means(written) == (out / "race_result.txt").read_text("utf-8")
     assert means(published) == (DRB / "results_race" / "race_result.txt").read_text("utf-8")
-    found = json.loads((tmp_path / "run" / "findings" / "race" / f"{written[0]['id']}.json").read_text())
+    found = json.loads(
+        (tmp_path / "run" / "findings" / "race" / f"{file_key(str(written[0]['id']))}.json").read_text()
+    )
     assert (found["criteria"]["joined"], found["references"][0]["joined"]) == ("id", "id")
 
 

@@ -27,10 +27,15 @@ def findings(checks: str | None, delivered: str | None = None) -> LrbFindings:
     )
 
 
+JUDGE = {"name": "small", "identity": {"engine": "vllm", "model": "Small-1B"}}
+
+
 def finished(folder: Path, reports: Mapping[str, tuple[str | None, LrbFindings]]) -> RunStore:
     """A run with these findings, by report, each with its system, told no date."""
     store = RunStore(folder)
-    store.write_json("manifest.json", {"config": {"protocols": ["liveresearchbench"]}, "reports": []})
+    store.write_json(
+        "manifest.json", {"config": {"protocols": ["liveresearchbench"]}, "judges": [JUDGE], "reports": []}
+    )
     cases = [record(name, name, system) for name, (system, _) in reports.items()]
     for case, (_, found) in zip(cases, reports.values(), strict=True):
         store.write_json(f"findings/liveresearchbench/{case.key}.json", found)

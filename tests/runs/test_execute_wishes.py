@@ -12,7 +12,7 @@ from local_judge.agents.result import Wish
 from local_judge.agents.wishes import read_wishes
 from local_judge.protocols.base import Findings
 from local_judge.protocols.scores import ScoreNode
-from local_judge.runs import execute
+from local_judge.runs import rescoring
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore
@@ -52,7 +52,7 @@ def test_wishes_of_all_reports_and_protocols_add_up(tmp_path: Path, monkeypatch:
     def load(name: str) -> Any:
         return kinds[name](name)
 
-    monkeypatch.setattr(execute, "load_protocol", load)
+    monkeypatch.setattr(rescoring, "load_protocol", load)
     store = RunStore(tmp_path)
     records = [CaseRecord(id=key, key=key, status="done") for key in ("b", "a")]
     for name, missed in (("one", (PAGE, QUERY)), ("two", (PAGE,)), ("plain", ())):
