@@ -23,7 +23,7 @@ from local_judge.reporting.agreement_plot import scatter
 from local_judge.reporting.tables import stdout
 from local_judge.runs.agreement import join
 from local_judge.runs.ratings import load_ratings
-from local_judge.runs.scored import scored_reports
+from local_judge.runs.scored import protocol_of, scored_reports
 from local_judge.runs.store import RunStore
 from local_judge.stats.agreement.difference import difference_of_methods
 from local_judge.stats.agreement.estimate import DRAWS
@@ -57,6 +57,7 @@ def agree(
 ) -> None:
     """Compare the scores of runs with ratings by people: pairwise agreement, correlations, reliability."""
     rated = load_ratings(ratings)
+    protocols = [protocol_of(RunStore(run), protocol) for run in runs]
     joined = join(rated, [(run, scored_reports(run, protocol, profile, score, judge)) for run in runs])
     found = Agreement(
         joined,
@@ -80,11 +81,13 @@ def agree(
             plot.name, scatter(joined.runs, f"score: {score} ({profile} profile)")
         )
     if as_json:
-        said = {"protocol": protocol, "profile": profile, "score": score, "judge": judge}
+        said = {"protocols": protocols, "profile": profile, "score": score, "judge": judge}
         print(json.dumps(said | agreement_json(found), ensure_ascii=False, allow_nan=False))
         return
     console = stdout()
-    console.print(agreement_table(found))
+    console.print(
+        agreement_table(found, f"{', '.join(dict.fromkeys(protocols))}: {score} ({profile} profile)")
+    )
     if found.compared:
         console.print(difference_table(found))
     for line in agreement_notes(found):

@@ -36,8 +36,14 @@ def leave(records: Sequence[CaseRecord], out: Path) -> None:
         answers = (
             f"{missing} of the judges' answers ({listed})" if listed else f"{missing} of the judge's answers"
         )
+        too_long = sum(record.n_too_long for record in records)
+        hopeless = (
+            f" {too_long} of the questions do not fit the judge's context: only a judge with a longer one can answer."
+            if too_long
+            else ""
+        )
         sys.stderr.write(
             f"Missing: {answers}, {not_done} of {len(records)} reports. The same command asks again for what is "
-            f"missing; `local-judge show {out}` says what it is.\n"
+            f"missing; `local-judge show {out}` says what it is.{hopeless}\n"
         )
         raise SystemExit(3)

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from local_judge.cli.options import AsJson, OneOfJudges
+from local_judge.protocols.race.tree import BY_ITSELF, NO_REFERENCE
 from local_judge.reporting.exports import MAPPING, Exported, export_deer
 from local_judge.reporting.exports_csv import export_csv
 from local_judge.reporting.exports_fact import export_fact
@@ -114,7 +115,10 @@ def race_lines(exported: ExportedRace, out: Path) -> list[str]:
         f"{count(exported.n_files, 'file')} of {len(written)} of {count(len(exported.reports), 'report')} in "
         f"{safe(str(out))}; {RACE_MAPPING} there says which"
     ]
-    found += [f"{one}" for one in dict.fromkeys(report.arrangement for report in written)]
+    arrangements = list(dict.fromkeys(report.arrangement for report in written))
+    found += arrangements
+    if any(arrangement.endswith(NO_REFERENCE) for arrangement in arrangements):
+        found.append(f"{BY_ITSELF}: its scores are all 1")
     n_failed = sum(report.n_failed for report in written)
     if n_failed:
         found.append(

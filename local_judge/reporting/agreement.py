@@ -47,9 +47,11 @@ class Agreement(NamedTuple):
     draws: int
 
 
-def agreement_table(found: Agreement) -> Table:
-    """Every measure: of the runs side by side, then of people among themselves."""
-    table = Table(title="agreement with people", title_justify="left", show_edge=False, pad_edge=False)
+def agreement_table(found: Agreement, what: str) -> Table:
+    """Every measure of a score, `what` by name: of the runs side by side, then of people among themselves."""
+    table = Table(
+        title=f"agreement with people, {safe(what)}", title_justify="left", show_edge=False, pad_edge=False
+    )
     table.add_column("", no_wrap=True)
     for name in ("annotators", *(_title(run) for run in found.joined.runs)):
         table.add_column(name, justify="right")

@@ -57,7 +57,7 @@ def load_scored(run: Path, protocol: str | None, profile: str, judge: str | None
     """
     store = RunStore(run)
     records = load_records(store)
-    name = _protocol(store, protocol)
+    name = protocol_of(store, protocol)
     rows = load_scores(store, (name,), (judge_of(store, judge),))
     found = {row.case: row.scores for row in rows if row.profile == profile}
     if rows and not found:
@@ -107,7 +107,12 @@ def scored_reports(
     ]
 
 
-def _protocol(store: RunStore, wanted: str | None) -> str:
+def protocol_of(store: RunStore, wanted: str | None) -> str:
+    """The protocol of this name, or the only one that was run.
+
+    Raises:
+        RunError: it was not run, or several were and none is named.
+    """
     names = protocols_of(store)
     if wanted is None and len(names) == 1:
         return names[0]
