@@ -71,7 +71,7 @@ def test_a_dry_run_needs_no_weights_and_shows_the_environment(
     assert line.startswith("HF_HUB_OFFLINE=1 ")
     assert "VLLM_NO_USAGE_STATS=1" in line and "VLLM_CPU_KVCACHE_SPACE=4" in line
     assert f"--model {tmp_path}/models/qwen2.5-coder-0.5b-instruct-q4_k_m-float32 " in line
-    assert line.endswith("--enforce-eager")
+    assert line.endswith("--max-num-batched-tokens 16384")
     assert "--gpu-memory-utilization" not in line
 
 
