@@ -160,6 +160,32 @@ async def test_judges_of_one_run_are_taken_together(make_judge: MakeJudge, tmp_p
         compared([out, alone], None, "paper")
 
 
+async def test_one_judge_of_several(make_judge: MakeJudge, tmp_path: Path) -> None:
+    one, _ = make_judge(judge_by(by_author))
+    other, _ = make_judge(first_wins, model="partial")
+    out = await run({"one": one, "other": other}, tmp_path / "run")
+    points = {
+        judge: {
+            match.one: (match.points, match.consistent)
+            for match in compared([out], None, "paper", judge).matches
+        }
+        for judge in ("one", "other")
+    }
+    assert points == {
+        "one": {"ada": ((1.0,), (True,)), "bo": ((1.0,), (True,)), "cy": ((0.0,), (True,))},
+        "other": dict.fromkeys(("ada", "bo", "cy"), ((0.5,), (False,))),
+    }
+    # By the margins over the baseline: 8, 4 and -4 of the one; 0 of the other, whoever it reads.
+    first, second = (by_scores([out], None, "paper", "margin", judge) for judge in ("one", "other"))
+    assert [match.points for match in first.matches] == [(1.0,)] * 6
+    assert [match.points for match in second.matches] == [(0.5,)] * 6
+    with pytest.raises(RunError, match="no judge 'third' to choose; there are: one, other"):
+        compared([out], None, "paper", "third")
+    alone = await run(one, tmp_path / "alone", ("cy",))
+    with pytest.raises(RunError, match="it has one judge, and no other scores"):
+        compared([alone], None, "paper", "one")
+
+
 async def test_a_comparison_counts_once(make_judge: MakeJudge, tmp_path: Path) -> None:
     judge, _ = make_judge(judge_by(by_author))
     runs = [await run(judge, tmp_path / "one"), await run(judge, tmp_path / "two", ("bo",))]
