@@ -90,9 +90,12 @@ def compared(
 
 
 def _identities(store: RunStore, chosen: str | None) -> list[str]:
-    """What each judge of a run is, or the chosen one, whatever it is called there."""
-    judges = read_manifest(store)["judges"]
-    return [canonical(judge["identity"]) for judge in judges if chosen in (None, judge["name"])]
+    """What each judge of a run is, or the chosen one, and how it was sampled; whatever it is called there."""
+    return [
+        canonical([judge["identity"], judge["sampling"]])
+        for judge in read_manifest(store)["judges"]
+        if chosen in (None, judge["name"])
+    ]
 
 
 def _comparing(run: Path) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from local_judge.errors import InputError, RunError
-from local_judge.judge.judge import Judge
+from local_judge.judge.judge import Judge, JudgeSettings
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import execute
 from local_judge.runs.inputs import load_reports
@@ -19,6 +19,7 @@ from local_judge.runs.ranking import by_scores, compared
 from local_judge.runs.records import load_run_scores, load_scores
 from local_judge.runs.store import RunStore
 from local_judge.stats.ranking.standings import Match
+from serving.types import Sampling
 
 from ..protocols.liveresearchbench.depth_cases import BASELINE, first_wins, judge_by, register
 from ..scripted_judge import MakeJudge
@@ -197,6 +198,14 @@ async def test_a_comparison_counts_once(make_judge: MakeJudge, tmp_path: Path) -
         compared([runs[0], runs[0]], None, "paper")
     parts = [await run(judge, tmp_path / name, (name,)) for name in ("ada", "cy")]
     assert len(compared(parts, None, "paper").matches) == 4
+
+
+async def test_one_model_sampled_in_two_ways_is_two_judges(make_judge: MakeJudge, tmp_path: Path) -> None:
+    one, _ = make_judge(judge_by(by_author))
+    other = Judge(one.engine, one.ledger, JudgeSettings(sampling=Sampling(temperature=0.6, seed=7)))
+    runs = [await run(judge, tmp_path / f"run{place}") for place, judge in enumerate((one, other))]
+    assert len(compared(runs, None, "paper").matches) == 12
+    assert len(by_scores(runs, None, "paper", "margin").matches) == 12
 
 
 async def test_a_system_called_baseline_does_not_meet_itself(make_judge: MakeJudge, tmp_path: Path) -> None:
