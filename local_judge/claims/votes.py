@@ -43,7 +43,9 @@ def decide(votes: Sequence[Vote | None], favour: bool | None = None) -> bool | N
         thresholds = [threshold for _, threshold in scored]
         confidences = [confidence for confidence, _ in scored]
         if favour is not None:
+            # Nor is it known which threshold a judge had that gave no answer.
             confidences += [float(favour)] * (len(votes) - len(given))
+            thresholds += [float(not favour)] * (len(votes) - len(given))
         return sum(confidences) / len(confidences) >= sum(thresholds) / len(thresholds)
     return majority([None if vote is None else vote.supported for vote in votes], favour)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from local_judge.cli.options import AsJson
+from local_judge.cli.options import AsJson, OneOfJudges
 from local_judge.protocols.scores import Profile
 from local_judge.reporting.ranking import ranking_json, ranking_notes, ranking_table
 from local_judge.reporting.tables import stdout
@@ -28,6 +28,7 @@ def rank(
         str | None,
         typer.Option("--score", help="Compare reports by this score (`overall`, `a/b/c`), not side by side."),
     ] = None,
+    judge: OneOfJudges = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap.")] = 0,
     resamples: Annotated[
         int, typer.Option("--resamples", min=0, max=100_000, help="Draws of each interval.")
@@ -36,7 +37,9 @@ def rank(
 ) -> None:
     """Rank systems by their pairwise comparisons, in one run or several: Bradley-Terry strengths and win rates."""
     matches = (
-        compared(runs, protocol, profile) if score is None else by_scores(runs, protocol, profile, score)
+        compared(runs, protocol, profile, judge)
+        if score is None
+        else by_scores(runs, protocol, profile, score, judge)
     )
     found = standings(matches.matches, seed=seed, draws=resamples)
     if as_json:
@@ -44,12 +47,14 @@ def rank(
             "protocol": matches.protocol,
             "profile": profile,
             "score": score,
+            "judge": judge,
             "runs": [str(run) for run in runs],
         }
         print(json.dumps(said | ranking_json(found, matches), ensure_ascii=False, allow_nan=False))
         return
     console = stdout()
     by = f"score {score}" if score is not None else "reports compared"
-    console.print(ranking_table(found, f"{matches.protocol} ({profile} profile): {by}"))
+    whose = f", judge {judge}" if judge is not None else ""
+    console.print(ranking_table(found, f"{matches.protocol} ({profile} profile{whose}): {by}"))
     for line in ranking_notes(found, matches):
         console.print(line)

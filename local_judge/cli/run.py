@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -87,9 +88,10 @@ def run(
             "protocols": protocol or None,
             "claims": {"method": method, "form": "terse" if terse else None},
             "date": date,
-            "settings": with_criteria_of(reports, protocol or (), parse_settings(setting or ())),
+            "settings": parse_settings(setting or ()),
         },
         *(seat.preset for seat in seats),
+        completed=partial(with_criteria_of, reports),
     )
     open_dates = settled.date is not None
     loaded = load_reports(

@@ -8,20 +8,12 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
-from rich.console import Console
 
 from local_judge.claims.model import ClaimSet
 from local_judge.cli.options import AsJson, OneOfJudges
 from local_judge.errors import RunError
-from local_judge.protocols.deer import Deer, DeerFindings
-from local_judge.protocols.deer.rubric.cost import Cost, costs
-from local_judge.protocols.deer.rubric.findings import RubricFindings
-from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
-from local_judge.protocols.race import Race, RaceFindings
 from local_judge.reporting.judges import agreement_notes, agreement_table, judge_tables
-from local_judge.reporting.liveresearchbench import lrb_lines, lrb_tables
-from local_judge.reporting.race import mark_table, race_line
-from local_judge.reporting.rubric import cost_table, item_table, rubric_line, score_notes
+from local_judge.reporting.rubric import score_notes
 from local_judge.reporting.tables import (
     by_whom,
     claim_summary,
@@ -32,6 +24,7 @@ from local_judge.reporting.tables import (
     trees,
     verdict_table,
 )
+from local_judge.reporting.views import NOTHING, VIEWS, View
 from local_judge.runs.concord import AgreementRecord, load_agreement
 from local_judge.runs.manifest import judge_of, judges_of, one_judge_of, protocols_of
 from local_judge.runs.records import (
@@ -51,15 +44,10 @@ RunDir = Annotated[Path, typer.Argument(help="A run directory.")]
 class Details(NamedTuple):
     """What one report's scores rest on."""
 
-    claims: ClaimSet | None
+    claims: ClaimSet | None = None
     """None where its claims were not verified."""
-    rubric: RubricFindings | None
-    """None where no rubric was judged."""
-    costs: tuple[Cost, ...]
-    race: RaceFindings | None = None
-    """None where it was not run."""
-    lrb: LrbFindings | None = None
-    """None where it was not run."""
+    views: tuple[View, ...] = ()
+    """Of the protocols that have one."""
 
 
 def show(
@@ -97,11 +85,11 @@ def show(
         if not records:
             raise RunError(f"{run}: no report {report!r}; `local-judge show {run}` lists them")
     one = records[0] if report is not None and records[0].status == "done" else None
-    details = Details(None, None, ())
+    details = Details()
     if one is not None and (chosen is not None or not judges):
-        details = _details(store, one, protocols, scores, chosen)
+        details = _details(store, one, protocols, scores, chosen, items)
     if as_json:
-        dumped = _dumped(records, scores, over, details, claims, items)
+        dumped = _dumped(records, scores, over, details, claims)
         rows = {"agreement": [row.model_dump(mode="json") for row in agreement]} if judges else {}
         print(json.dumps(dumped | rows, ensure_ascii=False))
         return
@@ -136,20 +124,19 @@ def _details(
     protocols: Sequence[str],
     scores: Sequence[ScoreRecord],
     judge: str | None,
+    items: bool,
 ) -> Details:
-    name = claims_file(record.key, judge)
-    claims = store.read_model(name, ClaimSet) if (store.root / name).exists() else None
-    race = lrb = None
-    if Race.name in protocols:
-        race = store.read_model(findings_file(Race.name, record.key, judge), RaceFindings)
-    if LiveResearchBench.name in protocols:
-        lrb = store.read_model(findings_file(LiveResearchBench.name, record.key, judge), LrbFindings)
-    if Deer.name not in protocols:
-        return Details(claims, None, (), race, lrb)
-    rubric = store.read_model(findings_file(Deer.name, record.key, judge), DeerFindings).rubric
-    by_paper = [row.scores for row in scores if (row.protocol, row.profile) == (Deer.name, "paper")]
-    cost = costs(by_paper[0], rubric) if rubric is not None and by_paper else ()
-    return Details(claims, rubric, cost, race, lrb)
+    file = claims_file(record.key, judge)
+    views: list[View] = []
+    for name, viewed in VIEWS.items():
+        if name in protocols:
+            found = store.read_model(findings_file(name, record.key, judge), viewed.findings)
+            paper = [row.scores for row in scores if (row.protocol, row.profile) == (name, "paper")]
+            views.append(viewed.view(found, paper[0] if paper else (), items))
+    return Details(
+        store.read_model(file, ClaimSet) if (store.root / file).exists() else None,
+        tuple(views),
+    )
 
 
 def _dumped(
@@ -158,18 +145,17 @@ def _dumped(
     over: Sequence[RunScoreRecord],
     details: Details,
     claims: bool,
-    items: bool,
 ) -> dict[str, object]:
-    return {
+    dumped: dict[str, object] = {
         "cases": [record.model_dump(mode="json") for record in records],
         "scores": [score.model_dump(mode="json") for score in scores],
         "over": [score.model_dump(mode="json") for score in over],
         "claims": details.claims.model_dump(mode="json") if details.claims and claims else None,
-        "rubric": details.rubric.model_dump(mode="json") if details.rubric and items else None,
-        "race": details.race.model_dump(mode="json") if details.race and items else None,
-        "liveresearchbench": details.lrb.model_dump(mode="json") if details.lrb and items else None,
-        "costs": [cost.model_dump(mode="json") for cost in details.costs],
+        **NOTHING,
     }
+    for view in details.views:
+        dumped |= view.data
+    return dumped
 
 
 def _print_report(
@@ -182,29 +168,12 @@ def _print_report(
         console.print(score_table(f"{protocol}: {safe(record.id)}{by}", by_profile, items=items))
         for note in score_notes(by_profile):
             console.print(note, style="dim")
-    if details.rubric is not None:
-        _print_rubric(console, details.rubric, details.costs, items)
-    if details.race is not None:
-        console.print(race_line(details.race))
-        if items:
-            console.print(mark_table(details.race))
-    if details.lrb is not None:
-        for line in lrb_lines(details.lrb):
-            console.print(line)
-        for table in lrb_tables(details.lrb) if items else ():
-            console.print(table)
+    for part in (part for view in details.views for part in view.parts):
+        console.print(part)
     if details.claims is not None:
         console.print(claim_summary(details.claims))
         if claims:
             console.print(verdict_table(details.claims))
-
-
-def _print_rubric(console: Console, rubric: RubricFindings, costs: Sequence[Cost], items: bool) -> None:
-    console.print(rubric_line(rubric))
-    if costs:
-        console.print(cost_table(costs, rubric))
-    if items:
-        console.print(item_table(rubric))
 
 
 def rescore(run: RunDir, as_json: AsJson = False) -> None:

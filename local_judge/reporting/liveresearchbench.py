@@ -14,6 +14,7 @@ from local_judge.protocols.liveresearchbench import LrbFindings
 from local_judge.protocols.liveresearchbench.accuracy.findings import AccuracyFindings
 from local_judge.protocols.liveresearchbench.issues.findings import Issue, IssueFindings
 from local_judge.protocols.liveresearchbench.items import Item
+from local_judge.reporting.depth import depth_line, depth_table
 from local_judge.reporting.numbers import NONE, count
 from local_judge.reporting.tables import safe
 
@@ -35,6 +36,8 @@ def lrb_lines(findings: LrbFindings) -> Iterator[str]:
             yield f"{issues.metric}: {_fates(issues)}"
     if findings.accuracy is not None:
         yield f"accuracy: {_pages(findings.accuracy)}"
+    if findings.depth is not None:
+        yield depth_line(findings.depth)
 
 
 def lrb_tables(findings: LrbFindings) -> Iterator[Table]:
@@ -50,6 +53,8 @@ def lrb_tables(findings: LrbFindings) -> Iterator[Table]:
             yield _issue_table(issues)
     if findings.accuracy is not None and findings.accuracy.pages:
         yield _page_table(findings.accuracy)
+    if findings.depth is not None and findings.depth.pairs:
+        yield depth_table(findings.depth)
 
 
 def _statuses(items: tuple[Item, ...]) -> str:

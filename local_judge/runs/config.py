@@ -6,7 +6,7 @@ Invariant: unknown keys are errors that name the file and the key; what the comm
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -84,8 +84,19 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
     return settings
 
 
-def load_config(path: Path | None, overrides: dict[str, Any], *presets: Preset) -> RunConfig:
+def load_config(
+    path: Path | None,
+    overrides: dict[str, Any],
+    *presets: Preset,
+    completed: Callable[[RunConfig], RunConfig] = lambda config: config,
+) -> RunConfig:
     """The config of a YAML file, with `overrides` (nested, None values ignored) laid over it, settled for `presets`.
+
+    Args:
+        path: the file.
+        overrides: of the command line.
+        presets: of the judges.
+        completed: fills in what neither file nor overrides have chosen, before the defaults do.
 
     Raises:
         ConfigError: the file cannot be read, is not a mapping, or has an unknown key or a value out of range.
@@ -104,7 +115,7 @@ def load_config(path: Path | None, overrides: dict[str, Any], *presets: Preset) 
     settings = overrides.get("settings")
     if settings:
         laid = _laid_over(laid, {"settings": settings}, nulls=True)
-    return settled(validated(RunConfig, laid, place), *presets)
+    return settled(completed(validated(RunConfig, laid, place)), *presets)
 
 
 def validated(model: type[T], data: object, place: str) -> T:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from local_judge.errors import InputError, RunError
 from local_judge.protocols.base import Contests, load_protocol
 from local_judge.protocols.scores import Profile
-from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
+from local_judge.runs.manifest import judge_of, judges_of, protocols_of, read_manifest
 from local_judge.runs.records import load_records
 from local_judge.runs.scored import scored_reports
 from local_judge.runs.store import RunStore, canonical, findings_file
@@ -32,16 +32,19 @@ class Matches(NamedTuple):
     """Comparisons of a system with itself, which say nothing."""
 
 
-def compared(runs: Sequence[Path], protocol: str | None, profile: Profile) -> Matches:
-    """The comparisons that a protocol made in `runs`; of several judges all.
+def compared(
+    runs: Sequence[Path], protocol: str | None, profile: Profile, judge: str | None = None
+) -> Matches:
+    """The comparisons that a protocol made in `runs`.
 
     Args:
         runs: run directories.
         protocol: which; None where it is the only one of the first run that compares reports.
         profile: by whose rule a comparison is decided.
+        judge: of several; None for all together.
 
     Raises:
-        RunError: a directory holds no finished run, or nothing was compared in it.
+        RunError: a directory holds no finished run, or no such judge, or nothing was compared in it.
         InputError: a judge's comparison stands in two runs.
     """
     matches: list[Match] = []
@@ -54,20 +57,22 @@ def compared(runs: Sequence[Path], protocol: str | None, profile: Profile) -> Ma
         loaded = load_protocol(name) if name in protocols_of(store) else None
         if not isinstance(loaded, Contests):
             raise RunError(f"{run}: {name} compared no reports there; give --score to compare scores")
-        judges, names = _identities(store), judges_of(store) or (None,)
+        chosen = judge_of(store, judge)
+        judges = _identities(store, chosen)
+        names = (chosen,) if chosen is not None else judges_of(store) or (None,)
         for record in load_records(store):
             if record.status != "done" or record.document is None:
                 without.append(record.id)
                 continue
             findings = [
-                store.read_model(findings_file(name, record.key, judge), loaded.findings) for judge in names
+                store.read_model(findings_file(name, record.key, one), loaded.findings) for one in names
             ]
             task, system = record.task or record.id, record.system or record.id
             for contest in loaded.contests(findings, profile):
                 # Two reports may have one text, so the ids stand beside the documents.
                 sides = frozenset((f"{system} {record.document}", f"{contest.opponent} {contest.document}"))
-                for judge in judges:
-                    there, before = seen.setdefault((judge, task, sides), (number, run))
+                for identity in judges:
+                    there, before = seen.setdefault((identity, task, sides), (number, run))
                     if there != number:
                         raise InputError(
                             f"{run}: {record.id!r} and {contest.opponent!r} were compared by the same judge in "
@@ -84,9 +89,13 @@ def compared(runs: Sequence[Path], protocol: str | None, profile: Profile) -> Ma
     return Matches(tuple(matches), name, tuple(without), own)
 
 
-def _identities(store: RunStore) -> list[str]:
-    """What each judge of a run is, whatever it is called there."""
-    return [canonical(judge["identity"]) for judge in read_manifest(store)["judges"]]
+def _identities(store: RunStore, chosen: str | None) -> list[str]:
+    """What each judge of a run is, or the chosen one, and how it was sampled; whatever it is called there."""
+    return [
+        canonical([judge["identity"], judge["sampling"]])
+        for judge in read_manifest(store)["judges"]
+        if chosen in (None, judge["name"])
+    ]
 
 
 def _comparing(run: Path) -> str:
@@ -101,7 +110,9 @@ def _comparing(run: Path) -> str:
     )
 
 
-def by_scores(runs: Sequence[Path], protocol: str | None, profile: Profile, score: str) -> Matches:
+def by_scores(
+    runs: Sequence[Path], protocol: str | None, profile: Profile, score: str, judge: str | None = None
+) -> Matches:
     """Each two systems on a task as one game: the higher score wins, equal ones tie.
 
     Args:
@@ -109,17 +120,19 @@ def by_scores(runs: Sequence[Path], protocol: str | None, profile: Profile, scor
         protocol: whose score; None where the runs have one protocol only.
         profile: by whose formulas.
         score: as `runs.scored.find_path` takes it.
+        judge: of several; None for all together.
 
     Raises:
-        RunError: no finished run, no such protocol, profile or score, or no task with scores of two systems.
+        RunError: no finished run, no such protocol, profile, score or judge, or no task with scores of two systems.
         InputError: a report stands in two runs of the same judges.
     """
     groups: dict[tuple[str, str], list[tuple[str, str, float | None]]] = {}
     seen: dict[tuple[str, str], tuple[int, Path]] = {}
     without: list[str] = []
     for number, run in enumerate(runs):
-        judges = canonical(_identities(RunStore(run)))
-        for report in scored_reports(run, protocol, profile, score):
+        store = RunStore(run)
+        judges = canonical(_identities(store, judge_of(store, judge)))
+        for report in scored_reports(run, protocol, profile, score, judge):
             there, before = seen.setdefault((judges, report.case), (number, run))
             if there != number:
                 raise InputError(

@@ -42,6 +42,14 @@ def test_probabilities_are_averaged_against_the_averaged_thresholds() -> None:
     assert decide((split[0], None), favour=True) is True
 
 
+def test_the_threshold_of_a_judge_that_gave_no_answer_is_not_known() -> None:
+    given = Vote(False, 0.7, 0.9)
+    # Had the second judge a threshold of 0.2 and said 0.6: (0.7 + 0.6) / 2 = 0.65 >= (0.9 + 0.2) / 2 = 0.55
+    assert decide((given, Vote(True, 0.6, 0.2))) is True
+    assert decide((given, None), favour=True) is True
+    assert decide((given, None), favour=False) is False
+
+
 def test_one_vote_without_probability_makes_all_of_them_labels() -> None:
     assert decide((Vote(True, 0.9, 0.5), Vote(False, 0.3, 0.5), NO)) is False
 

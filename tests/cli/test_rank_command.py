@@ -116,6 +116,7 @@ def test_by_a_score(command: Command, made: Path) -> None:
 def test_mistakes_are_one_line(command: Command, made: Path, tmp_path: Path) -> None:
     assert "no manifest.json there" in command("rank", tmp_path / "nowhere").line()
     assert "a comparison counts once" in command("rank", made, made).line()
+    assert "no judge 'x' to choose; it has one judge" in command("rank", made, "--judge", "x").line()
     assert (
         "race compared no reports there; give --score" in command("rank", made, "--protocol", "race").line()
     )

@@ -19,6 +19,8 @@ from local_judge.protocols.liveresearchbench.issues.table import PUBLISHED
 from local_judge.protocols.liveresearchbench.items import Place
 from local_judge.reporting.liveresearchbench import SHOWN_PLACES, lrb_lines, lrb_tables
 
+from ..protocols.liveresearchbench.depth_cases import findings as comparisons
+from ..protocols.liveresearchbench.depth_cases import order, pair
 from ..protocols.liveresearchbench.lrb_cases import FAILURE, presentation
 
 SPAN = Span(start=0, end=1)
@@ -86,4 +88,41 @@ def test_issues_with_their_fate_and_pages_with_their_claims() -> None:
     lost = IssueFindings(metric="citation", limit=25, table=PUBLISHED, failure=FAILURE)
     assert list(lrb_lines(LrbFindings(case="a", document="d", citation=lost))) == [
         "citation: failed: incomplete"
+    ]
+
+
+def test_each_comparison_with_marks_word_flaws_and_why() -> None:
+    told = order(True, 20, 12).model_copy(
+        update={"analysis": "[b]Asks[/b] why.", "report_flaws": ("Long.",), "other_flaws": ("Lists\nonly.",)}
+    )
+    turned = order(False, 18, 19, said="other")
+    pairs = (pair(told, turned, ("plan",)), pair(order(True, None), order(False, 5, 5), rival="bo"))
+    depth = comparisons(*pairs).model_copy(update={"defects": ("refusal",), "unreadable": ("cy-1",)})
+    findings = LrbFindings(case="a", document="d", depth=depth)
+    rows = [[cell.strip() for cell in line.split("│")] for line in printed(findings).splitlines()]
+    # 20 and 12 over five dimensions: 4 each; 3, 3 and three times 2.
+    first = next(row for row in rows if row[0].startswith("baseline"))
+    assert first == [
+        "baseline: no report (plan)",
+        "report",
+        "granularity 4 : 3",
+        "20 : 12",
+        "the report",
+        "[b]Asks[/b] why.",
+    ]
+    beneath = rows[rows.index(first) + 1 : rows.index(first) + 3]
+    assert [(row[2], row[5]) for row in beneath] == [
+        ("insight 4 : 3", "report: Long."),
+        ("critique 4 : 2", "other: Lists only."),
+    ]
+    assert [row[1:2] + row[3:5] for row in rows if row[0].startswith(("baseline", "bo"))] == [
+        ["report", "20 : 12", "the report"],
+        ["other", "18 : 19", "the other"],
+        ["report", "–", "–"],
+        ["other", "5 : 5", "neither"],
+    ]
+    assert "bo (bo-1)" in printed(findings) and "failed: timeout" in printed(findings)
+    assert list(lrb_lines(findings)) == [
+        "depth: 1 baseline and 1 other system in both orders, 1 of 4 comparisons failed; the report itself is none "
+        "(refusal); not compared, unreadable: cy-1"
     ]

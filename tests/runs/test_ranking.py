@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from local_judge.errors import InputError, RunError
-from local_judge.judge.judge import Judge
+from local_judge.judge.judge import Judge, JudgeSettings
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import execute
 from local_judge.runs.inputs import load_reports
@@ -19,6 +19,7 @@ from local_judge.runs.ranking import by_scores, compared
 from local_judge.runs.records import load_run_scores, load_scores
 from local_judge.runs.store import RunStore
 from local_judge.stats.ranking.standings import Match
+from serving.types import Sampling
 
 from ..protocols.liveresearchbench.depth_cases import BASELINE, first_wins, judge_by, register
 from ..scripted_judge import MakeJudge
@@ -160,6 +161,32 @@ async def test_judges_of_one_run_are_taken_together(make_judge: MakeJudge, tmp_p
         compared([out, alone], None, "paper")
 
 
+async def test_one_judge_of_several(make_judge: MakeJudge, tmp_path: Path) -> None:
+    one, _ = make_judge(judge_by(by_author))
+    other, _ = make_judge(first_wins, model="partial")
+    out = await run({"one": one, "other": other}, tmp_path / "run")
+    points = {
+        judge: {
+            match.one: (match.points, match.consistent)
+            for match in compared([out], None, "paper", judge).matches
+        }
+        for judge in ("one", "other")
+    }
+    assert points == {
+        "one": {"ada": ((1.0,), (True,)), "bo": ((1.0,), (True,)), "cy": ((0.0,), (True,))},
+        "other": dict.fromkeys(("ada", "bo", "cy"), ((0.5,), (False,))),
+    }
+    # By the margins over the baseline: 8, 4 and -4 of the one; 0 of the other, whoever it reads.
+    first, second = (by_scores([out], None, "paper", "margin", judge) for judge in ("one", "other"))
+    assert [match.points for match in first.matches] == [(1.0,)] * 6
+    assert [match.points for match in second.matches] == [(0.5,)] * 6
+    with pytest.raises(RunError, match="no judge 'third' to choose; there are: one, other"):
+        compared([out], None, "paper", "third")
+    alone = await run(one, tmp_path / "alone", ("cy",))
+    with pytest.raises(RunError, match="it has one judge, and no other scores"):
+        compared([alone], None, "paper", "one")
+
+
 async def test_a_comparison_counts_once(make_judge: MakeJudge, tmp_path: Path) -> None:
     judge, _ = make_judge(judge_by(by_author))
     runs = [await run(judge, tmp_path / "one"), await run(judge, tmp_path / "two", ("bo",))]
@@ -171,6 +198,14 @@ async def test_a_comparison_counts_once(make_judge: MakeJudge, tmp_path: Path) -
         compared([runs[0], runs[0]], None, "paper")
     parts = [await run(judge, tmp_path / name, (name,)) for name in ("ada", "cy")]
     assert len(compared(parts, None, "paper").matches) == 4
+
+
+async def test_one_model_sampled_in_two_ways_is_two_judges(make_judge: MakeJudge, tmp_path: Path) -> None:
+    one, _ = make_judge(judge_by(by_author))
+    other = Judge(one.engine, one.ledger, JudgeSettings(sampling=Sampling(temperature=0.6, seed=7)))
+    runs = [await run(judge, tmp_path / f"run{place}") for place, judge in enumerate((one, other))]
+    assert len(compared(runs, None, "paper").matches) == 12
+    assert len(by_scores(runs, None, "paper", "margin").matches) == 12
 
 
 async def test_a_system_called_baseline_does_not_meet_itself(make_judge: MakeJudge, tmp_path: Path) -> None:

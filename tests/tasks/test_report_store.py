@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from local_judge.errors import InputError
 from local_judge.runs.batch import with_criteria_of
+from local_judge.runs.config import load_config, parse_settings
 from local_judge.runs.inputs import load_reports
 from local_judge.tasks.report_store import is_report_store, read_batch, read_index, stored_reports
 
@@ -124,16 +126,31 @@ def test_a_batch_reads_its_indexes_and_names_metrics(store: Path, tmp_path: Path
     file = write(tmp_path / "batch.yaml", text)
     assert read_batch(file).criteria == ("presentation", "citation")
     assert [one.id for one in load_reports([file])] == ["alpha/t1"]
-    chosen = {"liveresearchbench": {"parts": ["presentation", "citation"]}}
-    assert with_criteria_of([file], ["liveresearchbench"], {}) == chosen
-    assert with_criteria_of([file], ["fact"], {}) == {}
-    given = {"liveresearchbench": {"parts": ["coverage"]}}
-    assert with_criteria_of([file], ["liveresearchbench"], given) == given
-    other = {"liveresearchbench": {"issues": {"limit": 3}}, "fact": {}}
-    assert with_criteria_of([store, file], ["liveresearchbench"], other) == {
-        "liveresearchbench": {"issues": {"limit": 3}, **chosen["liveresearchbench"]},
-        "fact": {},
-    }
+
+
+def test_the_metrics_of_a_batch_are_taken_where_nothing_else_chooses(store: Path, tmp_path: Path) -> None:
+    index(tmp_path, row("alpha", "t1", store / "alpha/qid_t1_report.md"))
+    text = "input_files: reports_20250930_120000.json\ncriteria: [presentation, citation]\n"
+    file = write(tmp_path / "batch.yaml", text)
+
+    def settings(config: str, given: Sequence[str] = ()) -> Any:
+        overrides = {"settings": parse_settings(given)}
+        loaded = load_config(
+            write(tmp_path / "config.yaml", config),
+            overrides,
+            completed=partial(with_criteria_of, [store, file]),
+        )
+        found = loaded.settings.get("liveresearchbench")
+        return found and (found["parts"], found["issues"]["limit"])
+
+    chosen = ["presentation", "citation"]
+    alone = "protocols: [liveresearchbench]\n"
+    assert settings(alone) == (chosen, 25)
+    assert settings(alone, ["liveresearchbench.issues.limit=3"]) == (chosen, 3)
+    assert settings(alone, ["liveresearchbench.parts=coverage"]) == (["coverage"], 25)
+    # What the config file says stands above what comes with the reports.
+    assert settings(alone + "settings: {liveresearchbench: {parts: [depth]}}\n") == (["depth"], 25)
+    assert settings("protocols: [fact]\n") is None
 
 
 @pytest.mark.parametrize(

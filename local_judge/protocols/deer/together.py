@@ -34,7 +34,9 @@ def together(judges: Sequence[Judged], profile: Profile) -> tuple[ScoreNode, ...
 
     def scored(favour: bool | None) -> tuple[ScoreNode, ...]:
         return score_leaves(
-            voted(rows, favour) if rows else None, merged(rubrics, favour) if rubrics else None, profile
+            voted(rows, unsettled=favour is not None) if rows else None,
+            merged(rubrics, favour) if rubrics else None,
+            profile,
         )
 
     trees = opened(

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from local_judge.protocols.base import Rated
+from local_judge.protocols.ensemble import mean_trees
 from local_judge.protocols.liveresearchbench.accuracy.scores import rated_accuracy, score_accuracy
 from local_judge.protocols.liveresearchbench.coverage.scores import score_coverage
 from local_judge.protocols.liveresearchbench.depth.rated import rated_depth
@@ -20,7 +21,7 @@ from local_judge.protocols.liveresearchbench.findings import LrbFindings
 from local_judge.protocols.liveresearchbench.issues.scores import rated_issues, score_issues
 from local_judge.protocols.liveresearchbench.items import rated as rated_items
 from local_judge.protocols.liveresearchbench.presentation.scores import score_presentation
-from local_judge.protocols.scores import Profile, ScoreNode, mean_of
+from local_judge.protocols.scores import Profile, ScoreNode
 
 
 def score(found: LrbFindings, profile: Profile) -> tuple[ScoreNode, ...]:
@@ -41,8 +42,7 @@ def score(found: LrbFindings, profile: Profile) -> tuple[ScoreNode, ...]:
 
 def together(judges: Sequence[LrbFindings], profile: Profile) -> tuple[ScoreNode, ...]:
     """The scores of one report by all judges that have findings about it."""
-    by_judge = [score(found, profile) for found in judges]
-    roots = [mean_tree(same) for same in zip(*by_judge, strict=True)]
+    roots = mean_trees([score(found, profile) for found in judges])
     compared = [found.depth for found in judges if found.depth is not None]
     by_item: dict[str, ScoreNode] = {}
     if compared:
@@ -56,18 +56,6 @@ def together(judges: Sequence[LrbFindings], profile: Profile) -> tuple[ScoreNode
     if covered:
         by_item["coverage"] = score_coverage(covered, profile)
     return tuple(by_item.get(root.id, root) for root in roots)
-
-
-def mean_tree(same: Sequence[ScoreNode]) -> ScoreNode:
-    """The means of trees of one shape."""
-    return ScoreNode(
-        id=same[0].id,
-        label=same[0].label,
-        score=mean_of([node.score for node in same]),
-        children=tuple(
-            mean_tree(children) for children in zip(*(node.children for node in same), strict=True)
-        ),
-    )
 
 
 def rated(found: LrbFindings) -> tuple[Rated, ...]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from local_judge.protocols.deer.rubric.together import merged
 from local_judge.protocols.deer.together import Judged, rated, together
 from local_judge.protocols.deer.verification.rows import ClaimRow, Outcome, PairRow, Rows
 from local_judge.protocols.deer.verification.votes import n_tied, voted
-from local_judge.protocols.scores import Score, ScoreNode
+from local_judge.protocols.scores import Profile, Score, ScoreNode
 
 from .rubric_cases import FS, RF, Answer, drawn, findings
 
@@ -147,7 +149,7 @@ def test_reliability_is_voted_on_too() -> None:
     votes = [rows("supported", reliable=flag) for flag in (True, None, False)]
     assert voted(votes).claims[0].pairs[0].reliable is None
     assert voted(votes[:2]).claims[0].pairs[0].reliable is True
-    assert voted(votes[:2], favour=False).claims[0].pairs[0].reliable is False
+    assert voted(votes[:2], unsettled=True).claims[0].pairs[0].reliable is None
 
 
 def test_what_judges_are_compared_in() -> None:
@@ -167,3 +169,61 @@ def test_what_judges_are_compared_in() -> None:
         ("source_reliability", "u0", "reliable", "nominal"),
         ("source_reliability", "u1", "reliable", "nominal"),
     ]
+
+
+def panel(rng: Random) -> list[Rows]:
+    """What three judges said of some claims and pages, by thresholds of their own."""
+    urls = ["u0", "u1", "u2"]
+    cited = [(rng.choice("ABCD"), rng.sample(urls, rng.randint(1, 3))) for _ in range(rng.randint(1, 4))]
+    scored = rng.random() < 0.5
+    found: list[Rows] = []
+    for threshold in (0.2, 0.5, 0.8):
+        claims: list[ClaimRow] = []
+        reliable = {url: rng.random() < 0.5 for url in urls}
+        for n, (kind, pages) in enumerate(cited):
+            chances = [rng.random() for _ in pages]
+            pairs = tuple(
+                PairRow(
+                    url=url,
+                    outcome="supported" if chance >= threshold else "not_supported",
+                    reliable=reliable[url],
+                    confidence=chance if scored else None,
+                    threshold=threshold if scored else None,
+                )
+                for url, chance in zip(pages, chances, strict=True)
+            )
+            claims.append(ClaimRow.model_validate({"id": f"c{n}", "type": kind, "pairs": pairs}))
+        found.append(Rows(claims=tuple(claims), references=tuple(urls)))
+    return found
+
+
+def holed(rows: Rows, rng: Random) -> Rows:
+    """The same judge, had it failed at a third of its answers."""
+
+    def answer(pair: PairRow) -> PairRow:
+        lost = PairRow(url=pair.url, outcome="judge_failed", reliable=pair.reliable)
+        return lost if rng.random() < 1 / 3 else pair
+
+    return rows.model_copy(
+        update={
+            "claims": tuple(
+                claim.model_copy(update={"pairs": tuple(map(answer, claim.pairs))}) for claim in rows.claims
+            )
+        }
+    )
+
+
+@pytest.mark.parametrize("profile", ["paper", "upstream"])
+def test_the_bounds_hold_what_the_judges_would_have_said(profile: Profile) -> None:
+    rng = Random(5)
+    for _ in range(150):
+        whole = panel(rng)
+        part = (
+            [holed(whole[0], rng), *whole[1:]] if rng.random() < 0.5 else [holed(one, rng) for one in whole]
+        )
+        truth, found = (together([Judged(one, None) for one in judges], profile) for judges in (whole, part))
+        for there, known in zip(truth, found, strict=True):
+            for (path, true), (_, node) in zip(there.walk(), known.walk(), strict=True):
+                value, low, high = true.score.value, node.score.low, node.score.high
+                if value is not None and low is not None and high is not None:
+                    assert low - 1e-9 <= value <= high + 1e-9, (path, part)

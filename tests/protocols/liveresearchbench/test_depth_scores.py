@@ -128,6 +128,39 @@ def test_failed_games_and_missing_reports_open_the_bounds() -> None:
     assert missing.note == "2 of the run's reports missing"
 
 
+def test_counts_of_games_are_as_open_as_the_games() -> None:
+    """A win, a game that failed, and one that is 10 + 8 by the first judge and 10 + (-25 to 25) by the second.
+
+    The last is won by what is known, and at worst tied: 3 / 4.
+    """
+    judges = [findings(WIN), findings(WIN)], [findings(OPEN)] * 2, [findings(WIN), findings(OPEN)]
+    node = over_depth(judges, "paper")
+    bounds = {
+        name: (found.value, found.low, found.high)
+        for name in ("wins", "losses", "ties", "decisive", "games")
+        for found in [node.find(name).score]
+    }
+    assert bounds == {
+        "wins": (2, 1, 3),
+        "losses": (0, 0, 1),
+        "ties": (0, 0, 2),
+        "decisive": (2, 1, 3),
+        "games": (3, 3, 3),
+    }
+    assert node.find("wins").score.n_failed == 1
+
+
+def test_missing_reports_open_every_figure() -> None:
+    whole, holed = (over_depth([(findings(WIN),)], "paper", n_missing=n) for n in (0, 1))
+    for name in ("wins", "losses", "ties", "decisive", "games", "defective"):
+        known, found = whole.find(name).score, holed.find(name).score
+        assert (known.high, known.n_failed) == (known.value, 0)
+        assert (found.value, found.low, found.high, found.n_failed) == (known.value, known.value, None, 1)
+    for name in ("consistency", "word", "sound"):
+        found = holed.find(name).score
+        assert (found.value, found.low, found.high, found.n_failed) == (100, 0, 100, 1)
+
+
 def test_defective_baselines() -> None:
     bad = against((20, 20), (5, 5), defects=("plan",))
     kept = over_depth([(findings(bad),), (findings(LOSS),)], "paper")

@@ -35,6 +35,11 @@ def test_a_sound_report_meets_all_five() -> None:
     assert found["p9"].rationale == "Headings: 4, tables: 0; levels and cells are in order."
 
 
+def test_numbers_begin_with_1() -> None:
+    found = decided(listed(f"[0] A {A}", f"[1] B {B}", text="So [0], and [1]."))["p10"]
+    assert (found.status, whats(found)) == ("unmet", ["[0] is before 1"])
+
+
 def test_each_entry_that_nobody_cites_is_a_place() -> None:
     text = listed(f"[1] A {A}", f"[2] B {B}", f"[3] C {C}", text="So [2].")
     found = decided(text)["p3"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -246,6 +247,28 @@ async def test_more_issues_than_allowed_are_no_answer(make_judge: MakeJudge) -> 
     judge, _ = make_judge(saying(*({"quote": f"Statement {n}"} for n in range(3))))
     found = await judge_issues("citation", case(), bench(judge), IssueSettings(limit=2))
     assert found.failure is not None and found.failure.kind == "invalid_reply"
+
+
+def uncited(text: str, quote: str) -> str:
+    """What becomes of a statement that a judge found without a source."""
+    references = "\n\n## References\n\n[1] A https://a.example/x\n[2] B https://b.example/x\n"
+    [issue] = examined("citation", parse_report(text + references), [Uncited(quote=quote, reason="So.")])
+    return issue.fate
+
+
+def test_words_behind_several_citations_in_one_bracket_are_not_covered() -> None:
+    assert uncited("# Mill\n\nIt cost 9 million [1][1, 2] and more.", "It cost 9 million") == "covered"
+    assert (
+        uncited("# Mill\n\nThe town had paid [1][1, 2] all.", "The town had paid [1][1, 2] all") == "counted"
+    )
+
+
+def test_thousands_of_citations_in_a_sentence() -> None:
+    many = "[1]" * 3000
+    started = time.perf_counter()
+    assert uncited(f"# Mill\n\nAs known {many} it cost 9 million.", "it cost 9 million") == "counted"
+    assert uncited(f"# Mill\n\nIt cost 9 million {many}.", "It cost 9 million") == "covered"
+    assert time.perf_counter() - started < 10
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,11 @@ def test_two_judges_together_one_of_them_failing_half() -> None:
     citation = together["citation"]
     # 3 issues are 80; the other judge's score is between 10 and 100.
     assert (citation.value, citation.low, citation.high) == (80, 45, 90)
-    assert (citation.n_expected, citation.n_failed, citation.note) == (2, 1, "of 2 parts 1 failed")
+    assert (citation.n_expected, citation.n_failed, citation.note) == (2, 1, "1 of 2 judges failed")
+    [root] = [one for one in LiveResearchBench().together(judges, "paper") if one.id == "citation"]
+    counted = root.find("counted").score
+    # How many issues the second judge would have listed nobody knows.
+    assert (counted.value, counted.low, counted.high, counted.n_failed) == (3, None, None, 1)
 
 
 def test_upstream_takes_the_mean_of_the_judges_scores() -> None:

@@ -14,15 +14,16 @@ from local_judge.protocols.deer.verification.rows import ClaimRow, Outcome, Pair
 _JUDGED: Mapping[bool, Outcome] = {True: "supported", False: "not_supported"}
 
 
-def voted(rows: Sequence[Rows], favour: bool | None = None) -> Rows:
+def voted(rows: Sequence[Rows], *, unsettled: bool = False) -> Rows:
     """The rows with each verdict, and each answer on a source's reliability, as the judges give it together.
 
     Args:
         rows: one judge's each.
-        favour: how missing answers and ties count: for the report, against it, or (None) not at all.
+        unsettled: take what a missing answer might have changed, and ties, for unknown: the bounds of the scores are
+            then those of all that the judges might have said. By themselves missing answers change nothing.
     """
     others = [{claim.id: claim for claim in one.claims} for one in rows]
-    claims = tuple(_claim(claim, [one[claim.id] for one in others], favour) for claim in rows[0].claims)
+    claims = tuple(_claim(claim, [one[claim.id] for one in others], unsettled) for claim in rows[0].claims)
     return rows[0].model_copy(update={"claims": claims})
 
 
@@ -31,22 +32,27 @@ def n_tied(rows: Rows) -> int:
     return sum(pair.outcome == "tied" for claim in rows.claims for pair in claim.pairs)
 
 
-def _claim(claim: ClaimRow, judged: Sequence[ClaimRow], favour: bool | None) -> ClaimRow:
+def _claim(claim: ClaimRow, judged: Sequence[ClaimRow], unsettled: bool) -> ClaimRow:
     found = [{pair.url: pair for pair in one.pairs} for one in judged]
-    pairs = tuple(_pair(pair, [one[pair.url] for one in found], favour) for pair in claim.pairs)
+    pairs = tuple(_pair(pair, [one[pair.url] for one in found], unsettled) for pair in claim.pairs)
     return claim.model_copy(update={"pairs": pairs})
 
 
-def _pair(pair: PairRow, judged: Sequence[PairRow], favour: bool | None) -> PairRow:
+def _pair(pair: PairRow, judged: Sequence[PairRow], unsettled: bool) -> PairRow:
     if pair.outcome == "source_unavailable":
         return pair
     votes = [_vote(one) for one in judged]
-    supported = decide(votes, favour)
+    ratings = [one.reliable for one in judged]
+    supported, reliable = decide(votes), majority(ratings)
+    if unsettled and decide(votes, favour=False) != decide(votes, favour=True):
+        supported, votes = None, []
+    if unsettled and majority(ratings, favour=False) != majority(ratings, favour=True):
+        reliable = None
     unknown: Outcome = "tied" if any(votes) else "judge_failed"
     return PairRow(
         url=pair.url,
         outcome=unknown if supported is None else _JUDGED[supported],
-        reliable=majority([one.reliable for one in judged], favour),
+        reliable=reliable,
     )
 
 

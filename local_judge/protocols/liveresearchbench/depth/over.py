@@ -53,7 +53,6 @@ def over_depth(reports: Sequence[Sequence[DepthFindings]], profile: Profile, n_m
     chosen = [[baseline for baseline in each if baseline.counts] for each in found]
     parts = [games_of(each, profile) for each in chosen]
     pooled = [game for part in parts for game in part]
-    counts = tally(pooled)
     pairs = [pair for each in chosen for baseline in each for pair in baseline.pairs]
     low, high = _interval(parts)
     rate = _open(win_rate(pooled, "compared with no baseline"), n_missing)
@@ -65,7 +64,7 @@ def over_depth(reports: Sequence[Sequence[DepthFindings]], profile: Profile, n_m
         children=(
             ScoreNode(id="low", label=f"{LEVEL}% interval, low", score=low),
             ScoreNode(id="high", label=f"{LEVEL}% interval, high", score=high),
-            *_counts(counts),
+            *_counts(pooled, n_missing),
             ScoreNode(
                 id="sound",
                 label="Against baselines that are reports",
@@ -76,10 +75,15 @@ def over_depth(reports: Sequence[Sequence[DepthFindings]], profile: Profile, n_m
             ScoreNode(
                 id="defective",
                 label="Baselines that are no reports",
-                score=_number(sum(len(each) for each in found) - sum(len(each) for each in sound), 0),
+                score=_number(sum(map(len, found)) - sum(map(len, sound)), n_missing),
             ),
-            consistency(pairs, profile),
-            word([order for pair in pairs for order in pair.orders]),
+            *(
+                node.model_copy(update={"score": _open(node.score, n_missing)})
+                for node in (
+                    consistency(pairs, profile),
+                    word([order for pair in pairs for order in pair.orders]),
+                )
+            ),
         ),
     )
 
@@ -113,23 +117,44 @@ def _pooled(counts: Sequence[Tally]) -> Estimate:
     return Estimate(100 * wins / (wins + losses), wins + losses, hits=wins)
 
 
-def _counts(counts: Tally) -> list[ScoreNode]:
+def _counts(found: Sequence[Game], n_missing: int) -> list[ScoreNode]:
+    """The counts of games, each from the fewest to the most that there may be of it."""
+    counts = tally(found)
+    worst, best = [game.worst for game in found], [game.best for game in found]
+    tied = sum(game.worst == game.best == "tie" for game in found)
+    tied_at_most = sum(game.worst != "report" and game.best != "other" for game in found)
+    n = len(found)
     named = (
-        ("wins", "Wins", counts.wins),
-        ("losses", "Losses", counts.losses),
-        ("ties", "Ties", counts.ties),
-        ("decisive", "Decisive games", counts.decisive),
-        ("games", "Games", counts.n),
+        ("wins", "Wins", counts.wins, worst.count("report"), best.count("report")),
+        ("losses", "Losses", counts.losses, best.count("other"), worst.count("other")),
+        ("ties", "Ties", counts.ties, tied, tied_at_most),
+        ("decisive", "Decisive games", counts.decisive, n - tied_at_most, n - tied),
     )
-    return [ScoreNode(id=id, label=label, score=_number(n, counts.failed)) for id, label, n in named]
+    return [
+        *(
+            ScoreNode(id=id, label=label, score=_number(value, n_missing, counts.failed, low, high))
+            for id, label, value, low, high in named
+        ),
+        ScoreNode(id="games", label="Games", score=_number(n, n_missing)),
+    ]
 
 
-def _number(value: int, failed: int) -> Score:
-    return Score(value=value, numerator=value, n_failed=failed, low=value, high=value if not failed else None)
+def _number(
+    value: int, n_missing: int, n_failed: int = 0, low: int | None = None, high: int | None = None
+) -> Score:
+    """A count; how much missing reports would add to it is not known."""
+    most = value if high is None else high
+    return Score(
+        value=value,
+        numerator=value,
+        n_failed=n_failed + n_missing,
+        low=value if low is None else low,
+        high=None if n_missing else most,
+    )
 
 
 def _open(rate: Score, n_missing: int) -> Score:
-    """How many games a missing report would have won is not known: with the others' that leaves all open."""
+    """What a missing report would have added is not known: with the others' that leaves a share all open."""
     if not n_missing:
         return rate
     note = "; ".join(filter(None, (rate.note, f"{n_missing} of the run's reports missing")))

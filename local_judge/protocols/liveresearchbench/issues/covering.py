@@ -40,28 +40,27 @@ def covering(document: Document, quote: Quote) -> tuple[str, ...] | None:
 
 def _behind(document: Document, sentence: Sentence, quote: Quote) -> Citation | None:
     """A citation of the sentence with none of the quoted words behind it."""
-    end = min(quote.end, sentence.span.end)
-    return next((one for one in reversed(_counting(document, sentence)) if _ends(document, one, end)), None)
+    found = _ending(document, sentence, min(quote.end, sentence.span.end))
+    return found[-1] if found else None
 
 
 def _at_end_of_block(document: Document, sentence: Sentence) -> Citation | None:
     last = next(one for one in reversed(document.sentences) if one.block == sentence.block)
-    found = [one for one in _counting(document, last) if _ends(document, one, last.span.end)]
+    found = _ending(document, last, last.span.end)
     return found[-1] if found else None
 
 
-def _counting(document: Document, sentence: Sentence) -> list[Citation]:
-    citations = map(document.citation, sentence.citations)
-    return [citation for citation in citations if citation.state != "dangling"]
-
-
-def _ends(document: Document, citation: Citation, end: int) -> bool:
-    """Whether no word stands between a citation and `end`, but for other citations."""
-    between = document.text[citation.span.end : max(end, citation.span.end)]
-    for other in sorted(
-        (one.span for one in document.citations if citation.span.end <= one.span.start < end),
-        key=lambda span: -span.start,
-    ):
-        at = other.start - citation.span.end
-        between = between[:at] + between[at + other.end - other.start :]
-    return not _WORD.search(between)
+def _ending(document: Document, sentence: Sentence, end: int) -> list[Citation]:
+    """The citations of a sentence that lead to an entry and have no word between them and `end`."""
+    text, edge = document.text, end
+    # Citations are no words. From the last on, so that many in a row are looked at once.
+    before = (one.span for one in document.citations if one.span.start < end)
+    for span in sorted(before, key=lambda span: span.end, reverse=True):
+        if _WORD.search(text, span.end, edge):
+            break
+        edge = min(edge, span.start)
+    return [
+        citation
+        for citation in map(document.citation, sentence.citations)
+        if citation.state != "dangling" and not _WORD.search(text, citation.span.end, edge)
+    ]

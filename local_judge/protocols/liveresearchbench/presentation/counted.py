@@ -161,6 +161,8 @@ def _numbering(document: Document) -> Decided:
     places = [*_doubles(document, numbered)]
     numbers = sorted({number for number, _ in numbered})
     by_number = dict(reversed(numbered))
+    if 0 in by_number:
+        places.append(_place(document, by_number[0].span, "[0] is before 1"))
     for number, before in zip(numbers, [0, *numbers], strict=False):
         if number > before + 1:
             missing = f"{before + 1}" if number == before + 2 else f"{before + 1} to {number - 1}"
