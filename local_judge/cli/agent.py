@@ -17,7 +17,7 @@ from local_judge.agents.toolbox import Toolbox, ToolSettings
 from local_judge.agents.transcript import render_transcript
 from local_judge.agents.wishes import WISHES, write_wishes
 from local_judge.cli.ending import stoppable
-from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Ledger, Offline, Tools, tools_named
+from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Ledger, Offline, Tools, said, tools_named
 from local_judge.cli.snapshot.look import AsOf, SnapshotPath, day
 from local_judge.errors import ConfigError
 from local_judge.reporting.agents import answer_text
@@ -62,16 +62,13 @@ def ask(
     replies = ledger or (out and RunStore(out).ledger)
     if replies is None:
         raise ConfigError("the judge's replies need a place: give --ledger FILE or --out DIRECTORY")
-    if not question.strip():
-        raise ConfigError("the question is empty")
+    question = said("the question", question)
     settings = ToolSettings(tools=tools_named(tool, _TOOLS.tools), mode=mode, as_of=day(as_of))
     toolbox = Toolbox(Snapshot.open(snapshot), settings)
     limits = AgentLimits(turns=turns, tokens=tokens, calls=calls)
     preset = load_preset(judge)
     with stoppable(replies):
-        asked = asyncio.run(
-            _ask(preset, base_url or [], replies, reasks, offline, toolbox, question.strip(), limits)
-        )
+        asked = asyncio.run(_ask(preset, base_url or [], replies, reasks, offline, toolbox, question, limits))
     script = render_transcript(asked.result)
     if out is not None:
         store = RunStore(out)

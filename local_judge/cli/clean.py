@@ -103,9 +103,13 @@ async def _ask(
 
 
 def _ledger(given: Path | None, out: Path | None) -> Path:
-    if given is None and out is None:
+    if given is not None:
+        return given
+    if out is None:
         raise InputError("--judge: say with --ledger where to keep the judge's replies, or give --out")
-    return given or (out or Path()).with_suffix(".ledger.sqlite")
+    if out.name in ("", ".."):
+        raise InputError(f"--out {out}: has no name to call the ledger after; give --ledger")
+    return out.with_suffix(".ledger.sqlite")
 
 
 def _json(item: CleanedReport) -> dict[str, Any]:

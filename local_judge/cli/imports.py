@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from local_judge.cli.options import said
 from local_judge.reporting.tables import run_summary, stdout
 from local_judge.runs.importing import import_fact
 from local_judge.runs.records import load_run_scores, load_scores
@@ -28,5 +29,5 @@ def import_(
 ) -> None:
     """Make a run of what a published project has judged: to show, score, compare with people and export it."""
     store = RunStore(out)
-    records = import_fact(file, store, system)
+    records = import_fact(file, store, None if system is None else said("--system", system))
     stdout().print(run_summary(records, load_scores(store, [format]), load_run_scores(store, [format])))

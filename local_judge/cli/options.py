@@ -10,6 +10,7 @@ import typer
 
 from local_judge.agents.actions import ToolName
 from local_judge.errors import ConfigError
+from local_judge.rows import is_text
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 SnapshotDir = Annotated[
@@ -101,3 +102,16 @@ def tools_named(named: Sequence[str] | None, default: tuple[ToolName, ...]) -> t
         if name not in known:
             raise ConfigError(f"--tool {name}: no such tool; there are {', '.join(known)}")
     return tuple(name for name in known if name in (named or default))
+
+
+def said(what: str, text: str) -> str:
+    """A text that is kept with what comes of it, without blanks at its ends.
+
+    Raises:
+        ConfigError: there is nothing in it, or bytes that are no UTF-8.
+    """
+    if not text.strip():
+        raise ConfigError(f"{what} is empty")
+    if not is_text(text):
+        raise ConfigError(f"{what} is not UTF-8: {text!r}")
+    return text.strip()

@@ -19,6 +19,7 @@ from local_judge.documents.model import Frozen
 from local_judge.tasks import checklist_rules as wording
 from local_judge.tasks.alike import firsts
 from local_judge.tasks.checklists import load_checklists
+from local_judge.tasks.dataset import bare
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Checklist, ChecklistItem
 
@@ -150,10 +151,11 @@ def lint_file(path: Path, tasks: Path | None = None) -> dict[str, Linted]:
         InputError: a file cannot be read or is malformed.
     """
     rows = load_checklists(path, open_dates=True)
-    known = {} if tasks is None else load_tasks(tasks, open_dates=True)
+    given = {} if tasks is None else load_tasks(tasks, open_dates=True)
+    known = {bare(identity): task for identity, task in given.items()}
     found: dict[str, Linted] = {}
     for row in (entry.value for entry in rows.rows):
-        task = known.get(row.key)
+        task = known.get(bare(row.key))
         request = row.task or (task.prompt if task else None)
         if row.checklist is not None:
             found[row.key] = lint(row.checklist, request)

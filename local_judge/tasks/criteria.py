@@ -183,15 +183,14 @@ def criteria_file(path: Path) -> RowFile[CriteriaRow]:
 
 def _row(data: dict[str, Any], place: str) -> CriteriaRow:
     try:
-        if not is_text(json.dumps(data, ensure_ascii=False)):
-            raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
+        # First of all, and it is bounded: what YAML's aliases unfold to, or hold of themselves, is none of a row.
         row = CriteriaRow.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the whole"
         raise InputError(f"{place}: {where}: {first['msg']}") from None
-    except (TypeError, ValueError, RecursionError):  # YAML has dates, sets and lists that hold themselves
-        raise InputError(f"{place}: holds a value that JSON does not have") from None
+    if not is_text(json.dumps(row.model_dump(mode="json"), ensure_ascii=False)):
+        raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
     check_weights(row, place)
     return row
 

@@ -12,7 +12,8 @@ from datetime import date
 from local_judge.errors import InputError
 from local_judge.tasks.model import Task
 
-_OPEN = re.compile(r"\{\{\s*(date|current_date|current_year|last_year)\s*\}\}")
+_OPEN = re.compile(r"\{\{ *(date|current_date|current_year|last_year) *\}\}")
+"""Blanks alone, which JSON writes as they are: a text and its JSON have the same placeholders."""
 
 
 def leaves_open(text: str) -> bool:
@@ -37,10 +38,11 @@ def dated(task: Task, today: date | None) -> Task:
     Raises:
         InputError: it leaves one open, and there is no day to fill it from.
     """
-    whole = task.model_dump_json(exclude={"references"})
+    whole = task.model_copy(update={"id": ""}).model_dump_json(exclude={"references"})
     found = _OPEN.search(whole)
     if found is None:
         return task
     if today is None:
         raise InputError(f"task {task.id!r} leaves a date open ({found[0]}); give --date")
-    return Task.model_validate_json(filled(whole, today)).model_copy(update={"references": task.references})
+    kept = {"id": task.id, "references": task.references}
+    return Task.model_validate_json(filled(whole, today)).model_copy(update=kept)

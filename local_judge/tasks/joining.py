@@ -33,16 +33,21 @@ class Matched(NamedTuple, Generic[T]):
 
 
 class Rows(Generic[T]):
-    """Rows that can be looked up by task."""
+    """Rows that can be looked up by task.
 
-    def __init__(self, rows: Sequence[Keyed[T]]) -> None:
+    Args:
+        rows: of a file.
+        by_request: whether a row is that of every task with its request, whatever the ids.
+    """
+
+    def __init__(self, rows: Sequence[Keyed[T]], *, by_request: bool = True) -> None:
         self.rows = rows
         self._by_id: dict[str, list[Keyed[T]]] = {}
         self._by_prompt: dict[str, list[Keyed[T]]] = {}
         for row in rows:
             if row.id is not None:
                 self._by_id.setdefault(row.id, []).append(row)
-            if row.prompt is not None:
+            if by_request and row.prompt is not None:
                 self._by_prompt.setdefault(row.prompt.strip(), []).append(row)
 
     def of(self, task: Task) -> Matched[T] | None:

@@ -67,7 +67,7 @@ class NeedRow(TaskRow):
 
 def need_file(path: Path) -> RowFile[NeedRow]:
     """A file of decisions that several commands may write at the same time."""
-    return RowFile(path, lambda path: list(read_models(path, NeedRow)))
+    return RowFile(path, lambda path: list(read_models(path, NeedRow)), by_request=False)
 
 
 def need_prompt(task: Task) -> Prompt:

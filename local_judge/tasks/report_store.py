@@ -142,8 +142,11 @@ def _rows(path: Path, rows: Sequence[object]) -> list[_Row]:
 def _file(index: Path, name: str, place: str) -> Path:
     given = Path(name)
     for candidate in (given, index.parent / given):
-        if candidate.is_file():
-            return candidate
+        try:
+            if candidate.is_file():
+                return candidate
+        except OSError as error:  # a name too long for any file, or a folder that may not be looked into
+            raise InputError(f"{place}: no file {brief(name)}: {error.strerror or error}") from None
     raise InputError(f"{place}: no file {name!r}, neither here nor beside the index")
 
 

@@ -41,16 +41,22 @@ class RowFile(Generic[R]):
     Args:
         path: the file; it need not exist.
         read: its rows with their places, in the file's order; raises InputError for what is no such file.
+        by_request: whether tasks of one request share a row; else each has its own, as a file that is read as tasks
+            must have.
     """
 
-    def __init__(self, path: Path, read: Callable[[Path], Sequence[tuple[str, R]]]) -> None:
+    def __init__(
+        self, path: Path, read: Callable[[Path], Sequence[tuple[str, R]]], *, by_request: bool = True
+    ) -> None:
         self.path = path
         self._read = read
+        self._by_request = by_request
 
     def found(self) -> Rows[R]:
         """What it holds now, to be looked up by task; nothing where there is no such file. Raises InputError."""
         rows: Sequence[tuple[str, R]] = self._read(self.path) if self.path.exists() else ()
-        return Rows([Keyed(place, row.key, row.request, row) for place, row in rows])
+        keyed = [Keyed(place, row.key, row.request, row) for place, row in rows]
+        return Rows(keyed, by_request=self._by_request)
 
     def rows(self) -> dict[str, R]:
         """What it holds now, by task id in the file's order. Raises InputError."""

@@ -94,7 +94,7 @@ class TopicRow(TaskRow):
 
 def topic_file(path: Path) -> RowFile[TopicRow]:
     """A file of topics that several commands may write at the same time."""
-    return RowFile(path, lambda path: list(read_models(path, TopicRow)))
+    return RowFile(path, lambda path: list(read_models(path, TopicRow)), by_request=False)
 
 
 def topic_prompt(task: Task) -> Prompt:

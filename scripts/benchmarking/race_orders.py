@@ -124,16 +124,26 @@ def _fits(reference: _Article, others: Sequence[_Article], sizes: Sizes) -> bool
 async def both_orders(
     server: Counting, engine: OneToken, sampling: Sampling, bout: Bout, ledger: Path
 ) -> dict[str, Any]:
-    """What the server computes in either order, and the share of the one in the other."""
+    """What the server computes in either order, and the share of the one in the other.
+
+    Raises:
+        MeasuringError: the comparison of a report does not fit the judge's context in one call.
+    """
     with Ledger.open(ledger) as replies:
         judge = Judge(engine, replies, JudgeSettings(sampling=sampling, reasks=0))
         await engine.identity()
 
         async def compared(order: Order) -> None:
-            settings = RaceSettings(order=order)
+            settings, before = RaceSettings(order=order), len(engine.chats)
             await asyncio.gather(
                 *(judge_race(name, document, bout.task, judge, settings) for name, document in bout.reports)
             )
+            sent, wanted = len(engine.chats) - before, len(bout.reports)
+            if sent != wanted:  # left out, or put in parts
+                raise MeasuringError(
+                    f"task {bout.task.id!r}: {wanted} comparisons made {sent} calls in the order {order!r}: their "
+                    "prompts do not all fit the judge's context; give shorter reports or another judge"
+                )
 
         shared = await measured(server, engine, lambda: compared("shared"))
         paper = await measured(server, engine, lambda: compared("paper"))

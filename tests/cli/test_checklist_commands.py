@@ -88,6 +88,8 @@ def test_lint_of_other_forms_and_where_nothing_is_wrong(command: Command, tmp_pa
     )
     tasks = write_jsonl(tmp_path / "tasks.jsonl", TASKS)
     assert "not checked" not in command("tasks", "checklist", "lint", clean, "--tasks", tasks).out
+    prefixed = write_jsonl(tmp_path / "prefixed.jsonl", [{"task_id": "qid_mill", "items": items}])
+    assert "not checked" not in command("tasks", "checklist", "lint", prefixed, "--tasks", tasks).out
     dataset = command("tasks", "checklist", "lint", write_csv(tmp_path / "dataset.csv", ROWS))
     assert dataset.out.splitlines()[:2] == [
         "pumps: number: has 2 items, should have 3 to 20",

@@ -172,6 +172,10 @@ def test_a_judge_needs_a_ledger_and_a_ledger_a_judge(command: Command, cited: Pa
     assert command("clean", cited, "--judge", preset).line() == (
         "local-judge: --judge: say with --ledger where to keep the judge's replies, or give --out"
     )
+    for nameless in (".", "..", "/"):
+        assert command("clean", cited, "--judge", preset, "--out", nameless).line() == (
+            f"local-judge: --out {nameless}: has no name to call the ledger after; give --ledger"
+        )
     assert command("clean", cited, "--ledger", "l.sqlite").line() == (
         "local-judge: --base-url and --ledger are for a judge; name it with --judge"
     )

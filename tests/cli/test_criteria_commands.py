@@ -56,3 +56,16 @@ def test_review_by_flags(command: Command, file: Path, monkeypatch: pytest.Monke
     ]
     assert rows["b"].criterions["insight"][0].criterion == "Mine"
     assert rows["b"].before is not None and rows["b"].before.criterions["insight"][0].criterion == name
+
+
+@pytest.mark.parametrize(
+    ("reviewer", "line"),
+    [
+        (" ", "local-judge: --reviewer is empty"),
+        ("\udcff", "local-judge: --reviewer is not UTF-8: '\\udcff'"),
+    ],
+)
+def test_a_review_has_a_reviewer(command: Command, file: Path, reviewer: str, line: str) -> None:
+    before = file.read_bytes()
+    assert command("tasks", "criteria", "review", file, "--reviewer", reviewer, "--accept").line() == line
+    assert (file.read_bytes(), list(file.parent.glob(".*"))) == (before, [])

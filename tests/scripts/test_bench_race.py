@@ -20,7 +20,7 @@ from scripts.benchmarking.race_orders import Sizes, both_orders, own_bout, stand
 from scripts.benchmarking.vllm_server import MeasuringError, PromptCounters, read_counters
 from serving.engine import JsonSchema
 from serving.engines.scripted import CHARACTERS_PER_TOKEN, ScriptedEngine
-from serving.types import Generation, Message, Sampling
+from serving.types import EngineLimits, Generation, Message, Sampling
 
 ROOT = Path(__file__).resolve().parents[2]
 DRB = ROOT.parent / "shared" / "data" / "reports" / "drb"
@@ -138,6 +138,30 @@ def test_too_few_reports_on_a_task_are_named(tmp_path: Path) -> None:
         own_bout(*files, 10, None)
     with pytest.raises(MeasuringError, match=r"task '8' has not 3 reports"):
         own_bout(*files, 3, "8")
+
+
+@pytest.mark.parametrize(
+    ("context", "sent"),
+    [(3_000, 0), (11_500, 5)],  # no prompt fits; that of the longest report does in parts alone
+)
+def test_comparisons_that_do_not_fit_are_no_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, context: int, sent: int
+) -> None:
+    files = own_files(tmp_path, 4)
+    rows = [json.loads(line) for line in files[0].read_text().splitlines()]
+    rows[0]["article"] *= 10
+    lines(files[0], rows)
+    server = ScriptedServer()
+
+    async def limits() -> EngineLimits:
+        return EngineLimits(context_tokens=context, concurrency=4, kv_tokens=None)
+
+    monkeypatch.setattr(server, "limits", limits)
+    bout = own_bout(*files, 4, None)
+    with pytest.raises(
+        MeasuringError, match=rf"task '7': 4 comparisons made {sent} calls in the order 'shared'"
+    ):
+        asyncio.run(both_orders(server, OneToken(server), Sampling(), bout, tmp_path / "ledger.sqlite"))
 
 
 @pytest.mark.skipif(not DRB.exists(), reason="real reports are not here")

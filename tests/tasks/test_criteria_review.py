@@ -44,6 +44,11 @@ def test_a_person_edits_weights_and_criteria_as_yaml() -> None:
     assert same is not None and (same.status, same.before) == ("reviewed", None)
 
 
+_NESTED = "\n".join(f"  k{n}: &k{n} [{', '.join([f'*k{n - 1}'] * 9)}]" for n in range(1, 30))
+BOMB = f"dimension_weight: &k0 [x]\ncriterions:\n{_NESTED}\n"
+"""Nine to the power of 29 items, if anything unfolds them."""
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -55,7 +60,12 @@ def test_a_person_edits_weights_and_criteria_as_yaml() -> None:
         ("", "expected the keys"),
         (DRAFTED.editable.replace("weight: ", "wieght: "), "weight: Field required"),
         (changed("style", 0.0), "dimension_weight must name comprehensiveness, insight"),
-        (changed("insight", 0.35).replace("0.35", "2026-01-01"), "a value that JSON does not have"),
+        (
+            changed("insight", 0.35).replace("0.35", "2026-01-01"),
+            "dimension_weight.insight: Input should be a valid number",
+        ),
+        ("dimension_weight: &a {insight: *a}\ncriterions: *a", "dimension_weight.insight: Input should be"),
+        (BOMB, "dimension_weight: Input should be a valid dictionary"),
     ],
 )
 def test_what_no_criteria_file_may_hold_is_refused(text: str, message: str) -> None:

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from local_judge.errors import InputError
-from local_judge.tasks.dates import dated, filled
+from local_judge.tasks.dates import dated, filled, leaves_open
 from local_judge.tasks.model import Checklist, ChecklistItem, Guidance, Reference, Task
 
 DAY = date(2026, 1, 5)
@@ -49,3 +49,15 @@ def test_a_task_that_leaves_a_date_open_needs_a_day() -> None:
 def test_a_task_without_placeholders_needs_none() -> None:
     task = Task(id="1", prompt="What is rust?")
     assert dated(task, None) is task
+
+
+@pytest.mark.parametrize("text", ["{{\ndate}}", "{{date\t}}", "{{\x1fdate}}", "{{\u2028date}}"])
+def test_what_counts_as_open_is_what_gets_filled(text: str) -> None:
+    # JSON writes some of these blanks as escapes: a run would neither refuse such a task nor fill it.
+    task = Task(id="1", prompt=text)
+    assert not leaves_open(text) and dated(task, None) is task
+
+
+def test_an_id_is_no_text_to_be_filled() -> None:
+    assert dated(Task(id="{{date}}", prompt="As of {{date}}?"), DAY).id == "{{date}}"
+    assert dated(task := Task(id="{{date}}", prompt="When?"), None) is task

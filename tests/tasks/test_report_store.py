@@ -103,6 +103,7 @@ def test_an_index_gives_requests_and_each_report_once(store: Path, tmp_path: Pat
             [row("a", "t", "nowhere.md")],
             r"reports\[0\]: no file 'nowhere.md', neither here nor beside the index",
         ),
+        ([row("a", "t", "x" * 5_000)], r"reports\[0\]: no file 'x{59}…: File name too long"),
         ([{"model_name": "a"}], r"reports\[0\]: query_id: Field required"),
         (["x"], r"reports\[0\]: the row: "),
         (

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from local_judge.errors import InputError
 from local_judge.runs.topics import agreement_with_given, count_topics, distance
 from local_judge.stats.distributions import total_variation
 from local_judge.tasks.drafting import draft_all, waiting
@@ -85,6 +86,23 @@ async def test_kept_and_dropped_tasks_stand_with_the_reason(make_judge: MakeJudg
     judge, engine = make_judge([{"rationale": "", "needs_deep_research": True, "confidence": 1.5}] * 3)
     [(_, failure)] = await draft_all(NEED_DRAFTS, [Task(id="9", prompt="Why?")], file, judge)
     assert failure.kind == "invalid_reply"
+
+
+async def test_tasks_of_one_request_have_a_row_each(make_judge: MakeJudge, tmp_path: Path) -> None:
+    # What is written is read as tasks: one that had no row of its own would be lost.
+    twins = [Task(id="a", prompt="Which mill is oldest?"), Task(id="b", prompt="Which mill is oldest?")]
+    judge, engine = make_judge(lambda call: {"rationale": "Age.", "topic": "History"})
+    topics = topic_file(tmp_path / "topics.jsonl")
+    assert await draft_all(TOPIC_DRAFTS, twins, topics, judge) == []
+    assert (list(topics.rows()), len(engine.calls)) == (["a", "b"], 1)
+    answer = {"rationale": "Many sources.", "needs_deep_research": True, "confidence": 1}
+    judge, engine = make_judge(lambda call: answer)
+    needs = need_file(tmp_path / "needs.jsonl")
+    assert await draft_all(NEED_DRAFTS, twins, needs, judge) == []
+    assert (list(load_tasks(needs.path)), len(engine.calls)) == (["a", "b"], 1)
+    assert waiting(NEED_DRAFTS, twins, needs) == []
+    with pytest.raises(InputError, match="is for a task 'a' with another request"):
+        waiting(NEED_DRAFTS, [Task(id="a", prompt="Another?")], needs)
 
 
 def test_total_variation() -> None:

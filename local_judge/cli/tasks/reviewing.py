@@ -20,6 +20,7 @@ from typing import Generic, Literal
 import typer
 from rich.console import RenderableType
 
+from local_judge.cli.options import said
 from local_judge.errors import InputError, UserError
 from local_judge.reporting.tables import plain, stdout
 from local_judge.tasks.review import D, Decision, decide
@@ -73,6 +74,7 @@ def review_rows(
     file: RowFile[D], shown: Shown[D], reviewer: str, task: str | None, wanted: Decision | None
 ) -> None:
     """Decide on the drafts that wait, or on one task's row, as `wanted` or as a person says at the terminal."""
+    reviewer = said("--reviewer", reviewer)
     rows = [row for row in _rows(file, shown, task) if task is not None or row.status == "drafted"]
     if not rows:
         print(f"{file.path}: no draft waits for a decision")

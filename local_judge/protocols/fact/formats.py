@@ -7,6 +7,7 @@ order, its division by zero included; a row that is read gives findings whose `u
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from indexes.model import SourceStatus
 from local_judge.errors import InputError
 from local_judge.judge.failures import Failure
 from local_judge.protocols.fact.findings import FactFindings, Pair, Repeat
-from local_judge.rows import read_jsonl, row_id
+from local_judge.rows import is_text, read_jsonl, row_id
 
 JsonObject = dict[str, object]
 
@@ -103,7 +104,8 @@ def findings_of(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[FactFind
     """The findings of validated rows, each given with its place.
 
     A label other than "supported" and "unknown" is `unsupported`, as the code counts it, and kept as it was written.
-    Facts of a URL with a `validate_error`, and facts without result, are `judge_failed`.
+    Facts of a URL with a `validate_error`, and facts without result, are `judge_failed`. A result belongs to the fact
+    of its `idx`, from 0; where the results of a URL do not number its facts so, to the one at its own position.
 
     Raises:
         InputError: names the place, and what of it is no validated row.
@@ -115,6 +117,8 @@ def findings_of(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[FactFind
             raise InputError(f"{place}: no id")
         if case in found:
             raise InputError(f"{place}: id {case!r} stands there twice")
+        if not is_text(json.dumps(row, ensure_ascii=False)):
+            raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
         if isinstance(row.get("citations"), str):
             raise InputError(
                 f"{place}: citations: {row['citations']!r}: leave the row out and count it as missing"
@@ -136,7 +140,7 @@ def _findings(case: str, row: _Validated, place: str) -> FactFindings:
     kept = {(pair.statement, pair.url) for pair in pairs}
     return FactFindings(
         case=case,
-        document=hashlib.sha256(row.article.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+        document=hashlib.sha256(row.article.encode()).hexdigest()[:16],
         source="file",
         prompt=row.prompt,
         article=row.article,
@@ -154,7 +158,11 @@ def _pairs(url: str, page: _Page, keys: Mapping[tuple[str, str], str], place: st
     results = page.validate_res or ()
     if len(results) > len(page.facts):
         raise InputError(f"{place}: {url}: {len(results)} results for {len(page.facts)} facts")
-    labels = [result.result for result in results] + [None] * (len(page.facts) - len(results))
+    numbers = [result.idx for result in results]
+    if len(set(numbers)) < len(numbers) or not set(numbers) <= set(range(len(page.facts))):
+        numbers = list(range(len(results)))  # the code does not look at what the judge has numbered
+    by_number = dict(zip(numbers, (result.result for result in results), strict=True))
+    labels = [by_number.get(number) for number in range(len(page.facts))]
     for fact, label in zip(page.facts, labels, strict=True):
         pair = partial(Pair, statement=fact, url=url, key=keys.get((fact, url), ""))
         if page.validate_error is not None or label is None:

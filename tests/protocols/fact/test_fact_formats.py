@@ -73,6 +73,26 @@ def test_a_row_becomes_findings(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("results", "outcomes"),
+    [
+        ([(1, "unsupported"), (0, "supported")], ["supported", "unsupported", "unknown"]),
+        ([(2, "supported")], ["unknown", "unknown", "supported"]),
+        # Numbers that are none of the facts', or stand twice: the code takes what is there, in its order.
+        ([(1, "supported"), (2, "unsupported"), (3, "unknown")], ["supported", "unsupported", "unknown"]),
+        ([(0, "supported"), (0, "unsupported")], ["supported", "unsupported", "unknown"]),
+        ([(-1, "supported")], ["supported", "unknown", "unknown"]),
+    ],
+)
+def test_a_result_belongs_to_the_fact_that_it_numbers(
+    tmp_path: Path, results: list[tuple[int, str]], outcomes: list[str]
+) -> None:
+    facts = page(["A.", "B.", "C."], [])
+    facts["validate_res"] = [{"idx": number, "result": label} for number, label in results]
+    [found] = read_validated(write(tmp_path, {**ROW, "citations_deduped": {"https://a.example": facts}}))
+    assert [pair.outcome for pair in found.pairs] == outcomes
+
+
 def test_a_url_with_an_error_is_a_failure_of_all_its_facts(tmp_path: Path) -> None:
     row = ROW | {
         "citations_deduped": {
