@@ -60,7 +60,11 @@ def show(
         bool, typer.Option("--claims", help="With --report: each claim, verdict and quotation.")
     ] = False,
     items: Annotated[
-        bool, typer.Option("--items", help="With --report: each item of a rubric, or criterion, and why.")
+        bool,
+        typer.Option(
+            "--items",
+            help="With --report: each item of a rubric, criterion, or pair of statement and page, and why.",
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:

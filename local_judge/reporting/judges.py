@@ -12,7 +12,7 @@ from rich.table import Table
 
 from local_judge.protocols.scores import Score, mean_of
 from local_judge.reporting.numbers import NONE, count
-from local_judge.reporting.tables import MANY_COLUMNS, safe, with_bounds
+from local_judge.reporting.tables import MANY_COLUMNS, mean_cell, safe, with_bounds
 from local_judge.runs.concord import AgreementRecord, Figure
 from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.stats.agreement.estimate import DRAWS, LEVEL
@@ -45,11 +45,16 @@ def _judge_table(rows: Sequence[ScoreRecord], records: Sequence[CaseRecord], jud
         own = [row for row in rows if row.judge == judge]
         table.add_row(
             safe(judge) if judge is not None else TOGETHER,
-            *(with_bounds(mean_of([_root(row, root.id) for row in own]), below=many) for root in roots),
+            *(_mean([_root(row, root.id) for row in own], below=many) for root in roots),
             str(sum(record.calls_failed(judge) for record in records) or ""),
             style="bold" if judge is None else None,
         )
     return table
+
+
+def _mean(scores: Sequence[Score], *, below: bool) -> str:
+    mean = mean_of(scores)
+    return with_bounds(mean, below, mean_cell(mean, scores))
 
 
 def _root(row: ScoreRecord, id: str) -> Score:

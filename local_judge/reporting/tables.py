@@ -155,10 +155,10 @@ MANY_COLUMNS = 4
 """From more scores than this on, what failures leave open stands below a value and not beside it."""
 
 
-def with_bounds(score: Score, below: bool) -> str:
-    """A value that failures leave open does not stand alone: a dimension may rest on one metric of five."""
+def with_bounds(score: Score, below: bool, shown: str | None = None) -> str:
+    """A value, or what is `shown` for it, beside what failures leave open: it may rest on one metric of five."""
     left_open = bounds(score)
-    return value(score) + (f"{chr(10) if below else ' '}({left_open})" if left_open else "")
+    return (shown or value(score)) + (f"{chr(10) if below else ' '}({left_open})" if left_open else "")
 
 
 def _profile_table(

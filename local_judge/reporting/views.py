@@ -13,9 +13,11 @@ from rich.console import RenderableType
 from local_judge.protocols.base import Findings
 from local_judge.protocols.deer import Deer, DeerFindings
 from local_judge.protocols.deer.rubric.cost import costs
+from local_judge.protocols.fact import Fact, FactFindings
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
 from local_judge.protocols.race import Race, RaceFindings
 from local_judge.protocols.scores import ScoreNode
+from local_judge.reporting.fact import fact_line, pair_table
 from local_judge.reporting.liveresearchbench import lrb_lines, lrb_tables
 from local_judge.reporting.race import mark_table, race_line
 from local_judge.reporting.rubric import cost_table, item_table, rubric_line
@@ -53,6 +55,12 @@ def _deer(findings: DeerFindings, paper: Sequence[ScoreNode], items: bool) -> Vi
     return View(data, (rubric_line(rubric), *tables))
 
 
+def _fact(findings: FactFindings, paper: Sequence[ScoreNode], items: bool) -> View:
+    if not items:
+        return View({}, (fact_line(findings),))
+    return View({Fact.name: findings.model_dump(mode="json")}, (fact_line(findings), pair_table(findings)))
+
+
 def _race(findings: RaceFindings, paper: Sequence[ScoreNode], items: bool) -> View:
     if not items:
         return View({}, (race_line(findings),))
@@ -69,6 +77,7 @@ def _liveresearchbench(findings: LrbFindings, paper: Sequence[ScoreNode], items:
 
 VIEWS: Mapping[str, Viewed] = {
     Deer.name: Viewed(DeerFindings, {"rubric": None, "costs": []}, _deer),
+    Fact.name: Viewed(FactFindings, {Fact.name: None}, _fact),
     Race.name: Viewed(RaceFindings, {Race.name: None}, _race),
     LiveResearchBench.name: Viewed(LrbFindings, {LiveResearchBench.name: None}, _liveresearchbench),
 }

@@ -50,7 +50,7 @@ def test_each_judge_has_a_line_with_what_it_failed_at() -> None:
     assert lines[0] == "deer (paper profile) by judge, means of 2 reports"
     assert lines[3:] == [
         "steady │ 5.00 (0.00 to 10.00) │",
-        "shaky │ 8.00 (0.00 to 10.00) │ 5",
+        "shaky │ 8.00 (of 1) (0.00 to 10.00) │ 5",
         "together │ 5.00 (0.00 to 10.00) │ 5",
     ]
 

@@ -41,7 +41,7 @@ def grading_results(found: LrbFindings, system: str = "") -> dict[str, dict[str,
             results[issues.metric] = _issues(issues)
     pairs = found.depth.pairs if found.depth is not None else ()
     baseline = next((pair for pair in pairs if pair.opponent.kind == "baseline"), None)
-    compared = depth_result(baseline, system, upstream.BASELINE) if baseline is not None else None
+    compared = depth_result(baseline, system, baseline.opponent.name) if baseline is not None else None
     if compared is not None:
         results["depth"] = compared
     return {

@@ -108,10 +108,15 @@ def summary(reports: Sequence[Row], criteria: Sequence[str]) -> dict[str, Any]:
     )
     for model in dict.fromkeys(report["model_name"] for report in compared):
         own = [report["depth_grading_results"] for report in compared if report["model_name"] == model]
-        found.setdefault(model, {})["depth"] = games(own, BASELINE)
+        found.setdefault(model, {})["depth"] = _games(own)
     if compared:
-        overall["depth"] = games([report["depth_grading_results"] for report in compared], BASELINE)
+        overall["depth"] = _games([report["depth_grading_results"] for report in compared])
     return {"results_by_model": found, "overall_results": overall}
+
+
+def _games(results: Sequence[Row]) -> dict[str, Any]:
+    """All games of some reports, against the baseline that their results name."""
+    return games(results, results[0].get("reference_model", BASELINE))
 
 
 def _value(report: Row, criterion: str) -> float | None:

@@ -108,4 +108,4 @@ def test_it_has_its_place_in_the_files() -> None:
         "bo": (0, 2, 0.0),
     }
     assert made["overall_results"]["depth"]["win_rate"] == 50
-    assert by_model["ada"]["reference_model"] == "open-deep-research"
+    assert by_model["ada"]["reference_model"] == "baseline"

@@ -1,0 +1,39 @@
+"""What is shown of FACT's findings about one report."""
+
+from __future__ import annotations
+
+from local_judge.claims.model import Quote
+from local_judge.protocols.fact.findings import FactFindings, Pair
+from local_judge.reporting.fact import fact_line, pair_table
+
+from ..protocols.fact.fact_cases import findings
+
+
+def cells(found: FactFindings) -> list[list[str]]:
+    return [list(map(str, column.cells)) for column in pair_table(found).columns]
+
+
+def test_outcomes_are_counted_in_one_line() -> None:
+    assert fact_line(findings("sud")) == (
+        "fact: 3 pairs from the claim set (1 supported, 1 unknown, 1 unsupported)"
+    )
+    more = findings("s").model_copy(update={"n_unresolved": 2})
+    assert fact_line(more) == "fact: 1 pair from the claim set (1 supported); 2 citations without an address"
+
+
+def test_each_pair_stands_with_its_page_its_outcome_and_the_reason() -> None:
+    quoted = Pair(
+        statement="It cost [b]3[/b] million.",
+        url="https://heat.example/",
+        outcome="supported",
+        sentence="L2.S1",
+        quote=Quote(text="3 million", start=5, end=14),
+        rationale="The page says so.",
+    )
+    found = findings("df").model_copy(update={"pairs": (quoted, *findings("df").pairs)})
+    sentences, statements, sources, outcomes, why = cells(found)
+    assert sentences == ["L2.S1", "", ""]
+    assert statements == [r"It cost \[b]3\[/b] million.", "Statement 1.", "Statement 2."]
+    assert sources == ["https://heat.example/", "https://1.example/", "https://2.example/"]
+    assert outcomes == ["supported", "unknown: dead", "unknown: judge failed"]
+    assert why == ['"3 million" The page says so.', "", "timeout: no answer"]
