@@ -61,10 +61,7 @@ def over_judges(scores: Sequence[Score]) -> Score:
         )
         if number
     ]
-    update: dict[str, object] = {"note": "; ".join(notes)}
-    if any(score.n_failed and (score.low is None or score.high is None) for score in scores):
-        update |= {"low": None, "high": None}
-    return found.model_copy(update=update)
+    return found.model_copy(update={"note": "; ".join(notes)})
 
 
 def opened(value: Tree, against: Tree, favour: Tree, judges: Sequence[Tree]) -> tuple[ScoreNode, ...]:

@@ -73,8 +73,8 @@ def mean_of(parts: Sequence[Score]) -> Score:
 
     Formula: sum of the defined values / number of them. A part without value counts in `n_failed` if failures
     are the cause, else in `n_undefined`. The bounds are the means of the parts' bounds: a part that failed
-    altogether is in them, one that is undefined is not. A single part is its own
-    mean, counts and all.
+    altogether is in them, one that is undefined is not. A part that failed and has no bound may be
+    anything on that side: then the mean has none. A single part is its own mean, counts and all.
     """
     if len(parts) == 1:
         return parts[0]
@@ -89,6 +89,11 @@ def mean_of(parts: Sequence[Score]) -> Score:
     if value is not None:
         low = value if low is None else min(low, value)
         high = value if high is None else max(high, value)
+    failed = [part for part in parts if part.n_failed]
+    if any(part.low is None for part in failed):
+        low = None
+    if any(part.high is None for part in failed):
+        high = None
     n_undefined = len(missing) - n_failed
     return Score(
         value=value,

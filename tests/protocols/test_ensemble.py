@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from local_judge.protocols.ensemble import mean_trees, opened, over_judges
-from local_judge.protocols.scores import Score, ScoreNode
+from local_judge.protocols.scores import Score, ScoreNode, mean_of
 
 FAILED = Score(value=None, n_expected=4, n_failed=4, low=0.0, high=1.0, note="all 4 failed")
 
@@ -68,3 +68,15 @@ def test_opened_takes_bounds_from_two_trees_and_counts_from_the_judges() -> None
     (child,) = root.children
     # The value is never outside of its bounds.
     assert (child.score.low, child.score.high, child.score.n_failed) == (0.3, 0.5, 4)
+
+
+def test_a_hole_of_unknown_size_in_one_report_is_none_of_a_known_size_in_the_mean() -> None:
+    whole = Score(value=3, n_expected=1, low=3, high=3)
+    holed = over_judges(
+        [Score(value=2, n_expected=1, low=2, high=2), Score(value=None, n_expected=1, n_failed=1)]
+    )
+    over_reports = mean_of([whole, whole, holed])
+    assert (holed.low, holed.high) == (None, None)
+    assert (over_reports.value, over_reports.low, over_reports.high) == (pytest.approx(8 / 3), None, None)
+    at_least = mean_of([whole, Score(value=1, n_expected=1, n_failed=1, low=1)])
+    assert (at_least.value, at_least.low, at_least.high) == (2, 2, None)
