@@ -15,6 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from local_judge.errors import ConfigError, InputError, brief
+from local_judge.strict_yaml import load_yaml
 from local_judge.tasks.criteria import CriteriaRow, CriterionRow, check_weights
 from local_judge.tasks.model import Criteria
 
@@ -52,7 +53,7 @@ def static_criteria(path: str | None = None) -> Criteria:
 
 def _read(file: Traversable) -> Criteria:
     try:
-        given = _File.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
+        given = _File.model_validate(load_yaml(file.read_text(encoding="utf-8")))
     except OSError as error:
         raise ConfigError(f"{file}: the criteria cannot be read: {error.strerror or error}") from None
     except ValidationError as error:
