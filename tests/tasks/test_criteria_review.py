@@ -65,6 +65,7 @@ BOMB = f"dimension_weight: &k0 [x]\ncriterions:\n{_NESTED}\n"
             "dimension_weight.insight: Input should be a valid number",
         ),
         ("dimension_weight: &a {insight: *a}\ncriterions: *a", "dimension_weight.insight: Input should be"),
+        (DRAFTED.editable + "dimension_weight: {}\n", "no YAML: the key 'dimension_weight' stands twice"),
         (BOMB, "dimension_weight: Input should be a valid dictionary"),
     ],
 )

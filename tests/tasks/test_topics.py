@@ -91,12 +91,11 @@ async def test_kept_and_dropped_tasks_stand_with_the_reason(make_judge: MakeJudg
 async def test_tasks_of_one_request_have_a_row_each(make_judge: MakeJudge, tmp_path: Path) -> None:
     # What is written is read as tasks: one that had no row of its own would be lost.
     twins = [Task(id="a", prompt="Which mill is oldest?"), Task(id="b", prompt="Which mill is oldest?")]
-    judge, engine = make_judge(lambda call: {"rationale": "Age.", "topic": "History"})
+    judge, engine = make_judge([{"rationale": "Age.", "topic": "History"}])
     topics = topic_file(tmp_path / "topics.jsonl")
     assert await draft_all(TOPIC_DRAFTS, twins, topics, judge) == []
     assert (list(topics.rows()), len(engine.calls)) == (["a", "b"], 1)
-    answer = {"rationale": "Many sources.", "needs_deep_research": True, "confidence": 1}
-    judge, engine = make_judge(lambda call: answer)
+    judge, engine = make_judge([{"rationale": "Many sources.", "needs_deep_research": True, "confidence": 1}])
     needs = need_file(tmp_path / "needs.jsonl")
     assert await draft_all(NEED_DRAFTS, twins, needs, judge) == []
     assert (list(load_tasks(needs.path)), len(engine.calls)) == (["a", "b"], 1)

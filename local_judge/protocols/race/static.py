@@ -15,7 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from local_judge.errors import ConfigError, InputError, brief
-from local_judge.rows import is_text
+from local_judge.strict_yaml import load_yaml
 from local_judge.tasks.criteria import CriteriaRow, CriterionRow, check_weights
 from local_judge.tasks.model import Criteria
 
@@ -53,8 +53,7 @@ def static_criteria(path: str | None = None) -> Criteria:
 
 def _read(file: Traversable) -> Criteria:
     try:
-        text = file.read_text(encoding="utf-8")
-        given = _File.model_validate(yaml.safe_load(text))
+        given = _File.model_validate(load_yaml(file.read_text(encoding="utf-8")))
     except OSError as error:
         raise ConfigError(f"{file}: the criteria cannot be read: {error.strerror or error}") from None
     except ValidationError as error:
@@ -63,8 +62,6 @@ def _read(file: Traversable) -> Criteria:
         raise ConfigError(f"{file}: {key}: {first['msg']} (got {brief(first['input'])})") from None
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise ConfigError(f"{file}: {' '.join(str(error).split())}") from None
-    if not is_text(text):
-        raise ConfigError(f"{file}: holds half a character (a lone surrogate), which cannot be written")
     row = CriteriaRow(
         id="static",
         prompt="",

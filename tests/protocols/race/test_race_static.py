@@ -87,3 +87,21 @@ def test_what_a_file_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
         load_protocol("race", {"criteria": "static", "criteria_file": ["a.yaml", "b.yaml"]})
     with pytest.raises(ConfigError, match="criteria_file holds static criteria; add criteria=static"):
         load_protocol("race", {"criteria_file": "a.yaml"})
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('dimensions: {insight: {weight: 1, criteria: [{criterion: "\\ud800", weight: 1}]}}', "unable to parse"),
+        ('dimensions: {"\\ud800": {weight: 1, criteria: [{criterion: A, weight: 1}]}}', "dimension_weight must name"),
+        ("dimensions: &a {insight: {weight: 1, criteria: [*a]}}", "insight.criteria.0.criterion: Field required"),
+        ("dimensions: {insight: {weight: 0.5, weight: 1, criteria: []}}", "the key 'weight' stands twice"),
+        ("[" * 20_000, "maximum recursion depth"),
+    ],
+)  # fmt: skip
+def test_what_yaml_may_hold_and_criteria_may_not(tmp_path: Path, text: str, why: str) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=why) as raised:
+        static_criteria(str(path))
+    assert "\n" not in str(raised.value)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Literal, TypeVar, cast
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -24,6 +24,7 @@ from local_judge.documents.model import Frozen
 from local_judge.errors import ConfigError, brief
 from local_judge.protocols.deer.rubric.model import Band, Dimension, Kind, Rubric
 from local_judge.protocols.deer.rubric.structure import BANDS, STRUCTURE, published_paths
+from local_judge.strict_yaml import load_yaml
 
 LONGEST_TEXT = 1000
 """Characters of one text. An item is a sentence or two; a page pasted in by mistake would push the report out of the
@@ -141,7 +142,7 @@ def _place(path: Iterable[object]) -> str:
 def _model(model: type[M], file: Traversable) -> M:
     """A file's content as a model."""
     try:
-        data: object = yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)
+        data: object = load_yaml(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
     except yaml.MarkedYAMLError as error:
@@ -196,19 +197,3 @@ def _id(data: object, number: int) -> object:
     """How an entry of a list is called: by its id, else its number, counted from 1."""
     named: object = cast("dict[object, object]", data).get("id") if isinstance(data, dict) else None
     return named if isinstance(named, str) else f"entry {number}"
-
-
-class _Loader(yaml.SafeLoader):
-    """Refuses a key that stands twice, of which YAML would silently drop the first."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """A mapping whose keys differ."""
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode):
-                if key.value in seen:
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f"the key {key.value!r} stands twice", key.start_mark
-                    )
-                seen.add(key.value)
-        return super().construct_mapping(node, deep)
