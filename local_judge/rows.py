@@ -81,10 +81,20 @@ def write_jsonl(path: Path, rows: Iterable[BaseModel]) -> None:
     Raises:
         InputError: it cannot be written.
     """
-    lines = (
-        json.dumps(row.model_dump(mode="json"), ensure_ascii=False, sort_keys=True, allow_nan=False) + "\n"
-        for row in rows
-    )
+    write_lines(path, map(line_of, rows))
+
+
+def line_of(row: BaseModel) -> str:
+    """A row as one line of JSON, keys sorted."""
+    return json.dumps(row.model_dump(mode="json"), ensure_ascii=False, sort_keys=True, allow_nan=False) + "\n"
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines; what was there stays until the new file is complete.
+
+    Raises:
+        InputError: it cannot be written.
+    """
     beside = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

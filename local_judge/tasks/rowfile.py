@@ -9,12 +9,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
 from local_judge.errors import InputError
-from local_judge.rows import alone, write_jsonl
+from local_judge.rows import alone, line_of, write_jsonl, write_lines
 from local_judge.tasks.joining import Keyed, Rows
 
 
@@ -35,6 +35,22 @@ class TaskRow(BaseModel):
 R = TypeVar("R", bound=TaskRow)
 
 
+class _Signature(NamedTuple):
+    """What tells a file from the one that stood there before."""
+
+    inode: int
+    size: int
+    changed: int
+
+
+def _signature(path: Path) -> _Signature | None:
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return None
+    return _Signature(stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+
 class RowFile(Generic[R]):
     """A file of rows, one a task.
 
@@ -51,12 +67,23 @@ class RowFile(Generic[R]):
         self.path = path
         self._read = read
         self._by_request = by_request
+        self._known: tuple[_Signature | None, Rows[R]] | None = None
+        self._lines: dict[int, str] = {}
 
     def found(self) -> Rows[R]:
         """What it holds now, to be looked up by task; nothing where there is no such file. Raises InputError."""
-        rows: Sequence[tuple[str, R]] = self._read(self.path) if self.path.exists() else ()
-        keyed = [Keyed(place, row.key, row.request, row) for place, row in rows]
-        return Rows(keyed, by_request=self._by_request)
+        signature = _signature(self.path)
+        # A file is replaced whole, so that one which looks as it did holds what it held: thousands of rows that are put
+        # in one by one are not read again for each.
+        if self._known is None or self._known[0] != signature:
+            self._known = signature, self._keyed(() if signature is None else self._read(self.path))
+            self._lines = {}
+        return self._known[1]
+
+    def _keyed(self, rows: Sequence[tuple[str, R]]) -> Rows[R]:
+        return Rows(
+            [Keyed(place, row.key, row.request, row) for place, row in rows], by_request=self._by_request
+        )
 
     def rows(self) -> dict[str, R]:
         """What it holds now, by task id in the file's order. Raises InputError."""
@@ -82,7 +109,10 @@ class RowFile(Generic[R]):
                 return False
             every = [*(entry.value for entry in found.rows), row]
             every.sort(key=lambda one: order.get(one.key, len(order)))
-            write_jsonl(self.path, every)
+            self._lines = {id(one): self._lines.get(id(one)) or line_of(one) for one in every}
+            write_lines(self.path, self._lines.values())
+            placed = [(f"{self.path}:{line}", one) for line, one in enumerate(every, 1)]
+            self._known = _signature(self.path), self._keyed(placed)
         return True
 
     def replace(self, before: R, after: R) -> None:
