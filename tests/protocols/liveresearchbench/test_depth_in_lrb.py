@@ -73,7 +73,7 @@ def test_its_scores_are_among_the_others() -> None:
     assert (both.score.value, both.find("games").score.value) == (50, 8)
     [contest] = lrb.contests(judges, "upstream")
     assert contest.points == (1.0, 1.0, 0.0, 0.0)
-    assert len(lrb.rated(found(won))) == 22
+    assert len(lrb.rated(found(won))) == 23
 
 
 def test_without_it_there_is_nothing_over_a_run() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from local_judge.protocols.base import Contest
+from local_judge.protocols.base import Contest, Rated
 from local_judge.protocols.liveresearchbench.depth import (
     depth_contests,
     depth_together,
@@ -193,13 +193,15 @@ def test_contests() -> None:
 
 def test_what_judges_are_compared_in() -> None:
     rated = rated_depth(findings(OPEN))
-    # Two orders of five dimensions of two reports, and each order's difference.
-    assert len(rated) == 2 * (5 * 2 + 1) == len({(one.metric, one.item) for one in rated})
-    assert {one.scale for one in rated} == {"interval"}
+    # Two orders of five dimensions of two reports, each order's difference, and the winner.
+    assert len(rated) == 2 * (5 * 2 + 1) + 1 == len({(one.metric, one.item) for one in rated})
+    assert {one.scale for one in rated if one.metric != "depth.winner"} == {"interval"}
     known = {(one.metric, one.item): one.value for one in rated}
     assert known["depth.insight", "baseline 1, report first, report"] == 4
     assert known["depth.insight", "baseline 1, report first, other"] == 2
     assert known["depth.difference", "baseline 1, report first"] == 10
     assert known["depth.difference", "baseline 1, report second"] is None
+    assert rated[-1] == Rated(metric="depth.winner", item="baseline 1", value=None, scale="nominal")
+    assert [rated_depth(findings(pair))[-1].value for pair in (WIN, TIE)] == ["report", "tie"]
     other = rated_depth(findings(WIN))
     assert [(one.metric, one.item) for one in other] == [(one.metric, one.item) for one in rated]

@@ -261,7 +261,15 @@ async def test_a_judge_that_cannot_tell_is_a_failure(make_judge: MakeJudge) -> N
     found, _ = await judged(make_judge, silent)
     assert found.n_failed == 2
     assert [page.on_topic for page in found.pages] == [None] * 4
-    assert {row.item: row.value for row in rated_accuracy(found)} == dict.fromkeys(list(URLS)[:2])
+    rated = {(row.metric, row.item): row.value for row in rated_accuracy(found)}
+    lake, survey = list(URLS)[:2]
+    assert rated == {
+        ("on_topic", lake): None,
+        ("on_topic", survey): None,
+        ("claim_support", f"L2.S1.1 {lake}"): "yes",
+        ("claim_support", f"L2.S2.1 {lake}"): "no",
+        ("claim_support", f"L2.S2.1 {survey}"): "yes",
+    }
 
 
 async def test_it_needs_a_snapshot(make_judge: MakeJudge) -> None:

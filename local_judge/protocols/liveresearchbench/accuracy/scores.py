@@ -161,8 +161,8 @@ def _rate(found: int, n: int, n_failed: int, without: str) -> Score:
 
 
 def rated_accuracy(findings: AccuracyFindings) -> tuple[Rated, ...]:
-    """Whether each page is on topic. Claims are each judge's own, so that E3 has no common items."""
-    return tuple(
+    """Whether each page is on topic, and whether it supports each claim: several judges verify the same claims."""
+    pages = [
         Rated(
             metric="on_topic",
             item=page.url,
@@ -171,4 +171,16 @@ def rated_accuracy(findings: AccuracyFindings) -> tuple[Rated, ...]:
         )
         for page in findings.pages
         if page.status == "ok"
-    )
+    ]
+    read = {page.item for page in pages}
+    claims = [
+        Rated(
+            metric="claim_support",
+            item=f"{claim.claim} {claim.url}",
+            value=None if claim.label is None else "yes" if claim.label == "supported" else "no",
+            scale="nominal",
+        )
+        for claim in findings.claims
+        if claim.url in read
+    ]
+    return (*pages, *claims)

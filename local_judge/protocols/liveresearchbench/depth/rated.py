@@ -9,10 +9,11 @@ from collections.abc import Iterator
 
 from local_judge.protocols.base import Rated
 from local_judge.protocols.liveresearchbench.depth.findings import DIMENSIONS, DepthFindings, Pair
+from local_judge.protocols.liveresearchbench.depth.outcome import decided, margin
 
 
 def rated_depth(findings: DepthFindings) -> tuple[Rated, ...]:
-    """Every score of every comparison, 0 to 5, and whom the judge's totals make the deeper as a difference."""
+    """Every score of every comparison, 0 to 5, each difference of totals, and who is the deeper by both orders."""
     return tuple(
         rated
         for number, pair in enumerate(findings.pairs, 1)
@@ -38,3 +39,7 @@ def _of_pair(pair: Pair, name: str) -> Iterator[Rated]:
             value=None if difference is None else float(difference),
             scale="interval",
         )
+    mean = margin([pair])
+    yield Rated(
+        metric="depth.winner", item=name, value=None if mean is None else decided(mean), scale="nominal"
+    )
