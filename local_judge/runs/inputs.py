@@ -29,6 +29,7 @@ from local_judge.tasks.report_store import (
     batched_reports,
     is_report_store,
     read_index,
+    stored_report,
     stored_reports,
 )
 
@@ -131,6 +132,8 @@ def _with(reports: Sequence[RawReport], join: Callable[[Task], Task | None], pla
     for report in reports:
         if report.task is not None and report.task not in joined:
             joined[report.task] = join(report.task)
+    if not joined:
+        raise InputError(f"{place}: no report has a task to join it to; give --tasks")
     if not any(joined.values()):
         raise InputError(f"{place}: none of its rows has the id or the request of a report's task")
     return [
@@ -203,7 +206,8 @@ def _load(path: Path) -> Iterator[RawReport]:
     elif path.suffix.lower() in BATCH_SUFFIXES:
         yield from map(_stored, batched_reports(path))
     else:
-        yield _file(path)
+        stored = stored_report(path)
+        yield _file(path) if stored is None else _stored(stored)
 
 
 def _rows(path: Path) -> Iterator[RawReport]:

@@ -75,6 +75,14 @@ def _holds(folder: Path) -> bool:
         return False
 
 
+def stored_report(path: Path) -> StoredReport | None:
+    """The report that a file of a store is, by its name; its folder's is that of the system. None for other files."""
+    found = _REPORT.fullmatch(path.name)
+    if found is None or not is_text(path.name):
+        return None
+    return StoredReport(path.absolute().parent.name, found["id"], path, place=str(path))
+
+
 def stored_reports(path: Path) -> Iterator[StoredReport]:
     """The reports of a store, or of one system's folder of it; other files are passed over.
 
@@ -96,9 +104,9 @@ def _of_system(folder: Path) -> Iterator[StoredReport]:
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror or error}") from None
     for file in files:
-        found = _REPORT.fullmatch(file.name)
-        if found and file.is_file() and is_text(file.name):
-            yield StoredReport(folder.absolute().name, found["id"], file, place=str(file))
+        found = stored_report(file)
+        if found is not None and file.is_file():
+            yield found
 
 
 def read_index(path: Path) -> list[StoredReport] | None:

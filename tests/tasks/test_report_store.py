@@ -64,6 +64,16 @@ def test_tasks_are_joined_by_the_id_in_the_file_name(store: Path, tmp_path: Path
     assert [one.task.prompt if one.task else None for one in found] == ["Ask.", None, "Ask."]
 
 
+def test_one_file_of_a_store_is_what_it_is_in_its_store(store: Path, tmp_path: Path) -> None:
+    file = store / "alpha" / "qid_t2_report.md"
+    [alone] = load_reports([file])
+    assert alone == next(report for report in load_reports([store]) if report.id == "alpha/t2")
+    assert (alone.system, alone.task_id) == ("alpha", "t2")
+    with pytest.raises(InputError, match=r"lists\.jsonl: no report has a task to join it to; give --tasks$"):
+        lists = write(tmp_path / "lists.jsonl", json.dumps({"task_id": "t2", "items": ["Is it so?"]}) + "\n")
+        load_reports([file], checklists=lists)
+
+
 def test_other_folders_are_none(tmp_path: Path) -> None:
     write(tmp_path / "plain/a.md")
     assert not is_report_store(tmp_path / "plain")
