@@ -80,7 +80,7 @@ def arguments(folder: Path, snapshot: Path, url: str, *, names: str = "abc") -> 
 
 def wait_for(server: StubThread, count: int) -> None:
     """Until the server has been asked this often."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while len(server.chats) < count:
         assert time.monotonic() < deadline, f"{len(server.chats)} of {count} requests"
         time.sleep(0.002)
