@@ -102,20 +102,25 @@ def test_a_run_killed_at_any_instant_goes_on_to_the_same_files(tmp_path: Path, s
         uninterrupted = server.chats
         n_calls = len(uninterrupted)
         assert n_calls == len(distinct(uninterrupted)) > 40
-        seen = n_calls
+        seen, n_killed = n_calls, 0
         for fraction in (0.05, 0.4, 0.75):
             process = start(*given, cwd=killed)
             # At least one request more than so far, so that every start is killed at work.
             wait_for(server, max(seen + 1, n_calls + int(n_calls * (fraction + rng.uniform(0, 0.15)))))
             time.sleep(rng.uniform(0, 0.04))
             process.kill()
-            assert finish(process).code == -signal.SIGKILL
+            code = finish(process).code
+            if code == 0 and n_killed:
+                break  # on a busy machine the rest of the work may be done before this test has its turn to kill
+            assert code == -signal.SIGKILL
+            n_killed += 1
             answered = stored(killed / "run/ledger.sqlite")
             this_start, seen = server.chats[seen:], len(server.chats)
             open_questions = distinct(this_start) - answered
             # Asked and not stored is only what was under way: four at the server, and as many replies of which the
             # transaction had not ended while the next four were already asked.
             assert len(open_questions) <= 8
+        seen = len(server.chats)
         before_last = stored(killed / "run/ledger.sqlite")
         ended = finish(start(*given, cwd=killed))
         assert (ended.code, ended.err) == (0, "")
