@@ -102,8 +102,8 @@ def test_a_run_killed_at_any_instant_goes_on_to_the_same_files(tmp_path: Path, s
         uninterrupted = server.chats
         n_calls = len(uninterrupted)
         assert n_calls == len(distinct(uninterrupted)) > 40
-        seen, n_killed = n_calls, 0
-        for fraction in (0.05, 0.4, 0.75):
+        seen = n_calls
+        for n_killed, fraction in enumerate((0.05, 0.4, 0.75)):
             process = start(*given, cwd=killed)
             # At least one request more than so far, so that every start is killed at work.
             wait_for(server, max(seen + 1, n_calls + int(n_calls * (fraction + rng.uniform(0, 0.15)))))
@@ -113,7 +113,6 @@ def test_a_run_killed_at_any_instant_goes_on_to_the_same_files(tmp_path: Path, s
             if code == 0 and n_killed:
                 break  # on a busy machine the rest of the work may be done before this test has its turn to kill
             assert code == -signal.SIGKILL
-            n_killed += 1
             answered = stored(killed / "run/ledger.sqlite")
             this_start, seen = server.chats[seen:], len(server.chats)
             open_questions = distinct(this_start) - answered
