@@ -60,8 +60,6 @@ CODE_HOSTS = (
     "gitlab.com",
     "huggingface.co",
     "kaggle.com",
-    "npmjs.com",
-    "pypi.org",
     "readthedocs.io",
     "sourceforge.net",
 )
