@@ -38,7 +38,7 @@ _LONGEST_LABEL = 40
 _DEEPEST_ADDRESS = 8
 
 _START = re.compile(
-    r"`+|\\|!?\[|<|https?://|www\.(?=[a-z0-9])|［|【|[¹²³⁰⁴-⁹]|\(|（|"
+    r"`+|\\|:contentReference\[|!?\[|<|https?://|www\.(?=[a-z0-9])|［|【|\ue200|[¹²³⁰⁴-⁹]|\(|（|"
     r"(?<![A-Za-z0-9/.])(?:doi ?: ?10\.|arxiv ?: ?(?=[0-9a-z-]))",
     re.IGNORECASE,
 )
@@ -58,6 +58,9 @@ _ESCAPED_BRACKET = re.compile(r"\\\[([^\[\]\\\n]{1,60})\\\]")
 _FULLWIDTH = re.compile(r"［([^［］\n]{1,60})］")
 _LENTICULAR = re.compile(r"【\s?(\d{1,4}(?:\s?[,，、]\s?\d{1,4})*)(?:\s?[†‡:：][^【】\n]{0,200})?】")
 _SUPERSCRIPT = re.compile(r"[⁰¹²³⁴-⁹]{1,4}(?:[\s,，⁻˒]{0,2}[⁰¹²³⁴-⁹]{1,4}){0,20}")
+_NAMED = re.compile(r"(?:citation|cite|ref|source)s?\s?[:：]\s?(?P<numbers>\^?\d.{0,60})", re.IGNORECASE)
+_CONTENT_REFERENCE = re.compile(r":contentReference\[(oaicite:\d{1,4})\](?:\{index=\d{1,4}\})?")
+_PRIVATE = re.compile("\ue200(?:file)?cite((?:\ue202[\\w:.-]{1,60}){1,20})\ue201")
 _DAGGER = re.compile(r"(\d{1,4})\s?[†‡].{0,200}")
 _DESTINATION_END = re.compile(r"[\s()]")
 _TITLE = re.compile(r"[ \t]{1,8}(?:\"[^\"\n]{0,500}\"|'[^'\n]{0,500}')[ \t]{0,8}")
@@ -139,6 +142,8 @@ class _Scan:
             "<": self._angle,
             "［": self._fullwidth,
             "【": self._lenticular,
+            ":": self._content_reference,
+            "\ue200": self._private,
             "(": self._parenthesis,
             "（": self._parenthesis,
         }
@@ -203,6 +208,10 @@ class _Scan:
         if content.startswith("^") and 1 < len(content) <= _LONGEST_LABEL and not content.count(" "):
             return self._add("footnote", start, close + 1, (content[1:],))
         keys = numbers_of(content, self._labels)
+        if keys:
+            return self._add("number", start, close + 1, keys)
+        named = _NAMED.fullmatch(content)
+        keys = numbers_of(named["numbers"], self._labels) if named else ()
         if keys:
             return self._add("number", start, close + 1, keys)
         dagger = _DAGGER.fullmatch(content)
@@ -278,6 +287,18 @@ class _Scan:
         if match is None:
             return start + 1
         return self._add("lenticular", start, match.end(), tuple(re.findall(r"\d+", match.group(1))))
+
+    def _content_reference(self, start: int, token: str) -> int:
+        """A chat's own mark, which names a source that the exported text does not hold."""
+        match = _CONTENT_REFERENCE.match(self._flat, start)
+        return start + 1 if match is None else self._add("label", start, match.end(), (match.group(1),))
+
+    def _private(self, start: int, token: str) -> int:
+        """The same in characters of private use, as it stands in an answer before it is shown."""
+        match = _PRIVATE.match(self._flat, start)
+        if match is None:
+            return start + 1
+        return self._add("label", start, match.end(), tuple(match.group(1)[1:].split("\ue202")))
 
     def _superscript(self, start: int, token: str) -> int:
         match = _SUPERSCRIPT.match(self._flat, start)

@@ -1,6 +1,7 @@
 import pytest
 
 from local_judge.documents import parse_report
+from local_judge.documents.clean import clean
 
 LIST = "\n\n## References\n\n" + "\n".join(
     f"[{n}] Title {n}: https://site{n}.example/page" for n in range(1, 8)
@@ -27,6 +28,8 @@ def cited(text: str, references: str = LIST) -> list[tuple[str, str, str]]:
         ("［１，２］", ["1", "2"]),
         (r"\[1\]", ["1"]),
         ("[^1]", ["1"]),
+        ("[citation:1]", ["1"]),
+        ("[cite: 1, 3]", ["1", "3"]),
     ],
 )
 def test_numbers(marker: str, keys: list[str]) -> None:
@@ -70,6 +73,27 @@ def test_a_doubtful_number_is_a_citation_only_if_an_entry_bears_it() -> None:
 def test_labels_are_citations_only_if_an_entry_bears_them() -> None:
     references = "\n\n## References\n\n[S1] T: https://a.example\n[S2] U: https://b.example"
     assert cited("Found [S1] and [S3].", references) == [("number", "S1", "resolved")]
+
+
+@pytest.mark.parametrize(
+    ("marker", "keys"),
+    [
+        (":contentReference[oaicite:0]{index=0}", ["oaicite:0"]),
+        (":contentReference[oaicite:12]", ["oaicite:12"]),
+        ("\ue200cite\ue202turn0search1\ue202turn2view0\ue201", ["turn0search1", "turn2view0"]),
+        ("\ue200filecite\ue202turn0file3\ue201", ["turn0file3"]),
+    ],
+)
+def test_a_chats_own_marks_name_sources_that_the_text_does_not_hold(marker: str, keys: list[str]) -> None:
+    assert cited(f"Known{marker}. More.") == [("number", key, "dangling") for key in keys]
+    assert clean(parse_report(f"Known {marker}. More.")).text == "Known. More."
+
+
+@pytest.mark.parametrize(
+    "text", ["[citation: none]", ":contentReference[x]", "\ue200cite\ue201", "[cited: no]"]
+)
+def test_what_only_looks_like_such_a_mark(text: str) -> None:
+    assert cited(f"Known {text}.") == []
 
 
 @pytest.mark.parametrize(
