@@ -9,23 +9,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 _ENUMERABLE = 1000
 """Widest integer range that is spelt out as alternatives."""
 
+_DECIMALS = '("." [0-9]{1,9})?'
 _STRING_CHAR = r'[^"\\\x00-\x1f] | "\\" ["\\/bfnrt]'
 _PRIMITIVES = {
     "null": '"null"',
     "boolean": '"true" | "false"',
     "integer": '"0" | "-"? [1-9] [0-9]{0,15}',
-    "number": '"-"? ("0" | [1-9] [0-9]{0,15}) ("." [0-9]{1,9})?',
+    "number": f'"-"? ("0" | [1-9] [0-9]{{0,15}}) {_DECIMALS}',
 }
 _COVERED = {
     "object": {"properties", "required", "additionalProperties"},
     "array": {"items", "minItems", "maxItems"},
     "string": {"minLength", "maxLength"},
     "integer": {"minimum", "maximum"},
+    "number": {"minimum", "maximum"},
 }
 _REMARKS = {
     "title",
@@ -102,6 +104,8 @@ class _Rules:
                 if not isinstance(low, int) or not isinstance(high, int) or not 0 <= high - low < _ENUMERABLE:
                     raise _NotCovered
                 return self._alternatives([_literal(value) for value in range(low, high + 1)])
+            case "number" if "minimum" in node or "maximum" in node:
+                return self._number_between(node.get("minimum"), node.get("maximum"))
             case _ if kind in _PRIMITIVES:
                 return self._rule(kind, _PRIMITIVES[kind])
             case _:
@@ -118,6 +122,15 @@ class _Rules:
             for position, (name, value) in enumerate(properties.items())
         ]
         return self._rule("object", " ".join([*members, '"}"']))
+
+    def _number_between(self, low: object, high: object) -> str:
+        """Decimals between whole numbers that are not negative; the upper one itself only as `10` or `10.0`."""
+        if high is None and low == 0:
+            return self._rule("number", f'("0" | [1-9] [0-9]{{0,15}}) {_DECIMALS}')
+        if not _is_whole(low) or not _is_whole(high) or not 0 <= low < high < low + _ENUMERABLE:
+            raise _NotCovered
+        below = " | ".join(_literal(value) for value in range(int(low), int(high)))
+        return self._rule("number", f'({below}) {_DECIMALS} | {_literal(int(high))} ("." "0"{{1,9}})?')
 
     def _array(self, node: Mapping[str, Any]) -> str:
         item = self.of(node.get("items"))
@@ -152,6 +165,10 @@ class _Rules:
         name = f"{stem}{len(self.bodies)}"
         self.bodies[name] = body
         return name
+
+
+def _is_whole(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
 
 
 def _literal(value: object) -> str:

@@ -49,7 +49,11 @@ def test_a_pydantic_schema_is_covered_whole() -> None:
     [
         {"type": "string", "pattern": "^a+$"},
         {"type": "object"},
-        {"type": "object", "properties": {"a": {"type": "number", "minimum": 0}}},
+        {"type": "object", "properties": {"a": {"type": "number", "minimum": 1}}},
+        {"type": "number", "minimum": -1, "maximum": 1},
+        {"type": "number", "minimum": 0, "maximum": 0.5},
+        {"type": "number", "maximum": 5},
+        {"type": "number", "exclusiveMinimum": 0, "maximum": 5},
         {"type": "integer", "minimum": 0},
         {"allOf": [{"type": "string"}]},
         {"type": "array"},
@@ -59,6 +63,21 @@ def test_a_pydantic_schema_is_covered_whole() -> None:
 def test_what_cannot_be_covered_exactly_is_left_to_the_engine(schema: Any) -> None:
     nested = {"type": "object", "properties": {"x": schema}}
     assert compact_json_grammar(nested) is None
+
+
+@pytest.mark.parametrize(
+    ("schema", "rule"),
+    [
+        # 0 <= x < 2 by its whole part with any decimals, or 2 with none but zeros
+        (
+            {"type": "number", "minimum": 0, "maximum": 2.0},
+            '("0" | "1") ("." [0-9]{1,9})? | "2" ("." "0"{1,9})?',
+        ),
+        ({"type": "number", "minimum": 0}, '("0" | [1-9] [0-9]{0,15}) ("." [0-9]{1,9})?'),
+    ],
+)
+def test_a_bounded_number_never_leaves_its_bounds(schema: Any, rule: str) -> None:
+    assert compact_json_grammar(schema) == f"root ::= number0\nnumber0 ::= {rule}\n"
 
 
 def test_an_optional_property_is_always_written() -> None:
