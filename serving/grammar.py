@@ -15,6 +15,8 @@ _ENUMERABLE = 1000
 """Widest integer range that is spelt out as alternatives."""
 
 _DECIMALS = '("." [0-9]{1,9})?'
+_FEW_DECIMALS = '("." [0-9]{1,4})?'
+"""Where scores and weights stand: a small judge that may write nine zeros writes nine zeros."""
 _STRING_CHAR = r'[^"\\\x00-\x1f] | "\\" ["\\/bfnrt]'
 _PRIMITIVES = {
     "null": '"null"',
@@ -126,11 +128,11 @@ class _Rules:
     def _number_between(self, low: object, high: object) -> str:
         """Decimals between whole numbers that are not negative; the upper one itself only as `10` or `10.0`."""
         if high is None and low == 0:
-            return self._rule("number", f'("0" | [1-9] [0-9]{{0,15}}) {_DECIMALS}')
+            return self._rule("number", f'("0" | [1-9] [0-9]{{0,15}}) {_FEW_DECIMALS}')
         if not _is_whole(low) or not _is_whole(high) or not 0 <= low < high < low + _ENUMERABLE:
             raise _NotCovered
         below = " | ".join(_literal(value) for value in range(int(low), int(high)))
-        return self._rule("number", f'({below}) {_DECIMALS} | {_literal(int(high))} ("." "0"{{1,9}})?')
+        return self._rule("number", f'({below}) {_FEW_DECIMALS} | {_literal(int(high))} ("." "0"{{1,4}})?')
 
     def _array(self, node: Mapping[str, Any]) -> str:
         item = self.of(node.get("items"))
