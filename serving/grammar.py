@@ -17,6 +17,8 @@ _ENUMERABLE = 1000
 _DECIMALS = '("." [0-9]{1,9})?'
 _FEW_DECIMALS = '("." [0-9]{1,4})?'
 """Where scores and weights stand: a small judge that may write nine zeros writes nine zeros."""
+_BLOCK = 20
+"""Characters of a long string's blocks."""
 _STRING_CHAR = r'[^"\\\x00-\x1f] | "\\" ["\\/bfnrt]'
 _PRIMITIVES = {
     "null": '"null"',
@@ -99,8 +101,7 @@ class _Rules:
             case "array":
                 return self._array(node)
             case "string":
-                char = self._rule("char", _STRING_CHAR)
-                return self._rule("string", f'"\\"" {char}{_times(node, "Length")} "\\""')
+                return self._string(node.get("minLength", 0), node.get("maxLength"))
             case "integer" if "minimum" in node or "maximum" in node:
                 low, high = node.get("minimum"), node.get("maximum")
                 if not isinstance(low, int) or not isinstance(high, int) or not 0 <= high - low < _ENUMERABLE:
@@ -112,6 +113,22 @@ class _Rules:
                 return self._rule(kind, _PRIMITIVES[kind])
             case _:
                 raise _NotCovered
+
+    def _string(self, low: int, high: int | None) -> str:
+        """A string in blocks, if it may be long: an engine works through the vocabulary once for each place in a rule.
+
+        Full blocks come first, then as many characters as do not fill two; none before the least of `low`.
+        """
+        char = self._rule("char", _STRING_CHAR)
+        if high is None or high <= 2 * _BLOCK or low > _BLOCK:
+            return self._rule("string", f'"\\"" {char}{{{low},{"" if high is None else high}}} "\\""')
+        blocks, rest = divmod(high, _BLOCK)
+        block = self._rule("block", " ".join([char] * _BLOCK))
+        tail = f"{{0,{_BLOCK + rest}}}"
+        text = f"{block}{{0,{blocks - 1}}} {char}{tail}"
+        if low:
+            text = f"({char}{{{low},{_BLOCK + rest}}} | {block}{{1,{blocks - 1}}} {char}{tail})"
+        return self._rule("string", f'"\\"" {text} "\\""')
 
     def _object(self, node: Mapping[str, Any]) -> str:
         properties = cast("Mapping[str, Any]", node.get("properties", {}))
@@ -179,8 +196,3 @@ def _literal(value: object) -> str:
 
 def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
-
-
-def _times(node: Mapping[str, Any], what: str) -> str:
-    low, high = node.get(f"min{what}", 0), node.get(f"max{what}")
-    return f"{{{low},{'' if high is None else high}}}"

@@ -80,6 +80,25 @@ def test_a_bounded_number_never_leaves_its_bounds(schema: Any, rule: str) -> Non
     assert compact_json_grammar(schema) == f"root ::= number0\nnumber0 ::= {rule}\n"
 
 
+def test_a_long_string_is_made_of_blocks() -> None:
+    # 47 = 2 * 20 + 7: at most one full block, then at most 20 + 7 characters; together 0 to 47, each length possible
+    assert compact_json_grammar({"type": "string", "maxLength": 47}) == "\n".join(
+        [
+            "root ::= string2",
+            r'char0 ::= [^"\\\x00-\x1f] | "\\" ["\\/bfnrt]',
+            "block1 ::= " + " ".join(["char0"] * 20),
+            r'string2 ::= "\"" block1{0,1} char0{0,27} "\""',
+            "",
+        ]
+    )
+
+
+def test_a_long_string_with_a_least_length_is_short_of_it_in_no_part() -> None:
+    grammar = compact_json_grammar({"type": "string", "minLength": 8, "maxLength": 47})
+    assert grammar is not None
+    assert grammar.splitlines()[-1] == (r'string2 ::= "\"" (char0{8,27} | block1{1,1} char0{0,27}) "\""')
+
+
 def test_an_optional_property_is_always_written() -> None:
     schema = {
         "type": "object",
