@@ -1,0 +1,106 @@
+"""An experiment's texts written out and made a job.
+
+    design.json     conditions, reports, what was altered, what scores should do
+    pages/          the web of the experiment, as `snapshot import` takes it
+    snapshot/       made of it
+    reports/        one file a report
+    run/            an ordinary run: `show`, `rescore` and `export` read it
+    results.json    the curves
+    curves.svg      the same as a picture
+
+Invariants: an experiment is run by the same code as any other reports; a directory takes up only the experiment that it
+was begun with.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from indexes.making.importing import import_pages
+from indexes.snapshot import Snapshot
+from local_judge.errors import RunError
+from local_judge.experiments.model import Design, Experiment, PlainPage
+from local_judge.runs.config import RunConfig
+from local_judge.runs.job import Job
+from local_judge.runs.seats import Seat
+from local_judge.runs.store import RunStore
+
+DESIGN = "design.json"
+RESULTS = "results.json"
+PLOT = "curves.svg"
+
+
+def with_defaults(experiment: Experiment, config: RunConfig) -> RunConfig:
+    """`config` with what the experiment chooses where nothing else has: protocols, their parts, claims, the day.
+
+    Its reports state one thing a sentence, so that the sentences are the claims and no judge is asked for them.
+    """
+    protocols = config.protocols if "protocols" in config.model_fields_set else experiment.protocols
+    usual = {name: experiment.settings[name] for name in protocols if name in experiment.settings}
+    settings = {name: {**usual.get(name, {}), **config.settings.get(name, {})} for name in (*usual, *config.settings)}
+    claims = config.claims
+    if "extraction" not in claims.model_fields_set:
+        claims = claims.model_copy(update={"extraction": "sentences"})
+    return config.model_copy(
+        update={
+            "protocols": protocols,
+            "settings": settings,
+            "claims": claims,
+            "date": config.date or experiment.today,
+        }
+    )
+
+
+def prepare(
+    experiment: Experiment,
+    out: Path,
+    seats: Sequence[Seat],
+    config: RunConfig,
+    ledger: Path | None = None,
+    offline: bool = True,
+) -> Job:
+    """Write the experiment's texts, make its snapshot, and give the job.
+
+    Raises:
+        RunError: `out` holds another experiment, or something else.
+    """
+    store = RunStore(out)
+    _claim(store, experiment.design)
+    for report in experiment.reports:
+        store.write_text(report.place, report.content.decode("utf-8"))
+    _write_pages(store, experiment.pages)
+    import_pages(out / "pages", out / "snapshot")
+    run = RunStore(out / "run")
+    return Job(
+        reports=experiment.reports,
+        snapshot=Snapshot.open(out / "snapshot"),
+        seats=seats,
+        config=config,
+        store=run,
+        ledger=ledger or run.ledger,
+        offline=offline,
+    )
+
+
+def _claim(store: RunStore, design: Design) -> None:
+    path = store.root / DESIGN
+    if path.exists():
+        if store.read_model(DESIGN, Design) != design:
+            raise RunError(f"{store.root}: holds another experiment ({DESIGN}); choose another --out, or delete it")
+        return
+    if store.root.exists() and any(not entry.name.startswith(".") for entry in store.root.iterdir()):
+        raise RunError(f"{store.root}: not empty and no experiment; choose another --out")
+    store.write_json(DESIGN, design)
+
+
+def _write_pages(store: RunStore, pages: Sequence[PlainPage]) -> None:
+    """The pages as text files with their list; the day of a page is that on which it was fetched."""
+    lines: list[str] = []
+    for number, page in enumerate(pages, 1):
+        name = f"page-{number:02d}.md"
+        store.write_text(f"pages/{name}", f"# {page.title}\n\n{page.text}\n")
+        row = {"url": page.url, "file": name}
+        lines.append(json.dumps(row if page.published is None else row | {"fetched": f"{page.published}T00:00:00Z"}))
+    store.write_text("pages/pages.jsonl", "\n".join(lines) + "\n")

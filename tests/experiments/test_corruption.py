@@ -1,0 +1,148 @@
+"""The corruption sweep with judges whose worth is known."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from pathlib import Path
+
+import pytest
+
+from local_judge.documents import parse_report
+from local_judge.errors import ConfigError, RunError
+from local_judge.experiments.corruption import corruption
+from local_judge.experiments.curves import Curve, Results
+from local_judge.experiments.setup import RESULTS
+from local_judge.experiments.topics import load_topics
+from serving.engines.scripted import Call, Reply
+
+from .conftest import Carry, fenced, numbered
+
+PROTOCOLS = ["fact", "deer", "liveresearchbench"]
+
+
+def judge_by_the_page(call: Call) -> Reply:
+    """Says of a page what it says: a claim is supported exactly where its sentence stands."""
+    if call.options is not None:
+        if "Claim:" not in call.prompt:
+            return "Yes"
+        states = fenced(call.prompt, "Claim:") in fenced(call.prompt, "Page:")
+        return "Yes" if states == ("state everything" in call.prompt) else "No"
+    page = fenced(call.prompt, "Page:")
+    return {
+        number: {"quote": claim, "rationale": "", "label": "supported" if claim in page else "contradicted"}
+        for number, claim in numbered(fenced(call.prompt, "Claims:")).items()
+    }
+
+
+def curve(results: Results, protocol: str, path: str) -> Curve:
+    (found,) = [one for one in results.curves if (one.protocol, one.path) == (protocol, path)]
+    return found
+
+
+def values(found: Curve) -> list[float | None]:
+    return [point.value for point in found.points]
+
+
+def test_what_is_false_at_one_rate_is_false_at_every_higher_one() -> None:
+    trials = corruption().design.trials
+    # 15 claims: 0, 3, 6, 9, 12 and all of them.
+    assert [len(trial.planted) for trial in trials] == [0, 3, 6, 9, 12, 15]
+    assert all(set(low.planted) < set(high.planted) for low, high in zip(trials, trials[1:], strict=False))
+    assert [condition.x for condition in corruption().design.conditions] == [0, 0.2, 0.4, 0.6, 0.8, 1]
+    assert corruption(seed=1).design.trials != corruption(seed=0).design.trials == trials
+
+
+def test_a_report_makes_each_claim_once_and_cites_the_page_that_makes_it() -> None:
+    topics = load_topics()
+    text = {page.url: page.text for topic in topics for page in topic.pages}
+    for trial, report in zip(corruption().design.trials, corruption().reports, strict=True):
+        document = parse_report(report.content)
+        assert len(document.sentences) == len(topics)
+        for topic, sentence in zip(topics, document.sentences, strict=True):
+            claim = topic.false_claim if topic.id in trial.planted else topic.true_claim
+            assert re.sub(r" \[\d+\]", "", sentence.text) == claim
+            (citation,) = (document.citation(one) for one in sentence.citations)
+            assert citation.url is not None and claim in text[citation.url]
+
+
+def test_citation_checks_alone_see_nothing(carried: Carry) -> None:
+    done, engine = carried(corruption(), judge_by_the_page, protocols=PROTOCOLS)
+    results = done.results
+    # Each claim is what its page says, whatever the rate; DEER's scale ends at 10, of E3 none is best.
+    for protocol, path, level in (
+        ("fact", "citation_accuracy", 1.0),
+        ("deer", "information_integrity/claim_factuality", 10.0),
+        ("deer", "information_integrity/citation_support", 10.0),
+        ("liveresearchbench", "accuracy/e3_rate", 0.0),
+    ):
+        found = curve(results, protocol, path)
+        assert values(found) == [level] * 6, path
+        assert (found.slope, found.spearman, found.distance) == (0.0, None, 0.0)
+        assert found.verdict == "as expected"
+        assert found.pairs is None, "one unit: nothing to pair"
+    # Of the 30 claims each is asked about once, with its page, whatever reports make it; so is each page's reliability.
+    claims = [call for call in engine.calls if call.options is None]
+    assert len({call.prompt for call in claims}) == len(claims) == 30
+    assert len([call for call in engine.calls if "careful researcher" in call.prompt]) == 30
+    for call in claims:
+        fenced(call.prompt, "Page:"), fenced(call.prompt, "Claims:")
+
+
+def test_a_judge_that_never_believes_a_page_is_flat_and_not_as_expected(carried: Carry) -> None:
+    def never(call: Call) -> Reply:
+        return "No" if call.options is not None else judge_by_the_page(call)
+
+    done, _ = carried(
+        corruption((0, 1), 4), never, protocols=["fact"], claims={"method": "scored", "reliability": False}
+    )
+    found = curve(done.results, "fact", "citation_accuracy")
+    assert values(found) == [0.0, 0.0]
+    assert (found.slope, found.distance, found.verdict) == (0.0, 1.0, "not as expected")
+
+
+def test_a_failed_answer_is_no_point_of_a_curve(carried: Carry) -> None:
+    def silent(call: Call) -> Reply:
+        if "Bats are blind" in call.prompt:
+            return "not an answer"
+        return judge_by_the_page(call)
+
+    done, _ = carried(corruption((0, 1), 1), silent, protocols=["fact"], claims={"reliability": False})
+    found = curve(done.results, "fact", "citation_accuracy")
+    assert values(found) == [1.0, None]
+    assert [(point.low, point.high, point.n, point.n_failed) for point in found.points] == [
+        (1.0, 1.0, 1, 0),
+        (0.0, 1.0, 0, 1),
+    ]
+    assert (found.verdict, found.slope) == ("incomplete", None)
+
+
+def test_the_same_command_asks_nothing_again_and_another_experiment_is_refused(carried: Carry) -> None:
+    first, _ = carried(corruption((0, 1), 2), judge_by_the_page, protocols=["fact"])
+    again, engine = carried(corruption((0, 1), 2), judge_by_the_page, protocols=["fact"])
+    assert engine.calls == [] and again == first
+    with pytest.raises(RunError, match=r"holds another experiment \(design.json\)"):
+        carried(corruption((0, 1), 3), judge_by_the_page, protocols=["fact"])
+
+
+def test_the_results_are_kept_as_they_are_returned(carried: Carry, tmp_path: Path) -> None:
+    done, _ = carried(corruption((0, 1), 2), judge_by_the_page, protocols=["fact"])
+    folder = tmp_path / "experiment"
+    kept = json.loads((folder / RESULTS).read_text())
+    assert Results.model_validate(kept) == done.results
+    assert (folder / "curves.svg").read_text().count("<polyline") == 2  # the judge's and the ideal
+
+
+@pytest.mark.parametrize(
+    ("rates", "topics", "said"),
+    [
+        ((0, 1.5), None, "--rates: 1.5 is no share"),
+        ((0, 0.1), 2, "--rates: of 2 claims, 0 would be false in every report"),
+        ((0, 1), 16, "--topics 16: there are 15"),
+        ((0, 1), 0, "--topics 0: there are 15"),
+    ],
+)
+def test_what_cannot_be_made_is_refused(rates: tuple[float, ...], topics: int | None, said: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        corruption(rates, topics)
