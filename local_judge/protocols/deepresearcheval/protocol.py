@@ -1,0 +1,92 @@
+"""DeepResearchEval: the parts, each by itself.
+
+Invariant: a part neither reads nor changes what another has found; judges give evidence, and code computes every
+score.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, ClassVar
+
+from pydantic import BaseModel
+
+from local_judge.errors import ConfigError
+from local_judge.protocols.base import Bench, Case, Rated
+from local_judge.protocols.deepresearcheval.findings import DreFindings
+from local_judge.protocols.deepresearcheval.quality.judging import judge_quality
+from local_judge.protocols.deepresearcheval.scores import rated, score, together
+from local_judge.protocols.deepresearcheval.settings import DreSettings, Part
+from local_judge.protocols.scores import Profile, ScoreNode
+from local_judge.tasks.model import Task
+
+_DEFAULTS = DreSettings()
+
+
+class DeepResearchEval:
+    """Adaptive point-wise quality, and active fact-checking."""
+
+    name: ClassVar[str] = "deepresearcheval"
+    version: ClassVar[str] = "1"
+    profiles: ClassVar[tuple[Profile, ...]] = ("paper", "upstream")
+    findings = DreFindings
+    settings = DreSettings
+
+    def __init__(self, given: DreSettings = _DEFAULTS) -> None:
+        self.given = given
+
+    @property
+    def needs_claims(self) -> bool:
+        """Its statements are searched for, and not looked up in what the report cites."""
+        return False
+
+    @property
+    def without_task(self) -> str | None:
+        """No setting does without a task."""
+        return None
+
+    def lacks(self, task: Task | None) -> str | None:
+        """What a report's task has not that its parts need."""
+        return "has no task; give --tasks" if task is None else None
+
+    def data_digest(self) -> None:
+        """Its prompts cannot be replaced."""
+        return
+
+    async def examine(self, case: Case, bench: Bench) -> DreFindings:
+        """What each part that is set finds; all questions about the report together.
+
+        Raises:
+            ConfigError: the report has no task, or the task lacks what a part needs.
+        """
+        lacking = self.lacks(case.task)
+        if lacking is not None or case.task is None:
+            raise ConfigError(f"deepresearcheval: report {case.id!r}: {lacking}")
+        asked = self._asked(case, case.task, bench)
+        async with asyncio.TaskGroup() as group:
+            found = {part: group.create_task(asked[part]()) for part in self.given.parts}
+        return DreFindings(
+            case=case.id, document=case.report.id, task=case.task.id, request=case.task.prompt
+        ).model_copy(update={part: task.result() for part, task in found.items()})
+
+    def _asked(
+        self, case: Case, task: Task, bench: Bench
+    ) -> Mapping[Part, Callable[[], Coroutine[Any, Any, BaseModel]]]:
+        """How each part is examined."""
+        given = self.given
+        return {
+            "quality": lambda: judge_quality(case.report, task, bench.judge, given.quality),
+        }
+
+    def score(self, findings: DreFindings, profile: Profile) -> tuple[ScoreNode, ...]:
+        """One root for each part that was run."""
+        return score(findings, profile)
+
+    def together(self, findings: Sequence[DreFindings], profile: Profile) -> tuple[ScoreNode, ...]:
+        """The scores of several judges together."""
+        return together(findings, profile)
+
+    def rated(self, findings: DreFindings) -> tuple[Rated, ...]:
+        """What judges can differ in."""
+        return rated(findings)
