@@ -18,6 +18,8 @@ from local_judge.tasks.checklists import load_checklists, with_checklist
 from local_judge.tasks.criteria import load_criteria, with_criteria
 from local_judge.tasks.dataset import bare
 from local_judge.tasks.dates import dated as with_date
+from local_judge.tasks.dimension_files import load_dimensions
+from local_judge.tasks.dimensions import with_dimensions
 from local_judge.tasks.folders import deer_folder, is_deer_folder, task_folder_of
 from local_judge.tasks.guidance import GuidanceRow, load_rows
 from local_judge.tasks.load import TASK_KEYS, load_tasks
@@ -60,6 +62,7 @@ def load_reports(
     criteria: Path | None = None,
     references: Sequence[Path] = (),
     checklists: Path | None = None,
+    dimensions: Path | None = None,
     *,
     open_dates: bool = False,
 ) -> list[RawReport]:
@@ -78,11 +81,12 @@ def load_reports(
         criteria: a criteria file, joined by the task's id or request (see `tasks.joining`).
         references: files of reference reports, joined likewise.
         checklists: checklists in any form that `tasks.checklists.load_checklists` reads, joined likewise.
+        dimensions: dimensions in any form that `tasks.dimension_files.load_dimensions` reads, joined likewise.
         open_dates: of LiveResearchBench's dataset, take the columns that leave dates open: `dated` fills them.
 
     Raises:
         InputError: nothing found, a malformed row, an id given twice, or a file of tasks, guidance, criteria,
-        references or checklists that names no report.
+        references, checklists or dimensions that names no report.
     """
     reports = [report for path in paths for report in _load(path)]
     if not reports:
@@ -110,6 +114,9 @@ def load_reports(
     if checklists is not None:
         lists = load_checklists(checklists, open_dates=open_dates)
         reports = _with(reports, lambda task: with_checklist(task, lists), str(checklists))
+    if dimensions is not None:
+        sides = load_dimensions(dimensions)
+        reports = _with(reports, lambda task: with_dimensions(task, sides), str(dimensions))
     return reports
 
 

@@ -15,8 +15,11 @@ from pydantic import BaseModel
 from local_judge.errors import ConfigError
 from local_judge.protocols.base import Bench, Case, Rated
 from local_judge.protocols.deepresearcheval.findings import DreFindings
-from local_judge.protocols.deepresearcheval.quality.judging import judge_quality
-from local_judge.protocols.deepresearcheval.scores import rated, score, together
+from local_judge.protocols.deepresearcheval.quality.judging import (
+    judge_quality,
+    lacks_dimensions,
+)
+from local_judge.protocols.deepresearcheval.scores import over, rated, score, together
 from local_judge.protocols.deepresearcheval.settings import DreSettings, Part
 from local_judge.protocols.scores import Profile, ScoreNode
 from local_judge.tasks.model import Task
@@ -48,7 +51,9 @@ class DeepResearchEval:
 
     def lacks(self, task: Task | None) -> str | None:
         """What a report's task has not that its parts need."""
-        return "has no task; give --tasks" if task is None else None
+        if task is None:
+            return "has no task; give --tasks"
+        return lacks_dimensions(task, self.given.quality) if "quality" in self.given.parts else None
 
     def data_digest(self) -> None:
         """Its prompts cannot be replaced."""
@@ -76,7 +81,7 @@ class DeepResearchEval:
         """How each part is examined."""
         given = self.given
         return {
-            "quality": lambda: judge_quality(case.report, task, bench.judge, given.quality),
+            "quality": lambda: judge_quality(case.report, task, bench.judge, given.quality, bench.today),
         }
 
     def score(self, findings: DreFindings, profile: Profile) -> tuple[ScoreNode, ...]:
@@ -86,6 +91,18 @@ class DeepResearchEval:
     def together(self, findings: Sequence[DreFindings], profile: Profile) -> tuple[ScoreNode, ...]:
         """The scores of several judges together."""
         return together(findings, profile)
+
+    def over(
+        self, findings: Sequence[DreFindings], profile: Profile, n_missing: int
+    ) -> tuple[ScoreNode, ...]:
+        """The scores of a system by one judge."""
+        return over([(found,) for found in findings], profile, n_missing)
+
+    def over_together(
+        self, findings: Sequence[Sequence[DreFindings]], profile: Profile, n_missing: int
+    ) -> tuple[ScoreNode, ...]:
+        """The scores of a system by all judges together."""
+        return over(findings, profile, n_missing)
 
     def rated(self, findings: DreFindings) -> tuple[Rated, ...]:
         """What judges can differ in."""

@@ -9,25 +9,29 @@ from collections.abc import Sequence
 
 from local_judge.protocols.base import Rated
 from local_judge.protocols.deepresearcheval.findings import DreFindings
-from local_judge.protocols.deepresearcheval.quality.scores import score_quality
+from local_judge.protocols.deepresearcheval.quality.over import over_quality
+from local_judge.protocols.deepresearcheval.quality.scores import quality_together, rated_quality
 from local_judge.protocols.scores import Profile, ScoreNode
 
 
 def score(found: DreFindings, profile: Profile) -> tuple[ScoreNode, ...]:
-    """One root for each part that was run."""
-    roots = (found.quality and score_quality([found.quality], profile),)
-    return tuple(root for root in roots if root is not None)
+    """The roots of each part that was run."""
+    return together([found], profile)
 
 
 def together(judges: Sequence[DreFindings], profile: Profile) -> tuple[ScoreNode, ...]:
-    """The scores of one report by all judges that have findings about it."""
-    roots: list[ScoreNode] = []
-    rated_by = [found.quality for found in judges if found.quality is not None]
-    if rated_by:
-        roots.append(score_quality(rated_by, profile))
-    return tuple(roots)
+    """The scores of one report by all judges that have findings about it; one at least."""
+    quality = [found.quality for found in judges if found.quality is not None]
+    return quality_together(quality, profile) if quality else ()
+
+
+def over(reports: Sequence[Sequence[DreFindings]], profile: Profile, n_missing: int) -> tuple[ScoreNode, ...]:
+    """The scores of a system, from all judges' findings about each of its reports."""
+    quality = [[found.quality for found in judges if found.quality is not None] for judges in reports]
+    judged = [judges for judges in quality if judges]
+    return over_quality(judged, profile, n_missing) if judged else ()
 
 
 def rated(found: DreFindings) -> tuple[Rated, ...]:
     """All decisions of one judge."""
-    return ()
+    return rated_quality(found.quality) if found.quality is not None else ()
