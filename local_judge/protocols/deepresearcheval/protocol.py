@@ -12,8 +12,10 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
+from local_judge.agents.result import Wish
 from local_judge.errors import ConfigError
 from local_judge.protocols.base import Bench, Case, Rated
+from local_judge.protocols.deepresearcheval.facts.judging import judge_facts
 from local_judge.protocols.deepresearcheval.findings import DreFindings
 from local_judge.protocols.deepresearcheval.quality.judging import (
     judge_quality,
@@ -41,18 +43,23 @@ class DeepResearchEval:
 
     @property
     def needs_claims(self) -> bool:
-        """Its statements are searched for, and not looked up in what the report cites."""
-        return False
+        """Facts may take their statements from the claim set; else nothing does."""
+        return "facts" in self.given.parts and self.given.facts.statements == "shared"
+
+    @property
+    def needs_snapshot(self) -> bool:
+        """Facts are checked against one."""
+        return "facts" in self.given.parts
 
     @property
     def without_task(self) -> str | None:
-        """No setting does without a task."""
-        return None
+        """Facts need none."""
+        return "--set deepresearcheval.parts=facts" if "quality" in self.given.parts else None
 
     def lacks(self, task: Task | None) -> str | None:
         """What a report's task has not that its parts need."""
         if task is None:
-            return "has no task; give --tasks"
+            return None
         return lacks_dimensions(task, self.given.quality) if "quality" in self.given.parts else None
 
     def data_digest(self) -> None:
@@ -63,26 +70,32 @@ class DeepResearchEval:
         """What each part that is set finds; all questions about the report together.
 
         Raises:
-            ConfigError: the report has no task, or the task lacks what a part needs.
+            ExceptionGroup: of what its parts raise; a ConfigError where one needs the task, its dimensions or a
+                snapshot, and it is not there.
         """
-        lacking = self.lacks(case.task)
-        if lacking is not None or case.task is None:
-            raise ConfigError(f"deepresearcheval: report {case.id!r}: {lacking}")
-        asked = self._asked(case, case.task, bench)
+        asked = self._asked(case, bench)
         async with asyncio.TaskGroup() as group:
             found = {part: group.create_task(asked[part]()) for part in self.given.parts}
         return DreFindings(
-            case=case.id, document=case.report.id, task=case.task.id, request=case.task.prompt
+            case=case.id,
+            document=case.report.id,
+            task=case.task.id if case.task else None,
+            request=case.task.prompt if case.task else None,
         ).model_copy(update={part: task.result() for part, task in found.items()})
 
-    def _asked(
-        self, case: Case, task: Task, bench: Bench
-    ) -> Mapping[Part, Callable[[], Coroutine[Any, Any, BaseModel]]]:
+    def _asked(self, case: Case, bench: Bench) -> Mapping[Part, Callable[[], Coroutine[Any, Any, BaseModel]]]:
         """How each part is examined."""
-        given = self.given
         return {
-            "quality": lambda: judge_quality(case.report, task, bench.judge, given.quality, bench.today),
+            "quality": lambda: self._quality(case, bench),
+            "facts": lambda: judge_facts(case, bench, self.given.facts),
         }
+
+    async def _quality(self, case: Case, bench: Bench) -> BaseModel:
+        task = case.task
+        lacking = "it has no task" if task is None else self.lacks(task)
+        if lacking is not None or task is None:
+            raise ConfigError(f"deepresearcheval: report {case.id!r}: {lacking}")
+        return await judge_quality(case.report, task, bench.judge, self.given.quality, bench.today)
 
     def score(self, findings: DreFindings, profile: Profile) -> tuple[ScoreNode, ...]:
         """One root for each part that was run."""
@@ -103,6 +116,10 @@ class DeepResearchEval:
     ) -> tuple[ScoreNode, ...]:
         """The scores of a system by all judges together."""
         return over(findings, profile, n_missing)
+
+    def wishes(self, findings: DreFindings) -> Sequence[Wish]:
+        """What checking the facts of one report missed in the snapshot."""
+        return findings.facts.wishes if findings.facts is not None else ()
 
     def rated(self, findings: DreFindings) -> tuple[Rated, ...]:
         """What judges can differ in."""

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from pydantic import Field, field_validator
 
+from local_judge.protocols.deepresearcheval.facts.settings import FactsSettings
 from local_judge.protocols.deepresearcheval.quality.settings import QualitySettings
 from serving.types import Frozen
 
@@ -23,6 +24,7 @@ class DreSettings(Frozen):
 
     parts: tuple[Part, ...] = Field(default=PARTS, min_length=1)
     quality: QualitySettings = QualitySettings()
+    facts: FactsSettings = FactsSettings()
 
     @field_validator("parts", mode="before")
     @classmethod

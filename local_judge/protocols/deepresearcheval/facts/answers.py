@@ -7,7 +7,7 @@ bounded length: evidence first, label last, so that a judge that writes in order
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import Field, create_model
 
@@ -66,9 +66,9 @@ def by_passages(n: int) -> type[ByPassages]:
 
 @cache
 def by_pages(n: int) -> type[Frozen]:
-    """The type of an answer to `n` statements, under `s1`, `s2`, …"""
+    """The type of an answer to `n` statements, under `s1`, `s2` and so on."""
     fields: Any = {f"s{number}": (ByPages, ...) for number in range(1, n + 1)}
-    return cast("type[Frozen]", create_model("Statements", __base__=Frozen, **fields))
+    return create_model("Statements", __base__=Frozen, **fields)
 
 
 def evidence_of(checked: CheckedCitation, stance: Stance) -> Evidence:

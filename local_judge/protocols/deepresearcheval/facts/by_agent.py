@@ -53,12 +53,9 @@ async def check_by_agent(
 ) -> Worked:
     """The rulings of all statements, `per_run` of them in one run; runs go side by side."""
     groups = [
-        statements[start : start + settings.per_run]
-        for start in range(0, len(statements), settings.per_run)
+        statements[start : start + settings.per_run] for start in range(0, len(statements), settings.per_run)
     ]
-    worked = await asyncio.gather(
-        *(_checked(group, subject, judge, toolbox, settings) for group in groups)
-    )
+    worked = await asyncio.gather(*(_checked(group, subject, judge, toolbox, settings) for group in groups))
     return _joined(worked)
 
 
@@ -96,17 +93,14 @@ def _rulings(
         failure = result.failure or Failure(
             kind="incomplete", detail=f"the agent ended without an answer: {result.outcome}"
         )
-        return tuple(
-            Ruling(statement=one.id, failure=failure, replies=replies) for one in statements
-        )
+        return tuple(Ruling(statement=one.id, failure=failure, replies=replies) for one in statements)
     rulings: list[Ruling] = []
     for number, one in enumerate(statements, 1):
         answer: ByPages = getattr(result.answer, f"s{number}")
         given = [Citation(url=quoted.url, quote=quoted.quote) for quoted in answer.evidence]
         checked = check_citations(given, result.transcript, toolbox.snapshot)
         evidence = tuple(
-            evidence_of(found, quoted.stance)
-            for found, quoted in zip(checked, answer.evidence, strict=True)
+            evidence_of(found, quoted.stance) for found, quoted in zip(checked, answer.evidence, strict=True)
         )
         rulings.append(ruling_of(one.id, evidence, answer, replies))
     return tuple(rulings)

@@ -12,9 +12,7 @@ from local_judge.protocols.deepresearcheval.facts.findings import Statement
 from local_judge.protocols.deepresearcheval.facts.settings import FactsSettings
 
 
-def choose(
-    statements: Sequence[Statement], document: str, settings: FactsSettings
-) -> tuple[Statement, ...]:
+def choose(statements: Sequence[Statement], document: str, settings: FactsSettings) -> tuple[Statement, ...]:
     """At most `max_statements` of them.
 
     Args:

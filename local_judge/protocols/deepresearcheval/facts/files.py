@@ -2,8 +2,8 @@
 
     [{"statement", "verification": Right | Wrong | Unknown, "evidence": [{"source", "excerpt"}], "reasoning"}]
 
-Invariants: what is written are labels that evidence bears out, with the quotations that code has found; a statement that
-failed has no row, since the format has no word for it. What is read keeps its labels as they are written.
+Invariants: what is written are labels that evidence bears out, with the quotations that code has found; a statement
+that failed has no row, since the format has no word for it. What is read keeps its labels as they are written.
 """
 
 from __future__ import annotations

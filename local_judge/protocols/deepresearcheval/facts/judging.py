@@ -42,9 +42,7 @@ async def judge_facts(case: Case, bench: Bench, settings: FactsSettings) -> Fact
     corpus = _corpus(bench.snapshot)
     own = own_texts(case.report, bench.snapshot, corpus)
     hidden = tuple(sorted({*settings.tools.hidden, *own}))
-    toolbox = Toolbox(
-        bench.snapshot, settings.tools.model_copy(update={"hidden": hidden}), corpus=corpus
-    )
+    toolbox = Toolbox(bench.snapshot, settings.tools.model_copy(update={"hidden": hidden}), corpus=corpus)
     subject = Subject(case.report, case.task.prompt if case.task else None, bench.today)
     found = found.model_copy(update={"own_texts": own, "limit": settings.max_statements})
     if settings.method == "agent":

@@ -1,7 +1,7 @@
 """Active fact-checking over all reports of a system.
 
-    ratio        pooled: 100 * sum of N_Right / sum of N_Statements. All nine rows of the paper's Table 4 are mean Right /
-                 mean Statements, which is the same
+    ratio        pooled: 100 * sum of N_Right / sum of N_Statements. All nine rows of the paper's Table 4 are mean
+                 Right / mean Statements, which is the same
     by report    mean of the reports' ratios, and of their numbers of statements by label: the columns of Table 4
 
 Invariant: a report that is missing opens the bounds of every number, and of those without an end on the upper side, all

@@ -2,8 +2,8 @@
 
     ratio = 100 * N_Right / N_Statements                               (section 4.2)
 
-N_Statements are all statements with a label: Unknown, and labels that are none of the three, lower the ratio. The paper's
-Table 4 agrees with this, its ratios being those of the means of its columns (`facts.over`).
+N_Statements are all statements with a label: Unknown, and labels that are none of the three, lower the ratio. The
+paper's Table 4 agrees with this: its rows have more statements than Right, Wrong and Unknown together.
 
 Invariant: a statement without label is in neither number and opens the bounds, as Right and as not; the trees are the
 same in both profiles.

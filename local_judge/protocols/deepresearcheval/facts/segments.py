@@ -7,8 +7,9 @@ be altered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
+from operator import attrgetter
 
 from local_judge.documents.model import Document, Frozen, Sentence, Span
 from local_judge.protocols.deepresearcheval.facts.settings import SegmentSettings
@@ -71,8 +72,7 @@ def cut_segments(
 def _units(sentences: Sequence[Sentence], begins: Collection[str]) -> list[list[Sentence]]:
     """The sentences by block, and apart where one begins a segment."""
     units: list[list[Sentence]] = []
-    by_block: Callable[[Sentence], int] = lambda sentence: sentence.block
-    for _, block in groupby(sentences, by_block):
+    for _, block in groupby(sentences, attrgetter("block")):
         units.append([])
         for sentence in block:
             if sentence.label in begins and units[-1]:

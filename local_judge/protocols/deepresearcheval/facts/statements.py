@@ -86,9 +86,7 @@ async def find_statements(
     document: Document, segments: Sequence[Segment], judge: Judge, settings: FactsSettings
 ) -> Found:
     """The statements of all segments, in reading order."""
-    return joined(
-        await asyncio.gather(*(_of_segment(document, one, judge, settings) for one in segments))
-    )
+    return joined(await asyncio.gather(*(_of_segment(document, one, judge, settings) for one in segments)))
 
 
 def statements_prompt(
@@ -107,9 +105,7 @@ def statements_prompt(
     )
 
 
-async def _of_segment(
-    document: Document, segment: Segment, judge: Judge, settings: FactsSettings
-) -> Found:
+async def _of_segment(document: Document, segment: Segment, judge: Judge, settings: FactsSettings) -> Found:
     labels = frozenset(segment.sentences)
     sentences = [sentence for sentence in document.sentences if sentence.label in labels]
     most = settings.statements_per_sentence
@@ -193,7 +189,9 @@ def located(document: Document, sentence: Sentence, read: ReadStatement) -> Span
         found = find_labelled(finder, quoted)
         if found is not None:
             return Span(start=start + found.start, end=start + found.end)
-        place = words.find(quoted.strip())  # a name or a number alone, which is too short to look up in a page
+        place = words.find(
+            quoted.strip()
+        )  # a name or a number alone, which is too short to look up in a page
         if quoted.strip() and place >= 0:
             return Span(start=start + place, end=start + place + len(quoted.strip()))
     return None

@@ -1,7 +1,7 @@
 """Active fact-checking by several judges.
 
-    shared statements   a vote on each: the label that most judges give. Judges that are divided leave it unknown to us, as
-                        judges that gave no answer do
+    shared statements   a vote on each: the label that most judges give. Judges that are divided leave it unknown to
+                        us, as judges that gave no answer do
     own statements      judges have none in common that they could vote on: the mean of their scores
 
 Invariant: what is not decided is a failure that opens the bounds, and never the label Unknown.
@@ -27,6 +27,8 @@ DIVIDED = Failure(kind="incomplete", detail="the judges are divided, or gave no 
 def facts_together(judges: Sequence[FactsFindings], profile: Profile) -> ScoreNode:
     """The scores of one report by all judges."""
     own = [(score_facts(findings, profile),) for findings in judges]
+    if len(judges) == 1:
+        return own[0][0]
     if not _one_set(judges):
         return mean_trees(own)[0]
     value, against, favour = (
@@ -42,6 +44,8 @@ def over_facts_together(
     if not reports:
         return over_facts((), profile, n_missing)
     own = [(over_facts(findings, profile, n_missing),) for findings in zip(*reports, strict=True)]
+    if len(own) == 1:
+        return own[0][0]
     if not all(map(_one_set, reports)):
         return mean_trees(own)[0]
     value, against, favour = (
@@ -51,9 +55,7 @@ def over_facts_together(
     return opened(value, against, favour, own)[0]
 
 
-def voted(
-    judges: Sequence[FactsFindings], profile: Profile, side: Label | None = None
-) -> FactsFindings:
+def voted(judges: Sequence[FactsFindings], profile: Profile, side: Label | None = None) -> FactsFindings:
     """Findings with the label of each statement as the judges give it together.
 
     Args:

@@ -1,8 +1,8 @@
 """What the published code makes of its agents' last words.
 
-Invariant: as `fact_check.py` computes: of each text what stands between its first `{` and its last `}`, read as JSON; its
-`core_state` is appended item by item, another object as it is, and what cannot be read is passed over. Labels stay as
-they are written.
+Invariant: as `fact_check.py` computes: of each text what stands between its first `{` and its last `}`, read as JSON;
+its `core_state` is appended item by item, another object as it is, and what cannot be read is passed over. Labels stay
+as they are written.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def merged(texts: Iterable[str]) -> list[dict[str, Any]]:
         except ValueError:
             continue
         found = cast("dict[str, Any]", value)
-        rows += found["core_state"] if "core_state" in found else [found]
+        rows += found.get("core_state", [found])
     return rows
 
 
