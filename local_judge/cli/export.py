@@ -11,6 +11,8 @@ import typer
 
 from local_judge.cli.options import AsJson, OneOfJudges
 from local_judge.protocols.race.tree import BY_ITSELF, NO_REFERENCE
+from local_judge.reporting.dre_files import MAPPING as DRE_MAPPING
+from local_judge.reporting.dre_files import RESULTS, ExportedDre, export_deepresearcheval
 from local_judge.reporting.exports import MAPPING, Exported, export_deer
 from local_judge.reporting.exports_csv import export_csv
 from local_judge.reporting.exports_fact import export_fact
@@ -27,6 +29,7 @@ class Format(StrEnum):
     """Whose files."""
 
     csv = "csv"
+    deepresearcheval = "deepresearcheval"
     deer = "deer"
     fact = "fact"
     liveresearchbench = "liveresearchbench"
@@ -63,13 +66,18 @@ def export(
             said = race_lines(exported, out)
         case ExportedLrb():
             said = lrb_lines(exported, out)
+        case ExportedDre():
+            said = dre_lines(exported, out)
         case _:
             said = lines(exported, out, FAILED[format])
     for line in said:
         console.print(line, soft_wrap=True)
 
 
-WRITERS: Mapping[Format, Callable[[RunStore, Path, str | None], Exported | ExportedRace | ExportedLrb]] = {
+WRITERS: Mapping[
+    Format, Callable[[RunStore, Path, str | None], Exported | ExportedDre | ExportedRace | ExportedLrb]
+] = {
+    Format.deepresearcheval: export_deepresearcheval,
     Format.deer: export_deer,
     Format.fact: export_fact,
     Format.liveresearchbench: export_liveresearchbench,
@@ -148,4 +156,15 @@ def lrb_lines(exported: ExportedLrb, out: Path) -> list[str]:
         f"{safe(report.report)}: left out: {safe(report.left_out)}"
         for report in exported.reports
         if not report.criteria
+    ]
+
+
+def dre_lines(exported: ExportedDre, out: Path) -> list[str]:
+    """What was written, and what was not."""
+    missing = [report for report in exported.reports if report.left_out]
+    n_written = len(exported.reports) - len(missing)
+    return [
+        f"{RESULTS} of {n_written} of {count(len(exported.reports), 'report')} on {count(exported.n_tasks, 'task')} in "
+        f"{safe(str(out))}; {DRE_MAPPING} there says which",
+        *(f"{safe(report.report)}: left out: {safe(report.left_out)}" for report in missing),
     ]

@@ -72,6 +72,13 @@ GuidanceFile = Annotated[
 CriteriaFile = Annotated[
     Path | None, typer.Option("--criteria", help="Criteria of tasks (`local-judge tasks criteria`).")
 ]
+DimensionsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--dimensions",
+        help="Dimensions of tasks (`local-judge tasks dimensions`), or results or the cache of DeepResearchEval.",
+    ),
+]
 ChecklistsFile = Annotated[
     Path | None,
     typer.Option(

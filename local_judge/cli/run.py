@@ -21,6 +21,7 @@ from local_judge.cli.options import (
     ChecklistsFile,
     ConfigFile,
     CriteriaFile,
+    DimensionsFile,
     GuidanceFile,
     JudgeNames,
     Ledger,
@@ -57,6 +58,7 @@ def run(
     tasks: TasksFile = None,
     guidance: GuidanceFile = None,
     criteria: CriteriaFile = None,
+    dimensions: DimensionsFile = None,
     references: References = None,
     checklists: ChecklistsFile = None,
     protocol: Protocols = None,
@@ -95,7 +97,7 @@ def run(
     )
     open_dates = settled.date is not None
     loaded = load_reports(
-        reports, tasks, guidance, criteria, references or (), checklists, open_dates=open_dates
+        reports, tasks, guidance, criteria, references or (), checklists, dimensions, open_dates=open_dates
     )[:limit]
     job = Job(
         reports=dated(loaded, settled.date),

@@ -1,7 +1,7 @@
-"""A task, and what an expert or a judge has written for it: guidance, criteria, a checklist, reference reports.
+"""A task, and what an expert or a judge has written for it: guidance, criteria, dimensions, a checklist, references.
 
-Invariant: guidance, criteria and checklists say where they come from; what a judge has drafted is never taken for an
-expert's; what was joined to a task says by what.
+Invariant: guidance, criteria, dimensions and checklists say where they come from; what a judge has drafted is never
+taken for an expert's; what was joined to a task says by what.
 """
 
 from __future__ import annotations
@@ -59,6 +59,29 @@ class Criteria(Frozen):
     joined: JoinedBy = "id"
 
 
+DimensionKind = Literal["general", "specific"]
+"""`general`: of every task. `specific`: made for the one task."""
+
+
+class QualityDimension(Dimension):
+    """One side of a report's quality; its weight is its share of the whole."""
+
+    name: str
+    definition: str
+    kind: DimensionKind
+
+
+class QualityDimensions(Frozen):
+    """By what the reports on one task are judged, each for itself (DeepResearchEval, section 4.1)."""
+
+    dimensions: tuple[QualityDimension, ...] = Field(min_length=1)
+    """The general ones first; their weights sum to 1, and so do those of each one's criteria."""
+    status: GuidanceStatus = "given"
+    reviewer: str | None = None
+    """Who reviewed them."""
+    joined: JoinedBy = "id"
+
+
 class Reference(Frozen):
     """A report on the same task that others are compared with."""
 
@@ -99,6 +122,7 @@ class Task(Frozen):
     prompt: str
     guidance: Guidance | None = None
     criteria: Criteria | None = None
+    dimensions: QualityDimensions | None = None
     references: tuple[Reference, ...] = ()
     checklist: Checklist | None = None
     topic: str | None = None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from local_judge.cli.tasks import checklist, criteria, guidance, topics
+from local_judge.cli.tasks import checklist, criteria, dimensions, guidance, topics
 
 app = typer.Typer(help="Research tasks and what is expected of their reports.", no_args_is_help=True)
 app.add_typer(guidance.app, name="guidance")
 app.add_typer(criteria.app, name="criteria")
+app.add_typer(dimensions.app, name="dimensions")
 app.add_typer(checklist.app, name="checklist")
 app.command("classify")(topics.classify)
 app.command("filter")(topics.filter_tasks)
