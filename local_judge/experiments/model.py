@@ -51,8 +51,10 @@ class Expectation(Frozen):
     """The most that the score can be."""
     paper: tuple[float | None, ...] = ()
     """For each condition, from 0 to 1: the published figure; None where none is printed; empty if none is."""
+    approximate: bool = False
+    """Whether the paper says them in words or draws them, and prints no figures."""
     source: str = ""
-    """Where the published figures stand, and how exact they are."""
+    """Where the published figures stand."""
 
 
 class Design(Frozen):

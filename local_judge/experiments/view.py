@@ -37,8 +37,10 @@ def _table(design: Design, curves: Sequence[Curve], judge: str) -> Table:
     for condition in design.conditions:
         table.add_column(condition.label, justify="right")
     paired = any(curve.pairs is not None for curve in curves)
-    for head in ("slope", "ρ", "distance", *(("pairs right",) if paired else ()), "should", ""):
-        table.add_column(head, justify="right" if head not in ("should", "") else "left")
+    for head in ("slope", "ρ", "distance", *(("pairs right", "change") if paired else ())):
+        table.add_column(head, justify="right")
+    table.add_column("should")
+    table.add_column("does")
     for curve in curves:
         cells = [_value(point) for point in curve.points]
         figures = [_signed(curve.slope), _signed(curve.spearman), _plain(curve.distance)]
@@ -46,7 +48,7 @@ def _table(design: Design, curves: Sequence[Curve], judge: str) -> Table:
             f"{curve.protocol}: {safe(curve.label)}",
             *cells,
             *figures,
-            *([_right(curve)] if paired else ()),
+            *(_paired(curve) if paired else ()),
             curve.expected.shape if curve.expected else NONE,
             curve.verdict or "",
         )
@@ -59,11 +61,12 @@ def _add_reference(table: Table, curve: Curve, paired: bool) -> None:
     """Below a curve of which something is known: the ideal and the paper's, on the score's scale."""
     expected = curve.expected
     assert expected is not None
-    empty = [""] * (4 + paired)
+    empty = [""] * (4 + 2 * paired)
     ideal = [f"{value * expected.scale:.2f}" for value in expected.ideal]
     table.add_row("  ideal", *ideal, *empty, "", style="dim")
     published = expected.paper or (None,) * len(expected.ideal)
-    printed = [NONE if value is None else f"{value * expected.scale:.2f}" for value in published]
+    about = "≈" if expected.approximate else ""
+    printed = [NONE if value is None else f"{about}{value * expected.scale:.2f}" for value in published]
     table.add_row("  paper", *printed, *empty, "", style="dim")
 
 
@@ -98,5 +101,8 @@ def _plain(number: float | None) -> str:
     return NONE if number is None else f"{number:.2f}"
 
 
-def _right(curve: Curve) -> str:
-    return NONE if curve.pairs is None or not curve.pairs.n else f"{curve.pairs.right}/{curve.pairs.n}"
+def _paired(curve: Curve) -> tuple[str, str]:
+    """Units that changed as they should, of those with both values, and the mean change."""
+    if curve.pairs is None or not curve.pairs.n:
+        return NONE, NONE
+    return f"{curve.pairs.right}/{curve.pairs.n}", _signed(curve.pairs.mean_change)

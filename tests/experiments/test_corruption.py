@@ -17,23 +17,10 @@ from local_judge.experiments.setup import RESULTS
 from local_judge.experiments.topics import load_topics
 from serving.engines.scripted import Call, Reply
 
-from .conftest import Carry, fenced, numbered
+from .conftest import Carry, fenced
+from .truth import judge_by_truth, passages, topic_of
 
-PROTOCOLS = ["fact", "deer", "liveresearchbench"]
-
-
-def judge_by_the_page(call: Call) -> Reply:
-    """Says of a page what it says: a claim is supported exactly where its sentence stands."""
-    if call.options is not None:
-        if "Claim:" not in call.prompt:
-            return "Yes"
-        states = fenced(call.prompt, "Claim:") in fenced(call.prompt, "Page:")
-        return "Yes" if states == ("state everything" in call.prompt) else "No"
-    page = fenced(call.prompt, "Page:")
-    return {
-        number: {"quote": claim, "rationale": "", "label": "supported" if claim in page else "contradicted"}
-        for number, claim in numbered(fenced(call.prompt, "Claims:")).items()
-    }
+CITED = ["fact", "deer", "liveresearchbench"]
 
 
 def curve(results: Results, protocol: str, path: str) -> Curve:
@@ -68,7 +55,7 @@ def test_a_report_makes_each_claim_once_and_cites_the_page_that_makes_it() -> No
 
 
 def test_citation_checks_alone_see_nothing(carried: Carry) -> None:
-    done, engine = carried(corruption(), judge_by_the_page, protocols=PROTOCOLS)
+    done, engine = carried(corruption(), judge_by_truth, protocols=CITED)
     results = done.results
     # Each claim is what its page says, whatever the rate; DEER's scale ends at 10, of E3 none is best.
     for protocol, path, level in (
@@ -90,9 +77,41 @@ def test_citation_checks_alone_see_nothing(carried: Carry) -> None:
         fenced(call.prompt, "Page:"), fenced(call.prompt, "Claims:")
 
 
+@pytest.mark.parametrize(("protocol", "path", "scale"), [("deepresearcheval", "facts", 100)])
+def test_what_is_searched_for_falls_as_1_minus_r(carried: Carry, protocol: str, path: str, scale: int) -> None:
+    done, engine = carried(corruption(), judge_by_truth, protocols=[protocol])
+    found = curve(done.results, protocol, path)
+    # 15, 12, 9, 6, 3 and 0 of 15 claims are true.
+    assert values(found) == [pytest.approx(scale * (1 - r)) for r in (0, 0.2, 0.4, 0.6, 0.8, 1)]
+    assert (found.slope, found.spearman) == (pytest.approx(-scale), 1.0)
+    assert (found.distance, found.verdict) == (pytest.approx(0), "as expected")
+    # Each of the 30 claims is looked up and asked about once, whatever reports make it.
+    asked = [call.prompt for call in engine.calls if "Statement:" in call.prompt]
+    assert len(set(asked)) == len(asked) == 30
+    for prompt in asked:
+        topic, _ = topic_of(fenced(prompt, "Statement:").splitlines()[0].removeprefix("[s1] "))
+        shown = "".join(passages(prompt).values())
+        assert all(page.url in shown for page in topic.pages), "the search favours no side"
+
+
+def test_a_judge_that_finds_everything_right_is_flat_and_not_as_expected(carried: Carry) -> None:
+    def yes(call: Call) -> Reply:
+        if "Statement:" not in call.prompt:
+            return judge_by_truth(call)
+        quote = {"passage": 1, "quote": passages(call.prompt)["1"].splitlines()[-1][:80], "stance": "supports"}
+        return {"evidence": [quote], "reasoning": "", "label": "Right"}
+
+    done, _ = carried(corruption(), yes, protocols=["deepresearcheval"])
+    found = curve(done.results, "deepresearcheval", "facts")
+    assert values(found) == [100.0] * 6
+    # Ideal 1, .8, .6, .4, .2, 0: the mean distance is .5.
+    assert (found.slope, found.spearman, found.distance) == (0.0, None, pytest.approx(0.5))
+    assert found.verdict == "not as expected"
+
+
 def test_a_judge_that_never_believes_a_page_is_flat_and_not_as_expected(carried: Carry) -> None:
     def never(call: Call) -> Reply:
-        return "No" if call.options is not None else judge_by_the_page(call)
+        return "No" if call.options is not None else judge_by_truth(call)
 
     done, _ = carried(
         corruption((0, 1), 4), never, protocols=["fact"], claims={"method": "scored", "reliability": False}
@@ -106,7 +125,7 @@ def test_a_failed_answer_is_no_point_of_a_curve(carried: Carry) -> None:
     def silent(call: Call) -> Reply:
         if "Bats are blind" in call.prompt:
             return "not an answer"
-        return judge_by_the_page(call)
+        return judge_by_truth(call)
 
     done, _ = carried(corruption((0, 1), 1), silent, protocols=["fact"], claims={"reliability": False})
     found = curve(done.results, "fact", "citation_accuracy")
@@ -119,15 +138,15 @@ def test_a_failed_answer_is_no_point_of_a_curve(carried: Carry) -> None:
 
 
 def test_the_same_command_asks_nothing_again_and_another_experiment_is_refused(carried: Carry) -> None:
-    first, _ = carried(corruption((0, 1), 2), judge_by_the_page, protocols=["fact"])
-    again, engine = carried(corruption((0, 1), 2), judge_by_the_page, protocols=["fact"])
+    first, _ = carried(corruption((0, 1), 2), judge_by_truth, protocols=["fact"])
+    again, engine = carried(corruption((0, 1), 2), judge_by_truth, protocols=["fact"])
     assert engine.calls == [] and again == first
     with pytest.raises(RunError, match=r"holds another experiment \(design.json\)"):
-        carried(corruption((0, 1), 3), judge_by_the_page, protocols=["fact"])
+        carried(corruption((0, 1), 3), judge_by_truth, protocols=["fact"])
 
 
 def test_the_results_are_kept_as_they_are_returned(carried: Carry, tmp_path: Path) -> None:
-    done, _ = carried(corruption((0, 1), 2), judge_by_the_page, protocols=["fact"])
+    done, _ = carried(corruption((0, 1), 2), judge_by_truth, protocols=["fact"])
     folder = tmp_path / "experiment"
     kept = json.loads((folder / RESULTS).read_text())
     assert Results.model_validate(kept) == done.results
