@@ -115,7 +115,7 @@ class AgentResult(Frozen, Generic[T]):
     transcript: Transcript
 
 
-def unanswered(result: AgentResult[Any]) -> Failure:
+def no_answer(result: AgentResult[Any]) -> Failure:
     """Why a run has no answer, as data."""
     detail = f"an agent's run ended {result.outcome} after {result.spent.turns} turns, without an answer"
     return result.failure or Failure(kind="incomplete", detail=detail)

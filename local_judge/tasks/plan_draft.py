@@ -24,7 +24,7 @@ from local_judge.agents.citations import CheckedCitation, Citation, check_citati
 from local_judge.agents.limits import AgentLimits
 from local_judge.agents.loop import run_agent
 from local_judge.agents.observations import Shown
-from local_judge.agents.result import AgentResult, unanswered
+from local_judge.agents.result import AgentResult, no_answer
 from local_judge.agents.toolbox import Toolbox, ToolSettings
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
@@ -259,7 +259,7 @@ async def _gather(
     keep(task, run)
     failure = None
     if run.answer is None:
-        failure = unanswered(run)
+        failure = no_answer(run)
         if failure.kind not in UNREADABLE and run.failure is not None:
             return failure
     else:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from pydantic import BaseModel
 
 from local_judge.protocols.base import Findings
+from local_judge.protocols.dream.key_information.findings import KeyInformationFindings
+from local_judge.protocols.dream.reasoning.findings import ReasoningFindings
 from local_judge.protocols.dream.settings import PARTS, Part
 from local_judge.protocols.dream.writing.findings import WritingFindings
 
@@ -19,6 +21,8 @@ class DreamFindings(Findings):
     """Id of the task; None where the report has none."""
     request: str | None = None
     writing: WritingFindings | None = None
+    key_information: KeyInformationFindings | None = None
+    reasoning: ReasoningFindings | None = None
 
     def of(self, part: Part) -> BaseModel | None:
         """The findings of one metric."""

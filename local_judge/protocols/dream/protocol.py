@@ -12,8 +12,11 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
+from local_judge.agents.result import Wish
 from local_judge.protocols.base import Bench, Case, Rated
 from local_judge.protocols.dream.findings import DreamFindings
+from local_judge.protocols.dream.key_information.judging import judge_key_information
+from local_judge.protocols.dream.reasoning.judging import judge_reasoning
 from local_judge.protocols.dream.scores import over, rated, score
 from local_judge.protocols.dream.settings import DreamSettings, Part
 from local_judge.protocols.dream.writing.judging import judge_writing
@@ -24,6 +27,9 @@ _DEFAULTS = DreamSettings()
 
 WITHOUT_TASK: tuple[Part, ...] = ("writing",)
 """The metrics that read no task."""
+
+BY_PLAN: tuple[Part, ...] = ("key_information", "reasoning")
+"""The metrics that go by the plan of the task."""
 
 CLAIMS: frozenset[Part] = frozenset()
 """The metrics that read the claim set."""
@@ -52,7 +58,8 @@ class Dream:
     @property
     def needs_snapshot(self) -> bool:
         """Where a metric that was chosen reads pages."""
-        return not PAGES.isdisjoint(self.given.parts)
+        searches = "reasoning" in self.given.parts and self.given.reasoning.search
+        return searches or not PAGES.isdisjoint(self.given.parts)
 
     @property
     def without_task(self) -> str | None:
@@ -60,8 +67,13 @@ class Dream:
         return None if set(self.given.parts) <= set(WITHOUT_TASK) else f"--set {_parts(WITHOUT_TASK)}"
 
     def lacks(self, task: Task | None) -> str | None:
-        """What a metric misses in a report's task."""
-        return None
+        """The plan that two of the metrics go by, where the task has none."""
+        wanted = [part for part in self.given.parts if part in BY_PLAN]
+        if task is None or task.plan is not None or not wanted:
+            return None
+        others: list[Part] = [part for part in self.given.parts if part not in BY_PLAN]
+        without = f", or do without: --set {_parts(others)}" if others else ""
+        return f"its task {task.id!r} has no plan; give --plans (`local-judge tasks plan draft` makes them){without}"
 
     def data_digest(self) -> None:
         """Its prompts cannot be replaced."""
@@ -89,6 +101,8 @@ class Dream:
         given = self.given
         return {
             "writing": lambda: judge_writing(case, bench, given.writing),
+            "key_information": lambda: judge_key_information(case, bench, given.key_information),
+            "reasoning": lambda: judge_reasoning(case, bench, given.reasoning),
         }
 
     def score(self, findings: DreamFindings, profile: Profile) -> tuple[ScoreNode, ...]:
@@ -110,6 +124,10 @@ class Dream:
     ) -> tuple[ScoreNode, ...]:
         """The same by all judges together."""
         return over(findings, n_missing)
+
+    def wishes(self, findings: DreamFindings) -> Sequence[Wish]:
+        """What its agents missed in the snapshot."""
+        return () if findings.reasoning is None else findings.reasoning.wishes
 
     def rated(self, findings: DreamFindings) -> tuple[Rated, ...]:
         """What judges can differ in."""

@@ -13,17 +13,23 @@ from typing import Any
 
 from local_judge.protocols.base import Rated
 from local_judge.protocols.dream.findings import DreamFindings
+from local_judge.protocols.dream.key_information.scores import rated_key_information, score_key_information
+from local_judge.protocols.dream.reasoning.scores import rated_reasoning, score_reasoning
 from local_judge.protocols.dream.settings import PARTS, Part
 from local_judge.protocols.dream.writing.scores import rated_writing, score_writing
 from local_judge.protocols.scores import ScoreNode
 
 SCORED: Mapping[Part, Callable[[Sequence[Any]], ScoreNode]] = {
     "writing": score_writing,
+    "key_information": score_key_information,
+    "reasoning": score_reasoning,
 }
 """The tree of each metric, from the findings of one judge or several about one report."""
 
 RATED: Mapping[Part, Callable[[Any], Sequence[Rated]]] = {
     "writing": rated_writing,
+    "key_information": rated_key_information,
+    "reasoning": rated_reasoning,
 }
 """What judges can differ in, of each metric."""
 

@@ -9,10 +9,12 @@ from typing import Literal, get_args
 
 from pydantic import Field, field_validator
 
+from local_judge.protocols.dream.key_information.settings import KeyInformationSettings
+from local_judge.protocols.dream.reasoning.settings import ReasoningSettings
 from local_judge.protocols.dream.writing.settings import WritingSettings
 from serving.types import Frozen
 
-Part = Literal["writing"]
+Part = Literal["writing", "key_information", "reasoning"]
 """The metrics, in the order in which they are shown. `writing`: writing quality."""
 
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -26,6 +28,8 @@ class DreamSettings(Frozen):
 
     parts: tuple[Part, ...] = Field(default=DEFAULT, min_length=1)
     writing: WritingSettings = WritingSettings()
+    key_information: KeyInformationSettings = KeyInformationSettings()
+    reasoning: ReasoningSettings = ReasoningSettings()
 
     @field_validator("parts", mode="before")
     @classmethod
