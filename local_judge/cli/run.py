@@ -27,6 +27,7 @@ from local_judge.cli.options import (
     Ledger,
     Method,
     Offline,
+    PlansFile,
     Protocols,
     References,
     Settings,
@@ -61,6 +62,7 @@ def run(
     dimensions: DimensionsFile = None,
     references: References = None,
     checklists: ChecklistsFile = None,
+    plans: PlansFile = None,
     protocol: Protocols = None,
     base_url: BaseUrlsByName = None,
     date: Annotated[
@@ -97,7 +99,15 @@ def run(
     )
     open_dates = settled.date is not None
     loaded = load_reports(
-        reports, tasks, guidance, criteria, references or (), checklists, dimensions, open_dates=open_dates
+        reports,
+        tasks,
+        guidance,
+        criteria,
+        references or (),
+        checklists,
+        dimensions,
+        plans,
+        open_dates=open_dates,
     )[:limit]
     job = Job(
         reports=dated(loaded, settled.date),

@@ -24,6 +24,7 @@ from local_judge.tasks.guidance import GuidanceRow, load_rows
 from local_judge.tasks.load import TASK_KEYS, load_tasks
 from local_judge.tasks.method_results import MethodReport, is_method_folder, method_report, method_reports
 from local_judge.tasks.model import Guidance, Task
+from local_judge.tasks.plans import load_plans, with_plan
 from local_judge.tasks.references import load_references, with_references
 from local_judge.tasks.report_store import (
     BATCH_SUFFIXES,
@@ -63,6 +64,7 @@ def load_reports(
     references: Sequence[Path] = (),
     checklists: Path | None = None,
     dimensions: Path | None = None,
+    plans: Path | None = None,
     *,
     open_dates: bool = False,
 ) -> list[RawReport]:
@@ -83,11 +85,12 @@ def load_reports(
         references: files of reference reports, joined likewise.
         checklists: checklists in any form that `tasks.checklists.load_checklists` reads, joined likewise.
         dimensions: dimensions in any form that `tasks.dimension_files.load_dimensions` reads, joined likewise.
+        plans: a file of plans, joined likewise.
         open_dates: of LiveResearchBench's dataset, take the columns that leave dates open: `dated` fills them.
 
     Raises:
         InputError: nothing found, a malformed row, an id given twice, or a file of tasks, guidance, criteria,
-        references, checklists or dimensions that names no report.
+        references, checklists, dimensions or plans that names no report.
     """
     reports = [report for path in paths for report in _load(path)]
     if not reports:
@@ -118,6 +121,9 @@ def load_reports(
     if dimensions is not None:
         sides = load_dimensions(dimensions)
         reports = _with(reports, lambda task: with_dimensions(task, sides), str(dimensions))
+    if plans is not None:
+        planned = load_plans(plans)
+        reports = _with(reports, lambda task: with_plan(task, planned), str(plans))
     return reports
 
 
