@@ -10,7 +10,8 @@ For a curve y over conditions x, with the ideal curve z, all values divided by t
     distance  mean |y - z|
 
 A curve that should fall or rise is as expected if spearman >= 0.8 and it shows at least half of the ideal's slope; one
-that should be flat if its values lie within 0.1 of each other and the distance is at most 0.25. These limits are ours.
+that should be flat if its values lie within 0.1 of each other and the distance is at most 0.25. Where no ideal is known, a
+curve is as expected if at least 0.8 of the units change as they should. These limits are ours.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from local_judge.stats.measures import rounded, slope, spearman
 from serving.types import Frozen
 
 RANKED = 0.8
-"""Least rank correlation of a curve that should follow the ideal."""
+"""Least rank correlation of a curve that should follow the ideal, and least share of units that change as they should.
+"""
 STEEP = 0.5
 """Least share of the ideal's slope."""
 LEVEL = 0.1
@@ -78,7 +80,7 @@ class Curve(Frozen):
     points: tuple[Point, ...]
     slope: float | None
     spearman: float | None
-    """None too where nothing is expected."""
+    """None too where no ideal is known."""
     distance: float | None
     pairs: Pairs | None
     """None where the experiment has one unit."""
@@ -129,8 +131,8 @@ def _curve(
         if point.value is not None
     ]
     xs, ys = [x for x, _, _ in known], [y for _, y, _ in known]
-    scaled = [y / expected.scale for y in ys] if expected else []
-    ideal = [expected.ideal[place] for _, _, place in known] if expected else []
+    scaled = [y / expected.scale for y in ys] if expected and expected.ideal else []
+    ideal = [expected.ideal[place] for _, _, place in known] if expected and expected.ideal else []
     curve = Curve(
         protocol=protocol,
         path=path,
@@ -202,7 +204,10 @@ def _verdict(curve: Curve, expected: Expectation, xs: Sequence[float]) -> Verdic
     values = [point.value for point in curve.points if point.value is not None]
     if len(values) < len(curve.points):
         return "incomplete"
-    if expected.shape == "flat":
+    if not expected.ideal:
+        pairs = curve.pairs
+        held = pairs is not None and pairs.n > 0 and pairs.right >= RANKED * pairs.n
+    elif expected.shape == "flat":
         apart = (max(values) - min(values)) / expected.scale
         held = round(apart, 9) <= LEVEL and curve.distance is not None and curve.distance <= NEAR
     else:

@@ -45,8 +45,9 @@ class Expectation(Frozen):
     path: str
     """Of the score, `a/b/c`."""
     shape: Shape
-    ideal: tuple[float, ...]
-    """For each condition, from 0 to 1: what a perfect judge gives, divided by `scale`."""
+    ideal: tuple[float, ...] = ()
+    """For each condition, from 0 to 1: what a perfect judge gives, divided by `scale`; empty where that is not known and
+    only the direction in each pair counts."""
     scale: float = 1.0
     """The most that the score can be."""
     paper: tuple[float | None, ...] = ()

@@ -4,8 +4,8 @@ controlled experiment on reasoning quality with flawed variants).
 Invariant: the twins have the same request, length within a few words, sources and headings, so that only the reasoning
 can move a score.
 
-How far a perfect judge would mark a flawed twin down is nowhere said, since the size of a deduction is the judge's: the
-ideal drawn is the paper's own share of about 40 % against full marks, and what counts is the direction in each pair.
+How far a perfect judge would mark a flawed twin down is nowhere said, since what a deduction takes is a setting: what
+counts is the direction in each pair.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from local_judge.errors import ConfigError
 from local_judge.experiments.arguments import Argument, load_arguments
 from local_judge.experiments.model import Condition, Design, Expectation, Experiment, Trial
 from local_judge.runs.inputs import RawReport
-from local_judge.tasks.model import Task
+from local_judge.tasks.model import Plan, ReasoningQuestion, Task
 
 TODAY = date(2026, 1, 1)
 PROTOCOLS = ("dream",)
@@ -26,9 +26,8 @@ SETTINGS = {
     "liveresearchbench": {"parts": ["consistency"]},
     "deepresearcheval": {"parts": ["quality"]},
 }
-IDEAL = (1.0, 0.4)
 PAPER = (None, 0.4)
-SOURCE = "DREAM: reasoning quality is about 40 on flawed variants; what sound ones have is not said where this was read"
+SOURCE = "DREAM: reasoning quality falls to about 40 on flawed variants, of its own reports"
 
 
 def reasoning(n_pairs: int | None = None) -> Experiment:
@@ -46,7 +45,7 @@ def reasoning(n_pairs: int | None = None) -> Experiment:
     trials: list[Trial] = []
     reports: list[RawReport] = []
     for argument in known[:n_pairs]:
-        task = Task(id=argument.id, prompt=argument.request)
+        task = _task(argument)
         for condition, body in (("sound", argument.report), ("flawed", argument.twin)):
             name = f"{argument.id}-{condition}"
             flaws = tuple(flaw.flawed for flaw in argument.flaws) if condition == "flawed" else ()
@@ -63,12 +62,30 @@ def reasoning(n_pairs: int | None = None) -> Experiment:
         trials=tuple(trials),
         expectations=(
             Expectation(
-                protocol="dream", path="reasoning", shape="falls", ideal=IDEAL, paper=PAPER, source=SOURCE
+                protocol="dream",
+                path="reasoning",
+                shape="falls",
+                scale=100.0,
+                paper=PAPER,
+                approximate=True,
+                source=SOURCE,
             ),
         ),
     )
     pages = tuple(argument.page for argument in known)
     return Experiment(design, tuple(reports), pages, PROTOCOLS, SETTINGS, TODAY)
+
+
+def _task(argument: Argument) -> Task:
+    """With its plan, so that none has to be drafted."""
+    question = ReasoningQuestion(
+        id="r1",
+        question=argument.question,
+        extract=argument.extract,
+        verify=argument.verify,
+        compare=argument.compare,
+    )
+    return Task(id=argument.id, prompt=argument.request, plan=Plan(reasoning=(question,)))
 
 
 def _report(argument: Argument, body: str) -> str:

@@ -12,10 +12,10 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 from local_judge.errors import ConfigError
-from local_judge.experiments.affairs import N_DAYS, Affair, load_affairs
+from local_judge.experiments.affairs import N_DAYS, Affair, KeyItem, load_affairs
 from local_judge.experiments.model import Condition, Design, Expectation, Experiment, Trial
 from local_judge.runs.inputs import RawReport
-from local_judge.tasks.model import Checklist, Task
+from local_judge.tasks.model import Checklist, KeyInformation, KeySource, Plan, Task
 
 PROTOCOLS = ("dream", "liveresearchbench")
 SETTINGS = {
@@ -79,12 +79,22 @@ def _days(affair: Affair) -> list[date]:
 
 
 def _task(affair: Affair) -> Task:
-    """With the key information as a checklist, which other protocols take for theirs."""
+    """With the key information as a plan, and as the checklist that another protocol goes by."""
+    items = tuple(
+        KeyInformation(id=f"k{number}", question=item.question, source=_source(affair, item))
+        for number, item in enumerate(affair.items, 1)
+    )
     return Task(
         id=affair.id,
         prompt=affair.request,
+        plan=Plan(key_information=items, as_of=_days(affair)[-1]),
         checklist=Checklist.of(item.question for item in affair.items),
     )
+
+
+def _source(affair: Affair, item: KeyItem) -> KeySource:
+    page = affair.source(item)
+    return KeySource(url=page.url, quote=item.statement, published=affair.day(item).isoformat())
 
 
 def _report(affair: Affair, day: date) -> str:
@@ -106,7 +116,13 @@ def _report(affair: Affair, day: date) -> str:
 def _expectations(shares: tuple[float, ...]) -> tuple[Expectation, ...]:
     return (
         Expectation(
-            protocol="dream", path="key_information", shape="rises", ideal=shares, paper=PAPER, source=SOURCE
+            protocol="dream",
+            path="key_information",
+            shape="rises",
+            ideal=shares,
+            scale=100.0,
+            paper=PAPER,
+            source=SOURCE,
         ),
         Expectation(protocol="liveresearchbench", path="coverage", shape="rises", ideal=shares, scale=100.0),
     )

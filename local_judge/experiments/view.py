@@ -62,9 +62,10 @@ def _add_reference(table: Table, curve: Curve, paired: bool) -> None:
     expected = curve.expected
     assert expected is not None
     empty = [""] * (4 + 2 * paired)
-    ideal = [f"{value * expected.scale:.2f}" for value in expected.ideal]
-    table.add_row("  ideal", *ideal, *empty, "", style="dim")
-    published = expected.paper or (None,) * len(expected.ideal)
+    if expected.ideal:
+        ideal = [f"{value * expected.scale:.2f}" for value in expected.ideal]
+        table.add_row("  ideal", *ideal, *empty, "", style="dim")
+    published = expected.paper or (None,) * len(curve.points)
     about = "≈" if expected.approximate else ""
     printed = [NONE if value is None else f"{about}{value * expected.scale:.2f}" for value in published]
     table.add_row("  paper", *printed, *empty, "", style="dim")

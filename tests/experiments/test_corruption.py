@@ -12,24 +12,15 @@ import pytest
 from local_judge.documents import parse_report
 from local_judge.errors import ConfigError, RunError
 from local_judge.experiments.corruption import corruption
-from local_judge.experiments.curves import Curve, Results
+from local_judge.experiments.curves import Results
 from local_judge.experiments.setup import RESULTS
 from local_judge.experiments.topics import load_topics
 from serving.engines.scripted import Call, Reply
 
 from .conftest import Carry, fenced
-from .truth import judge_by_truth, passages, topic_of
+from .truth import curve, judge_by_truth, passages, topic_of, values
 
 CITED = ["fact", "deer", "liveresearchbench"]
-
-
-def curve(results: Results, protocol: str, path: str) -> Curve:
-    (found,) = [one for one in results.curves if (one.protocol, one.path) == (protocol, path)]
-    return found
-
-
-def values(found: Curve) -> list[float | None]:
-    return [point.value for point in found.points]
 
 
 def test_what_is_false_at_one_rate_is_false_at_every_higher_one() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from local_judge.experiments.curves import Curve, Results
 from local_judge.experiments.model import PlainPage
 from local_judge.experiments.topics import Topic, load_topics
 from serving.engines.scripted import Call, Reply
@@ -61,3 +62,14 @@ def checked(prompt: str) -> Reply:
         if url in sides
     ]
     return {"evidence": evidence[:3], "reasoning": "", "label": "Right" if true else "Wrong"}
+
+
+def curve(results: Results, protocol: str, path: str) -> Curve:
+    """One score's curve."""
+    (found,) = [one for one in results.curves if (one.protocol, one.path) == (protocol, path)]
+    return found
+
+
+def values(found: Curve) -> list[float | None]:
+    """Its values by condition."""
+    return [point.value for point in found.points]
