@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import tempfile
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -26,7 +27,7 @@ from local_judge.errors import ConfigError
 from local_judge.experiments.carry import carry
 from local_judge.experiments.model import Name
 from local_judge.experiments.named import experiment_named
-from local_judge.experiments.setup import prepare, with_defaults
+from local_judge.experiments.setup import PLOT, RESULTS, RUN, prepare, with_defaults
 from local_judge.experiments.view import notes, results_tables
 from local_judge.protocols.scores import Profile
 from local_judge.reporting.progress import RunProgress
@@ -34,6 +35,7 @@ from local_judge.reporting.tables import plan_notes, plan_table, stdout
 from local_judge.runs.config import load_config, parse_settings
 from local_judge.runs.job import Job, plan
 from local_judge.runs.seats import seats_of
+from local_judge.runs.store import RunStore
 
 
 def experiment(
@@ -88,10 +90,12 @@ def experiment(
         *(seat.preset for seat in seats),
         completed=partial(with_defaults, chosen),
     )
-    job = prepare(chosen, out, seats, settled, ledger, offline)
+    replies = ledger or RunStore(out / RUN).ledger
     if dry_run:
-        _print_plan(job, as_json)
+        with tempfile.TemporaryDirectory(prefix="local-judge-") as nowhere:
+            _print_plan(prepare(chosen, Path(nowhere), seats, settled, replies, offline), as_json)
         return
+    job = prepare(chosen, out, seats, settled, replies, offline)
     with stoppable(job.ledger):
         carried = asyncio.run(carry(job, sys.argv[1:], RunProgress, out, profile))
     if as_json:
@@ -101,6 +105,7 @@ def experiment(
         console.print(*results_tables(carried.results, whole), sep="\n\n")
         for line in notes(carried.results):
             console.print(line, soft_wrap=True)
+        console.print(f"{out / RESULTS} and {out / PLOT} have the curves, {job.store.root} is the run", soft_wrap=True)
     leave(carried.records, job.store.root)
 
 

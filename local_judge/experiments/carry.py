@@ -12,7 +12,7 @@ from typing import NamedTuple
 from local_judge.experiments.curves import Results, curves_of
 from local_judge.experiments.model import Design
 from local_judge.experiments.plot import plot
-from local_judge.experiments.setup import DESIGN, PLOT, RESULTS
+from local_judge.experiments.setup import DESIGN, PLOT, RESULTS, RUN
 from local_judge.protocols.scores import Profile
 from local_judge.runs.job import Job, Watch, carry_out
 from local_judge.runs.manifest import judges_of, protocols_of
@@ -40,7 +40,7 @@ async def carry(job: Job, arguments: Sequence[str], watch: Watch, out: Path, pro
 def read_results(out: Path, profile: Profile, judges: Sequence[str]) -> Results:
     """The curves of the run in an experiment's directory; of several judges, each one's own."""
     design = RunStore(out).read_model(DESIGN, Design)
-    run = RunStore(out / "run")
+    run = RunStore(out / RUN)
     rows = load_scores(run, protocols_of(run), judges_of(run) or TOGETHER)
     return Results(
         design=design, profile=profile, judges=tuple(judges), curves=tuple(curves_of(design, rows, profile))

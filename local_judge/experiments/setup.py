@@ -30,19 +30,21 @@ from local_judge.runs.store import RunStore
 DESIGN = "design.json"
 RESULTS = "results.json"
 PLOT = "curves.svg"
+RUN = "run"
 
 
 def with_defaults(experiment: Experiment, config: RunConfig) -> RunConfig:
     """`config` with what the experiment chooses where nothing else has: protocols, their parts, claims, the day.
 
-    Its reports state one thing a sentence, so that the sentences are the claims and no judge is asked for them.
+    Its reports state one thing a sentence, so that the sentences are the claims and no judge is asked for them; whether a
+    page is reliable is asked where DEER, which alone scores it, is run.
     """
     protocols = config.protocols if "protocols" in config.model_fields_set else experiment.protocols
     usual = {name: experiment.settings[name] for name in protocols if name in experiment.settings}
     settings = {name: {**usual.get(name, {}), **config.settings.get(name, {})} for name in (*usual, *config.settings)}
-    claims = config.claims
-    if "extraction" not in claims.model_fields_set:
-        claims = claims.model_copy(update={"extraction": "sentences"})
+    usual_claims = {"extraction": "sentences", "reliability": "deer" in protocols}
+    unset = {key: value for key, value in usual_claims.items() if key not in config.claims.model_fields_set}
+    claims = config.claims.model_copy(update=unset)
     return config.model_copy(
         update={
             "protocols": protocols,
@@ -58,10 +60,18 @@ def prepare(
     out: Path,
     seats: Sequence[Seat],
     config: RunConfig,
-    ledger: Path | None = None,
+    ledger: Path,
     offline: bool = True,
 ) -> Job:
     """Write the experiment's texts, make its snapshot, and give the job.
+
+    Args:
+        experiment: what is evaluated.
+        out: where all is kept.
+        seats: the judges.
+        config: settled.
+        ledger: the judges' replies.
+        offline: refuse every connection but to the judges' servers.
 
     Raises:
         RunError: `out` holds another experiment, or something else.
@@ -72,14 +82,13 @@ def prepare(
         store.write_text(report.place, report.content.decode("utf-8"))
     _write_pages(store, experiment.pages)
     import_pages(out / "pages", out / "snapshot")
-    run = RunStore(out / "run")
     return Job(
         reports=experiment.reports,
         snapshot=Snapshot.open(out / "snapshot"),
         seats=seats,
         config=config,
-        store=run,
-        ledger=ledger or run.ledger,
+        store=RunStore(out / RUN),
+        ledger=ledger,
         offline=offline,
     )
 
