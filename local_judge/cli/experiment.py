@@ -46,13 +46,16 @@ def experiment(
         str | None, typer.Option("--rates", help="corruption: shares of false claims, such as 0,0.5,1.")
     ] = None,
     topics: Annotated[
-        int | None, typer.Option("--topics", help="Only the first N claim pairs, affairs or pairs of reports.")
+        int | None,
+        typer.Option("--topics", help="Only the first N claim pairs, affairs or pairs of reports."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", min=0, help="corruption: of the order in which claims become false.")
+        int | None,
+        typer.Option("--seed", min=0, help="corruption: of the order in which claims become false."),
     ] = None,
     protocols: Annotated[
-        str | None, typer.Option("--protocols", help="Which protocols, with commas between, such as dream,fact.")
+        str | None,
+        typer.Option("--protocols", help="Which protocols, with commas between, such as dream,fact."),
     ] = None,
     base_url: BaseUrlsByName = None,
     config: ConfigFile = None,
@@ -69,11 +72,14 @@ def experiment(
         bool, typer.Option("--dry-run", help="Print what would be asked, and ask nothing.")
     ] = False,
     whole: Annotated[
-        bool, typer.Option("--all", help="Print every score, not only overall ones and those that should do something.")
+        bool,
+        typer.Option(
+            "--all", help="Print every score, not only overall ones and those that should do something."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Judge a judge: reports with planted errors, as of earlier dates, or with flawed reasoning, and what scores say."""
+    """Judge a judge: reports with planted errors, of earlier days, or with flawed reasoning, and what scores say."""
     chosen = experiment_named(name, _rates(rates), topics, seed)
     seats = seats_of(judge, base_url or ())
     settled = load_config(
@@ -105,7 +111,9 @@ def experiment(
         console.print(*results_tables(carried.results, whole), sep="\n\n")
         for line in notes(carried.results):
             console.print(line, soft_wrap=True)
-        console.print(f"{out / RESULTS} and {out / PLOT} have the curves, {job.store.root} is the run", soft_wrap=True)
+        console.print(
+            f"{out / RESULTS} and {out / PLOT} have the curves, {job.store.root} is the run", soft_wrap=True
+        )
     leave(carried.records, job.store.root)
 
 

@@ -1,7 +1,7 @@
 """Affairs that went on over years: pages of three days, and the key information that each of them brought.
 
-Invariants: each piece of key information stands word for word in exactly one page of its affair, whose day is the day from
-which on it is known; what a report says of it before that day is another sentence; every day brings some.
+Invariants: each piece of key information stands word for word in exactly one page of its affair, whose day is the day
+from which on it is known; what a report says of it before that day is another sentence; every day brings some.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ def load_affairs() -> tuple[Affair, ...]:
         for item in affair.items:
             homes = sum(page.text.count(item.statement) for page in affair.pages)
             if homes != 1:
-                raise DataError(f"{FILE}: {affair.id}: {item.statement!r} stands {homes} times in its pages, not once")
+                raise DataError(
+                    f"{FILE}: {affair.id}: {item.statement!r} stands {homes} times in its pages, not once"
+                )
         if {affair.day(item) for item in affair.items} != set(days):
             raise DataError(f"{FILE}: {affair.id}: some day brings no key information")
     return affairs

@@ -1,8 +1,10 @@
-"""The corruption sweep: of the claims of a report, a growing share is replaced by its false twin, cited to a page that
-says the false thing (DREAM, arXiv 2602.18940, the controlled experiment on factuality with 15 claim pairs).
+"""The corruption sweep: a growing share of a report's claims is replaced by false twins with matching citations.
 
-Invariants: what is false at one rate is false at every higher one; a claim has the same sentence, number and citation in
-every report in which it is made, so that what is asked about it and its page is asked once; the web is the same for all.
+After DREAM (arXiv 2602.18940), the controlled experiment on factuality with 15 claim pairs: each false claim is cited
+to a page that says the false thing.
+
+Invariants: what is false at one rate is false at every higher one; a claim has the same sentence, number and citation
+in every report in which it is made, so that what is asked about it and its page is asked once; the web is the same.
 
 A citation check alone sees nothing: each claim is what its page says. The rest of the web says what is true, so that a
 score that searches it falls as 1 - r:
@@ -27,12 +29,15 @@ TODAY = date(2026, 1, 1)
 """Any day will do: nothing in the pairs changes with time."""
 PROTOCOLS = ("dream", "fact", "deer", "liveresearchbench", "deepresearcheval")
 SETTINGS = {
-    "dream": {"parts": ["factuality", "citation"]},
+    "dream": {
+        "parts": ["factuality", "citation"],
+        "factuality": {"claims_per_query_call": 1, "claims_per_call": 1},
+    },
     "deer": {"parts": ["verification"]},
     "liveresearchbench": {"parts": ["accuracy"]},
     "deepresearcheval": {"parts": ["facts"], "facts": {"statements": "shared", "method": "search"}},
 }
-SOURCE = "DREAM: factuality falls as 1 - r over 15 claim pairs, citation faithfulness stays near 100; curves, no figures"
+SOURCE = "DREAM: over 15 claim pairs factuality falls about as 1 - r, citation faithfulness stays near 100; no figures"
 
 
 def corruption(rates: Sequence[float] = RATES, topics: int | None = None, seed: int = 0) -> Experiment:
@@ -111,6 +116,7 @@ def _expectations(shares: Sequence[float]) -> tuple[Expectation, ...]:
     full = tuple(1.0 for _ in shares)
     none = tuple(0.0 for _ in shares)
     flat = [
+        ("dream", "citation/attribution", 100.0, full),
         ("fact", "citation_accuracy", 1.0, full),
         ("deer", "information_integrity/claim_factuality", 10.0, full),
         ("deer", "information_integrity/citation_support", 10.0, full),

@@ -10,8 +10,8 @@ For a curve y over conditions x, with the ideal curve z, all values divided by t
     distance  mean |y - z|
 
 A curve that should fall or rise is as expected if spearman >= 0.8 and it shows at least half of the ideal's slope; one
-that should be flat if its values lie within 0.1 of each other and the distance is at most 0.25. Where no ideal is known, a
-curve is as expected if at least 0.8 of the units change as they should. These limits are ours.
+that should be flat if its values lie within 0.1 of each other and the distance is at most 0.25. Where no ideal is
+known, a curve is as expected if at least 0.8 of the units change as they should. These limits are ours.
 """
 
 from __future__ import annotations
@@ -141,7 +141,9 @@ def _curve(
         points=points,
         slope=_slope(xs, ys),
         spearman=_spearman(scaled, ideal),
-        distance=math.fsum(abs(y - z) for y, z in zip(scaled, ideal, strict=True)) / len(known) if scaled else None,
+        distance=math.fsum(abs(y - z) for y, z in zip(scaled, ideal, strict=True)) / len(known)
+        if scaled
+        else None,
         pairs=_pairs(design, scores, expected),
         expected=expected,
         verdict=None,

@@ -53,4 +53,6 @@ def once(name: str, what: str, values: Sequence[str]) -> None:
 def occurs(name: str, entry: str, sentence: str, text: str) -> None:
     """Raises DataError unless `sentence` stands in `text` exactly once."""
     if text.count(sentence) != 1:
-        raise DataError(f"{name}: {entry}: {sentence!r} stands {text.count(sentence)} times in its text, not once")
+        raise DataError(
+            f"{name}: {entry}: {sentence!r} stands {text.count(sentence)} times in its text, not once"
+        )

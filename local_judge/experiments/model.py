@@ -1,7 +1,7 @@
 """What an experiment is: reports under conditions, and how scores should answer to the conditions.
 
 Invariants: the conditions stand in the order in which they are printed and plotted; every report is of one condition
-and one unit; what a score should do is said before any judge is asked, with the place that the paper's figures are from.
+and one unit; what a score should do is said before any judge is asked, with the place of the paper's figures.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Expectation(Frozen):
     """Of the score, `a/b/c`."""
     shape: Shape
     ideal: tuple[float, ...] = ()
-    """For each condition, from 0 to 1: what a perfect judge gives, divided by `scale`; empty where that is not known and
-    only the direction in each pair counts."""
+    """For each condition, from 0 to 1: what a perfect judge gives, divided by `scale`; empty where that is not known
+    and only the direction in each pair counts."""
     scale: float = 1.0
     """The most that the score can be."""
     paper: tuple[float | None, ...] = ()

@@ -68,7 +68,9 @@ def _line(
 ) -> Iterator[str]:
     """Points joined in order; a missing one is left out."""
     points = [
-        (x, top + HEIGHT * (1 - min(1.0, max(0.0, y)))) for x, y in zip(places, values, strict=False) if y is not None
+        (x, top + HEIGHT * (1 - min(1.0, max(0.0, y))))
+        for x, y in zip(places, values, strict=False)
+        if y is not None
     ]
     if not points:
         return

@@ -1,8 +1,9 @@
-"""Reasoning flaws: sound reports and twins in which some sentences reason wrongly (DREAM, arXiv 2602.18940, the
-controlled experiment on reasoning quality with flawed variants).
+"""Reasoning flaws: sound reports and twins in which some sentences reason wrongly.
 
-Invariant: the twins have the same request, length within a few words, sources and headings, so that only the reasoning
-can move a score.
+After DREAM (arXiv 2602.18940), the controlled experiment on reasoning quality with flawed variants.
+
+Invariant: the twins have the same request, sentences, sources and headings but for the flaws, so that nothing but the
+reasoning can move a score.
 
 How far a perfect judge would mark a flawed twin down is nowhere said, since what a deduction takes is a setting: what
 counts is the direction in each pair.
@@ -41,7 +42,9 @@ def reasoning(n_pairs: int | None = None) -> Experiment:
     """
     known = load_arguments()
     if n_pairs is not None and not 1 <= n_pairs <= len(known):
-        raise ConfigError(f"--topics {n_pairs}: there are {len(known)} pairs of reports; take 1 to {len(known)}")
+        raise ConfigError(
+            f"--topics {n_pairs}: there are {len(known)} pairs of reports; take 1 to {len(known)}"
+        )
     trials: list[Trial] = []
     reports: list[RawReport] = []
     for argument in known[:n_pairs]:

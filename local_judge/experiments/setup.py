@@ -36,12 +36,14 @@ RUN = "run"
 def with_defaults(experiment: Experiment, config: RunConfig) -> RunConfig:
     """`config` with what the experiment chooses where nothing else has: protocols, their parts, claims, the day.
 
-    Its reports state one thing a sentence, so that the sentences are the claims and no judge is asked for them; whether a
-    page is reliable is asked where DEER, which alone scores it, is run.
+    Its reports state one thing a sentence, so that the sentences are the claims and no judge is asked for them;
+    whether a page is reliable is asked where DEER, which alone scores it, is run.
     """
     protocols = config.protocols if "protocols" in config.model_fields_set else experiment.protocols
     usual = {name: experiment.settings[name] for name in protocols if name in experiment.settings}
-    settings = {name: {**usual.get(name, {}), **config.settings.get(name, {})} for name in (*usual, *config.settings)}
+    settings = {
+        name: {**usual.get(name, {}), **config.settings.get(name, {})} for name in (*usual, *config.settings)
+    }
     usual_claims = {"extraction": "sentences", "reliability": "deer" in protocols}
     unset = {key: value for key, value in usual_claims.items() if key not in config.claims.model_fields_set}
     claims = config.claims.model_copy(update=unset)
@@ -97,7 +99,9 @@ def _claim(store: RunStore, design: Design) -> None:
     path = store.root / DESIGN
     if path.exists():
         if store.read_model(DESIGN, Design) != design:
-            raise RunError(f"{store.root}: holds another experiment ({DESIGN}); choose another --out, or delete it")
+            raise RunError(
+                f"{store.root}: holds another experiment ({DESIGN}); choose another --out, or delete it"
+            )
         return
     if store.root.exists() and any(not entry.name.startswith(".") for entry in store.root.iterdir()):
         raise RunError(f"{store.root}: not empty and no experiment; choose another --out")
@@ -111,5 +115,7 @@ def _write_pages(store: RunStore, pages: Sequence[PlainPage]) -> None:
         name = f"page-{number:02d}.md"
         store.write_text(f"pages/{name}", f"# {page.title}\n\n{page.text}\n")
         row = {"url": page.url, "file": name}
-        lines.append(json.dumps(row if page.published is None else row | {"fetched": f"{page.published}T00:00:00Z"}))
+        lines.append(
+            json.dumps(row if page.published is None else row | {"fetched": f"{page.published}T00:00:00Z"})
+        )
     store.write_text("pages/pages.jsonl", "\n".join(lines) + "\n")

@@ -1,8 +1,9 @@
-"""Temporal decay: reports on the same affairs as of three days, judged by what is known on the last one (DREAM, arXiv
-2602.18940, the controlled experiment on key-information coverage with knowledge cut-offs).
+"""Temporal decay: reports on the same affairs as of three days, judged by what is known on the last one.
 
-Invariant: a report states exactly the key information that was known on its day, and of the rest at most that it is not
-known; so that the share that it covers is known:
+After DREAM (arXiv 2602.18940), the controlled experiment on key-information coverage with knowledge cut-offs.
+
+Invariant: a report states exactly the key information that was known on its day, and of the rest at most that it is
+not known; so that the share that it covers is known:
 
     ideal coverage = key information known on that day / all, mean over the affairs
 """

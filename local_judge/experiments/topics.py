@@ -1,7 +1,7 @@
 """Claim pairs: of each matter a true sentence and its false twin, and the pages of both sides.
 
-Invariants: each sentence stands word for word in the page that a report cites for it, and on no other page; of the three
-pages of a matter, each on a host of its own, two say what is true, so that a search finds more truth than error.
+Invariants: each sentence stands word for word in the page that a report cites for it, and on no other page; of the
+three pages of a matter, each on a host of its own, two say what is true, so that a search finds more truth than error.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Terminal tables of an experiment.
 
-Invariant: as in `reporting.tables`; a published figure is never shown without the paper's name, and what no paper states
-is a dash.
+Invariant: as in `reporting.tables`; a published figure is never shown without the paper's name, and what no paper
+states is a dash.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TITLES = {
 
 
 def results_tables(results: Results, whole: bool = False) -> Iterator[Table]:
-    """One table for each judge. `whole`: every score, not only the overall ones and those of which something is known."""
+    """One table for each judge. `whole`: every score, not only overall ones and those of which something is known."""
     for judge in dict.fromkeys(curve.judge for curve in results.curves):
         own = [curve for curve in results.curves if curve.judge == judge]
         shown = [curve for curve in own if whole or curve.expected is not None or "/" not in curve.path]

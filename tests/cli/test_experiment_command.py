@@ -44,7 +44,9 @@ def test_json_is_what_is_kept(command: Command, judged: tuple[str, ...], tmp_pat
 def test_a_dry_run_says_what_would_be_asked_and_leaves_nothing(
     command: Command, judged: tuple[str, ...], server: StubThread, tmp_path: Path
 ) -> None:
-    ended = command("experiment", "corruption", *judged, *SMALL, "--out", tmp_path / "out", "--dry-run", "--json")
+    ended = command(
+        "experiment", "corruption", *judged, *SMALL, "--out", tmp_path / "out", "--dry-run", "--json"
+    )
     # Two reports of two claims on a page each, none of which is in both; and no page's reliability for FACT.
     assert json.loads(ended.out)["calls"] == 4
     assert server.chats == [] and not (tmp_path / "out").exists()
@@ -63,7 +65,15 @@ def test_the_others_run_with_any_protocol(
     command: Command, judged: tuple[str, ...], tmp_path: Path, name: str
 ) -> None:
     ended = command(
-        "experiment", name, *judged, "--protocols", "liveresearchbench", "--topics", "2", "--out", tmp_path / "out"
+        "experiment",
+        name,
+        *judged,
+        "--protocols",
+        "liveresearchbench",
+        "--topics",
+        "2",
+        "--out",
+        tmp_path / "out",
     )
     assert ended.code == 0
     assert "pairs right" in ended.out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from local_judge.runs.seats import seats_of
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 
 from ..stub_thread import write_preset
+
 
 def fenced(prompt: str, name: str) -> str:
     """What stands in the fence under `name` in a prompt; an error if nothing does."""
@@ -42,7 +43,7 @@ class Silent:
 
 
 @contextlib.contextmanager
-def watch(judges: Mapping[str, Judge], n: int) -> Iterator[Silent]:
+def watch(judges: Mapping[str, Judge], n: int) -> Generator[Silent]:
     yield Silent()
 
 
@@ -57,7 +58,11 @@ def carried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Carry:
         experiment: Experiment, script: Callable[[Call], Reply], out: str = "experiment", **overrides: Any
     ) -> tuple[Carried, ScriptedEngine]:
         engine = ScriptedEngine(script)
-        monkeypatch.setattr(session, "connect", lambda *_, **__: engine)
+
+        def connect(*_: object, **__: object) -> ScriptedEngine:
+            return engine
+
+        monkeypatch.setattr(session, "connect", connect)
         seats = seats_of([str(write_preset(tmp_path))], ["http://127.0.0.1:9/v1"])
         config = load_config(None, overrides, seats[0].preset, completed=partial(with_defaults, experiment))
         job = prepare(experiment, tmp_path / out, seats, config, tmp_path / out / "run" / "ledger.sqlite")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -27,7 +27,7 @@ def test_what_is_false_at_one_rate_is_false_at_every_higher_one() -> None:
     trials = corruption().design.trials
     # 15 claims: 0, 3, 6, 9, 12 and all of them.
     assert [len(trial.planted) for trial in trials] == [0, 3, 6, 9, 12, 15]
-    assert all(set(low.planted) < set(high.planted) for low, high in zip(trials, trials[1:], strict=False))
+    assert all(set(low.planted) < set(high.planted) for low, high in pairwise(trials))
     assert [condition.x for condition in corruption().design.conditions] == [0, 0.2, 0.4, 0.6, 0.8, 1]
     assert corruption(seed=1).design.trials != corruption(seed=0).design.trials == trials
 
@@ -65,11 +65,13 @@ def test_citation_checks_alone_see_nothing(carried: Carry) -> None:
     assert len({call.prompt for call in claims}) == len(claims) == 30
     assert len([call for call in engine.calls if "careful researcher" in call.prompt]) == 30
     for call in claims:
-        fenced(call.prompt, "Page:"), fenced(call.prompt, "Claims:")
+        assert fenced(call.prompt, "Page:") and fenced(call.prompt, "Claims:")
 
 
 @pytest.mark.parametrize(("protocol", "path", "scale"), [("deepresearcheval", "facts", 100)])
-def test_what_is_searched_for_falls_as_1_minus_r(carried: Carry, protocol: str, path: str, scale: int) -> None:
+def test_what_is_searched_for_falls_as_1_minus_r(
+    carried: Carry, protocol: str, path: str, scale: int
+) -> None:
     done, engine = carried(corruption(), judge_by_truth, protocols=[protocol])
     found = curve(done.results, protocol, path)
     # 15, 12, 9, 6, 3 and 0 of 15 claims are true.
@@ -89,7 +91,11 @@ def test_a_judge_that_finds_everything_right_is_flat_and_not_as_expected(carried
     def yes(call: Call) -> Reply:
         if "Statement:" not in call.prompt:
             return judge_by_truth(call)
-        quote = {"passage": 1, "quote": passages(call.prompt)["1"].splitlines()[-1][:80], "stance": "supports"}
+        quote = {
+            "passage": 1,
+            "quote": passages(call.prompt)["1"].splitlines()[-1][:80],
+            "stance": "supports",
+        }
         return {"evidence": [quote], "reasoning": "", "label": "Right"}
 
     done, _ = carried(corruption(), yes, protocols=["deepresearcheval"])

@@ -35,7 +35,8 @@ def test_twins_differ_in_their_flaws_alone() -> None:
     by_id = {report.id: parse_report(report.content) for report in made.reports}
     for argument in load_arguments():
         sound, flawed = (
-            [sentence.text for sentence in by_id[f"{argument.id}-{side}"].sentences] for side in ("sound", "flawed")
+            [sentence.text for sentence in by_id[f"{argument.id}-{side}"].sentences]
+            for side in ("sound", "flawed")
         )
         assert len(sound) == len(flawed)
         changed = [pair for pair in zip(sound, flawed, strict=True) if pair[0] != pair[1]]

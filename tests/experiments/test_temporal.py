@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -17,14 +18,15 @@ from .truth import curve, values
 STATEMENTS = {item.question: item.statement for affair in load_affairs() for item in affair.items}
 
 
-def judge_who_reads(call: Call) -> Reply:
+def judge_who_reads(call: Call) -> dict[str, dict[str, Any]]:
     """Yes exactly where the report has the statement, whatever stands around it."""
     title = "Questions, each with its id in brackets:"
     title = title if title in call.prompt else "Items, each with its id in brackets:"
     report = re.sub(r" \[\d+\]", "", fenced(call.prompt, "Report:"))
     asked: list[tuple[str, str]] = re.findall(r"^\[(\w+)\] (.+)$", fenced(call.prompt, title), re.MULTILINE)
     return {
-        name: {"quote": "", "rationale": "", "met": STATEMENTS[question] in report} for name, question in asked
+        name: {"quote": "", "rationale": "", "met": STATEMENTS[question] in report}
+        for name, question in asked
     }
 
 
@@ -46,7 +48,9 @@ def test_a_report_says_what_was_known_on_its_day_and_no_more() -> None:
         assert all(citation.url for citation in parse_report(report.content).citations)
 
 
-@pytest.mark.parametrize(("protocol", "path"), [("dream", "key_information"), ("liveresearchbench", "coverage")])
+@pytest.mark.parametrize(
+    ("protocol", "path"), [("dream", "key_information"), ("liveresearchbench", "coverage")]
+)
 def test_coverage_rises_with_the_day(carried: Carry, protocol: str, path: str) -> None:
     done, engine = carried(temporal(), judge_who_reads, protocols=[protocol])
     found = curve(done.results, protocol, path)
@@ -67,7 +71,7 @@ def test_the_papers_figures_stand_beside_those_of_dream_alone() -> None:
 
 def test_a_judge_that_says_yes_to_all_is_not_as_expected(carried: Carry) -> None:
     def yes(call: Call) -> Reply:
-        return {name: {**one, "met": True} for name, one in dict(judge_who_reads(call)).items()}  # type: ignore[arg-type]
+        return {name: {**one, "met": True} for name, one in judge_who_reads(call).items()}
 
     done, _ = carried(temporal(1), yes, protocols=["dream"])
     found = curve(done.results, "dream", "key_information")

@@ -55,9 +55,16 @@ def checked(prompt: str) -> Reply:
     claim = fenced(prompt, "Statement:").splitlines()[0].removeprefix("[s1] ")
     topic, true = topic_of(claim)
     sides = {page.url: page for page in (topic.true_page, topic.second_page)}
-    shown = {number: re.findall(r"^address: (\S+)$", text, re.MULTILINE)[0] for number, text in passages(prompt).items()}
+    shown = {
+        number: re.findall(r"^address: (\S+)$", text, re.MULTILINE)[0]
+        for number, text in passages(prompt).items()
+    }
     evidence = [
-        {"passage": int(number), "quote": words_of(sides[url]), "stance": "supports" if true else "contradicts"}
+        {
+            "passage": int(number),
+            "quote": words_of(sides[url]),
+            "stance": "supports" if true else "contradicts",
+        }
         for number, url in shown.items()
         if url in sides
     ]
