@@ -108,7 +108,8 @@ def experiment(
         print(carried.results.model_dump_json())
     else:
         console = stdout()
-        console.print(*results_tables(carried.results, whole), sep="\n\n")
+        for table in results_tables(carried.results, whole):
+            console.print(table, end="\n\n")
         for line in notes(carried.results):
             console.print(line, soft_wrap=True)
         console.print(

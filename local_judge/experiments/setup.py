@@ -22,7 +22,7 @@ from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.errors import RunError
 from local_judge.experiments.model import Design, Experiment, PlainPage
-from local_judge.runs.config import RunConfig
+from local_judge.runs.config import RunConfig, laid_over
 from local_judge.runs.job import Job
 from local_judge.runs.seats import Seat
 from local_judge.runs.store import RunStore
@@ -41,9 +41,7 @@ def with_defaults(experiment: Experiment, config: RunConfig) -> RunConfig:
     """
     protocols = config.protocols if "protocols" in config.model_fields_set else experiment.protocols
     usual = {name: experiment.settings[name] for name in protocols if name in experiment.settings}
-    settings = {
-        name: {**usual.get(name, {}), **config.settings.get(name, {})} for name in (*usual, *config.settings)
-    }
+    settings = laid_over(usual, config.settings, nulls=True)
     usual_claims = {"extraction": "sentences", "reliability": "deer" in protocols}
     unset = {key: value for key, value in usual_claims.items() if key not in config.claims.model_fields_set}
     claims = config.claims.model_copy(update=unset)
