@@ -8,6 +8,7 @@ from __future__ import annotations
 from pydantic import BaseModel
 
 from local_judge.protocols.base import Findings
+from local_judge.protocols.dream.authority.findings import AuthorityFindings
 from local_judge.protocols.dream.settings import PARTS, Part
 from local_judge.protocols.dream.writing.findings import WritingFindings
 
@@ -19,6 +20,7 @@ class DreamFindings(Findings):
     """Id of the task; None where the report has none."""
     request: str | None = None
     writing: WritingFindings | None = None
+    authority: AuthorityFindings | None = None
 
     def of(self, part: Part) -> BaseModel | None:
         """The findings of one metric."""

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
 from local_judge.protocols.base import Bench, Case, Rated
+from local_judge.protocols.dream.authority.judging import judge_authority
+from local_judge.protocols.dream.authority.ratings import ratings_digest, read_ratings
 from local_judge.protocols.dream.findings import DreamFindings
 from local_judge.protocols.dream.scores import over, rated, score
 from local_judge.protocols.dream.settings import DreamSettings, Part
@@ -22,7 +25,7 @@ from local_judge.tasks.model import Task
 
 _DEFAULTS = DreamSettings()
 
-WITHOUT_TASK: tuple[Part, ...] = ("writing",)
+WITHOUT_TASK: tuple[Part, ...] = ("writing", "authority")
 """The metrics that read no task."""
 
 CLAIMS: frozenset[Part] = frozenset()
@@ -43,6 +46,9 @@ class Dream:
 
     def __init__(self, given: DreamSettings = _DEFAULTS) -> None:
         self.given = given
+        # Here, so that a faulty file ends a run before it begins.
+        file = given.authority.ratings_file
+        self._ratings = read_ratings(Path(file)) if file is not None else {}
 
     @property
     def needs_claims(self) -> bool:
@@ -63,9 +69,9 @@ class Dream:
         """What a metric misses in a report's task."""
         return None
 
-    def data_digest(self) -> None:
-        """Its prompts cannot be replaced."""
-        return
+    def data_digest(self) -> str | None:
+        """Of the ratings that were given; its prompts cannot be replaced."""
+        return ratings_digest(self._ratings) if self._ratings else None
 
     async def examine(self, case: Case, bench: Bench) -> DreamFindings:
         """What each metric that is set finds; all questions about the report together.
@@ -89,6 +95,7 @@ class Dream:
         given = self.given
         return {
             "writing": lambda: judge_writing(case, bench, given.writing),
+            "authority": lambda: judge_authority(case, bench, self._ratings),
         }
 
     def score(self, findings: DreamFindings, profile: Profile) -> tuple[ScoreNode, ...]:

@@ -9,11 +9,12 @@ from typing import Literal, get_args
 
 from pydantic import Field, field_validator
 
+from local_judge.protocols.dream.authority.settings import AuthoritySettings
 from local_judge.protocols.dream.writing.settings import WritingSettings
 from serving.types import Frozen
 
-Part = Literal["writing"]
-"""The metrics, in the order in which they are shown. `writing`: writing quality."""
+Part = Literal["writing", "authority"]
+"""The metrics, in the order in which they are shown."""
 
 PARTS: tuple[Part, ...] = get_args(Part)
 
@@ -26,6 +27,7 @@ class DreamSettings(Frozen):
 
     parts: tuple[Part, ...] = Field(default=DEFAULT, min_length=1)
     writing: WritingSettings = WritingSettings()
+    authority: AuthoritySettings = AuthoritySettings()
 
     @field_validator("parts", mode="before")
     @classmethod
