@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from local_judge.protocols.base import Bench, Case, Rated
 from local_judge.protocols.dream.authority.judging import judge_authority
 from local_judge.protocols.dream.authority.ratings import ratings_digest, read_ratings
+from local_judge.protocols.dream.citation.judging import judge_citation
 from local_judge.protocols.dream.findings import DreamFindings
 from local_judge.protocols.dream.scores import over, rated, score
 from local_judge.protocols.dream.settings import DreamSettings, Part
@@ -25,10 +26,10 @@ from local_judge.tasks.model import Task
 
 _DEFAULTS = DreamSettings()
 
-WITHOUT_TASK: tuple[Part, ...] = ("writing", "authority")
+WITHOUT_TASK: tuple[Part, ...] = ("writing", "citation", "authority")
 """The metrics that read no task."""
 
-CLAIMS: frozenset[Part] = frozenset()
+CLAIMS: frozenset[Part] = frozenset({"citation"})
 """The metrics that read the claim set."""
 
 PAGES: frozenset[Part] = CLAIMS
@@ -95,6 +96,7 @@ class Dream:
         given = self.given
         return {
             "writing": lambda: judge_writing(case, bench, given.writing),
+            "citation": lambda: judge_citation(case, bench, given.citation),
             "authority": lambda: judge_authority(case, bench, self._ratings),
         }
 

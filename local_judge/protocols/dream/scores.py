@@ -13,6 +13,7 @@ from typing import Any
 
 from local_judge.protocols.base import Rated
 from local_judge.protocols.dream.authority.scores import over_authority, rated_authority, score_authority
+from local_judge.protocols.dream.citation.scores import over_citation, rated_citation, score_citation
 from local_judge.protocols.dream.findings import DreamFindings
 from local_judge.protocols.dream.settings import PARTS, Part
 from local_judge.protocols.dream.writing.scores import rated_writing, score_writing
@@ -20,17 +21,20 @@ from local_judge.protocols.scores import ScoreNode
 
 SCORED: Mapping[Part, Callable[[Sequence[Any]], ScoreNode]] = {
     "writing": score_writing,
+    "citation": score_citation,
     "authority": score_authority,
 }
 """The tree of each metric, from the findings of one judge or several about one report."""
 
 RATED: Mapping[Part, Callable[[Any], Sequence[Rated]]] = {
     "writing": rated_writing,
+    "citation": rated_citation,
     "authority": rated_authority,
 }
 """What judges can differ in, of each metric."""
 
 OVER: Mapping[Part, Callable[[Sequence[Sequence[Any]], int], ScoreNode]] = {
+    "citation": over_citation,
     "authority": over_authority,
 }
 """The tree of a metric over all reports of a system, where that is no mean of the reports' scores: from the findings

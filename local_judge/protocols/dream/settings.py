@@ -10,10 +10,11 @@ from typing import Literal, get_args
 from pydantic import Field, field_validator
 
 from local_judge.protocols.dream.authority.settings import AuthoritySettings
+from local_judge.protocols.dream.citation.settings import CitationSettings
 from local_judge.protocols.dream.writing.settings import WritingSettings
 from serving.types import Frozen
 
-Part = Literal["writing", "authority"]
+Part = Literal["writing", "citation", "authority"]
 """The metrics, in the order in which they are shown."""
 
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -27,6 +28,7 @@ class DreamSettings(Frozen):
 
     parts: tuple[Part, ...] = Field(default=DEFAULT, min_length=1)
     writing: WritingSettings = WritingSettings()
+    citation: CitationSettings = CitationSettings()
     authority: AuthoritySettings = AuthoritySettings()
 
     @field_validator("parts", mode="before")
