@@ -10,6 +10,7 @@ from typing import Protocol
 from local_judge.protocols.base import Findings
 from local_judge.protocols.dream.authority.findings import AuthorityFindings
 from local_judge.protocols.dream.citation.findings import CitationFindings
+from local_judge.protocols.dream.factuality.findings import FactualityFindings
 from local_judge.protocols.dream.settings import PARTS, Part
 from local_judge.protocols.dream.writing.findings import WritingFindings
 
@@ -30,6 +31,7 @@ class DreamFindings(Findings):
     """Id of the task; None where the report has none."""
     request: str | None = None
     writing: WritingFindings | None = None
+    factuality: FactualityFindings | None = None
     citation: CitationFindings | None = None
     authority: AuthorityFindings | None = None
 

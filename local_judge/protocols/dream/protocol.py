@@ -13,10 +13,12 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
+from local_judge.agents.result import Wish
 from local_judge.protocols.base import Bench, Case, Rated
 from local_judge.protocols.dream.authority.judging import judge_authority
 from local_judge.protocols.dream.authority.ratings import ratings_digest, read_ratings
 from local_judge.protocols.dream.citation.judging import judge_citation
+from local_judge.protocols.dream.factuality.judging import judge_factuality
 from local_judge.protocols.dream.findings import DreamFindings
 from local_judge.protocols.dream.scores import over, rated, score
 from local_judge.protocols.dream.settings import DreamSettings, Part
@@ -26,10 +28,10 @@ from local_judge.tasks.model import Task
 
 _DEFAULTS = DreamSettings()
 
-WITHOUT_TASK: tuple[Part, ...] = ("writing", "citation", "authority")
+WITHOUT_TASK: tuple[Part, ...] = ("writing", "factuality", "citation", "authority")
 """The metrics that read no task."""
 
-CLAIMS: frozenset[Part] = frozenset({"citation"})
+CLAIMS: frozenset[Part] = frozenset({"factuality", "citation"})
 """The metrics that read the claim set."""
 
 PAGES: frozenset[Part] = CLAIMS
@@ -96,6 +98,7 @@ class Dream:
         given = self.given
         return {
             "writing": lambda: judge_writing(case, bench, given.writing),
+            "factuality": lambda: judge_factuality(case, bench, given.factuality),
             "citation": lambda: judge_citation(case, bench, given.citation),
             "authority": lambda: judge_authority(case, bench, self._ratings),
         }
@@ -119,6 +122,10 @@ class Dream:
     ) -> tuple[ScoreNode, ...]:
         """The same by all judges together."""
         return over(findings, n_missing)
+
+    def wishes(self, findings: DreamFindings) -> Sequence[Wish]:
+        """What the snapshot lacked where it was searched."""
+        return findings.factuality.wishes if findings.factuality is not None else ()
 
     def rated(self, findings: DreamFindings) -> tuple[Rated, ...]:
         """What judges can differ in."""

@@ -14,6 +14,7 @@ from typing import Any
 from local_judge.protocols.base import Rated
 from local_judge.protocols.dream.authority.scores import over_authority, rated_authority, score_authority
 from local_judge.protocols.dream.citation.scores import over_citation, rated_citation, score_citation
+from local_judge.protocols.dream.factuality.scores import rated_factuality, score_factuality
 from local_judge.protocols.dream.findings import DreamFindings
 from local_judge.protocols.dream.settings import PARTS, Part
 from local_judge.protocols.dream.writing.scores import rated_writing, score_writing
@@ -21,6 +22,7 @@ from local_judge.protocols.scores import ScoreNode
 
 SCORED: Mapping[Part, Callable[[Sequence[Any]], ScoreNode]] = {
     "writing": score_writing,
+    "factuality": score_factuality,
     "citation": score_citation,
     "authority": score_authority,
 }
@@ -28,6 +30,7 @@ SCORED: Mapping[Part, Callable[[Sequence[Any]], ScoreNode]] = {
 
 RATED: Mapping[Part, Callable[[Any], Sequence[Rated]]] = {
     "writing": rated_writing,
+    "factuality": rated_factuality,
     "citation": rated_citation,
     "authority": rated_authority,
 }
