@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
 from local_judge.agents.result import Wish
 from local_judge.protocols.base import Bench, Case, Rated
+from local_judge.protocols.dream.authority.judging import judge_authority
+from local_judge.protocols.dream.authority.ratings import ratings_digest, read_ratings
+from local_judge.protocols.dream.citation.judging import judge_citation
 from local_judge.protocols.dream.findings import DreamFindings
 from local_judge.protocols.dream.key_information.judging import judge_key_information
 from local_judge.protocols.dream.reasoning.judging import judge_reasoning
@@ -25,13 +29,13 @@ from local_judge.tasks.model import Task
 
 _DEFAULTS = DreamSettings()
 
-WITHOUT_TASK: tuple[Part, ...] = ("writing",)
+WITHOUT_TASK: tuple[Part, ...] = ("writing", "citation", "authority")
 """The metrics that read no task."""
 
 BY_PLAN: tuple[Part, ...] = ("key_information", "reasoning")
 """The metrics that go by the plan of the task."""
 
-CLAIMS: frozenset[Part] = frozenset()
+CLAIMS: frozenset[Part] = frozenset({"citation"})
 """The metrics that read the claim set."""
 
 PAGES: frozenset[Part] = CLAIMS
@@ -49,6 +53,9 @@ class Dream:
 
     def __init__(self, given: DreamSettings = _DEFAULTS) -> None:
         self.given = given
+        # Here, so that a faulty file ends a run before it begins.
+        file = given.authority.ratings_file
+        self._ratings = read_ratings(Path(file)) if file is not None else {}
 
     @property
     def needs_claims(self) -> bool:
@@ -75,9 +82,9 @@ class Dream:
         without = f", or do without: --set {_parts(others)}" if others else ""
         return f"its task {task.id!r} has no plan; give --plans (`local-judge tasks plan draft` makes them){without}"
 
-    def data_digest(self) -> None:
-        """Its prompts cannot be replaced."""
-        return
+    def data_digest(self) -> str | None:
+        """Of the ratings that were given; its prompts cannot be replaced."""
+        return ratings_digest(self._ratings) if self._ratings else None
 
     async def examine(self, case: Case, bench: Bench) -> DreamFindings:
         """What each metric that is set finds; all questions about the report together.
@@ -101,6 +108,8 @@ class Dream:
         given = self.given
         return {
             "writing": lambda: judge_writing(case, bench, given.writing),
+            "citation": lambda: judge_citation(case, bench, given.citation),
+            "authority": lambda: judge_authority(case, bench, self._ratings),
             "key_information": lambda: judge_key_information(case, bench, given.key_information),
             "reasoning": lambda: judge_reasoning(case, bench, given.reasoning),
         }
