@@ -78,6 +78,9 @@ ChecklistsFile = Annotated[
         "--checklists", help="Checklists of tasks (`local-judge tasks checklist`), or the dataset's."
     ),
 ]
+PlansFile = Annotated[
+    Path | None, typer.Option("--plans", help="Evaluation plans of tasks (`local-judge tasks plan`).")
+]
 References = Annotated[
     list[Path] | None,
     typer.Option("--references", help="Reference reports, a JSONL file; repeat for several a task."),

@@ -26,6 +26,7 @@ from local_judge.cli.options import (
     Ledger,
     Method,
     Offline,
+    PlansFile,
     Protocols,
     References,
     Settings,
@@ -59,6 +60,7 @@ def run(
     criteria: CriteriaFile = None,
     references: References = None,
     checklists: ChecklistsFile = None,
+    plans: PlansFile = None,
     protocol: Protocols = None,
     base_url: BaseUrlsByName = None,
     date: Annotated[
@@ -95,7 +97,7 @@ def run(
     )
     open_dates = settled.date is not None
     loaded = load_reports(
-        reports, tasks, guidance, criteria, references or (), checklists, open_dates=open_dates
+        reports, tasks, guidance, criteria, references or (), checklists, plans, open_dates=open_dates
     )[:limit]
     job = Job(
         reports=dated(loaded, settled.date),

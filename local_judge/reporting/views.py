@@ -13,10 +13,12 @@ from rich.console import RenderableType
 from local_judge.protocols.base import Findings
 from local_judge.protocols.deer import Deer, DeerFindings
 from local_judge.protocols.deer.rubric.cost import costs
+from local_judge.protocols.dream import Dream, DreamFindings
 from local_judge.protocols.fact import Fact, FactFindings
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
 from local_judge.protocols.race import Race, RaceFindings
 from local_judge.protocols.scores import ScoreNode
+from local_judge.reporting.dream_plan import plan_lines, plan_tables
 from local_judge.reporting.fact import fact_line, pair_table
 from local_judge.reporting.liveresearchbench import lrb_lines, lrb_tables
 from local_judge.reporting.race import mark_table, race_line
@@ -75,11 +77,19 @@ def _liveresearchbench(findings: LrbFindings, paper: Sequence[ScoreNode], items:
     return View(data, (*lines, *lrb_tables(findings)))
 
 
+def _dream(findings: DreamFindings, paper: Sequence[ScoreNode], items: bool) -> View:
+    lines = tuple(plan_lines(findings))
+    if not items:
+        return View({}, lines)
+    return View({Dream.name: findings.model_dump(mode="json")}, (*lines, *plan_tables(findings)))
+
+
 VIEWS: Mapping[str, Viewed] = {
     Deer.name: Viewed(DeerFindings, {"rubric": None, "costs": []}, _deer),
     Fact.name: Viewed(FactFindings, {Fact.name: None}, _fact),
     Race.name: Viewed(RaceFindings, {Race.name: None}, _race),
     LiveResearchBench.name: Viewed(LrbFindings, {LiveResearchBench.name: None}, _liveresearchbench),
+    Dream.name: Viewed(DreamFindings, {Dream.name: None}, _dream),
 }
 """By the protocol's name, in the order in which they are shown."""
 

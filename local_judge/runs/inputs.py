@@ -22,6 +22,7 @@ from local_judge.tasks.folders import deer_folder, is_deer_folder, task_folder_o
 from local_judge.tasks.guidance import GuidanceRow, load_rows
 from local_judge.tasks.load import TASK_KEYS, load_tasks
 from local_judge.tasks.model import Guidance, Task
+from local_judge.tasks.plans import load_plans, with_plan
 from local_judge.tasks.references import load_references, with_references
 from local_judge.tasks.report_store import (
     BATCH_SUFFIXES,
@@ -60,6 +61,7 @@ def load_reports(
     criteria: Path | None = None,
     references: Sequence[Path] = (),
     checklists: Path | None = None,
+    plans: Path | None = None,
     *,
     open_dates: bool = False,
 ) -> list[RawReport]:
@@ -78,11 +80,12 @@ def load_reports(
         criteria: a criteria file, joined by the task's id or request (see `tasks.joining`).
         references: files of reference reports, joined likewise.
         checklists: checklists in any form that `tasks.checklists.load_checklists` reads, joined likewise.
+        plans: a file of plans, joined likewise.
         open_dates: of LiveResearchBench's dataset, take the columns that leave dates open: `dated` fills them.
 
     Raises:
         InputError: nothing found, a malformed row, an id given twice, or a file of tasks, guidance, criteria,
-        references or checklists that names no report.
+        references, checklists or plans that names no report.
     """
     reports = [report for path in paths for report in _load(path)]
     if not reports:
@@ -110,6 +113,9 @@ def load_reports(
     if checklists is not None:
         lists = load_checklists(checklists, open_dates=open_dates)
         reports = _with(reports, lambda task: with_checklist(task, lists), str(checklists))
+    if plans is not None:
+        planned = load_plans(plans)
+        reports = _with(reports, lambda task: with_plan(task, planned), str(plans))
     return reports
 
 

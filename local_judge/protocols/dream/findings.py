@@ -11,6 +11,8 @@ from local_judge.protocols.base import Findings
 from local_judge.protocols.dream.authority.findings import AuthorityFindings
 from local_judge.protocols.dream.citation.findings import CitationFindings
 from local_judge.protocols.dream.factuality.findings import FactualityFindings
+from local_judge.protocols.dream.key_information.findings import KeyInformationFindings
+from local_judge.protocols.dream.reasoning.findings import ReasoningFindings
 from local_judge.protocols.dream.settings import PARTS, Part
 from local_judge.protocols.dream.writing.findings import WritingFindings
 
@@ -34,6 +36,8 @@ class DreamFindings(Findings):
     factuality: FactualityFindings | None = None
     citation: CitationFindings | None = None
     authority: AuthorityFindings | None = None
+    key_information: KeyInformationFindings | None = None
+    reasoning: ReasoningFindings | None = None
 
     def of(self, part: Part) -> Found | None:
         """The findings of one metric."""

@@ -20,6 +20,8 @@ from local_judge.protocols.dream.authority.ratings import ratings_digest, read_r
 from local_judge.protocols.dream.citation.judging import judge_citation
 from local_judge.protocols.dream.factuality.judging import judge_factuality
 from local_judge.protocols.dream.findings import DreamFindings
+from local_judge.protocols.dream.key_information.judging import judge_key_information
+from local_judge.protocols.dream.reasoning.judging import judge_reasoning
 from local_judge.protocols.dream.scores import over, rated, score
 from local_judge.protocols.dream.settings import DreamSettings, Part
 from local_judge.protocols.dream.writing.judging import judge_writing
@@ -30,6 +32,9 @@ _DEFAULTS = DreamSettings()
 
 WITHOUT_TASK: tuple[Part, ...] = ("writing", "factuality", "citation", "authority")
 """The metrics that read no task."""
+
+BY_PLAN: tuple[Part, ...] = ("key_information", "reasoning")
+"""The metrics that go by the plan of the task."""
 
 CLAIMS: frozenset[Part] = frozenset({"factuality", "citation"})
 """The metrics that read the claim set."""
@@ -61,7 +66,8 @@ class Dream:
     @property
     def needs_snapshot(self) -> bool:
         """Where a metric that was chosen reads pages."""
-        return not PAGES.isdisjoint(self.given.parts)
+        searches = "reasoning" in self.given.parts and self.given.reasoning.search
+        return searches or not PAGES.isdisjoint(self.given.parts)
 
     @property
     def without_task(self) -> str | None:
@@ -69,8 +75,13 @@ class Dream:
         return None if set(self.given.parts) <= set(WITHOUT_TASK) else f"--set {_parts(WITHOUT_TASK)}"
 
     def lacks(self, task: Task | None) -> str | None:
-        """What a metric misses in a report's task."""
-        return None
+        """The plan that two of the metrics go by, where the task has none."""
+        wanted = [part for part in self.given.parts if part in BY_PLAN]
+        if task is None or task.plan is not None or not wanted:
+            return None
+        others: list[Part] = [part for part in self.given.parts if part not in BY_PLAN]
+        without = f", or do without: --set {_parts(others)}" if others else ""
+        return f"its task {task.id!r} has no plan; give --plans (`local-judge tasks plan draft` makes them){without}"
 
     def data_digest(self) -> str | None:
         """Of the ratings that were given; its prompts cannot be replaced."""
@@ -101,6 +112,8 @@ class Dream:
             "factuality": lambda: judge_factuality(case, bench, given.factuality),
             "citation": lambda: judge_citation(case, bench, given.citation),
             "authority": lambda: judge_authority(case, bench, self._ratings),
+            "key_information": lambda: judge_key_information(case, bench, given.key_information),
+            "reasoning": lambda: judge_reasoning(case, bench, given.reasoning),
         }
 
     def score(self, findings: DreamFindings, profile: Profile) -> tuple[ScoreNode, ...]:
@@ -124,8 +137,9 @@ class Dream:
         return over(findings, n_missing)
 
     def wishes(self, findings: DreamFindings) -> Sequence[Wish]:
-        """What the snapshot lacked where it was searched."""
-        return findings.factuality.wishes if findings.factuality is not None else ()
+        """What the snapshot lacked where it was searched and read."""
+        parts = (findings.factuality, findings.reasoning)
+        return tuple(wish for found in parts if found is not None for wish in found.wishes)
 
     def rated(self, findings: DreamFindings) -> tuple[Rated, ...]:
         """What judges can differ in."""

@@ -16,6 +16,8 @@ from local_judge.protocols.dream.authority.scores import over_authority, rated_a
 from local_judge.protocols.dream.citation.scores import over_citation, rated_citation, score_citation
 from local_judge.protocols.dream.factuality.scores import rated_factuality, score_factuality
 from local_judge.protocols.dream.findings import DreamFindings
+from local_judge.protocols.dream.key_information.scores import rated_key_information, score_key_information
+from local_judge.protocols.dream.reasoning.scores import rated_reasoning, score_reasoning
 from local_judge.protocols.dream.settings import PARTS, Part
 from local_judge.protocols.dream.writing.scores import rated_writing, score_writing
 from local_judge.protocols.scores import ScoreNode
@@ -25,6 +27,8 @@ SCORED: Mapping[Part, Callable[[Sequence[Any]], ScoreNode]] = {
     "factuality": score_factuality,
     "citation": score_citation,
     "authority": score_authority,
+    "key_information": score_key_information,
+    "reasoning": score_reasoning,
 }
 """The tree of each metric, from the findings of one judge or several about one report."""
 
@@ -33,6 +37,8 @@ RATED: Mapping[Part, Callable[[Any], Sequence[Rated]]] = {
     "factuality": rated_factuality,
     "citation": rated_citation,
     "authority": rated_authority,
+    "key_information": rated_key_information,
+    "reasoning": rated_reasoning,
 }
 """What judges can differ in, of each metric."""
 
