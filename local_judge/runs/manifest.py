@@ -33,6 +33,7 @@ PACKAGES = (
     "rank-bm25",
     "sentence-transformers",
     "sentencex",
+    "tldextract",
 )
 """Those whose version can change a result: parsing, ranking, reading replies. A snapshot names its own extractors."""
 

@@ -68,23 +68,35 @@ def test_citation_checks_alone_see_nothing(carried: Carry) -> None:
         assert fenced(call.prompt, "Page:") and fenced(call.prompt, "Claims:")
 
 
-@pytest.mark.parametrize(("protocol", "path", "scale"), [("deepresearcheval", "facts", 100)])
+@pytest.mark.parametrize(
+    ("protocol", "path", "asked"),
+    [("dream", "factuality", "speaks against it"), ("deepresearcheval", "facts", "Statement:")],
+)
 def test_what_is_searched_for_falls_as_1_minus_r(
-    carried: Carry, protocol: str, path: str, scale: int
+    carried: Carry, protocol: str, path: str, asked: str
 ) -> None:
     done, engine = carried(corruption(), judge_by_truth, protocols=[protocol])
     found = curve(done.results, protocol, path)
-    # 15, 12, 9, 6, 3 and 0 of 15 claims are true.
-    assert values(found) == [pytest.approx(scale * (1 - r)) for r in (0, 0.2, 0.4, 0.6, 0.8, 1)]
-    assert (found.slope, found.spearman) == (pytest.approx(-scale), 1.0)
+    # 15, 12, 9, 6, 3 and 0 of 15 claims are true; both scores end at 100.
+    assert values(found) == [pytest.approx(100 * n / 15) for n in (15, 12, 9, 6, 3, 0)]
+    assert (found.slope, found.spearman) == (pytest.approx(-100), 1.0)
     assert (found.distance, found.verdict) == (pytest.approx(0), "as expected")
     # Each of the 30 claims is looked up and asked about once, whatever reports make it.
-    asked = [call.prompt for call in engine.calls if "Statement:" in call.prompt]
-    assert len(set(asked)) == len(asked) == 30
-    for prompt in asked:
-        topic, _ = topic_of(fenced(prompt, "Statement:").splitlines()[0].removeprefix("[s1] "))
+    prompts = [call.prompt for call in engine.calls if asked in call.prompt]
+    assert len(set(prompts)) == len(prompts) == 30
+    for prompt in prompts:
+        title = "Statement:" if protocol == "deepresearcheval" else "Claims:"
+        topic, _ = topic_of(re.sub(r"^(\[s1\]|1\.) ", "", fenced(prompt, title).splitlines()[0]))
         shown = "".join(passages(prompt).values())
         assert all(page.url in shown for page in topic.pages), "the search favours no side"
+
+
+def test_citations_stay_faithful_while_factuality_falls(carried: Carry) -> None:
+    done, _ = carried(corruption((0, 0.4, 1)), judge_by_truth, protocols=["dream"])
+    faithful = curve(done.results, "dream", "citation/faithfulness")
+    assert (values(faithful), faithful.verdict) == ([100.0] * 3, "as expected")
+    assert values(curve(done.results, "dream", "citation/attribution")) == [100.0] * 3
+    assert values(curve(done.results, "dream", "factuality")) == [100.0, 60.0, 0.0]
 
 
 def test_a_judge_that_finds_everything_right_is_flat_and_not_as_expected(carried: Carry) -> None:

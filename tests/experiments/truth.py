@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from local_judge.experiments.curves import Curve, Results
 from local_judge.experiments.model import PlainPage
@@ -20,6 +21,10 @@ def judge_by_truth(call: Call) -> Reply:
     """Of a cited page: what it says. Of what a search has found: what is true, borne out by pages that say so."""
     if "Statement:" in call.prompt:
         return checked(call.prompt)
+    if "search queries" in call.prompt:
+        return queried(call.prompt)
+    if "speaks against it" in call.prompt:
+        return settled(call.prompt)
     if call.options is not None:
         if "Claim:" not in call.prompt:
             return "Yes"
@@ -48,6 +53,28 @@ def passages(prompt: str) -> dict[str, str]:
 def words_of(page: PlainPage) -> str:
     """Its first sentences, to be quoted."""
     return page.text[:80]
+
+
+def queried(prompt: str) -> Reply:
+    """DREAM's queries: what the claim is about."""
+    claims = numbered(fenced(prompt, "Claims:"))
+    return {number: {"queries": [topic_of(claim)[0].matter]} for number, claim in claims.items()}
+
+
+def settled(prompt: str) -> Reply:
+    """DREAM's verdicts: the truth, borne out by a page that says it."""
+    reply: dict[str, Any] = {}
+    for number, claim in numbered(fenced(prompt, "Claims:")).items():
+        topic, true = topic_of(claim)
+        shown = "".join(passages(prompt).values())
+        words = [words_of(page) for page in (topic.true_page, topic.second_page) if page.url in shown][:1]
+        reply[number] = {
+            "supporting": words if true else [],
+            "opposing": [] if true else words,
+            "rationale": "",
+            "label": "supported" if true else "contradicted",
+        }
+    return reply
 
 
 def checked(prompt: str) -> Reply:

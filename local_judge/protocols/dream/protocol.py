@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
 from local_judge.agents.result import Wish
 from local_judge.protocols.base import Bench, Case, Rated
+from local_judge.protocols.dream.authority.judging import judge_authority
+from local_judge.protocols.dream.authority.ratings import ratings_digest, read_ratings
+from local_judge.protocols.dream.citation.judging import judge_citation
+from local_judge.protocols.dream.factuality.judging import judge_factuality
 from local_judge.protocols.dream.findings import DreamFindings
 from local_judge.protocols.dream.key_information.judging import judge_key_information
 from local_judge.protocols.dream.reasoning.judging import judge_reasoning
@@ -25,13 +30,13 @@ from local_judge.tasks.model import Task
 
 _DEFAULTS = DreamSettings()
 
-WITHOUT_TASK: tuple[Part, ...] = ("writing",)
+WITHOUT_TASK: tuple[Part, ...] = ("writing", "factuality", "citation", "authority")
 """The metrics that read no task."""
 
 BY_PLAN: tuple[Part, ...] = ("key_information", "reasoning")
 """The metrics that go by the plan of the task."""
 
-CLAIMS: frozenset[Part] = frozenset()
+CLAIMS: frozenset[Part] = frozenset({"factuality", "citation"})
 """The metrics that read the claim set."""
 
 PAGES: frozenset[Part] = CLAIMS
@@ -49,6 +54,9 @@ class Dream:
 
     def __init__(self, given: DreamSettings = _DEFAULTS) -> None:
         self.given = given
+        # Here, so that a faulty file ends a run before it begins.
+        file = given.authority.ratings_file
+        self._ratings = read_ratings(Path(file)) if file is not None else {}
 
     @property
     def needs_claims(self) -> bool:
@@ -75,9 +83,9 @@ class Dream:
         without = f", or do without: --set {_parts(others)}" if others else ""
         return f"its task {task.id!r} has no plan; give --plans (`local-judge tasks plan draft` makes them){without}"
 
-    def data_digest(self) -> None:
-        """Its prompts cannot be replaced."""
-        return
+    def data_digest(self) -> str | None:
+        """Of the ratings that were given; its prompts cannot be replaced."""
+        return ratings_digest(self._ratings) if self._ratings else None
 
     async def examine(self, case: Case, bench: Bench) -> DreamFindings:
         """What each metric that is set finds; all questions about the report together.
@@ -101,6 +109,9 @@ class Dream:
         given = self.given
         return {
             "writing": lambda: judge_writing(case, bench, given.writing),
+            "factuality": lambda: judge_factuality(case, bench, given.factuality),
+            "citation": lambda: judge_citation(case, bench, given.citation),
+            "authority": lambda: judge_authority(case, bench, self._ratings),
             "key_information": lambda: judge_key_information(case, bench, given.key_information),
             "reasoning": lambda: judge_reasoning(case, bench, given.reasoning),
         }
@@ -126,8 +137,9 @@ class Dream:
         return over(findings, n_missing)
 
     def wishes(self, findings: DreamFindings) -> Sequence[Wish]:
-        """What its agents missed in the snapshot."""
-        return () if findings.reasoning is None else findings.reasoning.wishes
+        """What the snapshot lacked where it was searched and read."""
+        parts = (findings.factuality, findings.reasoning)
+        return tuple(wish for found in parts if found is not None for wish in found.wishes)
 
     def rated(self, findings: DreamFindings) -> tuple[Rated, ...]:
         """What judges can differ in."""

@@ -12,6 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from local_judge.protocols.base import Rated
+from local_judge.protocols.dream.authority.scores import over_authority, rated_authority, score_authority
+from local_judge.protocols.dream.citation.scores import over_citation, rated_citation, score_citation
+from local_judge.protocols.dream.factuality.scores import rated_factuality, score_factuality
 from local_judge.protocols.dream.findings import DreamFindings
 from local_judge.protocols.dream.key_information.scores import rated_key_information, score_key_information
 from local_judge.protocols.dream.reasoning.scores import rated_reasoning, score_reasoning
@@ -21,6 +24,9 @@ from local_judge.protocols.scores import ScoreNode
 
 SCORED: Mapping[Part, Callable[[Sequence[Any]], ScoreNode]] = {
     "writing": score_writing,
+    "factuality": score_factuality,
+    "citation": score_citation,
+    "authority": score_authority,
     "key_information": score_key_information,
     "reasoning": score_reasoning,
 }
@@ -28,12 +34,18 @@ SCORED: Mapping[Part, Callable[[Sequence[Any]], ScoreNode]] = {
 
 RATED: Mapping[Part, Callable[[Any], Sequence[Rated]]] = {
     "writing": rated_writing,
+    "factuality": rated_factuality,
+    "citation": rated_citation,
+    "authority": rated_authority,
     "key_information": rated_key_information,
     "reasoning": rated_reasoning,
 }
 """What judges can differ in, of each metric."""
 
-OVER: Mapping[Part, Callable[[Sequence[Sequence[Any]], int], ScoreNode]] = {}
+OVER: Mapping[Part, Callable[[Sequence[Sequence[Any]], int], ScoreNode]] = {
+    "citation": over_citation,
+    "authority": over_authority,
+}
 """The tree of a metric over all reports of a system, where that is no mean of the reports' scores: from the findings
 of each report, judges in one order throughout, and the number of reports without findings."""
 

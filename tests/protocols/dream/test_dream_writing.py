@@ -108,7 +108,7 @@ async def test_a_report_that_does_not_fit_is_a_failure_and_no_zero(make_judge: M
 
 
 def test_known_values() -> None:
-    """S_ideas = (80 + 60 + 40 + 20) / 4 = 50; S_org = .3 * 100 + .4 * 50 + 0 = 50; S_flu = .3 * 10 + .3 * 20 + .4 * 90 = 45."""
+    """(80 + 60 + 40 + 20) / 4 = 50; .3 * 100 + .4 * 50 + .3 * 0 = 50; .3 * 10 + .3 * 20 + .4 * 90 = 45."""
     root = score_writing([writing(80, 60, 40, 20, 100, 50, 0, 10, 20, 90)])
     by_dimension = {child.id: child.score.value for child in root.children}
     assert by_dimension == pytest.approx({"ideas": 50, "organization": 50, "fluency": 45})

@@ -103,8 +103,7 @@ def agent_material(document: Document, question: ReasoningQuestion) -> str:
 def prompt_alone(document: Document, question: ReasoningQuestion, today: date | None, limit: int) -> Prompt:
     """The question for a judge without tools."""
     instructions = _instructions(today, limit, template("reasoning_alone"), "")
-    own = ["The question with its plan stands at the end.", instructions]
-    return report_prompt(document, [*own, template("reasoning_answer"), _planned(question)])
+    return report_prompt(document, [instructions, template("reasoning_answer"), _planned(question)])
 
 
 def _instructions(today: date | None, limit: int, verify: str, page: str) -> str:

@@ -18,17 +18,11 @@ from local_judge.judge.judge import Answer
 from local_judge.judge.layout import fill
 from local_judge.protocols.asking import MIN_REPLY_TOKENS, REPLY_TOKENS, Requirement, ask_each
 from local_judge.protocols.base import Bench, Case
+from local_judge.protocols.dream.numbers import no_boolean
 from local_judge.protocols.dream.prompts import template
 from local_judge.protocols.dream.writing.findings import WritingFindings, WritingMark
 from local_judge.protocols.dream.writing.rubric import DIMENSIONS, SUBDIMENSIONS, of_dimension
 from local_judge.protocols.dream.writing.settings import WritingSettings
-
-
-def _number(value: object) -> object:
-    """JSON's `true` is no 1, though Python's is."""
-    if isinstance(value, bool):
-        raise ValueError("true and false are no scores")
-    return value
 
 
 class Mark(BaseModel):
@@ -38,7 +32,7 @@ class Mark(BaseModel):
 
     quote: Annotated[str, Field(max_length=400)]
     rationale: Annotated[str, Field(max_length=400)]
-    score: Annotated[int, Field(ge=0, le=100), BeforeValidator(_number)]
+    score: Annotated[int, Field(ge=0, le=100), BeforeValidator(no_boolean)]
 
 
 async def judge_writing(case: Case, bench: Bench, settings: WritingSettings) -> WritingFindings:
