@@ -14,7 +14,6 @@ was begun with.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -107,13 +106,10 @@ def _claim(store: RunStore, design: Design) -> None:
 
 
 def _write_pages(store: RunStore, pages: Sequence[PlainPage]) -> None:
-    """The pages as text files with their list; the day of a page is that on which it was fetched."""
-    lines: list[str] = []
-    for number, page in enumerate(pages, 1):
-        name = f"page-{number:02d}.md"
-        store.write_text(f"pages/{name}", f"# {page.title}\n\n{page.text}\n")
-        row = {"url": page.url, "file": name}
-        lines.append(
-            json.dumps(row if page.published is None else row | {"fetched": f"{page.published}T00:00:00Z"})
-        )
-    store.write_text("pages/pages.jsonl", "\n".join(lines) + "\n")
+    """The pages as a list that holds their texts; the day of a page is that on which it was fetched."""
+    rows = [
+        {"url": page.url, "title": page.title, "text": page.text}
+        | ({"fetched": f"{page.published}T00:00:00Z"} if page.published else {})
+        for page in pages
+    ]
+    store.write_jsonl("pages/pages.jsonl", rows)

@@ -45,7 +45,7 @@ def topic_of(claim: str) -> tuple[Topic, bool]:
 def passages(prompt: str) -> dict[str, str]:
     """The passages of a prompt by their number; each stands in a fence of its own."""
     found: list[tuple[str, str, str]] = re.findall(
-        r"^Passage (\d+)[^\n]*:\n(`{3,})\n(.*?)\n\2$", prompt, re.MULTILINE | re.DOTALL
+        r"Passage (\d+)[^\n]*:\n(`{3,})\n(.*?)\n\2$", prompt, re.MULTILINE | re.DOTALL
     )
     return {number: text for number, _, text in found}
 
