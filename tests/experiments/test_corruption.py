@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from local_judge.documents import parse_report
 from local_judge.errors import ConfigError, RunError
@@ -15,9 +17,10 @@ from local_judge.experiments.corruption import corruption
 from local_judge.experiments.curves import Results
 from local_judge.experiments.setup import RESULTS
 from local_judge.experiments.topics import load_topics
+from local_judge.experiments.view import results_tables
 from serving.engines.scripted import Call, Reply
 
-from .conftest import Carry, fenced
+from .conftest import Carry, fenced, numbered
 from .truth import curve, judge_by_truth, passages, topic_of, values
 
 CITED = ["fact", "deer", "liveresearchbench"]
@@ -99,23 +102,35 @@ def test_citations_stay_faithful_while_factuality_falls(carried: Carry) -> None:
     assert values(curve(done.results, "dream", "factuality")) == [100.0, 60.0, 0.0]
 
 
-def test_a_judge_that_finds_everything_right_is_flat_and_not_as_expected(carried: Carry) -> None:
+@pytest.mark.parametrize(("protocol", "path"), [("dream", "factuality"), ("deepresearcheval", "facts")])
+def test_a_judge_that_finds_everything_right_is_flat_and_not_as_expected(
+    carried: Carry, protocol: str, path: str
+) -> None:
     def yes(call: Call) -> Reply:
-        if "Statement:" not in call.prompt:
-            return judge_by_truth(call)
-        quote = {
-            "passage": 1,
-            "quote": passages(call.prompt)["1"].splitlines()[-1][:80],
-            "stance": "supports",
-        }
-        return {"evidence": [quote], "reasoning": "", "label": "Right"}
+        words = (passages(call.prompt).get("1") or " ").splitlines()[-1][:60]
+        if "Statement:" in call.prompt:
+            quote = {"passage": 1, "quote": words, "stance": "supports"}
+            return {"evidence": [quote], "reasoning": "", "label": "Right"}
+        if "speaks against it" in call.prompt:
+            told = {"supporting": [words], "opposing": [], "rationale": "", "label": "supported"}
+            return {number: told for number in numbered(fenced(call.prompt, "Claims:"))}
+        return judge_by_truth(call)
 
-    done, _ = carried(corruption(), yes, protocols=["deepresearcheval"])
-    found = curve(done.results, "deepresearcheval", "facts")
+    done, _ = carried(corruption(), yes, protocols=[protocol])
+    found = curve(done.results, protocol, path)
     assert values(found) == [100.0] * 6
     # Ideal 1, .8, .6, .4, .2, 0: the mean distance is .5.
     assert (found.slope, found.spearman, found.distance) == (0.0, None, pytest.approx(0.5))
-    assert found.verdict == "not as expected"
+    console = Console(width=200, record=True, file=StringIO())
+    console.print(*results_tables(done.results))
+    (row,) = [line for line in console.export_text().splitlines() if found.label in line]
+    assert [cell.strip() for cell in row.split("│")][-5:] == [
+        "+0.00",
+        "–",
+        "0.50",
+        "falls",
+        "not as expected",
+    ]
 
 
 def test_a_judge_that_never_believes_a_page_is_flat_and_not_as_expected(carried: Carry) -> None:
