@@ -7,15 +7,13 @@ has the same bytes for the same results.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from xml.sax.saxutils import escape
 
 from local_judge.experiments.curves import Curve, Results
 from local_judge.experiments.model import Design
+from local_judge.reporting.svg import svg_text
 
 WIDTH, HEIGHT, LEFT, TOP, GAP, KEY = 260, 180, 48, 56, 36, 64
 COLUMNS = 3
-LONGEST = 44
-"""Characters of a name that are shown."""
 LINES = (("this judge", "#4269d0", ""), ("ideal", "#888888", "2 3"), ("paper", "#ff725c", "6 3"))
 
 
@@ -50,14 +48,18 @@ def _panel(design: Design, curve: Curve, left: int, top: int) -> Iterator[str]:
     low, high = min(xs), max(xs)
     places = [left + (x - low) / (high - low) * WIDTH for x in xs]
     whose = f" ({curve.judge})" if curve.judge is not None else ""
-    yield f'<text x="{left}" y="{top - 22}" font-size="12">{_text(f"{curve.protocol}: {curve.label}{whose}")}</text>'
-    yield f'<text x="{left}" y="{top - 8}" fill="#666666">{_text(f"should: {expected.shape}; {curve.verdict}")}</text>'
+    heads = (
+        (22, 12, f"{curve.protocol}: {curve.label}{whose}"),
+        (8, 10, f"{expected.shape}: {curve.verdict}"),
+    )
+    for above, size, head in heads:
+        yield f'<text x="{left}" y="{top - above}" font-size="{size}">{svg_text(head)}</text>'
     yield f'<rect x="{left}" y="{top}" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#cccccc"/>'
     for share in (0.0, 0.5, 1.0):
         y = top + HEIGHT * (1 - share)
         yield f'<text x="{left - 6}" y="{y:.2f}" text-anchor="end" dy="4">{share * expected.scale:.3g}</text>'
     for place, condition in zip(places, design.conditions, strict=True):
-        yield f'<text x="{place:.2f}" y="{top + HEIGHT + 16}" text-anchor="middle">{_text(condition.label)}</text>'
+        yield f'<text x="{place:.2f}" y="{top + HEIGHT + 16}" text-anchor="middle">{svg_text(condition.label)}</text>'
     values = [None if point.value is None else point.value / expected.scale for point in curve.points]
     for shown, (_, colour, dashes) in zip((values, expected.ideal, expected.paper), LINES, strict=True):
         yield from _line(places, shown, top, colour, dashes)
@@ -80,9 +82,3 @@ def _line(
     )
     for x, y in points:
         yield f'<circle cx="{x:.2f}" cy="{y:.2f}" r="3" fill="{colour}"/>'
-
-
-def _text(text: str) -> str:
-    """A name as the text of an element: no markup, and no character that XML forbids."""
-    shown = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-    return escape("".join(character if character.isprintable() else " " for character in shown))

@@ -21,6 +21,7 @@ from local_judge.runs.config import load_config
 from local_judge.runs.seats import seats_of
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 
+from ..scripted_judge import MakeJudge
 from ..stub_thread import write_preset
 
 
@@ -51,13 +52,13 @@ Carry = Callable[..., tuple[Carried, ScriptedEngine]]
 
 
 @pytest.fixture
-def carried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Carry:
+def carried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_judge: MakeJudge) -> Carry:
     """Carries an experiment out with a judge on a script."""
 
     def run(
         experiment: Experiment, script: Callable[[Call], Reply], out: str = "experiment", **overrides: Any
     ) -> tuple[Carried, ScriptedEngine]:
-        engine = ScriptedEngine(script)
+        _, engine = make_judge(script)
 
         def connect(*_: object, **__: object) -> ScriptedEngine:
             return engine
