@@ -18,6 +18,7 @@ from local_judge.protocols.base import Bench, Case, Rated
 from local_judge.protocols.dream.authority.judging import judge_authority
 from local_judge.protocols.dream.authority.ratings import ratings_digest, read_ratings
 from local_judge.protocols.dream.citation.judging import judge_citation
+from local_judge.protocols.dream.factuality.judging import judge_factuality
 from local_judge.protocols.dream.findings import DreamFindings
 from local_judge.protocols.dream.key_information.judging import judge_key_information
 from local_judge.protocols.dream.reasoning.judging import judge_reasoning
@@ -29,13 +30,13 @@ from local_judge.tasks.model import Task
 
 _DEFAULTS = DreamSettings()
 
-WITHOUT_TASK: tuple[Part, ...] = ("writing", "citation", "authority")
+WITHOUT_TASK: tuple[Part, ...] = ("writing", "factuality", "citation", "authority")
 """The metrics that read no task."""
 
 BY_PLAN: tuple[Part, ...] = ("key_information", "reasoning")
 """The metrics that go by the plan of the task."""
 
-CLAIMS: frozenset[Part] = frozenset({"citation"})
+CLAIMS: frozenset[Part] = frozenset({"factuality", "citation"})
 """The metrics that read the claim set."""
 
 PAGES: frozenset[Part] = CLAIMS
@@ -108,6 +109,7 @@ class Dream:
         given = self.given
         return {
             "writing": lambda: judge_writing(case, bench, given.writing),
+            "factuality": lambda: judge_factuality(case, bench, given.factuality),
             "citation": lambda: judge_citation(case, bench, given.citation),
             "authority": lambda: judge_authority(case, bench, self._ratings),
             "key_information": lambda: judge_key_information(case, bench, given.key_information),
@@ -135,8 +137,9 @@ class Dream:
         return over(findings, n_missing)
 
     def wishes(self, findings: DreamFindings) -> Sequence[Wish]:
-        """What its agents missed in the snapshot."""
-        return () if findings.reasoning is None else findings.reasoning.wishes
+        """What the snapshot lacked where it was searched and read."""
+        parts = (findings.factuality, findings.reasoning)
+        return tuple(wish for found in parts if found is not None for wish in found.wishes)
 
     def rated(self, findings: DreamFindings) -> tuple[Rated, ...]:
         """What judges can differ in."""

@@ -14,6 +14,7 @@ from typing import Any
 from local_judge.protocols.base import Rated
 from local_judge.protocols.dream.authority.scores import over_authority, rated_authority, score_authority
 from local_judge.protocols.dream.citation.scores import over_citation, rated_citation, score_citation
+from local_judge.protocols.dream.factuality.scores import rated_factuality, score_factuality
 from local_judge.protocols.dream.findings import DreamFindings
 from local_judge.protocols.dream.key_information.scores import rated_key_information, score_key_information
 from local_judge.protocols.dream.reasoning.scores import rated_reasoning, score_reasoning
@@ -23,6 +24,7 @@ from local_judge.protocols.scores import ScoreNode
 
 SCORED: Mapping[Part, Callable[[Sequence[Any]], ScoreNode]] = {
     "writing": score_writing,
+    "factuality": score_factuality,
     "citation": score_citation,
     "authority": score_authority,
     "key_information": score_key_information,
@@ -32,6 +34,7 @@ SCORED: Mapping[Part, Callable[[Sequence[Any]], ScoreNode]] = {
 
 RATED: Mapping[Part, Callable[[Any], Sequence[Rated]]] = {
     "writing": rated_writing,
+    "factuality": rated_factuality,
     "citation": rated_citation,
     "authority": rated_authority,
     "key_information": rated_key_information,

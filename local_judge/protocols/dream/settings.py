@@ -11,12 +11,13 @@ from pydantic import Field, field_validator
 
 from local_judge.protocols.dream.authority.settings import AuthoritySettings
 from local_judge.protocols.dream.citation.settings import CitationSettings
+from local_judge.protocols.dream.factuality.settings import FactualitySettings
 from local_judge.protocols.dream.key_information.settings import KeyInformationSettings
 from local_judge.protocols.dream.reasoning.settings import ReasoningSettings
 from local_judge.protocols.dream.writing.settings import WritingSettings
 from serving.types import Frozen
 
-Part = Literal["writing", "citation", "authority", "key_information", "reasoning"]
+Part = Literal["writing", "factuality", "citation", "authority", "key_information", "reasoning"]
 """The metrics, in the order in which they are shown."""
 
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -30,6 +31,7 @@ class DreamSettings(Frozen):
 
     parts: tuple[Part, ...] = Field(default=DEFAULT, min_length=1)
     writing: WritingSettings = WritingSettings()
+    factuality: FactualitySettings = FactualitySettings()
     citation: CitationSettings = CitationSettings()
     authority: AuthoritySettings = AuthoritySettings()
     key_information: KeyInformationSettings = KeyInformationSettings()

@@ -1,7 +1,8 @@
 """Which claims of the claim set can be verified.
 
-All but types D (recaps) and E (common knowledge, definitions, the author's own reasoning and advice), and but those that
-the extraction holds for not checkable. In the claim set's terse form nobody was asked that: there the type decides.
+All but types D (recaps) and E (common knowledge, definitions, the author's own reasoning and advice), and but those
+that the extraction holds for not checkable. In the claim set's terse form nobody was asked that: there the type
+decides.
 
 Invariant: a function of the claim set alone, so that all metrics and judges have the same claims.
 """
