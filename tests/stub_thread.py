@@ -56,12 +56,14 @@ def answer(asked: Mapping[str, Any]) -> str:
         return json.dumps(
             {"points": [drafted(text, number, point) for number, point in enumerate(reply["points"])]}
         )
+    if "questions" in reply:
+        return json.dumps({"questions": [{**one, "question": QUESTION} for one in reply["questions"]]})
     if "items" in reply:
         return json.dumps({"items": [f"Does the report say {what}?" for what in TOPICS]})
     if reply.keys() & {"topic", "needs_deep_research"}:
         return json.dumps(reply)
     if "action" in reply:
-        return json.dumps(acted(text, reply))
+        return json.dumps(acted(text, asked, reply))
     targets = text.rpartition("Sentences:\n")[2]
     for number, item in reply.items():
         if "quote" not in item:
@@ -74,20 +76,41 @@ def answer(asked: Mapping[str, Any]) -> str:
     return json.dumps(reply)
 
 
-def acted(text: str, reply: dict[str, Any]) -> dict[str, Any]:
+QUESTION = "Was it worth what it cost?"
+
+
+def acted(text: str, asked: Mapping[str, Any], reply: dict[str, Any]) -> dict[str, Any]:
     """An agent's turn: looks its question up once, and answers with the first line of the first page that it was shown.
 
     It knows nothing where it was shown none, and says so where it has to finish.
     """
     shown = re.search(r"^address: (\S+)\n(?:.+\n)*\n(.+)$", text, re.MULTILINE)
-    if shown is not None:
-        cited = [{"url": shown[1], "quote": shown[2][:200]}]
-        answer = {"text": shown[2][:200], "citations": cited}
-        return {"thought": "The page says it.", "action": {"tool": "finish", "answer": answer}}
-    if reply["action"]["tool"] == "finish":
-        return {**reply, "action": {"tool": "finish", "answer": {"text": "Unknown.", "citations": []}}}
-    question = text.partition("Question:\n```\n")[2].partition("\n```")[0]
-    return {"thought": "I look it up.", "action": {"tool": "search", "queries": [question], "k": 1}}
+    if shown is not None or reply["action"]["tool"] == "finish":
+        page, words = (shown[1], shown[2][:200]) if shown is not None else (None, "Unknown.")
+        answer = finished(text, answer_keys(asked), page, words)
+        return {"thought": "I finish.", "action": {"tool": "finish", "answer": answer}}
+    titles = "(?:Question|Request|Question and plan):\n```\n(?:question: )?(.+)$"
+    question = re.findall(titles, text, re.MULTILINE)[-1]
+    return {"thought": "I look it up.", "action": {"tool": "search", "queries": [question[:200]], "k": 1}}
+
+
+def answer_keys(asked: Mapping[str, Any]) -> set[str]:
+    """The keys of the answer that an agent may finish with."""
+    action: Any = asked["response_format"]["json_schema"]["schema"]["properties"]["action"]
+    options = action.get("anyOf", [action])
+    [answer] = [one["properties"]["answer"] for one in options if "answer" in one["properties"]]
+    return set(answer["properties"])
+
+
+def finished(text: str, keys: set[str], page: str | None, words: str) -> dict[str, Any]:
+    """An agent's answer: cited words, an item of key information, or what it finds of a report's reasoning."""
+    if "items" in keys:
+        item = {"url": page or "https://nowhere.example/", "quote": words, "question": "Does the report say it?"}
+        return {"items": [item]}
+    if "deductions" in keys:
+        sentences = re.findall(r"^L\d+\.S\d+: (.+)$", text, re.MULTILINE)
+        return {"extracted": [sentences[0][:200]], "deductions": []}
+    return {"text": words, "citations": [{"url": page, "quote": words}] if page else []}
 
 
 TOPICS = ("the cost", "who decided", "what was built", "the homes", "the risks", "the year")
