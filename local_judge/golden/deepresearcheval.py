@@ -81,11 +81,12 @@ def is_case(case: Case) -> bool:
 
 def run_function(case: Case) -> Comparison:
     """One function on one input; a summary as it is printed where the case has it so."""
-    expected, got = case["upstream_output"], FUNCTIONS[case["name"]](case["input"])
+    expected: Any = case["upstream_output"]
+    got: Any = FUNCTIONS[case["name"]](case["input"])
+    if case["name"] == "dre_ratio_paper_table4":
+        return Comparison(expected, _within(expected, got))
     if case["name"] == "dre_run_summary" and _is_printed(expected):
         got = upstream.printed(got)
-    if case["name"] == "dre_ratio_paper_table4":
-        got = _within(expected, got)
     return Comparison(expected, got)
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from local_judge.agents.result import Wish
+from local_judge.agents.result import AgentResult, Wish
 from local_judge.errors import ConfigError
 from local_judge.protocols.base import Bench, Case, Rated
 from local_judge.protocols.deepresearcheval.facts.judging import judge_facts
@@ -120,6 +120,11 @@ class DeepResearchEval:
     def wishes(self, findings: DreFindings) -> Sequence[Wish]:
         """What checking the facts of one report missed in the snapshot."""
         return findings.facts.wishes if findings.facts is not None else ()
+
+    def runs(self, findings: DreFindings) -> Sequence[tuple[str, AgentResult[Any]]]:
+        """The agents' runs on the statements of one report, by the statements' ids."""
+        made = findings.facts.runs if findings.facts is not None else ()
+        return [(", ".join(run.statements), run.result) for run in made]
 
     def rated(self, findings: DreFindings) -> tuple[Rated, ...]:
         """What judges can differ in."""
