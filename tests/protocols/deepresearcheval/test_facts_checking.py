@@ -1,4 +1,4 @@
-"""Statements checked by an agent or by one search: prompts as sent, evidence looked up, labels by rule, all bad ends."""
+"""Statements checked by an agent or by one search: prompts as sent, evidence looked up, labels by rule, bad ends."""
 
 from __future__ import annotations
 
