@@ -63,13 +63,17 @@ def answer(asked: Mapping[str, Any]) -> str:
     if reply.keys() & {"topic", "needs_deep_research"}:
         return json.dumps(reply)
     if "action" in reply:
-        return json.dumps(acted(text, asked, reply))
+        return json.dumps(checked(text, reply) if "\n[s1] " in text else acted(text, asked, reply))
     targets = text.rpartition("Sentences:\n")[2]
     for number, item in reply.items():
         if "quote" not in item:
             line = re.search(rf"^{number}\. L\d+\.S\d+: (.+)$", targets, re.MULTILINE)
             assert line is not None, targets
-            item.get("claims", [item])[0]["claim"] = line[1][:300]
+            if "statements" in item:
+                said = line[1][:200]
+                item["statements"][0] |= {"statement": said, "quote": said, "entities": [said.split()[0]]}
+            else:
+                item.get("claims", [item])[0]["claim"] = line[1][:300]
         else:
             page = text.partition("```\n")[2].partition("\n```")[0]
             item["quote"] = max(page.splitlines(), key=len)[:200]
@@ -111,6 +115,17 @@ def finished(text: str, keys: set[str], page: str | None, words: str) -> dict[st
         sentences = re.findall(r"^L\d+\.S\d+: (.+)$", text, re.MULTILINE)
         return {"extracted": [sentences[0][:200]], "deductions": []}
     return {"text": words, "citations": [{"url": page, "quote": words}] if page else []}
+
+
+def checked(text: str, reply: dict[str, Any]) -> dict[str, Any]:
+    """An agent's turn on a statement: looks it up once, and calls it Right by the first page that it was shown."""
+    shown = re.search(r"^address: (\S+)\n(?:.+\n)*\n(.+)$", text, re.MULTILINE)
+    if shown is None and reply["action"]["tool"] != "finish":
+        statement = text.partition("\n[s1] ")[2].partition("\n")[0]
+        return {"thought": "I look it up.", "action": {"tool": "search", "queries": [statement], "k": 1}}
+    found = [{"url": shown[1], "quote": shown[2][:200], "stance": "supports"}] if shown else []
+    verdict = {"evidence": found, "reasoning": "So it is.", "label": "Right" if shown else "Unknown"}
+    return {"thought": "Done.", "action": {"tool": "finish", "answer": {"s1": verdict}}}
 
 
 TOPICS = ("the cost", "who decided", "what was built", "the homes", "the risks", "the year")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from local_judge.golden.cases import Case, Comparison
+from local_judge.protocols.deepresearcheval.facts.upstream import merged, ratio_range
 from local_judge.protocols.deepresearcheval.quality import upstream
 
 
@@ -45,11 +46,29 @@ def _summary(given: Case) -> dict[str, Any]:
     return upstream.summary(results, models)
 
 
+def _merged(given: Case) -> list[dict[str, str]]:
+    rows = merged(given["segment_final_texts"])
+    return [{name: row[name] for name in ("statement", "verification")} for row in rows]
+
+
+def _ratio_ranges(given: Case) -> list[tuple[float, float]]:
+    rows = given["rows_model_statements_right_wrong_unknown"]
+    return [ratio_range(right, statements) for _, statements, right, _, _ in rows]
+
+
+def _within(printed: list[float], ranges: list[tuple[float, float]]) -> list[object]:
+    """Each printed ratio where it lies in our range, which the table's rounding leaves; else the range."""
+    pairs = zip(printed, ranges, strict=True)
+    return [one if low <= one <= high else [low, high] for one, (low, high) in pairs]
+
+
 FUNCTIONS: Mapping[str, Callable[[Case], Any]] = {
     "dre_weighted_quality": _weighted,
     "dre_weight_parsing": _weights,
     "dre_extract_json": _extracted,
     "dre_run_summary": _summary,
+    "dre_fact_merge": _merged,
+    "dre_ratio_paper_table4": _ratio_ranges,
 }
 """By the name of the case."""
 
@@ -62,7 +81,10 @@ def is_case(case: Case) -> bool:
 
 def run_function(case: Case) -> Comparison:
     """One function on one input; a summary as it is printed where the case has it so."""
-    expected, got = case["upstream_output"], FUNCTIONS[case["name"]](case["input"])
+    expected: Any = case["upstream_output"]
+    got: Any = FUNCTIONS[case["name"]](case["input"])
+    if case["name"] == "dre_ratio_paper_table4":
+        return Comparison(expected, _within(expected, got))
     if case["name"] == "dre_run_summary" and _is_printed(expected):
         got = upstream.printed(got)
     return Comparison(expected, got)

@@ -22,6 +22,7 @@ from local_judge.protocols.scores import ScoreNode
 from local_judge.reporting.dream import dream_lines, dream_tables
 from local_judge.reporting.dream_plan import plan_lines, plan_tables
 from local_judge.reporting.fact import fact_line, pair_table
+from local_judge.reporting.facts import facts_lines, facts_table
 from local_judge.reporting.liveresearchbench import lrb_lines, lrb_tables
 from local_judge.reporting.quality import quality_line, quality_table
 from local_judge.reporting.race import mark_table, race_line
@@ -83,9 +84,11 @@ def _liveresearchbench(findings: LrbFindings, paper: Sequence[ScoreNode], items:
 def _deepresearcheval(findings: DreFindings, paper: Sequence[ScoreNode], items: bool) -> View:
     quality = findings.quality
     parts: list[RenderableType] = [] if quality is None else [quality_line(quality)]
+    parts += [] if findings.facts is None else facts_lines(findings.facts)
     if not items:
         return View({}, tuple(parts))
     parts += [] if quality is None else [quality_table(quality)]
+    parts += [] if findings.facts is None else [facts_table(findings.facts)]
     return View({DeepResearchEval.name: findings.model_dump(mode="json")}, tuple(parts))
 
 

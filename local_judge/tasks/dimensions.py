@@ -44,7 +44,7 @@ LEAST_SPECIFIC, MOST_SPECIFIC = 1, 3
 MOST_CRITERIA = 10
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Weight = Annotated[float, Field(ge=0, strict=True, allow_inf_nan=False)]
 
 
 def key_of(name: str) -> str:

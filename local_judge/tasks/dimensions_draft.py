@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from indexes.text.language import detect_language
 from local_judge.judge.failures import Failure
@@ -43,14 +43,7 @@ WEIGHT_TOKENS = 120
 CRITERIA_TOKENS = MOST_CRITERIA * 200
 
 
-def _number(value: object) -> object:
-    """JSON's `true` is no 1, though Python's is."""
-    if isinstance(value, bool):
-        raise ValueError("true and false are no weights")
-    return value
-
-
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), BeforeValidator(_number)]
+Share = Annotated[float, Field(ge=0, le=1, strict=True, allow_inf_nan=False)]
 
 
 class _Reply(BaseModel):

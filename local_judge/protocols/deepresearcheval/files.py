@@ -29,9 +29,9 @@ def left_out(found: QualityFindings | None) -> str:
 
 def query_result(findings: DreFindings, dimensions: QualityDimensions) -> dict[str, Any]:
     """What the file has of a task, without its reports."""
-    number = findings.task.isascii() and findings.task.isdecimal()
+    task = findings.task or findings.case
     return {
-        "query_id": int(findings.task) if number else findings.task,
+        "query_id": int(task) if task.isascii() and task.isdecimal() else task,
         "query_prompt": findings.request,
         "all_dims_with_definition": {one.id: one.definition for one in dimensions.dimensions},
         "additional_dimensions": [

@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from local_judge.agents.result import Wish
+from local_judge.agents.result import AgentResult, Wish
 from local_judge.errors import ConfigError
+from local_judge.protocols.asking import task_of
 from local_judge.protocols.base import Bench, Case, Rated
 from local_judge.protocols.deepresearcheval.facts.judging import judge_facts
 from local_judge.protocols.deepresearcheval.findings import DreFindings
@@ -58,9 +59,9 @@ class DeepResearchEval:
 
     def lacks(self, task: Task | None) -> str | None:
         """What a report's task has not that its parts need."""
-        if task is None:
+        if "quality" not in self.given.parts:
             return None
-        return lacks_dimensions(task, self.given.quality) if "quality" in self.given.parts else None
+        return "has no task; give --tasks" if task is None else lacks_dimensions(task, self.given.quality)
 
     def data_digest(self) -> None:
         """Its prompts cannot be replaced."""
@@ -70,9 +71,12 @@ class DeepResearchEval:
         """What each part that is set finds; all questions about the report together.
 
         Raises:
-            ExceptionGroup: of what its parts raise; a ConfigError where one needs the task, its dimensions or a
-                snapshot, and it is not there.
+            ConfigError: quality needs the task, or its dimensions, and they are not there.
+            ExceptionGroup: of what its parts raise; a ConfigError where facts are to be checked without a snapshot.
         """
+        lacking = self.lacks(case.task)
+        if lacking is not None:
+            raise ConfigError(f"deepresearcheval: report {case.id!r}: {lacking}")
         asked = self._asked(case, bench)
         async with asyncio.TaskGroup() as group:
             found = {part: group.create_task(asked[part]()) for part in self.given.parts}
@@ -91,10 +95,7 @@ class DeepResearchEval:
         }
 
     async def _quality(self, case: Case, bench: Bench) -> BaseModel:
-        task = case.task
-        lacking = "it has no task" if task is None else self.lacks(task)
-        if lacking is not None or task is None:
-            raise ConfigError(f"deepresearcheval: report {case.id!r}: {lacking}")
+        task = task_of(case, self.name)
         return await judge_quality(case.report, task, bench.judge, self.given.quality, bench.today)
 
     def score(self, findings: DreFindings, profile: Profile) -> tuple[ScoreNode, ...]:
@@ -120,6 +121,11 @@ class DeepResearchEval:
     def wishes(self, findings: DreFindings) -> Sequence[Wish]:
         """What checking the facts of one report missed in the snapshot."""
         return findings.facts.wishes if findings.facts is not None else ()
+
+    def runs(self, findings: DreFindings) -> Sequence[tuple[str, AgentResult[Any]]]:
+        """The agents' runs on the statements of one report, by the statements' ids."""
+        made = findings.facts.runs if findings.facts is not None else ()
+        return [(", ".join(run.statements), run.result) for run in made]
 
     def rated(self, findings: DreFindings) -> tuple[Rated, ...]:
         """What judges can differ in."""

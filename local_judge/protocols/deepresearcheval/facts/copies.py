@@ -32,7 +32,7 @@ _NO_WORDS = re.compile(r"\]\([^)\s]*\)|\[\^?\d[\d,\s–-]*\]|https?://\S+")
 def own_texts(document: Document, snapshot: Snapshot, corpus: Corpus) -> tuple[str, ...]:
     """Digests of the texts of a snapshot that are this report. Raises IndexesError."""
     sentences = [_words(one.text) for one in body_sentences(document)]
-    long = [words for words in sentences if len(words) >= 2 * RUN]
+    long = [words for words in sentences if len(words) >= RUN]
     if not long:
         return ()
     step = max(1, len(long) // PROBES)

@@ -26,7 +26,7 @@ COUNTS = {
     "unknown": "Unknown",
     "off_label": "Other labels",
     "changed": "Labels that the evidence does not bear out",
-    "found": "Statements found in the report",
+    "found": "Statements found",
 }
 NO_STATEMENTS = "0/0: no statements"
 AS_WRITTEN = "labels as in the file: their evidence was not looked up"

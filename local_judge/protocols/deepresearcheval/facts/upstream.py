@@ -25,6 +25,15 @@ def merged(texts: Iterable[str]) -> list[dict[str, Any]]:
     return rows
 
 
-def ratio(right: float, statements: float) -> float:
-    """100 * N_Right / N_Statements: the paper's; no published code counts labels."""
-    return 100.0 * right / statements
+def ratio_range(right: float, statements: float, half: float = 0.005) -> tuple[float, float]:
+    """Between what the paper's ratio lies, 100 * N_Right / N_Statements, where both numbers are rounded, and it too.
+
+    No published code counts labels.
+
+    Args:
+        right: mean number of statements that are Right, as printed.
+        statements: mean number of statements, as printed.
+        half: half of the last digit of all three.
+    """
+    low, high = (right - half) / (statements + half), (right + half) / (statements - half)
+    return 100.0 * low - half, 100.0 * high + half

@@ -1,7 +1,6 @@
-"""The prompt of adaptive quality, and what the judge must answer.
+"""What a prompt about quality says after the report, and what the judge must answer.
 
-Invariants: every prompt opens with the report as all protocols show it; all prompts about one report have the request
-and the instructions behind it byte for byte, and the criteria last.
+Invariant: all prompts about one report have the request and the instructions byte for byte, and the criteria last.
 """
 
 from __future__ import annotations
@@ -10,23 +9,15 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Annotated, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from local_judge.claims.report import shared_report
-from local_judge.documents.model import Document
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import fence, fill
+from local_judge.protocols.asking import evaluated_on
 from local_judge.protocols.deepresearcheval.prompts import template
 from local_judge.protocols.deepresearcheval.quality.findings import TOP
 from local_judge.tasks.model import Criterion, QualityDimension
 
 DECIMALS = 2
-
-
-def _number(value: object) -> object:
-    """JSON's `true` is no 1, though Python's is."""
-    if isinstance(value, bool):
-        raise ValueError("true and false are no scores")
-    return value
 
 
 def _rounded(value: float) -> float:
@@ -35,8 +26,7 @@ def _rounded(value: float) -> float:
 
 Points = Annotated[
     float,
-    Field(ge=0, le=TOP, allow_inf_nan=False),
-    BeforeValidator(_number),
+    Field(ge=0, le=TOP, strict=True, allow_inf_nan=False),
     AfterValidator(_rounded),
 ]
 
@@ -52,9 +42,8 @@ class Scored(BaseModel):
 
 
 class Question(NamedTuple):
-    """What all prompts about one report have in common."""
+    """What all prompts about one report have in common, behind it."""
 
-    report: Document
     request: str
     language: str
     """In which the judge writes, by name."""
@@ -68,16 +57,15 @@ class Asked(NamedTuple):
     criterion: Criterion
 
 
-def quality_prompt(question: Question, asked: Sequence[Asked]) -> Prompt:
-    """The prompt that asks for some criteria, under their dimensions. Weights are not shown, as in the paper."""
-    opening = shared_report(question.report)
+def quality_wording(question: Question, asked: Sequence[Asked]) -> str:
+    """The question for some criteria, under their dimensions. Weights are not shown, as in the paper."""
     values = {
-        "today": f" Today is {question.today.isoformat()}." if question.today else "",
+        "today": evaluated_on(question.today),
         "request": fence(question.request, "Request:"),
         "language": question.language,
         "criteria": fence(_listed(asked), "Criteria, each with its id in brackets:"),
     }
-    return Prompt(shared=opening.shared, own=fill(template("quality"), values), prefix_key=opening.prefix_key)
+    return fill(template("quality"), values)
 
 
 def _listed(asked: Sequence[Asked]) -> str:

@@ -10,23 +10,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import date
-from typing import cast
 
 from indexes.text.language import detect_language
 from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.documents.model import Document
 from local_judge.errors import ConfigError
-from local_judge.judge.failures import Failure, FailureKind
+from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
-from local_judge.judge.layout import Prompt
-from local_judge.protocols.deepresearcheval.quality.asking import Asked, Question, Scored, quality_prompt
+from local_judge.protocols.asking import Requirement, ask_each
+from local_judge.protocols.deepresearcheval.quality.asking import Asked, Question, Scored, quality_wording
 from local_judge.protocols.deepresearcheval.quality.findings import Mark, Origin, QualityFindings
 from local_judge.protocols.deepresearcheval.quality.settings import Calls, QualitySettings
 from local_judge.tasks.dimensions import settled
 from local_judge.tasks.dimensions_draft import draft_dimensions
 from local_judge.tasks.languages import language_name
 from local_judge.tasks.model import QualityDimensions, Task
-from serving.errors import EngineError
 
 MIN_REPLY_TOKENS = 100
 """A prompt fits if it leaves at least this much room for each criterion asked."""
@@ -74,59 +72,49 @@ async def _judged(
     today: date | None,
     origin: Origin = "task",
 ) -> QualityFindings:
-    question = Question(document, task.prompt, language_name(detect_language(task.prompt)), today)
-    by_dimension = [
-        [Asked(dimension, criterion) for criterion in dimension.criteria]
+    question = Question(task.prompt, language_name(detect_language(task.prompt)), today)
+    asked = {
+        criterion.id: Asked(dimension, criterion)
         for dimension in dimensions.dimensions
-    ]
-    batches = by_dimension if calls == "dimension" else [[one for some in by_dimension for one in some]]
-    answered = await asyncio.gather(*(_answers(question, batch, judge) for batch in batches))
-    finder = QuoteFinder(document.text)
-    marks = [
-        _mark(one, told, finder)
-        for batch, answers in zip(batches, answered, strict=True)
-        for one, told in zip(batch, answers, strict=True)
-    ]
-    return QualityFindings(dimensions=dimensions, origin=origin, calls=calls, marks=tuple(marks))
+        for criterion in dimension.criteria
+    }
 
+    def wording(some: Sequence[Requirement]) -> str:
+        return quality_wording(question, [asked[one.id] for one in some])
 
-async def _answers(
-    question: Question, asked: Sequence[Asked], judge: Judge
-) -> list[Answer[Scored] | Failure]:
-    """One answer for each criterion; a call that leaves too little room for its reply is halved."""
-
-    def prompt_for(indices: Sequence[int]) -> Prompt:
-        return quality_prompt(question, [asked[index] for index in indices])
-
-    try:
-        room = await judge.room(prompt_for(range(len(asked))))
-    except EngineError as error:
-        return [Failure(kind=cast("FailureKind", error.kind), detail=str(error))] * len(asked)
-    if room < MIN_REPLY_TOKENS * len(asked):
-        if len(asked) == 1:
-            detail = f"the report leaves {room} tokens of the judge's context for one answer"
-            return [Failure(kind="report_too_long", detail=detail)]
-        middle = len(asked) // 2
-        halves = await asyncio.gather(
-            *(_answers(question, half, judge) for half in (asked[:middle], asked[middle:]))
-        )
-        return [answer for half in halves for answer in half]
-    return await judge.ask_items(
-        prompt_for,
-        Scored,
-        len(asked),
-        names=[one.criterion.id for one in asked],
-        max_tokens=REPLY_TOKENS * len(asked),
+    batches = (
+        [[one.id for one in dimension.criteria] for dimension in dimensions.dimensions]
+        if calls == "dimension"
+        else [list(asked)]
     )
+    answered = await asyncio.gather(
+        *(
+            ask_each(
+                document,
+                judge,
+                wording,
+                [Requirement(id, asked[id].criterion.criterion) for id in batch],
+                Scored,
+                per_call=len(batch),
+                reply_tokens=REPLY_TOKENS,
+                min_reply_tokens=MIN_REPLY_TOKENS,
+            )
+            for batch in batches
+        )
+    )
+    finder = QuoteFinder(document.text)
+    told = [answer for answers in answered for answer in answers]
+    marks = tuple(_mark(id, answer, finder) for id, answer in zip(asked, told, strict=True))
+    return QualityFindings(dimensions=dimensions, origin=origin, calls=calls, marks=marks)
 
 
-def _mark(asked: Asked, told: Answer[Scored] | Failure, finder: QuoteFinder) -> Mark:
+def _mark(criterion: str, told: Answer[Scored] | Failure, finder: QuoteFinder) -> Mark:
     if isinstance(told, Failure):
-        return Mark(criterion=asked.criterion.id, failure=told)
+        return Mark(criterion=criterion, failure=told)
     answer = told.value
     quote = find_labelled(finder, answer.quote)
     return Mark(
-        criterion=asked.criterion.id,
+        criterion=criterion,
         score=answer.score,
         analysis=answer.analysis,
         quote=quote,
