@@ -93,16 +93,19 @@ def prepare(
 
 
 def _claim(store: RunStore, design: Design) -> None:
-    path = store.root / DESIGN
-    if path.exists():
-        if store.read_model(DESIGN, Design) != design:
-            raise RunError(
-                f"{store.root}: holds another experiment ({DESIGN}); choose another --out, or delete it"
-            )
-        return
-    if store.root.exists() and any(not entry.name.startswith(".") for entry in store.root.iterdir()):
-        raise RunError(f"{store.root}: not empty and no experiment; choose another --out")
-    store.write_json(DESIGN, design)
+    """Take the directory for this experiment, or find that it is this one's already."""
+    try:
+        names = sorted(entry.name for entry in store.root.iterdir()) if store.root.exists() else []
+    except OSError as error:
+        raise RunError(f"{store.root}: cannot hold an experiment ({error.strerror or error})") from None
+    if DESIGN not in names:
+        if any(not name.startswith(".") for name in names):
+            raise RunError(f"{store.root}: not empty and no experiment; choose another --out")
+        store.write_json(DESIGN, design)
+    elif store.read_model(DESIGN, Design) != design:
+        raise RunError(
+            f"{store.root}: holds another experiment ({DESIGN}); choose another --out, or delete it"
+        )
 
 
 def _write_pages(store: RunStore, pages: Sequence[PlainPage]) -> None:

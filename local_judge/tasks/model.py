@@ -1,4 +1,4 @@
-"""A task, and what an expert or a judge has written for it: guidance, criteria, dimensions, checklist, plan, references.
+"""A task, and what was written for it: guidance, criteria, dimensions, a checklist, a plan, reference reports.
 
 Invariant: guidance, criteria, dimensions, checklists and plans say where they come from; what a judge has drafted is
 never taken for an expert's; what was joined to a task says by what.

@@ -281,7 +281,9 @@ async def test_sentences_are_claims_as_they_are_written_and_no_judge_is_asked(ma
         "[1] https://a.example/1\n[2] https://a.example/2\n"
     )
     extraction = await extract_claims(document, judge, ClaimsConfig(extraction="sentences"))
-    assert [(c.id, c.text, c.type, c.type_judged, c.numeric, len(c.citations)) for c in extraction.claims] == [
+    assert [
+        (c.id, c.text, c.type, c.type_judged, c.numeric, len(c.citations)) for c in extraction.claims
+    ] == [
         ("L2.S1.1", "The mill opened in 1975.", "A", "A", True, 2),
         ("L2.S2.1", "It is dear.", "F", "F", False, 0),
     ]

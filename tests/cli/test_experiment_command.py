@@ -107,3 +107,5 @@ def test_a_directory_of_something_else_is_left_alone(
     ended = command("experiment", "corruption", *judged, *SMALL, "--out", tmp_path / "out")
     assert (ended.code, "not empty and no experiment" in ended.line()) == (1, True)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.txt"]
+    ended = command("experiment", "corruption", *judged, *SMALL, "--out", tmp_path / "out" / "mine.txt")
+    assert (ended.code, "cannot hold an experiment (Not a directory)" in ended.line()) == (1, True)
