@@ -1,7 +1,7 @@
 """What scores made of an experiment: a value for each condition, and whether they did what they should.
 
 Invariants: pure functions of stored scores; a score without a value is None and in no figure, and what failed stands
-beside the value; a curve with a missing condition is never called as expected.
+beside the value; a curve in which a report has no value is never called as expected.
 
 For a curve y over conditions x, with the ideal curve z, all values divided by the score's scale:
 
@@ -203,7 +203,7 @@ def _pairs(design: Design, scores: Mapping[str, Score], expected: Expectation | 
 
 
 def _verdict(curve: Curve, expected: Expectation, xs: Sequence[float]) -> Verdict:
-    values = [point.value for point in curve.points if point.value is not None]
+    values = [point.value for point in curve.points if point.value is not None and point.n == point.n_reports]
     if len(values) < len(curve.points):
         return "incomplete"
     if not expected.ideal:
