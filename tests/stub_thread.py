@@ -56,6 +56,8 @@ def answer(asked: Mapping[str, Any]) -> str:
         return json.dumps(
             {"points": [drafted(text, number, point) for number, point in enumerate(reply["points"])]}
         )
+    if "deductions" in reply:
+        return json.dumps(finished(text, set(reply), None, ""))
     if "questions" in reply:
         return json.dumps({"questions": [{**one, "question": QUESTION} for one in reply["questions"]]})
     if "items" in reply:
@@ -105,7 +107,11 @@ def answer_keys(asked: Mapping[str, Any]) -> set[str]:
 def finished(text: str, keys: set[str], page: str | None, words: str) -> dict[str, Any]:
     """An agent's answer: cited words, an item of key information, or what it finds of a report's reasoning."""
     if "items" in keys:
-        item = {"url": page or "https://nowhere.example/", "quote": words, "question": "Does the report say it?"}
+        item = {
+            "url": page or "https://nowhere.example/",
+            "quote": words,
+            "question": "Does the report say it?",
+        }
         return {"items": [item]}
     if "deductions" in keys:
         sentences = re.findall(r"^L\d+\.S\d+: (.+)$", text, re.MULTILINE)

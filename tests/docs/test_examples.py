@@ -161,7 +161,9 @@ def check_console(block: Block, console: Console) -> None:
         status, printed = console.run(command)
         assert status == block.exit, f"{block.place}: {command}\nended with {status}:\n{printed}"
         if shown:
-            assert pattern(shown).fullmatch(plain(printed)), f"{block.place}: {command}\nprinted:\n{plain(printed)}"
+            assert pattern(shown).fullmatch(plain(printed)), (
+                f"{block.place}: {command}\nprinted:\n{plain(printed)}"
+            )
 
 
 def check_unrun(block: Block) -> None:
