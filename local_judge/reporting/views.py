@@ -18,6 +18,7 @@ from local_judge.protocols.fact import Fact, FactFindings
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
 from local_judge.protocols.race import Race, RaceFindings
 from local_judge.protocols.scores import ScoreNode
+from local_judge.reporting.dream import dream_lines, dream_tables
 from local_judge.reporting.dream_plan import plan_lines, plan_tables
 from local_judge.reporting.fact import fact_line, pair_table
 from local_judge.reporting.liveresearchbench import lrb_lines, lrb_tables
@@ -78,10 +79,11 @@ def _liveresearchbench(findings: LrbFindings, paper: Sequence[ScoreNode], items:
 
 
 def _dream(findings: DreamFindings, paper: Sequence[ScoreNode], items: bool) -> View:
-    lines = tuple(plan_lines(findings))
+    lines = (*dream_lines(findings), *plan_lines(findings))
     if not items:
         return View({}, lines)
-    return View({Dream.name: findings.model_dump(mode="json")}, (*lines, *plan_tables(findings)))
+    tables = (*dream_tables(findings), *plan_tables(findings))
+    return View({Dream.name: findings.model_dump(mode="json")}, (*lines, *tables))
 
 
 VIEWS: Mapping[str, Viewed] = {

@@ -54,9 +54,9 @@ class Asked:
         """Sort a reply's queries into neutral and refused ones."""
         for text in dict.fromkeys(" ".join(text.split()) for text in texts):
             why = given_away(text, self.claim.text)
-            if why:
+            if why and text not in {query.text for query in self.refused}:
                 self.refused.append(RefusedQuery(text=text, why=why))
-            elif text and len(self.neutral) < most:
+            if text and not why and len(self.neutral) < most:
                 self.neutral.append(text)
 
     @property

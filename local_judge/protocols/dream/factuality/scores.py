@@ -104,17 +104,17 @@ def _count(n: int, n_labels: int, n_failed: int, judges: Sequence[FactualityFind
 
 def _notes(judges: Sequence[FactualityFindings]) -> list[str]:
     facts = [fact for found in judges for fact in found.facts]
-    lost = max(found.n_lost for found in judges)
-    counts = (
-        (sum(fact.label is None for fact in facts), f"of {len(facts)} claims without a label"),
-        (lost, "sentences whose claims are not known: others might have been chosen"),
-        (
-            sum(query.by == "code" for fact in facts for query in fact.queries),
-            "claims with a query made by code",
+    n_decided = sum(fact.label in DECIDED for fact in facts)
+    counts = {
+        "claims without a label": sum(fact.label is None for fact in facts),
+        "sentences whose claims are not known, so that others might have been chosen": max(
+            found.n_lost for found in judges
         ),
-        (sum(len(fact.rejected) for fact in facts), "quotations that occur in no passage"),
-    )
-    return [f"{n} {what}" for n, what in counts if n]
+        "queries made by code": sum(query.by == "code" for fact in facts for query in fact.queries),
+        "quotations that occur in no passage": sum(len(fact.rejected) for fact in facts),
+    }
+    decided = [f"{n_decided} of {len(facts)} decided"] if facts else []
+    return decided + [f"{what}: {n}" for what, n in counts.items() if n]
 
 
 def rated_factuality(found: FactualityFindings) -> tuple[Rated, ...]:
