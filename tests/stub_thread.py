@@ -65,8 +65,15 @@ def answer(asked: Mapping[str, Any]) -> str:
     if "action" in reply:
         return json.dumps(acted(text, asked, reply))
     targets = text.rpartition("Sentences:\n")[2]
+    if reply.keys() == {"rationale", "score"}:
+        return json.dumps(reply)
     for number, item in reply.items():
-        if "quote" not in item:
+        if "queries" in item:
+            item["queries"] = ["heat pump lake"]
+        elif "supporting" in item:
+            passage = text.partition("```\n")[2].partition("\n```")[0].partition("\n\n")[2]
+            item |= {"supporting": [max(passage.splitlines(), key=len)[:200]], "opposing": []}
+        elif "quote" not in item:
             line = re.search(rf"^{number}\. L\d+\.S\d+: (.+)$", targets, re.MULTILINE)
             assert line is not None, targets
             item.get("claims", [item])[0]["claim"] = line[1][:300]
@@ -105,7 +112,11 @@ def answer_keys(asked: Mapping[str, Any]) -> set[str]:
 def finished(text: str, keys: set[str], page: str | None, words: str) -> dict[str, Any]:
     """An agent's answer: cited words, an item of key information, or what it finds of a report's reasoning."""
     if "items" in keys:
-        item = {"url": page or "https://nowhere.example/", "quote": words, "question": "Does the report say it?"}
+        item = {
+            "url": page or "https://nowhere.example/",
+            "quote": words,
+            "question": "Does the report say it?",
+        }
         return {"items": [item]}
     if "deductions" in keys:
         sentences = re.findall(r"^L\d+\.S\d+: (.+)$", text, re.MULTILINE)
