@@ -67,8 +67,15 @@ def answer(asked: Mapping[str, Any]) -> str:
     if "action" in reply:
         return json.dumps(acted(text, asked, reply))
     targets = text.rpartition("Sentences:\n")[2]
+    if reply.keys() == {"rationale", "score"}:
+        return json.dumps(reply)
     for number, item in reply.items():
-        if "quote" not in item:
+        if "queries" in item:
+            item["queries"] = ["heat pump lake"]
+        elif "supporting" in item:
+            passage = text.partition("```\n")[2].partition("\n```")[0].partition("\n\n")[2]
+            item |= {"supporting": [max(passage.splitlines(), key=len)[:200]], "opposing": []}
+        elif "quote" not in item:
             line = re.search(rf"^{number}\. L\d+\.S\d+: (.+)$", targets, re.MULTILINE)
             assert line is not None, targets
             item.get("claims", [item])[0]["claim"] = line[1][:300]

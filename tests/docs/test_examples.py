@@ -10,7 +10,7 @@ Every fenced block says in its info string how it is checked, and one that does 
                              read as a config of `run`, as a judge preset, as static criteria
     jsonl pages | reports | tasks | guidance | criteria | claims | queries | planted | annotations | ratings | wishes
     csv ratings
-    jsonl checklists | plans
+    jsonl checklists | plans | domains
     csv dataset
                              read by the reader of that format
     json golden              run as a file of golden vectors
@@ -43,6 +43,7 @@ from indexes.making.pagelist import read_page_list
 from indexes.search.quality import read_queries
 from local_judge import cli, golden
 from local_judge.agents.wishes import read_wishes
+from local_judge.protocols.dream.authority.ratings import read_ratings
 from local_judge.annotations.model import GoldClaim
 from local_judge.demo.outcome import Planted
 from local_judge.judge.failures import FailureKind
@@ -231,6 +232,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("jsonl", "checklists"): reader(lambda path: load_checklists(path).rows, ".jsonl"),
     ("jsonl", "plans"): reader(lambda path: load_plans(path).rows, ".jsonl"),
     ("csv", "dataset"): reader(load_tasks, ".csv"),
+    ("jsonl", "domains"): reader(read_ratings, ".jsonl"),
     ("jsonl", "claims"): reader(load_claim_rows, ".jsonl"),
     ("jsonl", "queries"): reader(read_queries, ".jsonl"),
     ("jsonl", "planted"): reader(
