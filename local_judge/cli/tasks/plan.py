@@ -34,7 +34,7 @@ from local_judge.cli.tasks.reviewing import Shown, decision_of, review_rows, sho
 from local_judge.errors import ConfigError
 from local_judge.reporting.checklists import finding_line, unchecked_lines
 from local_judge.reporting.numbers import count
-from local_judge.reporting.plans import coverage_lines, plan_table, plan_view
+from local_judge.reporting.plans import coverage_lines, plan_table, plan_view, stand_line
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.plan_draft import PlanSettings, plan_drafts, reply_tokens
 from local_judge.tasks.plan_lint import RULES, PlanLinted, lint_file
@@ -115,6 +115,7 @@ def draft(
     drafts = plan_drafts(Snapshot.open(snapshot), settings, transcripts.keep)
     asked = Asked(judge, base_url or (), ledger, offline, open_dates)
     outcome = ask_about(tasks, plan_file(out), drafts, asked)
+    print(stand_line(list(plan_file(out).rows().values())))
     _say_what_was_missed(transcripts, out)
     leave_drafts("a plan", outcome, out)
 

@@ -241,6 +241,7 @@ async def test_an_agent_that_loops_ends_in_what_it_has_or_fails(
         "assessed",
     )
     assert loops.failure is not None and loops.failure.kind == "invalid_reply"
+    assert score_reasoning([found]).children[1].score.note == "the agent ended repeating"
     wishes = Dream().wishes(DreamFindings(case="a", document="d", reasoning=found))
     assert [(one.query, one.why) for one in wishes] == [("zeppelin hangar", "nothing_found")] * 2
 
