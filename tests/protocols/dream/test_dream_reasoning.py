@@ -259,7 +259,7 @@ async def test_a_report_that_gives_orders_stays_in_its_fence(
 
 async def test_agents_need_a_snapshot(make_judge: MakeJudge) -> None:
     judge, _ = make_judge([])
-    with pytest.raises(ConfigError, match="give --snapshot, or --set dream.reasoning.search=false"):
+    with pytest.raises(ConfigError, match=r"give --snapshot, or --set dream\.reasoning\.search=false"):
         await judge_reasoning(case(task=PLANNED), bench(judge), ReasoningSettings())
     assert Dream(DreamSettings(parts=("reasoning",))).needs_snapshot
     assert not Dream(DreamSettings(parts=("reasoning",), reasoning=ALONE)).needs_snapshot
