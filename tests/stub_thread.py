@@ -78,7 +78,9 @@ def answer(asked: Mapping[str, Any]) -> str:
         elif "quote" not in item:
             line = re.search(rf"^{number}\. L\d+\.S\d+: (.+)$", targets, re.MULTILINE)
             assert line is not None, targets
-            item.get("claims", [item])[0]["claim"] = line[1][:300]
+            claim = item.get("claims", [item])[0]
+            claim["claim"] = line[1][:300]
+            claim |= dict.fromkeys(claim.keys() & {"checkable", "salient"}, True)
         else:
             page = text.partition("```\n")[2].partition("\n```")[0]
             item["quote"] = max(page.splitlines(), key=len)[:200]
