@@ -50,34 +50,53 @@ def answer(asked: Mapping[str, Any]) -> str:
     """
     reply = json.loads(fill(asked))
     text: str = asked["messages"][-1]["content"]
-    if "issues" in reply:
-        return json.dumps({"issues": []})
-    if "points" in reply:
-        return json.dumps(
-            {"points": [drafted(text, number, point) for number, point in enumerate(reply["points"])]}
-        )
-    if "questions" in reply:
-        return json.dumps({"questions": [{**one, "question": QUESTION} for one in reply["questions"]]})
-    if "items" in reply:
-        return json.dumps({"items": [f"Does the report say {what}?" for what in TOPICS]})
+    lists = listed(text, reply)
+    if lists is not None:
+        return json.dumps(lists)
     if reply.keys() & {"topic", "needs_deep_research"}:
         return json.dumps(reply)
     if "action" in reply:
         return json.dumps(checked(text, reply) if "\n[s1] " in text else acted(text, asked, reply))
     targets = text.rpartition("Sentences:\n")[2]
+    if reply.keys() == {"rationale", "score"}:
+        return json.dumps(reply)
     for number, item in reply.items():
-        if "quote" not in item:
+        if "queries" in item:
+            item["queries"] = ["heat pump lake"]
+        elif "supporting" in item:
+            passage = text.partition("```\n")[2].partition("\n```")[0].partition("\n\n")[2]
+            item |= {"supporting": [max(passage.splitlines(), key=len)[:200]], "opposing": []}
+        elif "quote" not in item:
             line = re.search(rf"^{number}\. L\d+\.S\d+: (.+)$", targets, re.MULTILINE)
             assert line is not None, targets
             if "statements" in item:
                 said = line[1][:200]
                 item["statements"][0] |= {"statement": said, "quote": said, "entities": [said.split()[0]]}
-            else:
-                item.get("claims", [item])[0]["claim"] = line[1][:300]
+                continue
+            claim = item.get("claims", [item])[0]
+            claim["claim"] = line[1][:300]
+            claim |= dict.fromkeys(claim.keys() & {"checkable", "salient"}, True)
         else:
             page = text.partition("```\n")[2].partition("\n```")[0]
             item["quote"] = max(page.splitlines(), key=len)[:200]
     return json.dumps(reply)
+
+
+def listed(text: str, reply: dict[str, Any]) -> dict[str, Any] | None:
+    """A reply that is a list, or more; None where it is something else."""
+    if "issues" in reply:
+        return {"issues": []}
+    if "deductions" in reply:
+        return finished(text, set(reply), None, "")
+    if "points" in reply:
+        return {"points": [drafted(text, number, point) for number, point in enumerate(reply["points"])]}
+    if "questions" in reply:
+        return {"questions": [{**one, "question": QUESTION} for one in reply["questions"]]}
+    if "items" in reply and isinstance(reply["items"][0], dict):  # key information of a page
+        return {"items": []}
+    if "items" in reply:
+        return {"items": [f"Does the report say {what}?" for what in TOPICS]}
+    return None
 
 
 QUESTION = "Was it worth what it cost?"
@@ -109,7 +128,11 @@ def answer_keys(asked: Mapping[str, Any]) -> set[str]:
 def finished(text: str, keys: set[str], page: str | None, words: str) -> dict[str, Any]:
     """An agent's answer: cited words, an item of key information, or what it finds of a report's reasoning."""
     if "items" in keys:
-        item = {"url": page or "https://nowhere.example/", "quote": words, "question": "Does the report say it?"}
+        item = {
+            "url": page or "https://nowhere.example/",
+            "quote": words,
+            "question": "Does the report say it?",
+        }
         return {"items": [item]}
     if "deductions" in keys:
         sentences = re.findall(r"^L\d+\.S\d+: (.+)$", text, re.MULTILINE)

@@ -47,8 +47,7 @@ def judge(asked: Mapping[str, Any]) -> str:
     if "main_idea" in reply:
         quote = "Heating became dearer"
         return json.dumps({key: {"quote": quote, "rationale": "Plain.", "score": 80} for key in reply})
-    # What the stub believes can also be checked.
-    return answer(asked).replace('"checkable": false, "salient": false', '"checkable": true, "salient": true')
+    return answer(asked)
 
 
 def query(claim: str) -> str:
