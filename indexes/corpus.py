@@ -56,6 +56,8 @@ class Filters(Frozen):
     """Of the normalised URL, or a parent: `example.org` also finds `news.example.org`."""
     languages: tuple[str, ...] = ()
     """ISO 639-1 codes, or `und`."""
+    without_texts: tuple[str, ...] = ()
+    """Digests of texts that are not to be found, under whatever address."""
 
     @model_validator(mode="after")
     def _can_match(self) -> Filters:
@@ -171,6 +173,8 @@ class _PageTable(NamedTuple):
     fetched: list[str]
     """Day; '' where none is said."""
     published: list[str]
+    digests: list[str]
+    """Of the text; '' where there is none."""
     ok: npt.NDArray[np.bool_]
     groups: list[tuple[int, int]]
     """First and last + 1 number of the captures of each URL that has several."""
@@ -294,6 +298,7 @@ class Corpus:
         languages: list[str] = []
         fetched: list[str] = []
         published: list[str] = []
+        digests: list[str] = []
         ok: list[bool] = []
         groups: list[tuple[int, int]] = []
         texts: dict[str, list[int]] = {}
@@ -305,13 +310,15 @@ class Corpus:
                 languages.append(record.language)
                 fetched.append((record.fetched or "")[:10])
                 published.append(record.published or "")
+                digests.append(record.text_digest)
                 if record.text_digest:
                     texts.setdefault(record.text_digest, []).append(len(ok))
                 ok.append(record.status == "ok")
             if len(ok) - first > 1:
                 groups.append((first, len(ok)))
         doubles = {digest: numbers for digest, numbers in texts.items() if len(numbers) > 1}
-        return _PageTable(urls, hosts, languages, fetched, published, np.array(ok, np.bool_), groups, doubles)
+        known = np.array(ok, np.bool_)
+        return _PageTable(urls, hosts, languages, fetched, published, digests, known, groups, doubles)
 
     def _hit(self, rank: int, row: int, score: float) -> Hit:
         record, chunk = self._chunk(row)
@@ -369,6 +376,8 @@ def _allowed(table: _PageTable, filters: Filters) -> npt.NDArray[np.bool_]:
         allowed &= _where(host in wanted or host.endswith(below) for host in table.hosts)
     if filters.languages:
         allowed &= _where(language in filters.languages for language in table.languages)
+    if filters.without_texts:
+        allowed &= _where(digest not in filters.without_texts for digest in table.digests)
     for numbers in table.doubles.values():
         shown = [number for number in numbers if allowed[number]][:1]
         allowed[numbers] = False

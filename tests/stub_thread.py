@@ -50,44 +50,105 @@ def answer(asked: Mapping[str, Any]) -> str:
     """
     reply = json.loads(fill(asked))
     text: str = asked["messages"][-1]["content"]
-    if "issues" in reply:
-        return json.dumps({"issues": []})
-    if "points" in reply:
-        return json.dumps(
-            {"points": [drafted(text, number, point) for number, point in enumerate(reply["points"])]}
-        )
-    if "items" in reply:
-        return json.dumps({"items": [f"Does the report say {what}?" for what in TOPICS]})
+    lists = listed(text, reply)
+    if lists is not None:
+        return json.dumps(lists)
     if reply.keys() & {"topic", "needs_deep_research"}:
         return json.dumps(reply)
     if "action" in reply:
-        return json.dumps(acted(text, reply))
+        return json.dumps(checked(text, reply) if "\n[s1] " in text else acted(text, asked, reply))
     targets = text.rpartition("Sentences:\n")[2]
+    if reply.keys() == {"rationale", "score"}:
+        return json.dumps(reply)
     for number, item in reply.items():
-        if "quote" not in item:
+        if "queries" in item:
+            item["queries"] = ["heat pump lake"]
+        elif "supporting" in item:
+            passage = text.partition("```\n")[2].partition("\n```")[0].partition("\n\n")[2]
+            item |= {"supporting": [max(passage.splitlines(), key=len)[:200]], "opposing": []}
+        elif "quote" not in item:
             line = re.search(rf"^{number}\. L\d+\.S\d+: (.+)$", targets, re.MULTILINE)
             assert line is not None, targets
-            item.get("claims", [item])[0]["claim"] = line[1][:300]
+            if "statements" in item:
+                said = line[1][:200]
+                item["statements"][0] |= {"statement": said, "quote": said, "entities": [said.split()[0]]}
+                continue
+            claim = item.get("claims", [item])[0]
+            claim["claim"] = line[1][:300]
+            claim |= dict.fromkeys(claim.keys() & {"checkable", "salient"}, True)
         else:
             page = text.partition("```\n")[2].partition("\n```")[0]
             item["quote"] = max(page.splitlines(), key=len)[:200]
     return json.dumps(reply)
 
 
-def acted(text: str, reply: dict[str, Any]) -> dict[str, Any]:
+def listed(text: str, reply: dict[str, Any]) -> dict[str, Any] | None:
+    """A reply that is a list, or more; None where it is something else."""
+    if "issues" in reply:
+        return {"issues": []}
+    if "deductions" in reply:
+        return finished(text, set(reply), None, "")
+    if "points" in reply:
+        return {"points": [drafted(text, number, point) for number, point in enumerate(reply["points"])]}
+    if "questions" in reply:
+        return {"questions": [{**one, "question": QUESTION} for one in reply["questions"]]}
+    if "items" in reply and isinstance(reply["items"][0], dict):  # key information of a page
+        return {"items": []}
+    if "items" in reply:
+        return {"items": [f"Does the report say {what}?" for what in TOPICS]}
+    return None
+
+
+QUESTION = "Was it worth what it cost?"
+
+
+def acted(text: str, asked: Mapping[str, Any], reply: dict[str, Any]) -> dict[str, Any]:
     """An agent's turn: looks its question up once, and answers with the first line of the first page that it was shown.
 
     It knows nothing where it was shown none, and says so where it has to finish.
     """
     shown = re.search(r"^address: (\S+)\n(?:.+\n)*\n(.+)$", text, re.MULTILINE)
-    if shown is not None:
-        cited = [{"url": shown[1], "quote": shown[2][:200]}]
-        answer = {"text": shown[2][:200], "citations": cited}
-        return {"thought": "The page says it.", "action": {"tool": "finish", "answer": answer}}
-    if reply["action"]["tool"] == "finish":
-        return {**reply, "action": {"tool": "finish", "answer": {"text": "Unknown.", "citations": []}}}
-    question = text.partition("Question:\n```\n")[2].partition("\n```")[0]
-    return {"thought": "I look it up.", "action": {"tool": "search", "queries": [question], "k": 1}}
+    if shown is not None or reply["action"]["tool"] == "finish":
+        page, words = (shown[1], shown[2][:200]) if shown is not None else (None, "Unknown.")
+        answer = finished(text, answer_keys(asked), page, words)
+        return {"thought": "I finish.", "action": {"tool": "finish", "answer": answer}}
+    titles = "(?:Question|Request|Question and plan):\n```\n(?:question: )?(.+)$"
+    question = re.findall(titles, text, re.MULTILINE)[-1]
+    return {"thought": "I look it up.", "action": {"tool": "search", "queries": [question[:200]], "k": 1}}
+
+
+def answer_keys(asked: Mapping[str, Any]) -> set[str]:
+    """The keys of the answer that an agent may finish with."""
+    action: Any = asked["response_format"]["json_schema"]["schema"]["properties"]["action"]
+    options = action.get("anyOf", [action])
+    [answer] = [one["properties"]["answer"] for one in options if "answer" in one["properties"]]
+    return set(answer["properties"])
+
+
+def finished(text: str, keys: set[str], page: str | None, words: str) -> dict[str, Any]:
+    """An agent's answer: cited words, an item of key information, or what it finds of a report's reasoning."""
+    if "items" in keys:
+        item = {
+            "url": page or "https://nowhere.example/",
+            "quote": words,
+            "question": "Does the report say it?",
+        }
+        return {"items": [item]}
+    if "deductions" in keys:
+        sentences = re.findall(r"^L\d+\.S\d+: (.+)$", text, re.MULTILINE)
+        return {"extracted": [sentences[0][:200]], "deductions": []}
+    return {"text": words, "citations": [{"url": page, "quote": words}] if page else []}
+
+
+def checked(text: str, reply: dict[str, Any]) -> dict[str, Any]:
+    """An agent's turn on a statement: looks it up once, and calls it Right by the first page that it was shown."""
+    shown = re.search(r"^address: (\S+)\n(?:.+\n)*\n(.+)$", text, re.MULTILINE)
+    if shown is None and reply["action"]["tool"] != "finish":
+        statement = text.partition("\n[s1] ")[2].partition("\n")[0]
+        return {"thought": "I look it up.", "action": {"tool": "search", "queries": [statement], "k": 1}}
+    found = [{"url": shown[1], "quote": shown[2][:200], "stance": "supports"}] if shown else []
+    verdict = {"evidence": found, "reasoning": "So it is.", "label": "Right" if shown else "Unknown"}
+    return {"thought": "Done.", "action": {"tool": "finish", "answer": {"s1": verdict}}}
 
 
 TOPICS = ("the cost", "who decided", "what was built", "the homes", "the risks", "the year")

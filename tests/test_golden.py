@@ -147,7 +147,9 @@ def test_liveresearchbench(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line for line in out if line.startswith("lrb_") and "not covered" not in line] == [
         f"{name} (LiveResearchBench) 1/1" for name in covered
     ]
-    assert "dre_fact_merge (function vectors): 1 cases, not covered" in out
+    assert {f"{name} (DeepResearchEval) 1/1" for name in ("dre_fact_merge", "dre_ratio_paper_table4")} <= set(
+        out
+    )
     assert len(out) == len(json.loads(LRB.read_text(encoding="utf-8")))
 
 
@@ -163,12 +165,35 @@ def test_liveresearchbench(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_one_bit_of_liveresearchbench_is_seen(name: str, path: tuple[Any, ...], tmp_path: Path) -> None:
-    cases = json.loads(LRB.read_text(encoding="utf-8"))
-    case = next(case for case in cases if case["name"] == name)
+    case = lrb_case(name)
     place = case["upstream_output"]
     for step in path[:-1]:
         place = place[step]
     place[path[-1]] = math.nextafter(place[path[-1]], math.inf)
+    assert golden.main([write(tmp_path, [case])]) == 1
+
+
+def lrb_case(name: str) -> dict[str, Any]:
+    cases = json.loads(LRB.read_text(encoding="utf-8"))
+    return next(case for case in cases if case["name"] == name)
+
+
+@needs_fixtures
+@pytest.mark.parametrize(
+    ("name", "path", "changed"),
+    [
+        ("dre_fact_merge", (3, "verification"), "Right"),  # labels are not made alike
+        ("dre_ratio_paper_table4", (0,), 58.9),  # more than the rounding of the table's columns leaves
+    ],
+)
+def test_a_change_of_checked_facts_is_seen(
+    name: str, path: tuple[Any, ...], changed: object, tmp_path: Path
+) -> None:
+    case = lrb_case(name)
+    place = case["upstream_output"]
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = changed
     assert golden.main([write(tmp_path, [case])]) == 1
 
 

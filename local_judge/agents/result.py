@@ -8,7 +8,7 @@ snapshot or the judge to be read again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Generic, Literal, TypeVar, get_args
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 from pydantic import JsonValue
 
@@ -113,6 +113,12 @@ class AgentResult(Frozen, Generic[T]):
     """By kind, those that were asked for."""
     wishes: tuple[Wish, ...]
     transcript: Transcript
+
+
+def no_answer(result: AgentResult[Any]) -> Failure:
+    """Why a run has no answer, as data."""
+    detail = f"an agent's run ended {result.outcome} after {result.spent.turns} turns, without an answer"
+    return result.failure or Failure(kind="incomplete", detail=detail)
 
 
 def tallied(asked: Sequence[Asked]) -> dict[AskedKind, Tally]:

@@ -81,6 +81,8 @@ class ToolSettings(Frozen):
     """Least share of what a query's different words tell (`indexes.corpus.Corpus.rarity`: a rare word tells more) that
     one passage found must have, with its title and by stems. Under it the search counts as one that the snapshot could
     not answer, though what was found is shown."""
+    hidden: tuple[str, ...] = ()
+    """Digests of texts that are not shown, under whatever address, and are not missed either."""
     paper_hosts: tuple[str, ...] = PAPER_HOSTS
     code_hosts: tuple[str, ...] = CODE_HOSTS
 
@@ -132,7 +134,7 @@ class Toolbox:
             "search_code": self.settings.code_hosts,
         }[request.tool]
         queries = request.queries[:calls]
-        filters = Filters(as_of=self.settings.as_of, hosts=hosts)
+        filters = Filters(as_of=self.settings.as_of, hosts=hosts, without_texts=self.settings.hidden)
         found = self._corpus.search(queries, request.k, self.settings.mode, filters)
         places: dict[str, int] = {}
         shown: list[Shown] = []
@@ -204,6 +206,8 @@ class Toolbox:
         except UrlError:
             return _error(tool, "bad_arguments", '"url" is not the address of a page.')
         page = self.snapshot.page(written, as_of=self.settings.as_of)
+        if page.text_digest and page.text_digest in self.settings.hidden:
+            return _error(tool, "no_page", "This page is not shown here.")
         if page.status == "ok":
             return page
         asked = (Asked(kind="page", what=page.url, lack=cast("Lack", page.status)),)

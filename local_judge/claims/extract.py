@@ -11,6 +11,9 @@ decides. `Claim.type_judged` keeps what the judge said.
 
 A sentence that carries a citation claims something: where the judge finds nothing in it, the sentence itself is the
 claim, so that no citation escapes verification.
+
+With `extraction: sentences` no judge is asked: a claim depends on its own sentence alone, so that the same sentence in
+two reports makes the same claim, and the questions about it are the same.
 """
 
 from __future__ import annotations
@@ -101,11 +104,30 @@ def extraction_prompt(
 async def extract_claims(document: Document, judge: Judge, config: ClaimsConfig) -> Extraction:
     """All claims of `document`, in reading order."""
     body = [sentence for sentence in document.sentences if document.blocks[sentence.block].role == "body"]
+    if config.extraction == "sentences":
+        written = (_as_written(document, sentence) for sentence in body)
+        return Extraction(claims=tuple(claim for claim in written if claim.text), failures=())
     parts = await _parts(document, body, judge, config)
     results = await asyncio.gather(*(_extract_part(document, part, judge, config) for part in parts))
     claims = tuple(claim for result in results for claim in result.claims)
     failures = tuple(failure for result in results for failure in result.failures)
     return Extraction(claims=claims, failures=failures)
+
+
+def _as_written(document: Document, sentence: Sentence) -> Claim:
+    """A sentence as its claim: class A with a citation, else F, since nobody was asked what could support it."""
+    text = without_marks(document, sentence, sentence.text)
+    kind: ClaimType = "A" if sentence.citations else "F"
+    return Claim(
+        id=f"{sentence.label}.1",
+        text=text,
+        sentence=sentence.label,
+        span=sentence.span,
+        type=kind,
+        type_judged=kind,
+        numeric=is_numeric(text),
+        citations=sentence.citations,
+    )
 
 
 class _Part(BaseModel):

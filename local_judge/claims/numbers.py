@@ -12,9 +12,11 @@ _WORDS = (
     "nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion trillion dozen "
     "half halved third quarter twice double doubled triple tripled"
 )
+NUMBER_WORDS: tuple[str, ...] = tuple(_WORDS.split())
+"""English words that say how many; with an "s" too."""
 _NUMBER = re.compile(
     r"\d|[〇零二两三四五六七八九十百千万亿]+(?=[年月日个倍成%％元人次家项种级])|\b(?:"
-    + "|".join(f"{word}s?" for word in _WORDS.split())
+    + "|".join(f"{word}s?" for word in NUMBER_WORDS)
     + r")\b",
     re.IGNORECASE,
 )

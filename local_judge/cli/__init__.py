@@ -20,6 +20,7 @@ from local_judge.cli import (
     clean,
     demo,
     evaluate_verifier,
+    experiment,
     export,
     imports,
     judges,
@@ -56,6 +57,7 @@ app.command("verify")(verify.verify)
 app.command("agree")(agree.agree)
 app.command("rank")(rank.rank)
 app.command("evaluate-verifier")(evaluate_verifier.evaluate_verifier)
+app.command("experiment")(experiment.experiment)
 app.command("parse")(parse.parse)
 app.command("clean")(clean.clean)
 app.command("serve")(serve.serve)

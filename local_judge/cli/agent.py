@@ -17,12 +17,24 @@ from local_judge.agents.toolbox import Toolbox, ToolSettings
 from local_judge.agents.transcript import render_transcript
 from local_judge.agents.wishes import WISHES, write_wishes
 from local_judge.cli.ending import stoppable
-from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Ledger, Offline, Tools, said, tools_named
+from local_judge.cli.options import (
+    AsJson,
+    BaseUrls,
+    JudgeName,
+    Ledger,
+    Offline,
+    OneOfJudges,
+    Tools,
+    said,
+    tools_named,
+)
 from local_judge.cli.snapshot.look import AsOf, SnapshotPath, day
 from local_judge.errors import ConfigError
 from local_judge.reporting.agents import answer_text
+from local_judge.reporting.tables import plain
 from local_judge.runs.session import open_judge
 from local_judge.runs.store import RunStore
+from local_judge.runs.stored_runs import stored_runs
 from serving.presets import Preset, load_preset
 
 app = typer.Typer(help="A judge that looks things up in a snapshot.", no_args_is_help=True)
@@ -80,6 +92,25 @@ def ask(
         print(f"\n{script}", end="")
     if asked.result.answer is None:
         raise SystemExit(3)
+
+
+@app.command()
+def transcript(
+    run: Annotated[Path, typer.Argument(help="A run directory.")],
+    item: Annotated[
+        str | None, typer.Argument(help="Of runs about this alone, such as a statement's id; else of all.")
+    ] = None,
+    report: Annotated[str | None, typer.Option("--report", help="One report by id.")] = None,
+    judge: OneOfJudges = None,
+    texts: Annotated[
+        bool, typer.Option("--texts/--no-texts", help="Passages whole, or their first words.")
+    ] = True,
+) -> None:
+    """Print what a run's agents asked, read and said, as Markdown."""
+    found = stored_runs(RunStore(run), report, item, judge)
+    for one in found:
+        print(f"# {plain(one.protocol)}, {plain(one.report)}: {plain(one.item)}\n")
+        print(render_transcript(one.result, texts=texts))
 
 
 async def _ask(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +11,9 @@ import typer
 
 from local_judge.cli.options import AsJson, OneOfJudges
 from local_judge.protocols.race.tree import BY_ITSELF, NO_REFERENCE
+from local_judge.reporting.dre_fact_files import ExportedFacts
+from local_judge.reporting.dre_files import FACTS, RESULTS, ExportedDre, export_deepresearcheval
+from local_judge.reporting.dre_files import MAPPING as DRE_MAPPING
 from local_judge.reporting.exports import MAPPING, Exported, export_deer
 from local_judge.reporting.exports_csv import export_csv
 from local_judge.reporting.exports_fact import export_fact
@@ -27,6 +30,7 @@ class Format(StrEnum):
     """Whose files."""
 
     csv = "csv"
+    deepresearcheval = "deepresearcheval"
     deer = "deer"
     fact = "fact"
     liveresearchbench = "liveresearchbench"
@@ -63,13 +67,18 @@ def export(
             said = race_lines(exported, out)
         case ExportedLrb():
             said = lrb_lines(exported, out)
+        case ExportedDre():
+            said = dre_lines(exported, out)
         case _:
             said = lines(exported, out, FAILED[format])
     for line in said:
         console.print(line, soft_wrap=True)
 
 
-WRITERS: Mapping[Format, Callable[[RunStore, Path, str | None], Exported | ExportedRace | ExportedLrb]] = {
+WRITERS: Mapping[
+    Format, Callable[[RunStore, Path, str | None], Exported | ExportedDre | ExportedRace | ExportedLrb]
+] = {
+    Format.deepresearcheval: export_deepresearcheval,
     Format.deer: export_deer,
     Format.fact: export_fact,
     Format.liveresearchbench: export_liveresearchbench,
@@ -148,4 +157,37 @@ def lrb_lines(exported: ExportedLrb, out: Path) -> list[str]:
         f"{safe(report.report)}: left out: {safe(report.left_out)}"
         for report in exported.reports
         if not report.criteria
+    ]
+
+
+def dre_lines(exported: ExportedDre, out: Path) -> list[str]:
+    """What was written, and what was not."""
+    found: list[str] = []
+    if exported.reports:
+        missing = [report for report in exported.reports if report.left_out]
+        n_written = len(exported.reports) - len(missing)
+        found += [
+            f"{RESULTS} of {n_written} of {count(len(exported.reports), 'report')} on "
+            f"{count(exported.n_tasks, 'task')} in {safe(str(out))}; {DRE_MAPPING} there says which",
+            *(f"{safe(report.report)}: left out: {safe(report.left_out)}" for report in missing),
+        ]
+    return found + (fact_file_lines(exported.facts, out) if exported.facts else [])
+
+
+def fact_file_lines(reports: Sequence[ExportedFacts], out: Path) -> list[str]:
+    """What was written of checked facts, and what was not."""
+    written = [report for report in reports if report.file is not None]
+    found = [
+        f"facts of {len(written)} of {count(len(reports), 'report')} in {safe(str(out))}; {FACTS} there says which"
+    ]
+    n_failed, n_unread = sum(one.n_failed for one in written), sum(one.n_unread for one in written)
+    if n_failed or n_unread:
+        found.append(
+            f"{count(n_failed, 'statement')} failed, those of {count(n_unread, 'sentence')} unknown: left out, as in "
+            "the published code"
+        )
+    return found + [
+        f"{safe(report.report)}: facts left out: {safe(report.left_out)}"
+        for report in reports
+        if report.file is None
     ]

@@ -72,11 +72,21 @@ GuidanceFile = Annotated[
 CriteriaFile = Annotated[
     Path | None, typer.Option("--criteria", help="Criteria of tasks (`local-judge tasks criteria`).")
 ]
+DimensionsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--dimensions",
+        help="Dimensions of tasks (`local-judge tasks dimensions`), or results or the cache of DeepResearchEval.",
+    ),
+]
 ChecklistsFile = Annotated[
     Path | None,
     typer.Option(
         "--checklists", help="Checklists of tasks (`local-judge tasks checklist`), or the dataset's."
     ),
+]
+PlansFile = Annotated[
+    Path | None, typer.Option("--plans", help="Evaluation plans of tasks (`local-judge tasks plan`).")
 ]
 References = Annotated[
     list[Path] | None,

@@ -21,11 +21,13 @@ from local_judge.cli.options import (
     ChecklistsFile,
     ConfigFile,
     CriteriaFile,
+    DimensionsFile,
     GuidanceFile,
     JudgeNames,
     Ledger,
     Method,
     Offline,
+    PlansFile,
     Protocols,
     References,
     Settings,
@@ -57,8 +59,10 @@ def run(
     tasks: TasksFile = None,
     guidance: GuidanceFile = None,
     criteria: CriteriaFile = None,
+    dimensions: DimensionsFile = None,
     references: References = None,
     checklists: ChecklistsFile = None,
+    plans: PlansFile = None,
     protocol: Protocols = None,
     base_url: BaseUrlsByName = None,
     date: Annotated[
@@ -95,7 +99,15 @@ def run(
     )
     open_dates = settled.date is not None
     loaded = load_reports(
-        reports, tasks, guidance, criteria, references or (), checklists, open_dates=open_dates
+        reports,
+        tasks,
+        guidance,
+        criteria,
+        references or (),
+        checklists,
+        dimensions,
+        plans,
+        open_dates=open_dates,
     )[:limit]
     job = Job(
         reports=dated(loaded, settled.date),

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from indexes.snapshot import Snapshot
-from local_judge.agents.result import Wish
+from local_judge.agents.result import AgentResult, Wish
 from local_judge.claims.model import ClaimSet
 from local_judge.documents.model import Document
 from local_judge.errors import ConfigError, brief
@@ -162,6 +162,15 @@ class Rated(Frozen):
     value: str | float | None
     """A label or a number; None where the judge gave no answer."""
     scale: Literal["nominal", "ordinal", "interval"]
+
+
+@runtime_checkable
+class KeepsRuns(Protocol):
+    """What a protocol may have beside: runs of agents, each with its transcript."""
+
+    def runs(self, findings: Any) -> Sequence[tuple[str, AgentResult[Any]]]:
+        """The runs about one report, each under the ids of what it was about. A pure function, as `score` is."""
+        ...
 
 
 @runtime_checkable

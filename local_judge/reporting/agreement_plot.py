@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
-from xml.sax.saxutils import escape
 
+from local_judge.reporting.svg import svg_text
 from local_judge.runs.agreement import JoinedRun
 from local_judge.stats.agreement.method import system_means
 
@@ -19,8 +19,6 @@ GREY = "#888888"
 """Of systems without a name."""
 SIDE, LEFT, TOP, GAP, KEY = 320, 64, 44, 40, 18
 TICKS = 5
-LONGEST = 40
-"""Characters of a name that are shown."""
 
 
 class _Axis(NamedTuple):
@@ -53,7 +51,7 @@ def scatter(runs: Sequence[JoinedRun], score: str) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11">',
-        f"<title>{_text(score)} against ratings by people</title>",
+        f"<title>{svg_text(score)} against ratings by people</title>",
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
     ]
     for number, run in enumerate(runs):
@@ -61,7 +59,7 @@ def scatter(runs: Sequence[JoinedRun], score: str) -> str:
     for number, name in enumerate(names):
         y = TOP + SIDE + 56 + KEY * number
         parts.append(f'<circle cx="{LEFT}" cy="{y}" r="5" fill="{colours[name]}"/>')
-        parts.append(f'<text x="{LEFT + 12}" y="{y + 4}">{_text(name)}</text>')
+        parts.append(f'<text x="{LEFT + 12}" y="{y + 4}">{svg_text(name)}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -74,7 +72,7 @@ def _panel(run: JoinedRun, score: str, left: int, colours: dict[str, str]) -> It
     ]
     x = _axis([rating for _, _, rating, _ in points], left, left + SIDE)
     y = _axis([value for _, _, _, value in points], TOP + SIDE, TOP)
-    yield f'<text x="{left}" y="{TOP - 16}" font-size="13">{_text(run.run.name or str(run.run))}</text>'
+    yield f'<text x="{left}" y="{TOP - 16}" font-size="13">{svg_text(run.run.name or str(run.run))}</text>'
     yield f'<rect x="{left}" y="{TOP}" width="{SIDE}" height="{SIDE}" fill="none" stroke="#cccccc"/>'
     for tick in x.ticks:
         yield f'<text x="{x.place(tick)}" y="{TOP + SIDE + 16}" text-anchor="middle">{tick:.3g}</text>'
@@ -83,11 +81,11 @@ def _panel(run: JoinedRun, score: str, left: int, colours: dict[str, str]) -> It
     yield f'<text x="{left + SIDE // 2}" y="{TOP + SIDE + 34}" text-anchor="middle">mean rating</text>'
     yield (
         f'<text transform="translate({left - 48} {TOP + SIDE // 2}) rotate(-90)" '
-        f'text-anchor="middle">{_text(score)}</text>'
+        f'text-anchor="middle">{svg_text(score)}</text>'
     )
     for task, system, rating, value in points:
         colour = GREY if system is None else colours[system]
-        name = _text(f"{task}: {system or 'no system'}")
+        name = svg_text(f"{task}: {system or 'no system'}")
         yield (
             f'<circle cx="{x.place(float(rating))}" cy="{y.place(float(value))}" r="2.5" fill="{colour}" '
             f'fill-opacity="0.45"><title>{name}</title></circle>'
@@ -95,7 +93,7 @@ def _panel(run: JoinedRun, score: str, left: int, colours: dict[str, str]) -> It
     for system, (rating, value) in system_means(run.tasks).items():
         yield (
             f'<circle cx="{x.place(float(rating))}" cy="{y.place(float(value))}" r="6" '
-            f'fill="{colours[system]}" stroke="#000000"><title>{_text(system)}: mean</title></circle>'
+            f'fill="{colours[system]}" stroke="#000000"><title>{svg_text(system)}: mean</title></circle>'
         )
 
 
@@ -104,9 +102,3 @@ def _axis(numbers: Sequence[Fraction], start: float, end: float) -> _Axis:
     low, high = float(min(numbers)), float(max(numbers))
     room = (high - low) * 0.06 or max(abs(low), 1.0) * 0.1
     return _Axis(low - room, high + room, start, end)
-
-
-def _text(text: str) -> str:
-    """A name as the text of an element: no markup, and no character that XML forbids."""
-    shown = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-    return escape("".join(character if character.isprintable() else " " for character in shown))

@@ -7,6 +7,7 @@ control characters removed).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -17,6 +18,7 @@ from local_judge.reporting.tasks import heading, lines
 from local_judge.tasks.checklist_lint import Finding, Linted, lint
 from local_judge.tasks.checklists import ChecklistRow
 from local_judge.tasks.model import Checklist
+from local_judge.tasks.plan_lint import PlanFinding
 
 
 def checklist_table(rows: Sequence[ChecklistRow]) -> Table:
@@ -59,23 +61,28 @@ def checklist_view(row: ChecklistRow) -> RenderableType:
     return Group(*parts)
 
 
-def finding_line(task: str, finding: Finding) -> str:
+def finding_line(task: str, finding: Finding | PlanFinding) -> str:
     """One finding: `mill q3: yes-or-no: asks 'what', which neither yes nor no answers`."""
     item = f" {finding.item}" if finding.item else ""
     return plain(f"{task}{item}: {finding.rule}: {finding.reason}")
 
 
-def unchecked_lines(found: Mapping[str, Linted]) -> list[str]:
-    """What could not be checked, a line for each reason: which rules, and of how many checklists."""
+def unchecked_lines(unchecked: Mapping[str, Mapping[Any, str]], what: str) -> list[str]:
+    """What could not be checked, a line for each reason: which rules, and of how many checklists, or plans.
+
+    Args:
+        unchecked: by task, the rules that could not be applied, with the reason.
+        what: one of the things that were checked, in a word.
+    """
     tasks: dict[str, int] = {}
     rules: dict[str, dict[str, None]] = {}
-    for linted in found.values():
-        for reason in dict.fromkeys(linted.unchecked.values()):
+    for own in unchecked.values():
+        for reason in dict.fromkeys(own.values()):
             tasks[reason] = tasks.get(reason, 0) + 1
-        for rule, reason in linted.unchecked.items():
+        for rule, reason in own.items():
             rules.setdefault(reason, {})[rule] = None
     return [
-        f"not checked in {count(number, 'checklist')}, since {reason}: {', '.join(rules[reason])}"
+        f"not checked in {count(number, what)}, since {reason}: {', '.join(rules[reason])}"
         for reason, number in tasks.items()
     ]
 

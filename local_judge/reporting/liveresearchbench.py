@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from rich.table import Table
 
+from local_judge.protocols.items import Item
 from local_judge.protocols.liveresearchbench import LrbFindings
 from local_judge.protocols.liveresearchbench.accuracy.findings import AccuracyFindings
 from local_judge.protocols.liveresearchbench.issues.findings import Issue, IssueFindings
-from local_judge.protocols.liveresearchbench.items import Item
 from local_judge.reporting.depth import depth_line, depth_table
 from local_judge.reporting.numbers import NONE, count
 from local_judge.reporting.tables import safe

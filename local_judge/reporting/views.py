@@ -11,14 +11,20 @@ from typing import Any, NamedTuple
 from rich.console import RenderableType
 
 from local_judge.protocols.base import Findings
+from local_judge.protocols.deepresearcheval import DeepResearchEval, DreFindings
 from local_judge.protocols.deer import Deer, DeerFindings
 from local_judge.protocols.deer.rubric.cost import costs
+from local_judge.protocols.dream import Dream, DreamFindings
 from local_judge.protocols.fact import Fact, FactFindings
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
 from local_judge.protocols.race import Race, RaceFindings
 from local_judge.protocols.scores import ScoreNode
+from local_judge.reporting.dream import dream_lines, dream_tables
+from local_judge.reporting.dream_plan import plan_lines, plan_tables
 from local_judge.reporting.fact import fact_line, pair_table
+from local_judge.reporting.facts import facts_lines, facts_table
 from local_judge.reporting.liveresearchbench import lrb_lines, lrb_tables
+from local_judge.reporting.quality import quality_line, quality_table
 from local_judge.reporting.race import mark_table, race_line
 from local_judge.reporting.rubric import cost_table, item_table, rubric_line
 
@@ -75,11 +81,32 @@ def _liveresearchbench(findings: LrbFindings, paper: Sequence[ScoreNode], items:
     return View(data, (*lines, *lrb_tables(findings)))
 
 
+def _deepresearcheval(findings: DreFindings, paper: Sequence[ScoreNode], items: bool) -> View:
+    quality = findings.quality
+    parts: list[RenderableType] = [] if quality is None else [quality_line(quality)]
+    parts += [] if findings.facts is None else facts_lines(findings.facts)
+    if not items:
+        return View({}, tuple(parts))
+    parts += [] if quality is None else [quality_table(quality)]
+    parts += [] if findings.facts is None else [facts_table(findings.facts)]
+    return View({DeepResearchEval.name: findings.model_dump(mode="json")}, tuple(parts))
+
+
+def _dream(findings: DreamFindings, paper: Sequence[ScoreNode], items: bool) -> View:
+    lines = (*dream_lines(findings), *plan_lines(findings))
+    if not items:
+        return View({}, lines)
+    tables = (*dream_tables(findings), *plan_tables(findings))
+    return View({Dream.name: findings.model_dump(mode="json")}, (*lines, *tables))
+
+
 VIEWS: Mapping[str, Viewed] = {
     Deer.name: Viewed(DeerFindings, {"rubric": None, "costs": []}, _deer),
     Fact.name: Viewed(FactFindings, {Fact.name: None}, _fact),
     Race.name: Viewed(RaceFindings, {Race.name: None}, _race),
     LiveResearchBench.name: Viewed(LrbFindings, {LiveResearchBench.name: None}, _liveresearchbench),
+    DeepResearchEval.name: Viewed(DreFindings, {DeepResearchEval.name: None}, _deepresearcheval),
+    Dream.name: Viewed(DreamFindings, {Dream.name: None}, _dream),
 }
 """By the protocol's name, in the order in which they are shown."""
 

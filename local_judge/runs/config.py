@@ -80,7 +80,7 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
             raise ConfigError(f"--set {text}: {' '.join(str(error).split())}") from None
         for step in reversed(steps):
             nested = {step: nested}
-        settings = _laid_over(settings, cast("dict[str, Any]", nested), nulls=True)
+        settings = laid_over(settings, cast("dict[str, Any]", nested), nulls=True)
     return settings
 
 
@@ -111,10 +111,10 @@ def load_config(
             raise ConfigError(f"{path}: expected a mapping of settings")
         data = cast("dict[str, Any]", loaded or {})
     place = str(path) if path else "options"
-    laid = _laid_over(data, {key: value for key, value in overrides.items() if key != "settings"})
+    laid = laid_over(data, {key: value for key, value in overrides.items() if key != "settings"})
     settings = overrides.get("settings")
     if settings:
-        laid = _laid_over(laid, {"settings": settings}, nulls=True)
+        laid = laid_over(laid, {"settings": settings}, nulls=True)
     return settled(completed(validated(RunConfig, laid, place)), *presets)
 
 
@@ -134,7 +134,7 @@ def validated(model: type[T], data: object, place: str) -> T:
         raise ConfigError(f"{place}: {key}: {first['msg']} (got {brief(first['input'])})") from None
 
 
-def _laid_over(below: dict[str, Any], above: dict[str, Any], *, nulls: bool = False) -> dict[str, Any]:
+def laid_over(below: dict[str, Any], above: dict[str, Any], *, nulls: bool = False) -> dict[str, Any]:
     """`above` over `below`. `nulls`: whether None is a value; of an option, it says that it was not given."""
     merged = dict(below)
     for key, value in above.items():
@@ -142,7 +142,7 @@ def _laid_over(below: dict[str, Any], above: dict[str, Any], *, nulls: bool = Fa
             # A section that a file leaves empty is None in YAML. One that is no section is refused as it stands.
             section: object = {} if merged.get(key) is None else merged[key]
             if isinstance(section, dict):
-                section = _laid_over(
+                section = laid_over(
                     cast("dict[str, Any]", section), cast("dict[str, Any]", value), nulls=nulls
                 )
             merged[key] = section

@@ -6,7 +6,6 @@ interpreted here, so that one unreadable report is that report's failure and not
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
@@ -18,10 +17,14 @@ from local_judge.tasks.checklists import load_checklists, with_checklist
 from local_judge.tasks.criteria import load_criteria, with_criteria
 from local_judge.tasks.dataset import bare
 from local_judge.tasks.dates import dated as with_date
+from local_judge.tasks.dimension_files import load_dimensions
+from local_judge.tasks.dimensions import with_dimensions
 from local_judge.tasks.folders import deer_folder, is_deer_folder, task_folder_of
 from local_judge.tasks.guidance import GuidanceRow, load_rows
 from local_judge.tasks.load import TASK_KEYS, load_tasks
+from local_judge.tasks.method_results import MethodReport, is_method_folder, method_report, method_reports
 from local_judge.tasks.model import Guidance, Task
+from local_judge.tasks.plans import load_plans, with_plan
 from local_judge.tasks.references import load_references, with_references
 from local_judge.tasks.report_store import (
     BATCH_SUFFIXES,
@@ -60,6 +63,8 @@ def load_reports(
     criteria: Path | None = None,
     references: Sequence[Path] = (),
     checklists: Path | None = None,
+    dimensions: Path | None = None,
+    plans: Path | None = None,
     *,
     open_dates: bool = False,
 ) -> list[RawReport]:
@@ -68,7 +73,8 @@ def load_reports(
     A JSONL row has `id`, the report under `report`, `article`, `text` or `response`, and may have its task under
     `task`, `prompt`, `query` or `question`, the task's id under `task_id` (else it is the report's), its `guidance`,
     and the `system` that wrote it. A folder in DEER's layout (`<id>/query.md`) gives reports with tasks and guidance.
-    Of LiveResearchBench, report stores, indexes and batch files are read (see `tasks.report_store`).
+    Of LiveResearchBench, report stores, indexes and batch files are read (see `tasks.report_store`); of
+    DeepResearchEval, files and folders of its `method_results` (see `tasks.method_results`).
 
     Args:
         paths: files and folders.
@@ -78,11 +84,13 @@ def load_reports(
         criteria: a criteria file, joined by the task's id or request (see `tasks.joining`).
         references: files of reference reports, joined likewise.
         checklists: checklists in any form that `tasks.checklists.load_checklists` reads, joined likewise.
+        dimensions: dimensions in any form that `tasks.dimension_files.load_dimensions` reads, joined likewise.
+        plans: a file of plans, joined likewise.
         open_dates: of LiveResearchBench's dataset, take the columns that leave dates open: `dated` fills them.
 
     Raises:
         InputError: nothing found, a malformed row, an id given twice, or a file of tasks, guidance, criteria,
-        references or checklists that names no report.
+        references, checklists, dimensions or plans that names no report.
     """
     reports = [report for path in paths for report in _load(path)]
     if not reports:
@@ -110,6 +118,12 @@ def load_reports(
     if checklists is not None:
         lists = load_checklists(checklists, open_dates=open_dates)
         reports = _with(reports, lambda task: with_checklist(task, lists), str(checklists))
+    if dimensions is not None:
+        sides = load_dimensions(dimensions)
+        reports = _with(reports, lambda task: with_dimensions(task, sides), str(dimensions))
+    if plans is not None:
+        planned = load_plans(plans)
+        reports = _with(reports, lambda task: with_plan(task, planned), str(plans))
     return reports
 
 
@@ -188,26 +202,38 @@ def _load(path: Path) -> Iterator[RawReport]:
     root = task_folder_of(path)
     if root is not None:
         yield from _of_deer(path, root)
-    elif path.is_dir() and is_deer_folder(path):
-        yield from _deer(path)
-    elif is_report_store(path):
-        yield from map(_stored, stored_reports(path))
     elif path.is_dir():
-        for file in sorted(path.iterdir()):
-            if file.suffix.lower() in REPORT_SUFFIXES and file.is_file():
-                yield _file(file)
+        yield from _folder(path)
     elif not path.is_file():
         raise InputError(f"{path}: no such file or folder")
     elif path.suffix.lower() == ".jsonl":
         yield from _rows(path)
     elif path.suffix.lower() == ".json":
         indexed = read_index(path)
-        yield from [_deep_research_eval(path)] if indexed is None else map(_stored, indexed)
+        if indexed is None:
+            own = method_report(path)
+            yield _of_method(own, own.task_id)
+        else:
+            yield from map(_stored, indexed)
     elif path.suffix.lower() in BATCH_SUFFIXES:
         yield from map(_stored, batched_reports(path))
     else:
         stored = stored_report(path)
         yield _file(path) if stored is None else _stored(stored)
+
+
+def _folder(path: Path) -> Iterator[RawReport]:
+    if is_deer_folder(path):
+        yield from _deer(path)
+    elif is_report_store(path):
+        yield from map(_stored, stored_reports(path))
+    elif is_method_folder(path):
+        for report in method_reports(path):
+            yield _of_method(report, f"{report.system}/{report.task_id}")
+    else:
+        for file in sorted(path.iterdir()):
+            if file.suffix.lower() in REPORT_SUFFIXES and file.is_file():
+                yield _file(file)
 
 
 def _rows(path: Path) -> Iterator[RawReport]:
@@ -262,19 +288,12 @@ def _file(path: Path) -> RawReport:
         raise InputError(f"{path}: {error.strerror or error}") from None
 
 
-def _deep_research_eval(path: Path) -> RawReport:
-    """One file of DeepResearchEval's `method_results`: the response of its first entry."""
-    try:
-        data = json.loads(path.read_bytes())
-        identity, entry = row_id({"id": data["query_id"]}, str(path)), data["entries"][0]
-        if identity is None:
-            raise KeyError("query_id")
-        task = _task({"task": entry["query"]}, identity, str(path))
-        return RawReport(identity, _encoded(entry["response"]), task, str(path))
-    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
-        raise InputError(
-            f"{path}: not a report of DeepResearchEval (needs query_id and entries[0].response)"
-        ) from None
+def _of_method(report: MethodReport, identity: str) -> RawReport:
+    """A report of DeepResearchEval."""
+    place = str(report.path)
+    task = _task({"query": report.query}, report.task_id, place)
+    content = _encoded(report.response)
+    return RawReport(identity, content, task, place, report.system, report.task_id)
 
 
 def _encoded(text: str) -> bytes:

@@ -33,6 +33,7 @@ PACKAGES = (
     "rank-bm25",
     "sentence-transformers",
     "sentencex",
+    "tldextract",
 )
 """Those whose version can change a result: parsing, ranking, reading replies. A snapshot names its own extractors."""
 
@@ -92,12 +93,16 @@ def _guidance(guidance: Guidance | None) -> dict[str, Any] | None:
 
 
 def _compared(task: Task | None) -> dict[str, Any]:
-    """Digests of a task's criteria, checklist and references, where it has any."""
+    """Digests of a task's criteria, dimensions, checklist, plan and references, where it has any."""
     found: dict[str, Any] = {}
     if task is not None and task.criteria is not None:
         found["criteria_sha256"] = _sha256(task.criteria.model_dump_json())
+    if task is not None and task.dimensions is not None:
+        found["dimensions_sha256"] = _sha256(task.dimensions.model_dump_json())
     if task is not None and task.checklist is not None:
         found["checklist_sha256"] = _sha256(task.checklist.model_dump_json())
+    if task is not None and task.plan is not None:
+        found["plan_sha256"] = _sha256(task.plan.model_dump_json())
     if task is not None and task.references:
         found["references_sha256"] = [_sha256(reference.text) for reference in task.references]
     return found

@@ -35,14 +35,16 @@ def filled(text: str, today: date) -> str:
 def dated(task: Task, today: date | None) -> Task:
     """The task with the dates filled that its request, guidance, criteria and checklist leave open.
 
+    Its references and its plan, which hold words of others, stay as they are.
+
     Raises:
         InputError: it leaves one open, and there is no day to fill it from.
     """
-    whole = task.model_copy(update={"id": ""}).model_dump_json(exclude={"references"})
+    whole = task.model_copy(update={"id": ""}).model_dump_json(exclude={"references", "plan"})
     found = _OPEN.search(whole)
     if found is None:
         return task
     if today is None:
         raise InputError(f"task {task.id!r} leaves a date open ({found[0]}); give --date")
-    kept = {"id": task.id, "references": task.references}
+    kept = {"id": task.id, "references": task.references, "plan": task.plan}
     return Task.model_validate_json(filled(whole, today)).model_copy(update=kept)

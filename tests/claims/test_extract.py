@@ -272,3 +272,21 @@ async def test_labels_of_support_are_read_without_blanks(make_judge: MakeJudge) 
     judge, _ = make_judge([replies])
     _, claim = (await extract_claims(DOCUMENT, judge, ClaimsConfig())).claims
     assert (claim.type, claim.evidence_positions) == ("B", ("L3.S1",))
+
+
+async def test_sentences_are_claims_as_they_are_written_and_no_judge_is_asked(make_judge: MakeJudge) -> None:
+    judge, engine = make_judge()
+    document = parse_report(
+        "# Mill\n\nThe mill opened in 1975 [1][2]. It is dear.\n\n## References\n\n"
+        "[1] https://a.example/1\n[2] https://a.example/2\n"
+    )
+    extraction = await extract_claims(document, judge, ClaimsConfig(extraction="sentences"))
+    assert [
+        (c.id, c.text, c.type, c.type_judged, c.numeric, len(c.citations)) for c in extraction.claims
+    ] == [
+        ("L2.S1.1", "The mill opened in 1975.", "A", "A", True, 2),
+        ("L2.S2.1", "It is dear.", "F", "F", False, 0),
+    ]
+    assert extraction.failures == () and engine.calls == []
+    # Nobody was asked, so nothing is known of these.
+    assert {(c.checkable, c.salient) for c in extraction.claims} == {(None, None)}

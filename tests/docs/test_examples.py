@@ -10,7 +10,7 @@ Every fenced block says in its info string how it is checked, and one that does 
                              read as a config of `run`, as a judge preset, as static criteria
     jsonl pages | reports | tasks | guidance | criteria | claims | queries | planted | annotations | ratings | wishes
     csv ratings
-    jsonl checklists
+    jsonl checklists | plans | domains
     csv dataset
                              read by the reader of that format
     json golden              run as a file of golden vectors
@@ -47,6 +47,7 @@ from local_judge.annotations.model import GoldClaim
 from local_judge.demo.outcome import Planted
 from local_judge.judge.failures import FailureKind
 from local_judge.judge.ledger_file import TABLES
+from local_judge.protocols.dream.authority.ratings import read_ratings
 from local_judge.protocols.race.static import static_criteria
 from local_judge.rows import read_jsonl
 from local_judge.runs.config import load_config
@@ -58,6 +59,7 @@ from local_judge.tasks.checklists import load_checklists
 from local_judge.tasks.criteria import read_rows
 from local_judge.tasks.guidance import load_rows
 from local_judge.tasks.load import load_tasks
+from local_judge.tasks.plans import load_plans
 from serving.presets import load_preset
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -160,7 +162,9 @@ def check_console(block: Block, console: Console) -> None:
         status, printed = console.run(command)
         assert status == block.exit, f"{block.place}: {command}\nended with {status}:\n{printed}"
         if shown:
-            assert pattern(shown).fullmatch(plain(printed)), f"{block.place}: {command}\nprinted:\n{plain}"
+            assert pattern(shown).fullmatch(plain(printed)), (
+                f"{block.place}: {command}\nprinted:\n{plain(printed)}"
+            )
 
 
 def check_unrun(block: Block) -> None:
@@ -226,7 +230,9 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("jsonl", "guidance"): reader(load_rows, ".jsonl"),
     ("jsonl", "criteria"): reader(read_rows, ".jsonl"),
     ("jsonl", "checklists"): reader(lambda path: load_checklists(path).rows, ".jsonl"),
+    ("jsonl", "plans"): reader(lambda path: load_plans(path).rows, ".jsonl"),
     ("csv", "dataset"): reader(load_tasks, ".csv"),
+    ("jsonl", "domains"): reader(read_ratings, ".jsonl"),
     ("jsonl", "claims"): reader(load_claim_rows, ".jsonl"),
     ("jsonl", "queries"): reader(read_queries, ".jsonl"),
     ("jsonl", "planted"): reader(
@@ -349,6 +355,7 @@ def test_tables_of_fields_have_exactly_the_fields_of_their_models() -> None:
         "GuidanceRow",
         "Point",
         "ChecklistRow",
+        "PlanRow",
         "TopicRow",
         "NeedRow",
     } <= seen

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from local_judge.claims.model import Quote
 from local_judge.documents.model import Span
+from local_judge.protocols.items import Place
 from local_judge.protocols.liveresearchbench import LrbFindings
 from local_judge.protocols.liveresearchbench.accuracy.findings import (
     AccuracyFindings,
@@ -16,7 +17,6 @@ from local_judge.protocols.liveresearchbench.accuracy.findings import (
 )
 from local_judge.protocols.liveresearchbench.issues.findings import Issue, IssueFindings
 from local_judge.protocols.liveresearchbench.issues.table import PUBLISHED
-from local_judge.protocols.liveresearchbench.items import Place
 from local_judge.reporting.liveresearchbench import SHOWN_PLACES, lrb_lines, lrb_tables
 
 from ..protocols.liveresearchbench.depth_cases import findings as comparisons

@@ -70,7 +70,7 @@ def lint(
                 print(finding_line(task, finding))
         print(f"{count(n_findings, 'finding')} in {count(len(found), 'checklist')}")
         print(f"rules: {', '.join(RULES)}")
-        for line in unchecked_lines(found):
+        for line in unchecked_lines({task: linted.unchecked for task, linted in found.items()}, "checklist"):
             print(line)
     if n_findings:
         raise SystemExit(1)

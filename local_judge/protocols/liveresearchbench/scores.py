@@ -13,13 +13,13 @@ from collections.abc import Sequence
 
 from local_judge.protocols.base import Rated
 from local_judge.protocols.ensemble import mean_trees
+from local_judge.protocols.items import rated as rated_items
 from local_judge.protocols.liveresearchbench.accuracy.scores import rated_accuracy, score_accuracy
 from local_judge.protocols.liveresearchbench.coverage.scores import score_coverage
 from local_judge.protocols.liveresearchbench.depth.rated import rated_depth
 from local_judge.protocols.liveresearchbench.depth.scores import depth_together, score_depth
 from local_judge.protocols.liveresearchbench.findings import LrbFindings
 from local_judge.protocols.liveresearchbench.issues.scores import rated_issues, score_issues
-from local_judge.protocols.liveresearchbench.items import rated as rated_items
 from local_judge.protocols.liveresearchbench.presentation.scores import score_presentation
 from local_judge.protocols.scores import Profile, ScoreNode
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from local_judge.protocols.items import SCALE, Item
 from local_judge.protocols.liveresearchbench.depth.upstream import summary as games
-from local_judge.protocols.liveresearchbench.items import SCALE, Item
 from local_judge.protocols.scores import Score
 
 N_CHECKS = 10

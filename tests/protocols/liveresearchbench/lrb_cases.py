@@ -15,7 +15,7 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols import base
 from local_judge.protocols.base import Bench, Case
-from local_judge.protocols.liveresearchbench.items import Item, Status
+from local_judge.protocols.items import Item, Status
 from local_judge.protocols.liveresearchbench.presentation.checks import CHECKS
 from local_judge.protocols.liveresearchbench.presentation.findings import PresentationFindings
 from local_judge.tasks.model import Checklist, ChecklistItem, Task

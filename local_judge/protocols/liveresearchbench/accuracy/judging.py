@@ -21,6 +21,7 @@ from local_judge.errors import ConfigError
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.protocols.asking import task_of
 from local_judge.protocols.base import Bench, Case
 from local_judge.protocols.liveresearchbench.accuracy.findings import (
     AccuracyFindings,
@@ -28,7 +29,6 @@ from local_judge.protocols.liveresearchbench.accuracy.findings import (
     CitedPage,
 )
 from local_judge.protocols.liveresearchbench.accuracy.settings import AccuracySettings
-from local_judge.protocols.liveresearchbench.asking import task_of
 from local_judge.protocols.liveresearchbench.prompts import template
 from local_judge.tasks.model import Task
 
@@ -41,7 +41,7 @@ async def judge_accuracy(case: Case, bench: Bench, settings: AccuracySettings) -
     """
     if bench.snapshot is None:
         raise ConfigError("liveresearchbench: judging pages needs a snapshot; give --snapshot")
-    task = task_of(case)
+    task = task_of(case, "liveresearchbench")
     snapshot = bench.snapshot
     async with asyncio.TaskGroup() as group:  # without claims, nobody waits for the pages
         looks = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from local_judge.documents.model import Frozen
-from local_judge.protocols.liveresearchbench.items import Item
+from local_judge.protocols.items import Item
 from local_judge.tasks.model import GuidanceStatus, JoinedBy
 
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from local_judge.errors import ConfigError
 from local_judge.judge.layout import fence, fill
+from local_judge.protocols.asking import Requirement, evaluated_on, rule, task_of
 from local_judge.protocols.base import Bench, Case
-from local_judge.protocols.liveresearchbench.asking import Requirement, evaluated_on, rule, task_of
 from local_judge.protocols.liveresearchbench.coverage.findings import CoverageFindings
 from local_judge.protocols.liveresearchbench.coverage.settings import CoverageSettings
 from local_judge.protocols.liveresearchbench.prompts import template
@@ -22,7 +22,7 @@ async def judge_coverage(case: Case, bench: Bench, settings: CoverageSettings) -
     Raises:
         ConfigError: there is no task, or it has no checklist.
     """
-    task = task_of(case)
+    task = task_of(case, "liveresearchbench")
     checklist = task.checklist
     if checklist is None:
         raise ConfigError(f"liveresearchbench: task {task.id!r} has no checklist; give --checklists")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from local_judge.protocols.items import rate
 from local_judge.protocols.liveresearchbench.coverage.findings import CoverageFindings
-from local_judge.protocols.liveresearchbench.items import rate
 from local_judge.protocols.liveresearchbench.upstream import coverage_summary, evaluations, published
 from local_judge.protocols.scores import Profile, ScoreNode
 

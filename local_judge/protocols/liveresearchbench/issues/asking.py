@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from local_judge.documents.model import Document
 from local_judge.judge.layout import Prompt, fill
-from local_judge.protocols.liveresearchbench.asking import evaluated_on, report_prompt
+from local_judge.protocols.asking import evaluated_on, report_prompt
 from local_judge.protocols.liveresearchbench.issues.findings import Metric
 from local_judge.protocols.liveresearchbench.prompts import template
 

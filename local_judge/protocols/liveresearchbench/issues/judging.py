@@ -12,8 +12,8 @@ from local_judge.claims.model import Quote
 from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
+from local_judge.protocols.asking import room_for
 from local_judge.protocols.base import Bench, Case
-from local_judge.protocols.liveresearchbench.asking import room_for
 from local_judge.protocols.liveresearchbench.issues.asking import (
     Contradiction,
     Uncited,

@@ -5,7 +5,7 @@ Invariant: all are positive: met is good. The order and the ids are the publishe
 
 from __future__ import annotations
 
-from local_judge.protocols.liveresearchbench.asking import Requirement
+from local_judge.protocols.asking import Requirement
 
 CHECKS: tuple[Requirement, ...] = (
     Requirement(

@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from local_judge.documents.model import Block, Document, Reference, Span
-from local_judge.protocols.liveresearchbench.items import Place, Status
+from local_judge.protocols.items import Place, Status
 
 _BAR = re.compile(r"(?<!\\)\|")
 _ROW = re.compile(r"\s*\|.*\|\s*")

@@ -10,7 +10,7 @@ from typing import Self
 from pydantic import model_validator
 
 from local_judge.documents.model import Frozen
-from local_judge.protocols.liveresearchbench.items import Item
+from local_judge.protocols.items import Item
 from local_judge.protocols.liveresearchbench.presentation.checks import IDS
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from local_judge.judge.layout import fill
-from local_judge.protocols.base import Bench, Case
-from local_judge.protocols.liveresearchbench.asking import (
+from local_judge.protocols.asking import (
     Requirement,
     evaluated_on,
     listed_references,
     rule,
 )
-from local_judge.protocols.liveresearchbench.items import Item
+from local_judge.protocols.base import Bench, Case
+from local_judge.protocols.items import Item
 from local_judge.protocols.liveresearchbench.presentation.checks import CHECKS
 from local_judge.protocols.liveresearchbench.presentation.counted import decide
 from local_judge.protocols.liveresearchbench.presentation.findings import PresentationFindings

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from local_judge.protocols.liveresearchbench.items import rate
+from local_judge.protocols.items import rate
 from local_judge.protocols.liveresearchbench.presentation.findings import PresentationFindings
 from local_judge.protocols.liveresearchbench.upstream import evaluations, presentation_summary, published
 from local_judge.protocols.scores import Profile, ScoreNode

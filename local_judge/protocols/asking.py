@@ -1,8 +1,8 @@
-"""Asking a judge about requirements that a report meets or not.
+"""Asking a judge about a report, item by item: whether requirements are met, or anything else that has ids.
 
-Invariants: every prompt opens with the report as all protocols show it; each requirement is answered once, by its id;
-a call that leaves too little room for its reply is halved, and what does not fit alone is a failure; a quotation is
-kept only where the report has it.
+Invariants: every prompt opens with the report as all protocols show it; each item is answered once, by its id; a call
+that leaves too little room for its reply is halved, and what does not fit alone is a failure; a quotation is kept only
+where the report has it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import date
-from typing import Annotated, NamedTuple, cast
+from typing import Annotated, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -22,9 +22,11 @@ from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Answer, Judge
 from local_judge.judge.layout import Prompt, fence
 from local_judge.protocols.base import Case
-from local_judge.protocols.liveresearchbench.items import Item
+from local_judge.protocols.items import Item
 from local_judge.tasks.model import Task
 from serving.errors import EngineError
+
+T = TypeVar("T")
 
 MIN_REPLY_TOKENS = 100
 """A prompt fits if it leaves at least this much room for each requirement asked."""
@@ -58,14 +60,14 @@ Wording = Callable[[Sequence[Requirement]], str]
 """All that a prompt says after the report, for some of the requirements."""
 
 
-def task_of(case: Case) -> Task:
-    """The task of a report that a metric cannot be judged without.
+def task_of(case: Case, protocol: str) -> Task:
+    """The task of a report that a metric of `protocol` cannot be judged without.
 
     Raises:
         ConfigError: there is none.
     """
     if case.task is None:
-        raise ConfigError(f"liveresearchbench: report {case.id!r} has no task; give --tasks")
+        raise ConfigError(f"{protocol}: report {case.id!r} has no task; give --tasks")
     return case.task
 
 
@@ -103,39 +105,70 @@ async def room_for(judge: Judge, prompt: Prompt, wanted: int) -> Failure | None:
     )
 
 
+async def ask_each(
+    document: Document,
+    judge: Judge,
+    wording: Wording,
+    asked: Sequence[Requirement],
+    answer: type[T],
+    *,
+    per_call: int,
+    reply_tokens: int,
+    min_reply_tokens: int,
+) -> list[Answer[T] | Failure]:
+    """What the judge answers to each item, in their order.
+
+    Args:
+        document: the report.
+        judge: who is asked.
+        wording: what a prompt says after the report, for the items of one call.
+        asked: all items; their ids are the keys of the replies.
+        answer: type of one answer.
+        per_call: at most this many items in one call.
+        reply_tokens: limit of a reply, for each item in it.
+        min_reply_tokens: a call that leaves less room than this for each of its items is halved.
+    """
+
+    async def put(some: Sequence[Requirement]) -> list[Answer[T] | Failure]:
+        def prompt_for(indices: Sequence[int]) -> Prompt:
+            return report_prompt(document, [wording([some[index] for index in indices])])
+
+        lacking = await room_for(judge, prompt_for(range(len(some))), min_reply_tokens * len(some))
+        if lacking is not None and lacking.kind == "report_too_long" and len(some) > 1:
+            middle = len(some) // 2
+            halves = await asyncio.gather(*(put(half) for half in (some[:middle], some[middle:])))
+            return [told for half in halves for told in half]
+        if lacking is not None:
+            return [lacking] * len(some)
+        return await judge.ask_items(
+            prompt_for,
+            answer,
+            len(some),
+            names=[one.id for one in some],
+            max_tokens=reply_tokens * len(some),
+        )
+
+    calls = [asked[start : start + per_call] for start in range(0, len(asked), per_call)]
+    answers = await asyncio.gather(*(put(call) for call in calls))
+    return [told for some in answers for told in some]
+
+
 async def rule(
     document: Document, judge: Judge, wording: Wording, asked: Sequence[Requirement], per_call: int
 ) -> list[Item]:
-    """What the judge says of each requirement, in their order."""
+    """Whether each requirement is met, as the judge says, in their order."""
     finder = QuoteFinder(document.text)
-    calls = [asked[start : start + per_call] for start in range(0, len(asked), per_call)]
-    answers = await asyncio.gather(*(_answers(document, judge, wording, call) for call in calls))
-    told = [answer for some in answers for answer in some]
-    return [_item(one, answer, finder) for one, answer in zip(asked, told, strict=True)]
-
-
-async def _answers(
-    document: Document, judge: Judge, wording: Wording, asked: Sequence[Requirement]
-) -> list[Answer[Ruling] | Failure]:
-    def prompt_for(indices: Sequence[int]) -> Prompt:
-        return report_prompt(document, [wording([asked[index] for index in indices])])
-
-    lacking = await room_for(judge, prompt_for(range(len(asked))), MIN_REPLY_TOKENS * len(asked))
-    if lacking is not None and lacking.kind == "report_too_long" and len(asked) > 1:
-        middle = len(asked) // 2
-        halves = await asyncio.gather(
-            *(_answers(document, judge, wording, half) for half in (asked[:middle], asked[middle:]))
-        )
-        return [answer for half in halves for answer in half]
-    if lacking is not None:
-        return [lacking] * len(asked)
-    return await judge.ask_items(
-        prompt_for,
+    told = await ask_each(
+        document,
+        judge,
+        wording,
+        asked,
         Ruling,
-        len(asked),
-        names=[one.id for one in asked],
-        max_tokens=REPLY_TOKENS * len(asked),
+        per_call=per_call,
+        reply_tokens=REPLY_TOKENS,
+        min_reply_tokens=MIN_REPLY_TOKENS,
     )
+    return [_item(one, answer, finder) for one, answer in zip(asked, told, strict=True)]
 
 
 def _item(asked: Requirement, told: Answer[Ruling] | Failure, finder: QuoteFinder) -> Item:

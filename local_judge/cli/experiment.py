@@ -1,0 +1,138 @@
+"""`local-judge experiment`: reports altered on purpose, and whether a judge's scores notice."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from local_judge.cli.ending import leave, stoppable
+from local_judge.cli.options import (
+    AsJson,
+    BaseUrlsByName,
+    ConfigFile,
+    JudgeNames,
+    Ledger,
+    Method,
+    Offline,
+    Settings,
+    Terse,
+)
+from local_judge.errors import ConfigError
+from local_judge.experiments.carry import carry
+from local_judge.experiments.model import Name
+from local_judge.experiments.named import experiment_named
+from local_judge.experiments.setup import PLOT, RESULTS, RUN, prepare, with_defaults
+from local_judge.experiments.view import notes, results_tables
+from local_judge.protocols.scores import Profile
+from local_judge.reporting.progress import RunProgress
+from local_judge.reporting.tables import plan_notes, plan_table, stdout
+from local_judge.runs.config import load_config, parse_settings
+from local_judge.runs.job import Job, plan
+from local_judge.runs.seats import seats_of
+from local_judge.runs.store import RunStore
+
+
+def experiment(
+    name: Annotated[Name, typer.Argument(help="Which experiment.")],
+    judge: JudgeNames,
+    out: Annotated[Path, typer.Option("--out", help="Where all is kept; the same command continues it.")],
+    rates: Annotated[
+        str | None, typer.Option("--rates", help="corruption: shares of false claims, such as 0,0.5,1.")
+    ] = None,
+    topics: Annotated[
+        int | None,
+        typer.Option("--topics", help="Only the first N claim pairs, affairs or pairs of reports."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", min=0, help="corruption: of the order in which claims become false."),
+    ] = None,
+    protocols: Annotated[
+        str | None,
+        typer.Option("--protocols", help="Which protocols, with commas between, such as dream,fact."),
+    ] = None,
+    base_url: BaseUrlsByName = None,
+    config: ConfigFile = None,
+    setting: Settings = None,
+    method: Method = None,
+    terse: Terse = False,
+    extract: Annotated[
+        bool, typer.Option("--extract", help="Have the judge extract the claims; else each sentence is one.")
+    ] = False,
+    ledger: Ledger = None,
+    profile: Annotated[Profile, typer.Option("--profile", help="By which formulas.")] = "paper",
+    offline: Offline = True,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be asked, and ask nothing.")
+    ] = False,
+    whole: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="Print every score, not only overall ones and those that should do something."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Judge a judge: reports with planted errors, of earlier days, or with flawed reasoning, and what scores say."""
+    chosen = experiment_named(name, _rates(rates), topics, seed)
+    seats = seats_of(judge, base_url or ())
+    settled = load_config(
+        config,
+        {
+            "protocols": [one.strip() for one in protocols.split(",")] if protocols is not None else None,
+            "claims": {
+                "extraction": "judged" if extract else None,
+                "method": method,
+                "form": "terse" if terse else None,
+            },
+            "settings": parse_settings(setting or ()),
+        },
+        *(seat.preset for seat in seats),
+        completed=partial(with_defaults, chosen),
+    )
+    replies = ledger or RunStore(out / RUN).ledger
+    if dry_run:
+        with tempfile.TemporaryDirectory(prefix="local-judge-") as nowhere:
+            _print_plan(prepare(chosen, Path(nowhere), seats, settled, replies, offline), as_json)
+        return
+    job = prepare(chosen, out, seats, settled, replies, offline)
+    with stoppable(job.ledger):
+        carried = asyncio.run(carry(job, sys.argv[1:], RunProgress, out, profile))
+    if as_json:
+        print(carried.results.model_dump_json())
+    else:
+        console = stdout()
+        for table in results_tables(carried.results, whole):
+            console.print(table, end="\n\n")
+        for line in notes(carried.results):
+            console.print(line, soft_wrap=True)
+        console.print(
+            f"{out / RESULTS} and {out / PLOT} have the curves, {job.store.root} is the run", soft_wrap=True
+        )
+    leave(carried.records, job.store.root)
+
+
+def _rates(given: str | None) -> list[float] | None:
+    if given is None:
+        return None
+    try:
+        return [float(rate) for rate in given.split(",")]
+    except ValueError:
+        raise ConfigError(f"--rates {given}: expected numbers with commas between, such as 0,0.5,1") from None
+
+
+def _print_plan(job: Job, as_json: bool) -> None:
+    planned = asyncio.run(plan(job))
+    if as_json:
+        print(planned.model_dump_json())
+        return
+    console = stdout()
+    console.print(plan_table(planned))
+    for line in plan_notes(planned):
+        console.print(line, soft_wrap=True)

@@ -1,0 +1,188 @@
+"""`local-judge tasks plan`: what the reports on a task are evaluated by, made from the task alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import RenderableType
+
+from indexes.search.searcher import Mode
+from indexes.snapshot import Snapshot
+from local_judge.agents.limits import AgentLimits
+from local_judge.agents.wishes import write_wishes
+from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Offline, SnapshotDir, Tools, tools_named
+from local_judge.cli.snapshot.look import day
+from local_judge.cli.tasks.asking import Asked, ask_about, leave_drafts
+from local_judge.cli.tasks.options import (
+    Accept,
+    Edit,
+    FilePath,
+    OneTask,
+    OpenDates,
+    OutPath,
+    Reject,
+    Replies,
+    Reviewer,
+    TasksPath,
+)
+from local_judge.cli.tasks.reviewing import Shown, decision_of, review_rows, show_rows
+from local_judge.errors import ConfigError
+from local_judge.reporting.checklists import finding_line, unchecked_lines
+from local_judge.reporting.numbers import count
+from local_judge.reporting.plans import coverage_lines, plan_table, plan_view, stand_line
+from local_judge.tasks.load import load_tasks
+from local_judge.tasks.plan_draft import PlanSettings, plan_drafts, reply_tokens
+from local_judge.tasks.plan_lint import RULES, PlanLinted, lint_file
+from local_judge.tasks.plan_transcripts import PlanTranscripts, all_coverage, all_wishes
+from local_judge.tasks.plans import PlanRow, plan_file
+
+app = typer.Typer(
+    help="What the reports on a task are evaluated by: key information and reasoning questions.",
+    no_args_is_help=True,
+)
+_DEFAULTS = PlanSettings()
+
+
+def _shown(file: Path) -> Shown[PlanRow]:
+    def view(row: PlanRow) -> RenderableType:
+        transcript = PlanTranscripts(file).path(row.key)
+        return plan_view(row, transcript if transcript.is_file() else None)
+
+    return Shown("plan", plan_table, view, ".yaml")
+
+
+@app.command()
+def draft(
+    tasks: TasksPath,
+    judge: JudgeName,
+    snapshot: SnapshotDir,
+    out: OutPath,
+    base_url: BaseUrls = None,
+    items: Annotated[
+        int, typer.Option("--items", min=0, max=30, help="The most items of key information.")
+    ] = _DEFAULTS.items,
+    questions: Annotated[
+        int, typer.Option("--questions", min=0, max=10, help="The most reasoning questions.")
+    ] = _DEFAULTS.questions,
+    date: Annotated[
+        datetime | None,
+        typer.Option(
+            "--date",
+            formats=["%Y-%m-%d"],
+            help="Plan as on this day: no page is used that was not known by it.",
+        ),
+    ] = None,
+    pages: Annotated[
+        int,
+        typer.Option(
+            "--pages", min=0, max=40, help="The most pages asked about alone, where the agent gave little."
+        ),
+    ] = _DEFAULTS.pages,
+    turns: Annotated[
+        int, typer.Option("--turns", min=1, help="Questions to the agent on one task.")
+    ] = _DEFAULTS.limits.turns,
+    tokens: Annotated[
+        int, typer.Option("--tokens", min=1, help="Of all its prompts and replies.")
+    ] = _DEFAULTS.limits.tokens,
+    calls: Annotated[
+        int, typer.Option("--calls", min=1, help="Queries and pages of the agent.")
+    ] = _DEFAULTS.limits.calls,
+    tokens_per_reply: Annotated[
+        int | None,
+        typer.Option("--reply-tokens", min=16, help="Of one reply of the agent; else what --items need."),
+    ] = None,
+    tool: Tools = None,
+    mode: Annotated[Mode, typer.Option("--mode", help="How searches rank.")] = _DEFAULTS.tools.mode,
+    open_dates: OpenDates = False,
+    ledger: Replies = None,
+    offline: Offline = True,
+) -> None:
+    """Let the judge draft plans for the tasks that have none, from what an agent finds in the snapshot."""
+    if not (items or questions):
+        raise ConfigError("--items 0 and --questions 0: nothing to draft")
+    limits = AgentLimits(
+        turns=turns, tokens=tokens, calls=calls, reply_tokens=tokens_per_reply or reply_tokens(items)
+    )
+    named = tools_named(tool, _DEFAULTS.tools.tools)
+    tools = _DEFAULTS.tools.model_copy(update={"tools": named, "mode": mode, "as_of": day(date)})
+    settings = PlanSettings(items=items, questions=questions, pages=pages, limits=limits, tools=tools)
+    transcripts = PlanTranscripts(out)
+    drafts = plan_drafts(Snapshot.open(snapshot), settings, transcripts.keep)
+    asked = Asked(judge, base_url or (), ledger, offline, open_dates)
+    outcome = ask_about(tasks, plan_file(out), drafts, asked)
+    print(stand_line(list(plan_file(out).rows().values())))
+    _say_what_was_missed(transcripts, out)
+    leave_drafts("a plan", outcome, out)
+
+
+def _say_what_was_missed(transcripts: PlanTranscripts, out: Path) -> None:
+    """Write the wishes of all runs beside the file, and print how much the snapshot could answer."""
+    found = transcripts.all()
+    if not found:
+        return
+    write_wishes(out.with_name(f"{out.name}.wishes.jsonl"), all_wishes(found))
+    for line in coverage_lines(all_coverage(found)):
+        print(line)
+
+
+@app.command()
+def lint(
+    file: Annotated[Path, typer.Argument(help="A file of plans.")],
+    tasks: Annotated[
+        Path | None, typer.Option("--tasks", help="The tasks, where the file does not have their requests.")
+    ] = None,
+    snapshot: Annotated[
+        Path | None, typer.Option("--snapshot", help="Look the quotations up in this snapshot.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check plans by rules that code can decide; ends with 1 if something breaks one."""
+    requests = {} if tasks is None else {key: task.prompt for key, task in load_tasks(tasks).items()}
+    found = lint_file(file, requests, Snapshot.open(snapshot) if snapshot else None)
+    n_findings = sum(len(linted.findings) for linted in found.values())
+    if as_json:
+        print(json.dumps(_as_json(found), ensure_ascii=False))
+    else:
+        for task, linted in found.items():
+            for finding in linted.findings:
+                print(finding_line(task, finding))
+        print(f"{count(n_findings, 'finding')} in {count(len(found), 'plan')}")
+        print(f"rules: {', '.join(RULES)}")
+        for line in unchecked_lines({task: linted.unchecked for task, linted in found.items()}, "plan"):
+            print(line)
+    if n_findings:
+        raise SystemExit(1)
+
+
+@app.command()
+def show(file: FilePath, task: OneTask = None, as_json: AsJson = False) -> None:
+    """Print a file of plans: a table of its tasks, and with --task all of one, with what is wrong with it."""
+    show_rows(plan_file(file), _shown(file), task, as_json)
+
+
+@app.command()
+def review(
+    file: FilePath,
+    reviewer: Reviewer,
+    task: OneTask = None,
+    accept: Accept = False,
+    reject: Reject = False,
+    edit: Edit = False,
+) -> None:
+    """Decide on drafted plans: accept, edit (as YAML), reject. Each decision is kept at once.
+
+    Without --task, all drafts that wait for a decision; with it, that task's plan, also if it was decided on.
+    """
+    review_rows(plan_file(file), _shown(file), reviewer, task, decision_of(accept, reject, edit))
+
+
+def _as_json(found: Mapping[str, PlanLinted]) -> dict[str, object]:
+    return {
+        "rules": {name: {"hard": rule.hard, "says": rule.says} for name, rule in RULES.items()},
+        "plans": [{"task": task, **linted.model_dump(mode="json")} for task, linted in found.items()],
+    }

@@ -1,0 +1,47 @@
+"""An experiment carried out: its run, then its curves.
+
+Invariant: the curves are computed from the run's stored scores alone, so that they can be drawn again without a judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from local_judge.experiments.curves import Results, curves_of
+from local_judge.experiments.model import Design
+from local_judge.experiments.plot import plot
+from local_judge.experiments.setup import DESIGN, PLOT, RESULTS, RUN
+from local_judge.protocols.scores import Profile
+from local_judge.runs.job import Job, Watch, carry_out
+from local_judge.runs.manifest import judges_of, protocols_of
+from local_judge.runs.records import TOGETHER, CaseRecord, load_scores
+from local_judge.runs.store import RunStore
+
+
+class Carried(NamedTuple):
+    """What came of an experiment."""
+
+    records: list[CaseRecord]
+    results: Results
+
+
+async def carry(job: Job, arguments: Sequence[str], watch: Watch, out: Path, profile: Profile) -> Carried:
+    """Evaluate the reports of an experiment and write its curves beside them."""
+    records = await carry_out(job, arguments, watch)
+    results = read_results(out, profile, [seat.name for seat in job.seats])
+    store = RunStore(out)
+    store.write_json(RESULTS, results)
+    store.write_text(PLOT, plot(results))
+    return Carried(records, results)
+
+
+def read_results(out: Path, profile: Profile, judges: Sequence[str]) -> Results:
+    """The curves of the run in an experiment's directory; of several judges, each one's own."""
+    design = RunStore(out).read_model(DESIGN, Design)
+    run = RunStore(out / RUN)
+    rows = load_scores(run, protocols_of(run), judges_of(run) or TOGETHER)
+    return Results(
+        design=design, profile=profile, judges=tuple(judges), curves=tuple(curves_of(design, rows, profile))
+    )

@@ -1,0 +1,152 @@
+"""The corruption sweep: a growing share of a report's claims is replaced by false twins with matching citations.
+
+After DREAM (arXiv 2602.18940), the controlled experiment on factuality with 15 claim pairs: each false claim is cited
+to a page that says the false thing.
+
+Invariants: what is false at one rate is false at every higher one; a claim has the same sentence, number and citation
+in every report in which it is made, so that what is asked about it and its page is asked once; the web is the same.
+
+A citation check alone sees nothing: each claim is what its page says. The rest of the web says what is true, so that a
+score that searches it falls as 1 - r:
+
+    ideal factuality = 1 - r      ideal citation faithfulness = 1      r = false claims / claims
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from datetime import date
+
+from local_judge.errors import ConfigError
+from local_judge.experiments.model import Condition, Design, Expectation, Experiment, Trial
+from local_judge.experiments.topics import Topic, load_topics
+from local_judge.runs.inputs import RawReport
+from local_judge.tasks.model import Task
+
+RATES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+TODAY = date(2026, 1, 1)
+"""Any day will do: nothing in the pairs changes with time."""
+PROTOCOLS = ("dream", "fact", "deer", "liveresearchbench", "deepresearcheval")
+SETTINGS = {
+    "dream": {
+        "parts": ["factuality", "citation"],
+        "factuality": {"claims_per_query_call": 1, "claims_per_call": 1},
+    },
+    "deer": {"parts": ["verification"]},
+    "liveresearchbench": {"parts": ["accuracy"]},
+    "deepresearcheval": {"parts": ["facts"], "facts": {"statements": "shared", "method": "search"}},
+}
+SOURCE = "DREAM: over 15 claim pairs factuality falls about as 1 - r, citation faithfulness stays near 100; no figures"
+
+
+def corruption(rates: Sequence[float] = RATES, topics: int | None = None, seed: int = 0) -> Experiment:
+    """The experiment.
+
+    Args:
+        rates: shares of false claims, of which each becomes a whole number of claims.
+        topics: take the first so many; None for all.
+        seed: of the order in which claims become false.
+
+    Raises:
+        ConfigError: a rate outside of 0 to 1, too few different ones, or no such number of topics.
+    """
+    known = load_topics()
+    if topics is not None and not 1 <= topics <= len(known):
+        raise ConfigError(f"--topics {topics}: there are {len(known)}; take 1 to {len(known)}")
+    chosen = known[:topics]
+    counts = _counts(rates, len(chosen))
+    order = [topic.id for topic in chosen]
+    random.Random(seed).shuffle(order)
+    task = Task(id="beliefs", prompt=_request(chosen))
+    conditions: list[Condition] = []
+    trials: list[Trial] = []
+    reports: list[RawReport] = []
+    for n_false in counts:
+        share = n_false / len(chosen)
+        name = f"false-{n_false:02d}-of-{len(chosen):02d}"
+        false = tuple(sorted(order[:n_false]))
+        conditions.append(Condition(id=name, label=f"r={share:.2g}", x=share))
+        trials.append(Trial(report=name, condition=name, unit="beliefs", planted=false))
+        text = _report(chosen, false)
+        reports.append(RawReport(name, text.encode(), task, f"reports/{name}.md", task_id=task.id))
+    design = Design(
+        experiment="corruption",
+        seed=seed,
+        conditions=tuple(conditions),
+        trials=tuple(trials),
+        expectations=_expectations([condition.x for condition in conditions]),
+    )
+    pages = tuple(page for topic in known for page in topic.pages)
+    return Experiment(design, tuple(reports), pages, PROTOCOLS, SETTINGS, TODAY)
+
+
+def _counts(rates: Sequence[float], n: int) -> list[int]:
+    """How many of `n` claims are false at each rate, each number once, ascending."""
+    wrong = [rate for rate in rates if not 0 <= rate <= 1]
+    if wrong:
+        raise ConfigError(f"--rates: {wrong[0]} is no share; take numbers from 0 to 1")
+    counts = sorted({int(rate * n + 0.5) for rate in rates})
+    if len(counts) < 2:
+        raise ConfigError(
+            f"--rates: of {n} claims, {counts[0] if counts else 0} would be false in every report; take rates that "
+            "lie further apart, such as 0,1"
+        )
+    return counts
+
+
+def _request(topics: Sequence[Topic]) -> str:
+    matters = "\n".join(f"- {topic.matter}" for topic in topics)
+    return f"Say in one sentence each, with a source, what is known of these common beliefs:\n{matters}"
+
+
+def _report(topics: Sequence[Topic], false: Sequence[str]) -> str:
+    """One claim a paragraph, each with a citation of its own."""
+    sides = [
+        (topic.false_claim, topic.false_page) if topic.id in false else (topic.true_claim, topic.true_page)
+        for topic in topics
+    ]
+    body = "\n\n".join(f"{claim[:-1]} [{number}]." for number, (claim, _) in enumerate(sides, 1))
+    listed = "\n".join(f"[{number}] {page.title}. {page.url}" for number, (_, page) in enumerate(sides, 1))
+    return f"# Common beliefs\n\n## What is known\n\n{body}\n\n## References\n\n{listed}\n"
+
+
+def _expectations(shares: Sequence[float]) -> tuple[Expectation, ...]:
+    falls = tuple(1 - share for share in shares)
+    full = tuple(1.0 for _ in shares)
+    none = tuple(0.0 for _ in shares)
+    flat = [
+        ("dream", "citation/attribution", 100.0, full),
+        ("fact", "citation_accuracy", 1.0, full),
+        ("deer", "information_integrity/claim_factuality", 10.0, full),
+        ("deer", "information_integrity/citation_support", 10.0, full),
+        ("deer", "information_integrity/reference_support", 10.0, full),
+        ("liveresearchbench", "accuracy/e3_rate", 1.0, none),
+    ]
+    return (
+        Expectation(
+            protocol="dream",
+            path="factuality",
+            shape="falls",
+            ideal=falls,
+            scale=100.0,
+            paper=falls,
+            approximate=True,
+            source=SOURCE,
+        ),
+        Expectation(protocol="deepresearcheval", path="facts", shape="falls", ideal=falls, scale=100.0),
+        Expectation(
+            protocol="dream",
+            path="citation/faithfulness",
+            shape="flat",
+            ideal=full,
+            scale=100.0,
+            paper=full,
+            approximate=True,
+            source=SOURCE,
+        ),
+        *(
+            Expectation(protocol=protocol, path=path, shape="flat", ideal=ideal, scale=scale)
+            for protocol, path, scale, ideal in flat
+        ),
+    )

@@ -1,0 +1,118 @@
+"""An experiment's texts written out and made a job.
+
+    design.json     conditions, reports, what was altered, what scores should do
+    pages/          the web of the experiment, as `snapshot import` takes it
+    snapshot/       made of it
+    reports/        one file a report
+    run/            an ordinary run: `show`, `rescore` and `export` read it
+    results.json    the curves
+    curves.svg      the same as a picture
+
+Invariants: an experiment is run by the same code as any other reports; a directory takes up only the experiment that it
+was begun with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from indexes.making.importing import import_pages
+from indexes.snapshot import Snapshot
+from local_judge.errors import RunError
+from local_judge.experiments.model import Design, Experiment, PlainPage
+from local_judge.runs.config import RunConfig, laid_over
+from local_judge.runs.job import Job
+from local_judge.runs.seats import Seat
+from local_judge.runs.store import RunStore
+
+DESIGN = "design.json"
+RESULTS = "results.json"
+PLOT = "curves.svg"
+RUN = "run"
+
+
+def with_defaults(experiment: Experiment, config: RunConfig) -> RunConfig:
+    """`config` with what the experiment chooses where nothing else has: protocols, their parts, claims, the day.
+
+    Its reports state one thing a sentence, so that the sentences are the claims and no judge is asked for them;
+    whether a page is reliable is asked where DEER, which alone scores it, is run.
+    """
+    protocols = config.protocols if "protocols" in config.model_fields_set else experiment.protocols
+    usual = {name: experiment.settings[name] for name in protocols if name in experiment.settings}
+    settings = laid_over(usual, config.settings, nulls=True)
+    usual_claims = {"extraction": "sentences", "reliability": "deer" in protocols}
+    unset = {key: value for key, value in usual_claims.items() if key not in config.claims.model_fields_set}
+    claims = config.claims.model_copy(update=unset)
+    return config.model_copy(
+        update={
+            "protocols": protocols,
+            "settings": settings,
+            "claims": claims,
+            "date": config.date or experiment.today,
+        }
+    )
+
+
+def prepare(
+    experiment: Experiment,
+    out: Path,
+    seats: Sequence[Seat],
+    config: RunConfig,
+    ledger: Path,
+    offline: bool = True,
+) -> Job:
+    """Write the experiment's texts, make its snapshot, and give the job.
+
+    Args:
+        experiment: what is evaluated.
+        out: where all is kept.
+        seats: the judges.
+        config: settled.
+        ledger: the judges' replies.
+        offline: refuse every connection but to the judges' servers.
+
+    Raises:
+        RunError: `out` holds another experiment, or something else.
+    """
+    store = RunStore(out)
+    _claim(store, experiment.design)
+    for report in experiment.reports:
+        store.write_text(report.place, report.content.decode("utf-8"))
+    _write_pages(store, experiment.pages)
+    import_pages(out / "pages", out / "snapshot")
+    return Job(
+        reports=experiment.reports,
+        snapshot=Snapshot.open(out / "snapshot"),
+        seats=seats,
+        config=config,
+        store=RunStore(out / RUN),
+        ledger=ledger,
+        offline=offline,
+    )
+
+
+def _claim(store: RunStore, design: Design) -> None:
+    """Take the directory for this experiment, or find that it is this one's already."""
+    try:
+        names = sorted(entry.name for entry in store.root.iterdir()) if store.root.exists() else []
+    except OSError as error:
+        raise RunError(f"{store.root}: cannot hold an experiment ({error.strerror or error})") from None
+    if DESIGN not in names:
+        if any(not name.startswith(".") for name in names):
+            raise RunError(f"{store.root}: not empty and no experiment; choose another --out")
+        store.write_json(DESIGN, design)
+    elif store.read_model(DESIGN, Design) != design:
+        raise RunError(
+            f"{store.root}: holds another experiment ({DESIGN}); choose another --out, or delete it"
+        )
+
+
+def _write_pages(store: RunStore, pages: Sequence[PlainPage]) -> None:
+    """The pages as a list that holds their texts; the day of a page is that on which it was fetched."""
+    rows = [
+        {"url": page.url, "title": page.title, "text": page.text}
+        | ({"fetched": f"{page.published}T00:00:00Z"} if page.published else {})
+        for page in pages
+    ]
+    store.write_jsonl("pages/pages.jsonl", rows)

@@ -1,0 +1,94 @@
+"""DeepResearchEval's cases: what single functions of the published code gave, and what ours give.
+
+Invariant: a function here computes nothing by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from local_judge.golden.cases import Case, Comparison
+from local_judge.protocols.deepresearcheval.facts.upstream import merged, ratio_range
+from local_judge.protocols.deepresearcheval.quality import upstream
+
+
+def _weighted(given: Case) -> object:
+    """The scores of one report, or of each of several."""
+    scores = given["scores"] if "scores" in given else given["raw_scores"]
+    criteria = given["all_criteria"] if "all_criteria" in given else given["criteria"]
+    weights = given["dimension_weights"] if "dimension_weights" in given else given["weights"]
+    if isinstance(scores, list):
+        several = cast("list[Any]", scores)
+        return [upstream.final_scores(one, criteria, weights) for one in several]
+    return upstream.final_scores(scores, criteria, weights)
+
+
+def _weights(given: Case) -> object:
+    additional = given["additional_dimensions"]
+    found = [upstream.weights_of(reply, additional) for reply in given["judge_replies"]]
+    return [
+        {"weights": weights, "missing_for_aggregation": upstream.unweighted(weights, additional)}
+        for weights in found
+    ]
+
+
+def _extracted(given: Case) -> object:
+    return [
+        {"response": upstream.extract_json(text), "analysis": upstream.extract_answer(text)}
+        for text in given["texts"]
+    ]
+
+
+def _summary(given: Case) -> dict[str, Any]:
+    results: Mapping[str, Any] = given["query_results"]
+    models = given["model_names"] if "model_names" in given else upstream.models_of(results)
+    return upstream.summary(results, models)
+
+
+def _merged(given: Case) -> list[dict[str, str]]:
+    rows = merged(given["segment_final_texts"])
+    return [{name: row[name] for name in ("statement", "verification")} for row in rows]
+
+
+def _ratio_ranges(given: Case) -> list[tuple[float, float]]:
+    rows = given["rows_model_statements_right_wrong_unknown"]
+    return [ratio_range(right, statements) for _, statements, right, _, _ in rows]
+
+
+def _within(printed: list[float], ranges: list[tuple[float, float]]) -> list[object]:
+    """Each printed ratio where it lies in our range, which the table's rounding leaves; else the range."""
+    pairs = zip(printed, ranges, strict=True)
+    return [one if low <= one <= high else [low, high] for one, (low, high) in pairs]
+
+
+FUNCTIONS: Mapping[str, Callable[[Case], Any]] = {
+    "dre_weighted_quality": _weighted,
+    "dre_weight_parsing": _weights,
+    "dre_extract_json": _extracted,
+    "dre_run_summary": _summary,
+    "dre_fact_merge": _merged,
+    "dre_ratio_paper_table4": _ratio_ranges,
+}
+"""By the name of the case."""
+
+
+def is_case(case: Case) -> bool:
+    """Whether a case is one of these."""
+    name: Any = case.get("name")
+    return isinstance(name, str) and name in FUNCTIONS and {"input", "upstream_output"} <= case.keys()
+
+
+def run_function(case: Case) -> Comparison:
+    """One function on one input; a summary as it is printed where the case has it so."""
+    expected: Any = case["upstream_output"]
+    got: Any = FUNCTIONS[case["name"]](case["input"])
+    if case["name"] == "dre_ratio_paper_table4":
+        return Comparison(expected, _within(expected, got))
+    if case["name"] == "dre_run_summary" and _is_printed(expected):
+        got = upstream.printed(got)
+    return Comparison(expected, got)
+
+
+def _is_printed(expected: Any) -> bool:
+    return any(upstream.TASK in means for means in expected.get("models", {}).values())

@@ -1,0 +1,1 @@
+"""Active fact-checking: what a report states, checked against what a search finds."""

@@ -1,0 +1,127 @@
+"""Result files of the published code: `results/<method>/task_<stem>.json`.
+
+    [{"statement", "verification": Right | Wrong | Unknown, "evidence": [{"source", "excerpt"}], "reasoning"}]
+
+Invariants: what is written are labels that evidence bears out, with the quotations that code has found; a statement
+that failed has no row, since the format has no word for it. What is read keeps its labels as they are written.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from local_judge.errors import InputError
+from local_judge.protocols.deepresearcheval.facts.findings import (
+    Evidence,
+    FactsFindings,
+    Ruling,
+    Statement,
+)
+from local_judge.protocols.deepresearcheval.facts.labels import read_label
+
+FILE = re.compile(r"task_(.+)\.json")
+
+
+def result_rows(findings: FactsFindings) -> list[dict[str, Any]]:
+    """The rows of one report."""
+    texts = {one.id: one.text for one in findings.statements}
+    return [
+        {
+            "statement": texts[ruling.statement],
+            "verification": ruling.given if findings.source == "file" else ruling.label,
+            "evidence": [
+                {"source": one.url, "excerpt": one.quote}
+                for one in ruling.evidence
+                if one.found or one.checked is None
+            ],
+            "reasoning": ruling.reasoning,
+        }
+        for ruling in findings.rulings
+        if ruling.failure is None
+    ]
+
+
+class _Read(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class _Excerpt(_Read):
+    source: str = ""
+    excerpt: str = ""
+
+
+class _Row(_Read):
+    statement: str
+    verification: str
+    evidence: tuple[_Excerpt, ...] = ()
+    reasoning: str = ""
+
+
+_ROWS = TypeAdapter(tuple[_Row, ...])
+
+
+class ResultFile(NamedTuple):
+    """One file."""
+
+    path: Path
+    task: str
+    """The `<stem>` of its name."""
+
+
+def result_files(path: Path) -> list[ResultFile]:
+    """A file, or the files of a method's folder in the order of their names.
+
+    Raises:
+        InputError: there is none, or a file has another name.
+    """
+    paths = sorted(path.glob("task_*.json")) if path.is_dir() else [path]
+    if not paths:
+        raise InputError(f"{path}: no task_*.json in it")
+    found: list[ResultFile] = []
+    for one in paths:
+        named = FILE.fullmatch(one.name)
+        if named is None:
+            raise InputError(f"{one}: not a result file's name; it has to be task_ID.json")
+        found.append(ResultFile(one, named[1]))
+    return found
+
+
+def read_results(path: Path) -> FactsFindings:
+    """The findings of one result file.
+
+    Raises:
+        InputError: it cannot be read, or is no list of rows; names the row and the key.
+    """
+    try:
+        rows = _ROWS.validate_json(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise InputError(f"{path}: {place + ': ' if place else ''}{first['msg']}") from None
+    return findings_of(rows)
+
+
+def findings_of(rows: tuple[_Row, ...]) -> FactsFindings:
+    """The findings of a file's rows, numbered from 1."""
+    return FactsFindings(
+        source="file",
+        statements=tuple(
+            Statement(id=str(number), text=row.statement, sentence="") for number, row in enumerate(rows, 1)
+        ),
+        rulings=tuple(
+            Ruling(
+                statement=str(number),
+                label=read_label(row.verification),
+                given=row.verification,
+                evidence=tuple(Evidence(url=one.source, quote=one.excerpt) for one in row.evidence),
+                reasoning=row.reasoning,
+            )
+            for number, row in enumerate(rows, 1)
+        ),
+    )

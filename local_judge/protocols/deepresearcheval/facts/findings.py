@@ -1,0 +1,167 @@
+"""What active fact-checking finds in one report.
+
+Invariants: a statement stands where code found it in the report; each statement that was chosen has exactly one ruling;
+a ruling keeps what the judge said beside what its evidence bears out; what could not be asked or answered is a failure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from local_judge.agents.citations import CheckedCitation
+from local_judge.agents.observations import Asked, AskedKind, Observation
+from local_judge.agents.result import AgentResult, Tally, Wish, merged, wished
+from local_judge.claims.model import ExtractionFailure
+from local_judge.documents.model import Frozen, Span
+from local_judge.judge.failures import Failure
+from local_judge.protocols.deepresearcheval.facts.segments import Segment
+
+Label = Literal["Right", "Wrong", "Unknown"]
+Stance = Literal["supports", "contradicts"]
+
+
+class Statement(Frozen):
+    """Something that a report says and that can be checked."""
+
+    id: str
+    """`<sentence label>.<n>`, n from 1."""
+    text: str
+    sentence: str
+    """Label; empty where a file does not say it."""
+    span: Span | None = None
+    """Of the words that say it, in the report's text; None where a file does not say it."""
+    entities: tuple[str, ...] = ()
+    """What of it can be looked up: names, numbers, dates."""
+    cited: bool | None = None
+    """Whether its sentence carries a citation; None where a file does not say it."""
+    salient: bool | None = None
+    """Whether the report's message leans on it, as the judge said."""
+    replies: tuple[str, ...] = ()
+    """Ledger keys."""
+
+
+class Rejected(Frozen):
+    """What a judge gave as a statement of a sentence, and is none."""
+
+    sentence: str
+    text: str
+    why: Literal["not_located", "no_entity", "repeated"]
+    """`not_located`: neither the quotation nor the statement's words stand in the sentence. `no_entity`: nothing in it
+    can be looked up. `repeated`: the sentence has it already."""
+
+
+class Evidence(Frozen):
+    """Words of a page that bear on a statement."""
+
+    url: str
+    quote: str
+    stance: Stance | None = None
+    """What they are to the statement, as the judge says; None where a file does not say it."""
+    checked: CheckedCitation | None = None
+    """What code found of it; None for evidence from a file, which nobody has looked up."""
+
+    @property
+    def found(self) -> bool:
+        """Whether a page that was shown has these words."""
+        return self.checked is not None and self.checked.status == "found"
+
+
+class Ruling(Frozen):
+    """What became of one statement."""
+
+    statement: str
+    """Its id."""
+    label: Label | None = None
+    """As its evidence bears out (`facts.labels`); None for a failure, and for a label of a file that is none."""
+    given: str | None = None
+    """As the judge, or a file, said; None for a failure, and where nobody was asked since nothing was found."""
+    evidence: tuple[Evidence, ...] = ()
+    reasoning: str = ""
+    failure: Failure | None = None
+    replies: tuple[str, ...] = ()
+    """Ledger keys."""
+
+
+class Run(Frozen):
+    """An agent's work on one statement or a few."""
+
+    statements: tuple[str, ...]
+    """Ids."""
+    result: AgentResult[dict[str, Any]]
+
+
+class Lookup(Frozen):
+    """What code searched for a statement, and found."""
+
+    statement: str
+    observation: Observation
+
+
+class FactsFindings(Frozen):
+    """All statements of one report."""
+
+    source: Literal["own", "shared", "file"]
+    """Asked for by segment, the claim set's, or from a file of the published project."""
+    method: Literal["agent", "search"] | None = None
+    """None for a file."""
+    segments: tuple[Segment, ...] = ()
+    uncut: Failure | None = None
+    """Why the judge, asked to divide the report, did not; code did."""
+    statements: tuple[Statement, ...] = ()
+    """All that were located, in reading order."""
+    rejected: tuple[Rejected, ...] = ()
+    unread: tuple[ExtractionFailure, ...] = ()
+    """Sentences whose statements are not known."""
+    most: int = 0
+    """Most statements that one such sentence may have."""
+    limit: int | None = None
+    """Most statements that were to be checked."""
+    rulings: tuple[Ruling, ...] = ()
+    """Of the statements that were chosen, in reading order."""
+    runs: tuple[Run, ...] = ()
+    lookups: tuple[Lookup, ...] = ()
+    own_texts: tuple[str, ...] = ()
+    """Digests of texts of the snapshot that are this report: they were not shown."""
+
+    @property
+    def n_unread(self) -> int:
+        """Sentences whose statements are not known."""
+        return sum(len(lost.sentences) for lost in self.unread)
+
+    @property
+    def n_failed(self) -> int:
+        """Questions without answer; those of the claim set are counted with it."""
+        own = self.n_unread if self.source == "own" else 0
+        ruled = sum(ruling.failure is not None for ruling in self.rulings)
+        return own + ruled + (self.uncut is not None)
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """How many runs of the agent ended how."""
+        return dict(sorted(Counter(run.result.outcome for run in self.runs).items()))
+
+    @property
+    def coverage(self) -> dict[AskedKind, Tally]:
+        """What all runs and searches asked for, and how much of that the snapshot could answer; summed over them."""
+        sums: dict[AskedKind, Tally] = {}
+        for kind, one in self._tallies():
+            before = sums.get(kind, Tally(asked=0, answered=0))
+            sums[kind] = Tally(asked=before.asked + one.asked, answered=before.answered + one.answered)
+        return sums
+
+    def _tallies(self) -> Sequence[tuple[AskedKind, Tally]]:
+        found = [pair for run in self.runs for pair in run.result.coverage.items()]
+        for asked in self._asked():
+            found.append((asked.kind, Tally(asked=1, answered=int(asked.lack is None))))
+        return found
+
+    @property
+    def wishes(self) -> tuple[Wish, ...]:
+        """What the snapshot could not answer."""
+        missed = [wish for run in self.runs for wish in run.result.wishes]
+        return merged([*missed, *wished(self._asked())])
+
+    def _asked(self) -> list[Asked]:
+        return [asked for lookup in self.lookups for asked in lookup.observation.asked]

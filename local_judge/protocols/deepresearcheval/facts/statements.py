@@ -1,0 +1,230 @@
+"""Document -> statements that can be checked, whether the report cites anything for them or not.
+
+Invariants: a sentence's reply is for that sentence alone, and what it states is kept only where code finds its words in
+the sentence and something in it can be looked up; what is not is rejected and counted. A sentence whose statements
+could not be had is a failure, and never one without statements.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import cache
+from typing import Annotated, Any, NamedTuple, cast
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from local_judge.claims.extract import without_marks
+from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure
+from local_judge.claims.numbers import is_numeric
+from local_judge.claims.quotes import QuoteFinder, find_labelled
+from local_judge.claims.report import shared_report
+from local_judge.documents.model import Document, Sentence, Span
+from local_judge.judge.failures import Failure, FailureKind
+from local_judge.judge.judge import Answer, Judge
+from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.protocols.deepresearcheval.facts.findings import Rejected, Statement
+from local_judge.protocols.deepresearcheval.facts.prompts import template
+from local_judge.protocols.deepresearcheval.facts.segments import Segment
+from local_judge.protocols.deepresearcheval.facts.settings import FactsSettings
+from serving.errors import EngineError
+
+REPLY_TOKENS = 100
+"""Limit of a reply, for each sentence; and as much again for each statement that one may have."""
+MIN_REPLY_TOKENS = 60
+"""A prompt fits if it leaves at least this much room for each sentence."""
+MOST_OF_CLAIMS = 8
+"""Most claims of a sentence in the claim set."""
+
+Entity = Annotated[str, Field(min_length=1, max_length=60)]
+
+
+class ReadStatement(BaseModel):
+    """One statement as the judge gives it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    statement: Annotated[str, Field(min_length=1, max_length=300)]
+    quote: Annotated[str, Field(max_length=200)]
+    entities: Annotated[list[Entity], Field(max_length=3)]
+    salient: Annotated[bool, Field(strict=True)]
+
+
+class ReadSentence(BaseModel):
+    """The statements of one sentence; `answer_type` bounds them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    statements: list[ReadStatement]
+
+
+@cache
+def answer_type(most: int) -> type[ReadSentence]:
+    """The type of a sentence's statements, `most` at most."""
+    statements: Any = Annotated[list[ReadStatement], Field(max_length=most)]
+    return create_model("Sentence", __base__=ReadSentence, statements=(statements, ...))
+
+
+class Found(NamedTuple):
+    """What some sentences state."""
+
+    statements: tuple[Statement, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    unread: tuple[ExtractionFailure, ...] = ()
+
+
+def joined(parts: Sequence[Found]) -> Found:
+    """Of several groups of sentences, in order."""
+    return Found(
+        tuple(one for part in parts for one in part.statements),
+        tuple(one for part in parts for one in part.rejected),
+        tuple(one for part in parts for one in part.unread),
+    )
+
+
+async def find_statements(
+    document: Document, segments: Sequence[Segment], judge: Judge, settings: FactsSettings
+) -> Found:
+    """The statements of all segments, in reading order."""
+    return joined(await asyncio.gather(*(_of_segment(document, one, judge, settings) for one in segments)))
+
+
+def statements_prompt(
+    document: Document, shown: frozenset[int] | None, sentences: Sequence[Sentence], most: int
+) -> Prompt:
+    """The question for the statements of some sentences. `shown`: as of `shared_report`."""
+    listed = "\n".join(f"{number}. {one.label}: {one.text}" for number, one in enumerate(sentences, 1))
+    opening = shared_report(document, shown)
+    values = {
+        "most": str(most),
+        "targets": fence(listed, "Sentences:"),
+        "count": str(len(sentences)),
+    }
+    return Prompt(
+        shared=opening.shared, own=fill(template("statements"), values), prefix_key=opening.prefix_key
+    )
+
+
+async def _of_segment(document: Document, segment: Segment, judge: Judge, settings: FactsSettings) -> Found:
+    labels = frozenset(segment.sentences)
+    sentences = [sentence for sentence in document.sentences if sentence.label in labels]
+    most = settings.statements_per_sentence
+    shown = await _shown(document, sentences, judge, settings)
+    if isinstance(shown, Failure):
+        return Found(unread=(ExtractionFailure(sentences=segment.sentences, failure=shown),))
+
+    def prompt_for(indices: Sequence[int]) -> Prompt:
+        return statements_prompt(document, shown.blocks, [sentences[index] for index in indices], most)
+
+    answers = await judge.ask_items(
+        prompt_for, answer_type(most), len(sentences), max_tokens=REPLY_TOKENS * (1 + most) * len(sentences)
+    )
+    return joined([_of_sentence(document, *pair) for pair in zip(sentences, answers, strict=True)])
+
+
+class _Shown(NamedTuple):
+    blocks: frozenset[int] | None
+    """Those of the report that stand in front; None for all."""
+
+
+async def _shown(
+    document: Document, sentences: Sequence[Sentence], judge: Judge, settings: FactsSettings
+) -> _Shown | Failure:
+    """The report whole, if it is to be shown and fits; else the segment with the report's headings."""
+    own = _Shown(frozenset(sentence.block for sentence in sentences))
+    tried = [_Shown(None), own] if settings.shown == "report" else [own]
+    wanted, room = MIN_REPLY_TOKENS * len(sentences), 0
+    for one in tried:
+        prompt = statements_prompt(document, one.blocks, sentences, settings.statements_per_sentence)
+        try:
+            room = await judge.room(prompt)
+        except EngineError as error:
+            return Failure(kind=cast("FailureKind", error.kind), detail=str(error))
+        if room >= wanted:
+            return one
+    detail = f"the segment at {sentences[0].label} leaves {room} tokens of the judge's context for a reply"
+    return Failure(kind="report_too_long", detail=detail)
+
+
+def _of_sentence(document: Document, sentence: Sentence, told: Answer[ReadSentence] | Failure) -> Found:
+    if isinstance(told, Failure):
+        return Found(unread=(ExtractionFailure(sentences=(sentence.label,), failure=told),))
+    kept: list[Statement] = []
+    rejected: list[Rejected] = []
+    for read in told.value.statements:
+        text = without_marks(document, sentence, read.statement)
+        span = located(document, sentence, read)
+        entities = _entities(text, read.entities)
+        why = None
+        if span is None:
+            why = "not_located"
+        elif not entities and not is_numeric(text):
+            why = "no_entity"
+        elif any(_folded(one.text) == _folded(text) for one in kept):
+            why = "repeated"
+        if why is not None:
+            rejected.append(Rejected(sentence=sentence.label, text=text, why=why))
+            continue
+        kept.append(
+            Statement(
+                id=f"{sentence.label}.{len(kept) + 1}",
+                text=text,
+                sentence=sentence.label,
+                span=span,
+                entities=entities,
+                cited=bool(sentence.citations),
+                salient=read.salient,
+                replies=told.replies,
+            )
+        )
+    return Found(tuple(kept), tuple(rejected))
+
+
+def located(document: Document, sentence: Sentence, read: ReadStatement) -> Span | None:
+    """Where in a sentence its quotation stands, else the statement's own words; None where neither does."""
+    start, end = sentence.span.start, sentence.span.end
+    words = document.text[start:end]
+    finder = QuoteFinder(words)
+    for quoted in (read.quote, read.statement):
+        found = find_labelled(finder, quoted)
+        if found is not None:
+            return Span(start=start + found.start, end=start + found.end)
+        place = words.find(
+            quoted.strip()
+        )  # a name or a number alone, which is too short to look up in a page
+        if quoted.strip() and place >= 0:
+            return Span(start=start + place, end=start + place + len(quoted.strip()))
+    return None
+
+
+def _entities(statement: str, named: Sequence[str]) -> tuple[str, ...]:
+    """Those that the statement has, each once."""
+    own = [" ".join(one.split()) for one in named]
+    return tuple(dict.fromkeys(one for one in own if one and _folded(one) in _folded(statement)))
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def shared_statements(claims: ClaimSet) -> Found:
+    """The checkable claims of a claim set. Where its judge was not asked, types D and E are held not to be."""
+    return Found(
+        tuple(_of_claim(claim) for claim in claims.claims if _checkable(claim)),
+        unread=claims.extraction_failures,
+    )
+
+
+def _checkable(claim: Claim) -> bool:
+    return claim.type not in ("D", "E") if claim.checkable is None else claim.checkable
+
+
+def _of_claim(claim: Claim) -> Statement:
+    return Statement(
+        id=claim.id,
+        text=claim.text,
+        sentence=claim.sentence,
+        span=claim.span,
+        cited=bool(claim.citations),
+        salient=claim.salient,
+    )

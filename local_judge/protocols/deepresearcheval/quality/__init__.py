@@ -1,0 +1,1 @@
+"""Adaptive point-wise quality: general and task-specific dimensions, each by weighted criteria."""

@@ -1,0 +1,18 @@
+"""What can be set of citation integrity."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from serving.types import Frozen
+
+Unit = Literal["claim", "pair"]
+
+
+class CitationSettings(Frozen):
+    """What counts as cited, and what is counted."""
+
+    unit: Unit = "claim"
+    """What faithfulness counts: a claim by the best that its sources say of it, or each claim and source."""
+    recovered: bool = False
+    """Take a claim for cited also where its citation stands on an earlier sentence that it rests on."""

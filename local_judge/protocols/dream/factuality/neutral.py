@@ -1,0 +1,169 @@
+"""Whether a search query gives away what the claim says.
+
+A query is refused if it holds
+
+    number      a number in digits that is no part of a name (COVID-19, GPT-4, PM2.5), the claim's or another
+    value       a number word, unit, month or word of direction (rose, fell, more, first, not ...) of the claim
+    wording     words that stand so in a row in the claim: three with an auxiliary verb among them (is, has, will ...),
+                or six that are no name; eight characters in Chinese, Japanese and other scripts without spaces
+    everything  all content words of the claim, three at least
+
+Invariant: decided by code alone, from the two texts; what passes holds no figure of the claim in any spelling with
+digits. Another verb that gives the answer away by itself, beyond the words of direction, is not noticed.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from local_judge.claims.numbers import NUMBER_WORDS
+
+RUN = 6
+"""Words in a row that are wording and no longer a subject."""
+VERB_RUN = 3
+"""The same with an auxiliary verb among them."""
+UNSPACED_RUN = 8
+CONTENT = 3
+"""Content words from which on saying all of them is saying the claim."""
+
+
+def _listed(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_MONTHS = _listed(
+    """
+    january february march april may june july august september october november december jan feb mar apr jun jul
+    aug sep sept oct nov dec
+    """
+)
+_DIRECTIONS = _listed(
+    """
+    rose rise rises risen rising fell fall falls fallen falling grew grow grows grown growing shrank shrink shrinks
+    shrunk shrinking increase increases increased increasing decrease decreases decreased decreasing decline
+    declines declined declining drop drops dropped dropping gain gains gained lost lose loses exceed exceeds
+    exceeded exceeding surpass surpasses surpassed outperform outperforms outperformed improve improves improved
+    improving worsen worsens worsened more less fewer most least higher lower highest lowest larger smaller largest
+    smallest greater greatest better worse best worst faster slower fastest slowest cheaper cheapest first last only
+    never not no none without always majority minority all every succeeded failed approved rejected banned allowed
+    legal illegal safe unsafe effective ineffective true false
+    """
+)
+_UNITS = _listed(
+    """
+    percent percentage kw mw gw kwh mwh gwh watt watts kilowatt kilowatts megawatt megawatts gigawatt gigawatts
+    kilogram kilograms kg tonne tonnes ton tons km kilometre kilometres kilometer kilometers metre metres meter
+    meters mile miles hectare hectares acre acres litre litres liter liters degree degrees celsius fahrenheit
+    """
+)
+_AUXILIARIES = _listed(
+    """
+    is are was were be been has have had will would can could may might must shall should do does did
+    """
+)
+_FUNCTION = _listed(
+    """
+    a an the of in on at to for and or is are was were be been being has have had it its this that these those by
+    with from as into over per than their there which who
+    """
+)
+_VALUES = _MONTHS | _DIRECTIONS | _UNITS | {form for word in NUMBER_WORDS for form in (word, f"{word}s")}
+_UNSPACED_VALUES = re.compile(
+    r"百分之[〇零一二两三四五六七八九十百]+|[〇零一二两三四五六七八九十百千万亿]+(?=[年月日个倍成%％元人次家项种级])|增长|下降|增加|减少|上升|下跌|超过|低于|高于|最大|最小|最高|最低|首次|没有"
+)
+_UNSPACED_BREAK = re.compile(rf"\d+|(?:{_UNSPACED_VALUES.pattern})|[的了在是和与为被将]")
+_NAME_WITH_NUMBER = re.compile(
+    r"(?<![\w.])(?!(?:USD|EUR|GBP|CNY|RMB|JPY|INR|CHF|AUD|CAD|US|Rs|FY|CY|Q|H)-?\d)[^\W\d_]*[A-Z][^\W\d_]*-?\d[\w.]*(?<!\.)"
+)
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
+
+
+def given_away(query: str, claim: str) -> tuple[str, ...]:
+    """What of the claim a query gives away, as the query has it; empty if it is neutral."""
+    query, claim = unicodedata.normalize("NFKC", query), unicodedata.normalize("NFKC", claim)
+    found = [*_numbers(query), *_values(query, claim), *_wording(query, claim)]
+    if not found and _says_all(query, claim):
+        found = [query]
+    return tuple(dict.fromkeys(found))
+
+
+def stripped(claim: str, longest: int = 8) -> str | None:
+    """A neutral query made of the claim's own words, in their order; None where too little is left.
+
+    Numbers, values and function words go; then words from the end, until it gives nothing away.
+    """
+    claim = unicodedata.normalize("NFKC", claim)
+    if _UNSPACED.search(claim):
+        pieces = (piece for piece in _words(_UNSPACED_BREAK.sub(" ", claim)) if len(piece) > 1)
+        words = [piece[: UNSPACED_RUN - 1] for piece in pieces]
+        return _neutral_start(words, claim, 1, longest)
+    bare = _NAME_WITH_NUMBER.sub(" ", claim)
+    gone = {word.casefold() for word in _words(claim) if word.casefold() in _VALUES or _DIGITS.search(word)}
+    gone -= {word.casefold() for name in _NAME_WITH_NUMBER.findall(claim) for word in _words(name)}
+    words = [word for word in _tokens(claim) if word.casefold() not in _FUNCTION | gone]
+    words = [word for word in words if not _DIGITS.fullmatch(word) or word in bare]
+    return _neutral_start(words, claim, 2, longest)
+
+
+def _neutral_start(words: list[str], claim: str, least: int, most: int) -> str | None:
+    """As many of the first words as give nothing away."""
+    queries = (" ".join(words[:n]) for n in range(min(len(words), most), least - 1, -1))
+    return next((query for query in queries if not given_away(query, claim)), None)
+
+
+def _tokens(text: str) -> Iterator[str]:
+    """Words, names with numbers whole."""
+    end = 0
+    for name in _NAME_WITH_NUMBER.finditer(text):
+        yield from _words(text[end : name.start()])
+        yield name.group()
+        end = name.end()
+    yield from _words(text[end:])
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text)
+
+
+def _numbers(query: str) -> Iterator[str]:
+    yield from _DIGITS.findall(_NAME_WITH_NUMBER.sub(" ", query))
+
+
+def _values(query: str, claim: str) -> Iterator[str]:
+    written = _words(claim)
+    known = {word.casefold() for word in written if word.casefold() in _VALUES}
+    if not any(word in ("May", "March") for word in written):
+        known -= {"may", "march"}  # verbs too
+    yield from (word for word in _words(query) if word.casefold() in known)
+    unspaced = set(_UNSPACED_VALUES.findall(claim))
+    yield from (value for value in _UNSPACED_VALUES.findall(query) if value in unspaced)
+
+
+def _wording(query: str, claim: str) -> Iterator[str]:
+    for length in (VERB_RUN, RUN):
+        telling = {tuple(map(str.casefold, run)) for run in _runs(_words(claim), length) if _tells(run)}
+        runs = _runs(_words(query), length)
+        yield from (" ".join(run) for run in runs if tuple(map(str.casefold, run)) in telling)
+    for text in _UNSPACED.findall(query):
+        stretches = (text[start : start + UNSPACED_RUN] for start in range(len(text) - UNSPACED_RUN + 1))
+        yield from (stretch for stretch in stretches if stretch in claim)
+
+
+def _runs(words: list[str], length: int) -> Iterator[list[str]]:
+    return (words[start : start + length] for start in range(len(words) - length + 1))
+
+
+def _tells(run: list[str]) -> bool:
+    """Whether words in a row say something of a subject, and do not merely name one."""
+    if len(run) == VERB_RUN:
+        return not _AUXILIARIES.isdisjoint(map(str.casefold, run))
+    return not all(word[0].isupper() or word.casefold() in _FUNCTION for word in run)
+
+
+def _says_all(query: str, claim: str) -> bool:
+    content = {word.casefold() for word in _words(claim)} - _FUNCTION
+    return len(content) >= CONTENT and content <= {word.casefold() for word in _words(query)}

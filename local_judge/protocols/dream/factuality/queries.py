@@ -1,0 +1,129 @@
+"""Claims -> neutral search queries.
+
+Invariant: no query is searched with that `neutral.given_away` refuses. What a judge has written is checked by code; a
+claim of which no query passes is asked for again, with what was refused and why; where none passes after that, code
+makes one of the claim's words, and says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from local_judge.agents.actions import MOST_QUERIES
+from local_judge.claims.model import Claim
+from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Judge
+from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.protocols.asking import evaluated_on
+from local_judge.protocols.dream.factuality.findings import NeutralQuery, RefusedQuery
+from local_judge.protocols.dream.factuality.neutral import given_away, stripped
+from local_judge.protocols.dream.factuality.settings import FactualitySettings
+from local_judge.protocols.dream.prompts import template
+
+TOKENS_PER_QUERY = 50
+
+Query = Annotated[str, Field(min_length=1, max_length=150)]
+
+
+class Written(BaseModel):
+    """A judge's queries for one claim."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    queries: Annotated[list[Query], Field(min_length=1, max_length=MOST_QUERIES)]
+
+
+@dataclass
+class Asked:
+    """One claim's queries so far."""
+
+    claim: Claim
+    neutral: list[str] = field(default_factory=list[str])
+    refused: list[RefusedQuery] = field(default_factory=list[RefusedQuery])
+    failure: Failure | None = None
+    """Of the last reply."""
+    replies: list[str] = field(default_factory=list[str])
+
+    def take(self, texts: Sequence[str], most: int) -> None:
+        """Sort a reply's queries into neutral and refused ones."""
+        for text in dict.fromkeys(" ".join(text.split()) for text in texts):
+            why = given_away(text, self.claim.text)
+            if why and text not in {query.text for query in self.refused}:
+                self.refused.append(RefusedQuery(text=text, why=why))
+            if text and not why and len(self.neutral) < most:
+                self.neutral.append(text)
+
+    @property
+    def queries(self) -> tuple[NeutralQuery, ...]:
+        """What is searched with; empty where nothing neutral can be had."""
+        if self.neutral:
+            return tuple(NeutralQuery(text=text) for text in self.neutral)
+        made = None if self.failure is not None else stripped(self.claim.text)
+        return () if made is None else (NeutralQuery(text=made, by="code"),)
+
+    @property
+    def why_none(self) -> Failure:
+        """Why nothing can be searched with."""
+        return self.failure or Failure(
+            kind="incomplete", detail=f"claim {self.claim.id}: no neutral query", attempts=len(self.replies)
+        )
+
+
+async def write_queries(
+    claims: Sequence[Claim], judge: Judge, today: date | None, settings: FactualitySettings
+) -> list[Asked]:
+    """Queries for each claim, in order."""
+    size = settings.claims_per_query_call
+    calls = [claims[start : start + size] for start in range(0, len(claims), size)]
+    written = await asyncio.gather(*(_written(call, judge, today, settings) for call in calls))
+    return [one for call in written for one in call]
+
+
+async def _written(
+    claims: Sequence[Claim], judge: Judge, today: date | None, settings: FactualitySettings
+) -> list[Asked]:
+    asked = [Asked(claim) for claim in claims]
+    for round in range(settings.rounds + 1):
+        # What has failed was asked for again within its round.
+        left = [one for one in asked if not one.neutral and one.failure is None]
+        if left:
+            await _ask(left, judge, today, settings.queries_per_claim, round)
+    return asked
+
+
+async def _ask(asked: Sequence[Asked], judge: Judge, today: date | None, n: int, round: int) -> None:
+    def prompt_for(indices: Sequence[int]) -> Prompt:
+        return queries_prompt([asked[index] for index in indices], today, n)
+
+    told = await judge.ask_items(
+        prompt_for, Written, len(asked), draw=round, max_tokens=TOKENS_PER_QUERY * n * len(asked) + 60
+    )
+    for one, answer in zip(asked, told, strict=True):
+        if isinstance(answer, Failure):
+            one.failure = answer
+        else:
+            one.replies += answer.replies
+            one.take(answer.value.queries, n)
+
+
+def queries_prompt(asked: Sequence[Asked], today: date | None, n: int) -> Prompt:
+    """The question for some claims. What is the same for all of them comes first."""
+    lines: list[str] = []
+    for number, one in enumerate(asked, 1):
+        lines.append(f"{number}. {one.claim.text}")
+        lines += [f"   refused: {query.text} (holds: {', '.join(query.why)})" for query in one.refused]
+    own = fill(
+        template("queries_batch"),
+        {
+            "count": str(len(asked)),
+            "claims": fence("\n".join(lines), "Claims:"),
+            "today": evaluated_on(today).strip() or "The day is not given.",
+        },
+    )
+    return Prompt(shared=fill(template("queries"), {"n": str(n)}), own=own, prefix_key=f"dream:queries:{n}")

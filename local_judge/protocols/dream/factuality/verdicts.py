@@ -1,0 +1,180 @@
+"""Claims + passages -> labels, with what speaks for a claim and what against it apart.
+
+Invariant: a quotation is evidence only where code finds it in a passage that was shown; where quotations are required,
+a label that should rest on one and does not is asked for again, alone, and is a failure after that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from datetime import date
+from typing import Annotated, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from local_judge.agents.observations import Observation, Shown, observation_text
+from local_judge.claims.model import Claim
+from local_judge.claims.quotes import QuoteFinder
+from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Answer, Judge
+from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.protocols.asking import evaluated_on
+from local_judge.protocols.dream.factuality.evidence import Group
+from local_judge.protocols.dream.factuality.findings import Evidence, FactLabel, PassageShown
+from local_judge.protocols.dream.prompts import template
+
+REPLY_TOKENS = 700
+"""Limit of a reply, for each claim in it: four quotations, and a rationale."""
+SECOND = 1
+"""Number of the draw with which a label without quotation is asked for again."""
+
+Words = Annotated[str, Field(max_length=400)]
+
+
+class Verdict(BaseModel):
+    """A judge's finding for one claim; the evidence comes first."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    supporting: Annotated[list[Words], Field(max_length=2)]
+    opposing: Annotated[list[Words], Field(max_length=2)]
+    rationale: Annotated[str, Field(max_length=400)]
+    label: FactLabel
+
+
+class Ruled(NamedTuple):
+    """What became of one claim."""
+
+    label: FactLabel | None
+    passages: tuple[PassageShown, ...]
+    supporting: tuple[Evidence, ...] = ()
+    opposing: tuple[Evidence, ...] = ()
+    rejected: tuple[str, ...] = ()
+    rationale: str = ""
+    failure: Failure | None = None
+    replies: tuple[str, ...] = ()
+
+
+async def rule(
+    group: Group, claims: Sequence[Claim], judge: Judge, today: date | None, required: bool
+) -> list[Ruled]:
+    """The label of each claim of a group, in its order.
+
+    Args:
+        group: positions in `claims`, and passages.
+        claims: all claims of the report that are checked.
+        judge: who decides.
+        today: the day of the evaluation.
+        required: whether a label has to rest on a quotation.
+    """
+    own = [claims[position] for position in group.claims]
+    ruled = await _asked(own, group.passages, judge, today, 0)
+    bare = [place for place, one in enumerate(ruled) if required and lacks_quotation(one)]
+    again = await asyncio.gather(
+        *(_asked([own[place]], group.passages, judge, today, SECOND) for place in bare)
+    )
+    for place, (second,) in zip(bare, again, strict=True):
+        replies = (*ruled[place].replies, *second.replies)
+        ruled[place] = second._replace(replies=replies)
+        if lacks_quotation(second):
+            ruled[place] = unquoted(ruled[place])
+    return ruled
+
+
+def lacks_quotation(ruled: Ruled) -> bool:
+    """Whether a label should rest on a quotation and has none on its side."""
+    return {
+        "supported": not ruled.supporting,
+        "partially": not (ruled.supporting or ruled.opposing),
+        "contradicted": not ruled.opposing,
+    }.get(ruled.label or "", False)
+
+
+def unquoted(ruled: Ruled) -> Ruled:
+    """The same as a failure."""
+    detail = f"label {ruled.label!r} without a quotation on its side that occurs in the passages"
+    failure = Failure(kind="invalid_reply", detail=detail, attempts=max(len(ruled.replies), 1))
+    return ruled._replace(label=None, failure=failure)
+
+
+def verdict_prompt(passages: Sequence[Shown], claims: Sequence[Claim], today: date | None) -> Prompt:
+    """Passages first: claims that share all of them share these bytes."""
+    shown = observation_text(Observation(tool="search", note="", shown=tuple(passages)))
+    listed = "\n".join(f"{number}. {claim.text}" for number, claim in enumerate(claims, 1))
+    return Prompt(
+        shared=shown,
+        own=fill(
+            template("facts"),
+            {
+                "today": evaluated_on(today),
+                "count": str(len(claims)),
+                "claims": fence(listed, "Claims:"),
+            },
+        ),
+        prefix_key=f"dream:passages:{hashlib.sha256(shown.encode()).hexdigest()[:16]}",
+    )
+
+
+async def _asked(
+    claims: Sequence[Claim], passages: Sequence[Shown], judge: Judge, today: date | None, draw: int
+) -> list[Ruled]:
+    def prompt_for(indices: Sequence[int]) -> Prompt:
+        return verdict_prompt(passages, [claims[index] for index in indices], today)
+
+    told = await judge.ask_items(
+        prompt_for, Verdict, len(claims), draw=draw, max_tokens=REPLY_TOKENS * len(claims)
+    )
+    finders = [(one, QuoteFinder(one.text)) for one in passages]
+    places = tuple(
+        PassageShown(url=one.url, text_digest=one.text_digest, start=one.start, end=one.end)
+        for one in passages
+    )
+    return [_ruled(answer, finders, places) for answer in told]
+
+
+def _ruled(
+    told: Answer[Verdict] | Failure,
+    finders: Sequence[tuple[Shown, QuoteFinder]],
+    places: tuple[PassageShown, ...],
+) -> Ruled:
+    if isinstance(told, Failure):
+        return Ruled(None, places, failure=told)
+    answer = told.value
+    supporting, missed = _found(answer.supporting, finders)
+    opposing, missed_too = _found(answer.opposing, finders)
+    return Ruled(
+        answer.label,
+        places,
+        supporting,
+        opposing,
+        (*missed, *missed_too),
+        answer.rationale,
+        replies=told.replies,
+    )
+
+
+def _found(
+    quotations: Sequence[str], finders: Sequence[tuple[Shown, QuoteFinder]]
+) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
+    """Quotations in the first passage that has them, and those that none has; empty ones are none."""
+    found: list[Evidence] = []
+    missed: list[str] = []
+    for words in dict.fromkeys(quotation for quotation in quotations if quotation.strip()):
+        places = ((shown, quote) for shown, finder in finders if (quote := finder.find(words)) is not None)
+        first = next(places, None)
+        if first is None:
+            missed.append(words)
+            continue
+        shown, quote = first
+        moved = {"start": shown.start + quote.start, "end": shown.start + quote.end}
+        found.append(
+            Evidence(
+                url=shown.url,
+                title=shown.title,
+                text_digest=shown.text_digest,
+                quote=quote.model_copy(update=moved),
+            )
+        )
+    return tuple(found), tuple(missed)

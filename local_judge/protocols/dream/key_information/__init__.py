@@ -1,0 +1,1 @@
+"""Key-information coverage: the items of the task's plan that a report says."""

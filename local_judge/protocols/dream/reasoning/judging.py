@@ -1,0 +1,170 @@
+"""Report + reasoning questions of the plan -> deductions, each with its fate.
+
+Invariants: the judge lists faults and quotes; code decides which count, and what they cost. A judge that cannot answer,
+or of whose quotations the report has none, is a failure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from local_judge.agents.citations import CheckedCitation, Citation, check_citations
+from local_judge.agents.loop import run_agent
+from local_judge.agents.result import AgentResult, no_answer
+from local_judge.agents.toolbox import Toolbox
+from local_judge.claims.quotes import QuoteFinder, find_labelled
+from local_judge.errors import ConfigError
+from local_judge.judge.failures import Failure
+from local_judge.protocols.asking import room_for
+from local_judge.protocols.base import Bench, Case
+from local_judge.protocols.dream.corpus import corpus_of
+from local_judge.protocols.dream.plans import plan_of
+from local_judge.protocols.dream.reasoning.asking import (
+    Assessment,
+    FromPages,
+    FromReport,
+    agent_material,
+    agent_task,
+    answer_type,
+    answer_type_alone,
+    prompt_alone,
+)
+from local_judge.protocols.dream.reasoning.findings import (
+    Deduction,
+    Extract,
+    QuestionFindings,
+    ReasoningFindings,
+)
+from local_judge.protocols.dream.reasoning.settings import ReasoningSettings
+from local_judge.tasks.model import ReasoningQuestion
+
+MIN_REPLY_TOKENS = 500
+"""A prompt without tools fits if it leaves at least this much room."""
+
+
+async def judge_reasoning(case: Case, bench: Bench, settings: ReasoningSettings) -> ReasoningFindings:
+    """Each reasoning question of the task's plan, all at the same time.
+
+    Raises:
+        ConfigError: there is no task, or it has no plan, or agents are to search and there is no snapshot.
+        IndexesError: the snapshot is damaged, or lacks an index.
+    """
+    plan = plan_of(case)
+    toolbox = None
+    if settings.search:
+        if bench.snapshot is None:
+            raise ConfigError(
+                "dream: reasoning searches; give --snapshot, or --set dream.reasoning.search=false"
+            )
+        toolbox = Toolbox(bench.snapshot, settings.tools, corpus=corpus_of(bench.snapshot))
+    questions = await asyncio.gather(
+        *(_question(case, bench, settings, toolbox, question) for question in plan.reasoning)
+    )
+    return ReasoningFindings(
+        questions=tuple(questions),
+        limit=settings.deductions,
+        searched=settings.search,
+        status=plan.status,
+        joined=plan.joined,
+    )
+
+
+async def _question(
+    case: Case,
+    bench: Bench,
+    settings: ReasoningSettings,
+    toolbox: Toolbox | None,
+    question: ReasoningQuestion,
+) -> QuestionFindings:
+    if toolbox is None:
+        return await _alone(case, bench, settings, question)
+    run: AgentResult[Assessment] = await run_agent(
+        bench.judge,
+        toolbox,
+        agent_task(bench.today, settings.deductions),
+        answer_type(settings.deductions),
+        material=agent_material(case.report, question),
+        limits=settings.limits,
+    )
+    replies = tuple(key for step in run.transcript.steps for key in step.replies)
+    found = QuestionFindings(question=question, run=run, replies=replies)
+    if run.answer is None:
+        return found.model_copy(update={"failure": no_answer(run)})
+    given = run.answer.deductions
+    checked = check_citations(
+        [Citation(url=one.url.strip(), quote=one.page_quote) for one in given if one.url.strip()],
+        run.transcript,
+        toolbox.snapshot,
+    )
+    pages = iter(checked)
+    evidence = [next(pages) if one.url.strip() else None for one in given]
+    return _assessed(found, case, settings, run.answer.extracted, given, evidence)
+
+
+async def _alone(
+    case: Case, bench: Bench, settings: ReasoningSettings, question: ReasoningQuestion
+) -> QuestionFindings:
+    """One question without tools."""
+    found = QuestionFindings(question=question)
+    prompt = prompt_alone(case.report, question, bench.today, settings.deductions)
+    lacking = await room_for(bench.judge, prompt, MIN_REPLY_TOKENS)
+    if lacking is not None:
+        return found.model_copy(update={"failure": lacking})
+    told = await bench.judge.ask(
+        prompt, answer_type_alone(settings.deductions), max_tokens=settings.limits.reply_tokens
+    )
+    if isinstance(told, Failure):
+        return found.model_copy(update={"failure": told})
+    found = found.model_copy(update={"replies": told.replies})
+    given = told.value.deductions
+    return _assessed(found, case, settings, told.value.extracted, given, [None] * len(given))
+
+
+def _assessed(
+    found: QuestionFindings,
+    case: Case,
+    settings: ReasoningSettings,
+    extracted: Sequence[str],
+    given: Sequence[FromPages | FromReport],
+    evidence: Sequence[CheckedCitation | None],
+) -> QuestionFindings:
+    """The question with what code makes of an answer."""
+    finder = QuoteFinder(case.report.text)
+    extracts = tuple(
+        Extract(quoted=words, quote=find_labelled(finder, words)) for words in extracted if words.strip()
+    )
+    deductions: list[Deduction] = []
+    for one, page in zip(given, evidence, strict=True):
+        deduction = Deduction(
+            kind=one.kind,
+            severity=one.severity,
+            points=settings.points.of(one.severity),
+            reason=one.reason,
+            quoted=one.quote,
+            quote=find_labelled(finder, one.quote),
+            evidence=page,
+            fate="counted",
+        )
+        deductions.append(_with_fate(deduction, deductions))
+    n_quoted = len(extracts) + len(deductions)
+    n_found = sum(one.quote is not None for one in (*extracts, *deductions))
+    update: dict[str, object] = {"extracted": extracts, "deductions": tuple(deductions)}
+    if n_quoted and not n_found:
+        detail = f"the report has none of the {n_quoted} quotations that the judge gave of it"
+        update["failure"] = Failure(kind="incomplete", detail=detail)
+    return found.model_copy(update=update)
+
+
+def _with_fate(deduction: Deduction, before: Sequence[Deduction]) -> Deduction:
+    quote = deduction.quote
+    if quote is None:
+        return deduction.model_copy(update={"fate": "rejected"})
+    if deduction.evidence is not None and deduction.evidence.status != "found":
+        return deduction.model_copy(update={"fate": "unproven"})
+    for index, other in enumerate(before):
+        if other.quote is None or (other.fate, other.kind) != ("counted", deduction.kind):
+            continue
+        if other.quote.start < quote.end and quote.start < other.quote.end:
+            return deduction.model_copy(update={"fate": "repeated", "of": index})
+    return deduction

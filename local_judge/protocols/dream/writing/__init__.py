@@ -1,0 +1,1 @@
+"""Writing quality: ten sub-dimensions in three dimensions."""

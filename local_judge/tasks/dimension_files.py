@@ -1,0 +1,168 @@
+"""Where dimensions of quality are read from: our own files, and what DeepResearchEval keeps of its runs.
+
+    FILE.jsonl    one row a task, as `local-judge tasks dimensions` writes
+    FILE.json     results of DeepResearchEval, ours or its own: `query_results` by task id
+    FOLDER        its cache, `point_quality/outputs/cache`: JSON files with keys `dimensions_ID`, `weights_ID_K` and
+                  `criteria_ID_DIMENSION`; a single file of it may be given too
+
+Invariant: what is read is checked as a row of our own is. A cached answer that failed there (no dimensions, no weight
+for one, a stand-in for criteria) is refused in one line, and never judged by.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from local_judge.errors import InputError
+from local_judge.rows import read_jsonl, read_text
+from local_judge.tasks.dimensions import GENERAL, DimensionsRow, dimensions_row, key_of
+from local_judge.tasks.joining import Keyed, Rows
+from local_judge.tasks.rowfile import RowFile
+
+_CACHED = re.compile(r"(dimensions|weights|criteria)_(\d+)(?:_(.+))?")
+_STAND_IN = re.compile(r"general \w+ assessment", re.IGNORECASE)
+"""The criterion that the published code makes up where its judge gave none."""
+
+Json = Mapping[str, Any]
+
+
+def read_rows(path: Path) -> list[tuple[str, DimensionsRow]]:
+    """The rows of a dimensions file with their places.
+
+    Raises:
+        InputError: the file cannot be read, a row is malformed, or a task has two.
+    """
+    rows: list[tuple[str, DimensionsRow]] = []
+    seen: set[str] = set()
+    for place, data in read_jsonl(path):
+        row = dimensions_row(data, place)
+        if row.task_id in seen:
+            raise InputError(f"{place}: task id {row.task_id!r} stands twice")
+        seen.add(row.task_id)
+        rows.append((place, row))
+    return rows
+
+
+def dimensions_file(path: Path) -> RowFile[DimensionsRow]:
+    """A dimensions file that several commands may write at the same time."""
+    return RowFile(path, read_rows)
+
+
+def load_dimensions(path: Path) -> Rows[DimensionsRow]:
+    """Dimensions in any form, to be looked up by task.
+
+    Raises:
+        InputError: the file or folder cannot be read, is malformed, or has no dimensions in it.
+    """
+    if path.is_dir():
+        rows = _cached(_merged(sorted(path.glob("*.json"))), path)
+    elif path.suffix.lower() == ".json":
+        data = _object(path)
+        rows = _results(data, path) if "query_results" in data else _cached(data, path)
+    else:
+        rows = read_rows(path)
+    if not rows:
+        raise InputError(f"{path}: no dimensions in it")
+    return Rows([Keyed(place, row.key, row.request, row) for place, row in rows])
+
+
+def _object(path: Path) -> Json:
+    try:
+        data: object = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not JSON ({error})") from None
+    if not isinstance(data, dict):
+        raise InputError(f"{path}: expected a JSON object")
+    return cast("Json", data)
+
+
+def _merged(paths: Sequence[Path]) -> Json:
+    merged: dict[str, Any] = {}
+    for path in paths:
+        for key, value in _object(path).items():
+            if _CACHED.fullmatch(key) and key in merged:
+                raise InputError(f"{path}: {key!r} stands in another file of the folder too")
+            merged[key] = value
+    return merged
+
+
+def _cached(data: Json, path: Path) -> list[tuple[str, DimensionsRow]]:
+    """The rows of a cache: what there is for each task that has dimensions there."""
+    tasks = [found[2] for key in data if (found := _CACHED.fullmatch(key)) and found[1] == "dimensions"]
+    rows: list[tuple[str, DimensionsRow]] = []
+    for task in sorted(tasks, key=int):
+        place = f"{path}: dimensions_{task}"
+        own = data[f"dimensions_{task}"]
+        if not isinstance(own, list):
+            raise InputError(f"{place}: expected a list")
+        additional = cast("list[Any]", own)
+        weights = f"weights_{task}_{len(additional)}"
+        if weights not in data:
+            raise InputError(f"{place}: {weights!r} is not there")
+        criteria = {
+            key_of(found[3]): data[key]
+            for key in data
+            if (found := _CACHED.fullmatch(key)) and found[1] == "criteria" and found[2] == task and found[3]
+        }
+        rows.append((place, _row(task, None, additional, data[weights], criteria, place)))
+    return rows
+
+
+def _results(data: Json, path: Path) -> list[tuple[str, DimensionsRow]]:
+    """The rows of a file of results."""
+    found: object = data["query_results"]
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: query_results: expected a JSON object")
+    rows: list[tuple[str, DimensionsRow]] = []
+    for task, result in cast("dict[str, Any]", found).items():
+        place = f"{path}: query_results.{task}"
+        try:
+            prompt, additional = result["query_prompt"], result["additional_dimensions"]
+            weights, criteria = result["dimension_weights"], result["all_criteria"]
+        except (KeyError, TypeError) as error:
+            raise InputError(f"{place}: misses {error}") from None
+        rows.append((place, _row(task, prompt, additional, weights, criteria, place)))
+    return rows
+
+
+def _row(
+    task: str, prompt: str | None, additional: Sequence[Any], weights: Any, criteria: Any, place: str
+) -> DimensionsRow:
+    """A row from the published project's own data."""
+    try:
+        defined = {name: (shown, text, "general") for name, (shown, text) in GENERAL.items()}
+        for one in additional:
+            name = one["meta_dimension_name"]
+            defined.setdefault(key_of(name), (name, one.get("definition", ""), "specific"))
+        if len(defined) != len(GENERAL) + len(additional):
+            raise InputError(f"{place}: a dimension of the task has the name of another")
+        by_key = {key_of(name): weight for name, weight in weights.items()}
+        lists = {key_of(name): rows for name, rows in criteria.items()}
+        entries = [
+            {
+                "name": shown,
+                "definition": text,
+                "kind": kind,
+                "weight": by_key[key],
+                "criteria": [
+                    {name: one[name] for name in ("criterion", "explanation", "weight") if name in one}
+                    for one in lists[key]
+                ],
+            }
+            for key, (shown, text, kind) in defined.items()
+        ]
+    except KeyError as error:
+        raise InputError(f"{place}: has nothing for {error.args[0]!r}") from None
+    except (TypeError, AttributeError):
+        raise InputError(f"{place}: not in the form of DeepResearchEval") from None
+    row = dimensions_row({"task_id": task, "task": prompt, "dimensions": entries}, place)
+    for entry in row.dimensions:
+        if len(entry.criteria) == 1 and _STAND_IN.fullmatch(entry.criteria[0].criterion):
+            raise InputError(
+                f"{place}: the criteria of {entry.id!r} are the stand-in of a failed answer; draft them again"
+            )
+    return row

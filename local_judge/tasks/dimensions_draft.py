@@ -1,0 +1,256 @@
+"""Dimensions of quality for a task that has none, drafted by a judge (DeepResearchEval, section 4.1).
+
+Invariants: a draft has one to three specific dimensions, a weight for every dimension and one to ten criteria of each,
+or is a failure; it is made from the request alone, so that the same task and judge give the same draft, whatever system
+is judged by it.
+
+Asked in order: the specific dimensions; then the weights of all dimensions, and the criteria of each, at the same time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from indexes.text.language import detect_language
+from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Judge
+from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.tasks.dimensions import (
+    GENERAL,
+    LEAST_SPECIFIC,
+    MOST_CRITERIA,
+    MOST_SPECIFIC,
+    CriterionEntry,
+    DimensionEntry,
+    DimensionsRow,
+    key_of,
+)
+from local_judge.tasks.drafting import Drafts
+from local_judge.tasks.languages import language_name
+from local_judge.tasks.model import DimensionKind, Task
+from local_judge.tasks.prompts import template
+from serving.types import EngineIdentity
+
+LEAST_CRITERIA = 1
+DIMENSIONS_TOKENS = MOST_SPECIFIC * 200
+WEIGHT_TOKENS = 120
+"""Of one dimension's weight with its reason."""
+CRITERIA_TOKENS = MOST_CRITERIA * 200
+
+
+Share = Annotated[float, Field(ge=0, le=1, strict=True, allow_inf_nan=False)]
+
+
+class _Reply(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DraftedDimension(_Reply):
+    """One specific dimension as the judge writes it."""
+
+    name: Annotated[str, Field(min_length=2, max_length=80)]
+    definition: Annotated[str, Field(min_length=8, max_length=400)]
+
+
+class DimensionsReply(_Reply):
+    """The specific dimensions."""
+
+    dimensions: Annotated[list[DraftedDimension], Field(min_length=LEAST_SPECIFIC, max_length=MOST_SPECIFIC)]
+
+    @model_validator(mode="after")
+    def _new(self) -> DimensionsReply:
+        names = [*GENERAL, *(key_of(one.name) for one in self.dimensions)]
+        if not all(names) or len(set(names)) < len(names):
+            raise ValueError("a dimension has no name of its own")
+        return self
+
+
+class Weighed(_Reply):
+    """The weight of one dimension."""
+
+    reason: Annotated[str, Field(max_length=300)]
+    weight: Share
+
+
+class DraftedCriterion(_Reply):
+    """One criterion as the judge writes it."""
+
+    criterion: Annotated[str, Field(min_length=2, max_length=120)]
+    explanation: Annotated[str, Field(min_length=8, max_length=400)]
+    weight: Share
+
+
+class CriteriaReply(_Reply):
+    """The criteria of one dimension."""
+
+    criteria: Annotated[list[DraftedCriterion], Field(min_length=LEAST_CRITERIA, max_length=MOST_CRITERIA)]
+
+    @model_validator(mode="after")
+    def _different(self) -> CriteriaReply:
+        names = [" ".join(one.criterion.split()).casefold() for one in self.criteria]
+        if len(set(names)) < len(names):
+            raise ValueError("two criteria have the same name")
+        if not sum(one.weight for one in self.criteria):
+            raise ValueError("all weights are 0")
+        return self
+
+
+class DimensionsDraft(NamedTuple):
+    """Dimensions as a judge has drafted them."""
+
+    entries: tuple[DimensionEntry, ...]
+    replies: tuple[str, ...]
+    """Ledger keys."""
+
+
+class _Named(NamedTuple):
+    """A dimension without weight and criteria."""
+
+    id: str
+    name: str
+    definition: str
+    kind: DimensionKind
+
+    @property
+    def line(self) -> str:
+        """As it is listed to the judge."""
+        return f"[{self.id}] {self.name}: {self.definition}"
+
+
+_GENERAL = tuple(_Named(name, *shown, "general") for name, shown in GENERAL.items())
+
+
+async def draft_dimensions(task: Task, judge: Judge) -> DimensionsDraft | Failure:
+    """All dimensions for reports on `task`; all questions share the request as prefix.
+
+    Raises:
+        LedgerError: a reply could not be stored.
+    """
+    told = await judge.ask(dimensions_prompt(task), DimensionsReply, max_tokens=DIMENSIONS_TOKENS)
+    if isinstance(told, Failure):
+        return _at(told, "specific dimensions")
+    named = [*_GENERAL, *map(_specific, told.value.dimensions)]
+
+    def weights_for(indices: Sequence[int]) -> Prompt:
+        return weights_prompt(task, named, [named[index].id for index in indices])
+
+    weights, lists = await asyncio.gather(
+        judge.ask_items(
+            weights_for,
+            Weighed,
+            len(named),
+            names=[one.id for one in named],
+            max_tokens=WEIGHT_TOKENS * len(named),
+        ),
+        asyncio.gather(
+            *(
+                judge.ask(criteria_prompt(task, named, one), CriteriaReply, max_tokens=CRITERIA_TOKENS)
+                for one in named
+            )
+        ),
+    )
+    replies = list(told.replies)
+    entries: list[DimensionEntry] = []
+    for one, weighed, criteria in zip(named, weights, lists, strict=True):
+        if isinstance(weighed, Failure):
+            return _at(weighed, f"weight of {one.id}")
+        if isinstance(criteria, Failure):
+            return _at(criteria, f"criteria of {one.id}")
+        replies += [*weighed.replies, *criteria.replies]
+        entries.append(_entry(one, weighed.value.weight, criteria.value.criteria))
+    if not sum(entry.weight for entry in entries):
+        detail = "the judge gives every dimension the weight 0"
+        return Failure(kind="invalid_reply", detail=detail)
+    return DimensionsDraft(tuple(entries), tuple(dict.fromkeys(replies)))
+
+
+def _specific(drafted: DraftedDimension) -> _Named:
+    name, definition = (" ".join(text.split()) for text in (drafted.name, drafted.definition))
+    return _Named(key_of(name), name, definition, "specific")
+
+
+def _entry(named: _Named, weight: float, criteria: Sequence[DraftedCriterion]) -> DimensionEntry:
+    return DimensionEntry(
+        name=named.name,
+        definition=named.definition,
+        kind=named.kind,
+        weight=weight,
+        criteria=tuple(
+            CriterionEntry(
+                criterion=" ".join(one.criterion.split()),
+                explanation=" ".join(one.explanation.split()),
+                weight=one.weight,
+            )
+            for one in criteria
+        ),
+    )
+
+
+def dimensions_prompt(task: Task) -> Prompt:
+    """The prompt that asks for the specific dimensions."""
+    values = {
+        "general": "\n".join(one.line for one in _GENERAL),
+        "language": _language(task),
+        "least": str(LEAST_SPECIFIC),
+        "most": str(MOST_SPECIFIC),
+    }
+    return _prompt(task, [fill(template("dimensions"), values)])
+
+
+def weights_prompt(task: Task, named: Sequence[_Named], asked: Sequence[str]) -> Prompt:
+    """The prompt that asks for the weights of some dimensions, behind all of them."""
+    own = fill(template("dimension_weights"), {"language": _language(task)})
+    if len(asked) < len(named):
+        own += f"\nOf these dimensions only: {', '.join(asked)}."
+    return _prompt(task, [_listed(named), own])
+
+
+def criteria_prompt(task: Task, named: Sequence[_Named], asked: _Named) -> Prompt:
+    """The prompt that asks for the criteria of one dimension, behind all of them."""
+    values = {
+        "dimension": asked.id,
+        "language": _language(task),
+        "least": str(LEAST_CRITERIA),
+        "most": str(MOST_CRITERIA),
+    }
+    return _prompt(task, [_listed(named), fill(template("dimension_criteria"), values)])
+
+
+def _listed(named: Sequence[_Named]) -> str:
+    """The dimensions: a judge wrote some of them after it had read a request, so they stand in a fence."""
+    return fence("\n".join(one.line for one in named), "Dimensions, each with its id in brackets:")
+
+
+async def write_dimensions(task: Task, judge: Judge, identity: EngineIdentity) -> DimensionsRow | Failure:
+    """The line of a dimensions file that `judge` drafts for a task. Raises as `draft_dimensions`."""
+    draft = await draft_dimensions(task, judge)
+    if isinstance(draft, Failure):
+        return draft
+    fields: dict[str, Any] = {"task_id": task.id, "task": task.prompt, "dimensions": draft.entries}
+    return DimensionsRow(**fields, status="drafted", judge=identity, replies=draft.replies)
+
+
+DIMENSIONS_DRAFTS = Drafts(write_dimensions, has=lambda task: task.dimensions is not None, at_once=8)
+"""Six to nine calls each."""
+
+
+def _language(task: Task) -> str:
+    return language_name(detect_language(task.prompt))
+
+
+def _prompt(task: Task, own: Sequence[str]) -> Prompt:
+    shared = fence(task.prompt, "Request:")
+    return Prompt(
+        shared=shared,
+        own="\n\n".join(own),
+        prefix_key=f"dimensions:{hashlib.sha256(shared.encode()).hexdigest()[:16]}",
+    )
+
+
+def _at(failure: Failure, what: str) -> Failure:
+    return failure.model_copy(update={"detail": f"{what}: {failure.detail}"})

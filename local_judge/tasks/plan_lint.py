@@ -1,0 +1,164 @@
+"""Whether a plan is a good one, as far as code can decide.
+
+Invariant: as in `checklist_lint`: a finding names its rule, its item and what is at fault; a rule that could not be
+applied is named and does not pass for kept.
+
+The items of key information keep the rules of checklists but for those on what a checklist must not ask for: an item
+of key information says what the report is to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Literal, get_args
+
+from indexes.snapshot import Snapshot
+from local_judge.claims.quotes import QuoteFinder
+from local_judge.documents.model import Frozen
+from local_judge.tasks.alike import firsts
+from local_judge.tasks.checklist_lint import RULES as CHECKLIST_RULES
+from local_judge.tasks.checklist_lint import RuleText
+from local_judge.tasks.checklist_lint import lint as lint_checklist
+from local_judge.tasks.model import Checklist, KeyInformation, KeySource, Plan
+from local_judge.tasks.plans import read_rows
+
+_Wording = Literal[
+    "yes-or-no",
+    "one-thing",
+    "positive",
+    "stands-alone",
+    "no-double",
+    "few-things",
+    "decidable",
+    "same-language",
+]
+_WORDING: tuple[_Wording, ...] = get_args(_Wording)
+RuleId = Literal[_Wording, "sourced", "quoted", "in-time", "number"]
+
+FEWEST, MOST = 5, 20
+"""Items of key information; the published example has 14."""
+
+RULES: Mapping[RuleId, RuleText] = {
+    **{rule: CHECKLIST_RULES[rule] for rule in _WORDING},
+    "sourced": RuleText(True, "rests on words of a page"),
+    "quoted": RuleText(True, "the page has these words"),
+    "in-time": RuleText(True, "the page was published by the plan's day"),
+    "number": RuleText(False, f"{FEWEST} to {MOST} items of key information, and a reasoning question"),
+}
+
+
+class PlanFinding(Frozen):
+    """A breach of a rule."""
+
+    rule: RuleId
+    item: str | None
+    """Its id; None for the plan as a whole."""
+    hard: bool
+    reason: str
+
+
+class PlanLinted(Frozen):
+    """What was found in one plan."""
+
+    findings: tuple[PlanFinding, ...]
+    unchecked: dict[RuleId, str]
+    """Rules that could not be applied, with the reason."""
+
+    def of(self, item: str) -> tuple[PlanFinding, ...]:
+        """The findings of one item."""
+        return tuple(finding for finding in self.findings if finding.item == item)
+
+
+def lint(plan: Plan, request: str | None, snapshot: Snapshot | None = None) -> PlanLinted:
+    """Apply all rules to a plan.
+
+    Args:
+        plan: of a task.
+        request: the task's; None where it is not known.
+        snapshot: where quotations are looked up; without one they are not.
+    """
+    found: list[PlanFinding] = []
+    unchecked: dict[RuleId, str] = {}
+    if plan.key_information:
+        wording = lint_checklist(Checklist.of(one.question for one in plan.key_information), request)
+        ids = {f"q{number}": one.id for number, one in enumerate(plan.key_information, 1)}
+        rules: dict[str, _Wording] = {rule: rule for rule in _WORDING}
+        found += [
+            _finding(rules[one.rule], ids[one.item], one.reason)
+            for one in wording.findings
+            if one.rule in rules and one.item is not None
+        ]
+        unchecked |= {rules[rule]: why for rule, why in wording.unchecked.items() if rule in rules}
+    for item in plan.key_information:
+        found += _sourced(item, plan.as_of, snapshot)
+    if snapshot is None:
+        unchecked["quoted"] = "no snapshot was given"
+    found += _doubles(plan)
+    found += _number(plan)
+    return PlanLinted(findings=tuple(found), unchecked=unchecked)
+
+
+def lint_file(
+    path: Path, requests: Mapping[str, str], snapshot: Snapshot | None = None
+) -> dict[str, PlanLinted]:
+    """The findings in a file of plans by task id; a plan that was rejected is passed over.
+
+    Args:
+        path: a file of plans.
+        requests: by task id, of tasks whose row does not have its own.
+        snapshot: as in `lint`.
+
+    Raises:
+        InputError: the file cannot be read or is malformed.
+    """
+    return {
+        row.key: lint(plan, row.task or requests.get(row.key), snapshot)
+        for _, row in read_rows(path)
+        if (plan := row.plan) is not None
+    }
+
+
+def _sourced(item: KeyInformation, day: date | None, snapshot: Snapshot | None) -> list[PlanFinding]:
+    source = item.source
+    if source is None or not source.quote.strip():
+        return [_finding("sourced", item.id, "names no page, or none of its words")]
+    found: list[PlanFinding] = []
+    if snapshot is not None and (why := _not_there(source, day, snapshot)) is not None:
+        found.append(_finding("quoted", item.id, why))
+    if day is not None and source.published is not None and source.published[:10] > day.isoformat():
+        found.append(_finding("in-time", item.id, f"{source.url} is of {source.published[:10]}, after {day}"))
+    return found
+
+
+def _not_there(source: KeySource, day: date | None, snapshot: Snapshot) -> str | None:
+    page = snapshot.page(source.url, as_of=day)
+    if page.status != "ok":
+        return f"{source.url}: {page.status}"
+    there = QuoteFinder(page.text, page.title).find(source.quote) is not None
+    return None if there else f"{source.url} does not have these words"
+
+
+def _doubles(plan: Plan) -> list[PlanFinding]:
+    same = firsts(one.question for one in plan.reasoning)
+    return [
+        _finding("no-double", one.id, f"says what {plan.reasoning[same[position]].id} says")
+        for position, one in enumerate(plan.reasoning)
+        if same[position] != position
+    ]
+
+
+def _number(plan: Plan) -> list[PlanFinding]:
+    n_items, n_questions = len(plan.key_information), len(plan.reasoning)
+    found: list[PlanFinding] = []
+    if not FEWEST <= n_items <= MOST:
+        why = f"has {n_items} items of key information, should have {FEWEST} to {MOST}"
+        found.append(_finding("number", None, why))
+    if not n_questions:
+        found.append(_finding("number", None, "has no reasoning question"))
+    return found
+
+
+def _finding(rule: RuleId, item: str | None, reason: str) -> PlanFinding:
+    return PlanFinding(rule=rule, item=item, hard=RULES[rule].hard, reason=reason)

@@ -1,0 +1,136 @@
+"""Facts of DeepResearchEval through the commands: checked, shown with transcripts, written, read; resumed."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+from local_judge.agents.wishes import read_wishes
+from serving.stub import StubPlan
+
+from ..stub_thread import StubThread, answer
+from .conftest import Command, finish, start
+from .test_interrupted_run import arguments, distinct, files, stored, wait_for
+
+FACTS = ("--protocol", "deepresearcheval", "--set", "deepresearcheval.parts=facts")
+
+
+def test_from_a_report_to_files_and_back(
+    command: Command, tmp_path: Path, snapshot: Path, server: StubThread, preset: Path, report: Path
+) -> None:
+    run, out = tmp_path / "run", tmp_path / "out"
+    given = ("run", report, "--judge", preset, "--base-url", server.url, *FACTS, "--out", run)
+    assert "needs a snapshot; give --snapshot" in command(*given).line()
+    given = (*given, "--snapshot", snapshot)
+    assert (
+        "deepresearcheval.facts.method" in command(*given, "--set", "deepresearcheval.facts.method=x").line()
+    )
+    assert server.chats == []
+    ended = command(*given, "--set", "deepresearcheval.facts.limits.turns=3")
+    assert (ended.code, ended.err) == (0, "")
+    assert "Active fact-checking ratio" in ended.out and "a report" in ended.out
+    # One question for both sentences' statements, and two turns for each statement.
+    assert len(server.chats) == 1 + 2 * 2
+    manifest = json.loads((run / "manifest.json").read_text())
+    facts = manifest["config"]["settings"]["deepresearcheval"]["facts"]
+    assert (facts["limits"]["turns"], facts["limits"]["calls"], facts["seed"]) == (3, 16, 0)
+
+    shown = command("show", run).out
+    assert "facts: 2 statements in 1 segment" in shown and "2 runs of 4 turns: 2 answered" in shown
+    assert "asked by search: 2, of which the snapshot could answer" in shown
+    items = command("show", run, "--items").out
+    assert "L2.S1.1" in items and "supports: " in items and "(answered)" in items
+    dumped: Any = json.loads(command("show", run, "--items", "--json").out)["deepresearcheval"]["facts"]
+    steps = dumped["runs"][0]["result"]["transcript"]["steps"]
+    assert [step["action"]["tool"] for step in steps] == ["search", "finish"]
+    script = command("agent", "transcript", run, "L2.S2.1").out
+    assert script.startswith("# deepresearcheval, mill: L2.S2.1\n\n# answered after 2 turns\n")
+    assert script.count("## Turn") == 2 and "address:" not in script
+    assert command("agent", "transcript", run).out.count("# answered") == 2
+    assert "holds no run of an agent about 'L9.S9.1'" in command("agent", "transcript", run, "L9.S9.1").line()
+    assert {wish.tool for wish in read_wishes(run)} <= {"search"}
+
+    before = files(run)
+    assert command("rescore", run).code == 0
+    assert command(*given, "--set", "deepresearcheval.facts.limits.turns=3").code == 0
+    assert files(run) == before and len(server.chats) == 5  # the ledger answered
+
+    ended = command("export", run, out, "--format", "deepresearcheval")
+    assert ended.out == f"facts of 1 of 1 report in {out}; facts.json there says which\n"
+    [entry] = json.loads((out / "facts.json").read_text())
+    assert entry["file"] == "results/unnamed/task_1.json" and entry["n_failed"] == 0
+    rows = json.loads((out / entry["file"]).read_text())
+    assert [row["verification"] for row in rows] == ["Right", "Right"]
+    assert list(rows[0]) == ["statement", "verification", "evidence", "reasoning"]
+    assert list(rows[0]["evidence"][0]) == ["source", "excerpt"]
+
+    again = tmp_path / "again"
+    ended = command("import", out / "results" / "unnamed", again, "--format", "deepresearcheval")
+    assert ended.code == 0 and "1 report of unnamed together" in ended.out
+    assert "not looked up" in command("show", again, "--items").out
+    assert command("export", again, tmp_path / "third", "--format", "deepresearcheval").code == 0
+    [third] = (tmp_path / "third").glob("results/*/task_1.json")
+    assert json.loads(third.read_text()) == rows
+    assert "not an empty folder" in command("import", out, again, "--format", "deepresearcheval").line()
+
+
+def test_a_dry_run_asks_nothing(
+    command: Command, tmp_path: Path, snapshot: Path, server: StubThread, preset: Path, report: Path
+) -> None:
+    given = ("run", report, "--judge", preset, "--base-url", server.url, *FACTS, "--snapshot", snapshot)
+    ended = command(*given, "--out", tmp_path / "run", "--dry-run")
+    assert ended.code == 0 and server.chats == []
+
+
+def test_two_judges_of_the_claim_set_vote(
+    command: Command, tmp_path: Path, snapshot: Path, server: StubThread, preset: Path, report: Path
+) -> None:
+    second = tmp_path / "second.yaml"
+    second.write_text(preset.read_text() + "sampling: {seed: 7}\n", encoding="utf-8")
+    run = tmp_path / "run"
+    given = (
+        "run",
+        report,
+        "--judge",
+        preset,
+        "--judge",
+        second,
+        "--snapshot",
+        snapshot,
+        *FACTS,
+        "--out",
+        run,
+    )
+    urls = ("--base-url", f"stub={server.url}", "--base-url", f"second={server.url}")
+    shared = ("--set", "deepresearcheval.facts.statements=shared")
+    ended = command(*given, *urls, *shared, "--terse")
+    assert (ended.code, ended.err) == (0, "")
+    rows = [json.loads(line) for line in (run / "agreement.jsonl").read_text().splitlines()]
+    assert {row["metric"] for row in rows} == {"facts"}
+    assert "say with --judge: stub, second" in command("agent", "transcript", run).line()
+    assert command("agent", "transcript", run, "--judge", "second").out.count("# answered") == 2
+
+
+def test_killed_and_resumed_no_call_is_made_twice(tmp_path: Path, snapshot: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    whole.mkdir()
+    killed.mkdir()
+    with StubThread(StubPlan(answer=answer, delay=0.02, slots=4)) as server:
+        given = [*arguments(tmp_path, snapshot, server.url, names="ac"), *FACTS]
+        ended = finish(start(*given, cwd=whole))
+        assert (ended.code, ended.err) == (0, "")
+        n_calls = len(server.chats)
+        assert n_calls == len(distinct(server.chats)) > 30
+        process = start(*given, cwd=killed)
+        wait_for(server, n_calls + n_calls // 2)
+        process.kill()
+        assert finish(process).code == -signal.SIGKILL
+        answered, seen = stored(killed / "run/ledger.sqlite"), len(server.chats)
+        assert finish(start(*given, cwd=killed)).code == 0
+        last = server.chats[seen:]
+        assert distinct(last).isdisjoint(answered)
+        assert len(distinct(last)) == len(last) == n_calls - len(answered)
+        assert files(killed / "run") == files(whole / "run")
+        assert "wishes.jsonl" in files(whole / "run")

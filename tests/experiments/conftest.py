@@ -1,0 +1,72 @@
+"""Experiments carried out whole, with a scripted judge in the place of an engine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Callable, Generator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_judge.experiments.carry import Carried, carry
+from local_judge.experiments.model import Experiment
+from local_judge.experiments.setup import prepare, with_defaults
+from local_judge.judge.judge import Judge
+from local_judge.runs import session
+from local_judge.runs.config import load_config
+from local_judge.runs.seats import seats_of
+from serving.engines.scripted import Call, Reply, ScriptedEngine
+
+from ..scripted_judge import MakeJudge
+from ..stub_thread import write_preset
+
+
+def fenced(prompt: str, name: str) -> str:
+    """What stands in the fence under `name` in a prompt; an error if nothing does."""
+    found = re.findall(rf"{re.escape(name)}\n(`{{3,}})\n(.*?)\n\1$", prompt, re.MULTILINE | re.DOTALL)
+    assert len(found) == 1, (name, prompt)
+    return found[0][1]
+
+
+def numbered(text: str) -> dict[str, str]:
+    """The lines of a numbered list."""
+    return dict(re.findall(r"^(\d+)\. (.+)$", text, re.MULTILINE))
+
+
+class Silent:
+    """Watches a run and says nothing."""
+
+    def one_done(self) -> None: ...
+
+
+@contextlib.contextmanager
+def watch(judges: Mapping[str, Judge], n: int) -> Generator[Silent]:
+    yield Silent()
+
+
+Carry = Callable[..., tuple[Carried, ScriptedEngine]]
+
+
+@pytest.fixture
+def carried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_judge: MakeJudge) -> Carry:
+    """Carries an experiment out with a judge on a script."""
+
+    def run(
+        experiment: Experiment, script: Callable[[Call], Reply], out: str = "experiment", **overrides: Any
+    ) -> tuple[Carried, ScriptedEngine]:
+        _, engine = make_judge(script)
+
+        def connect(*_: object, **__: object) -> ScriptedEngine:
+            return engine
+
+        monkeypatch.setattr(session, "connect", connect)
+        seats = seats_of([str(write_preset(tmp_path))], ["http://127.0.0.1:9/v1"])
+        config = load_config(None, overrides, seats[0].preset, completed=partial(with_defaults, experiment))
+        job = prepare(experiment, tmp_path / out, seats, config, tmp_path / out / "run" / "ledger.sqlite")
+        return asyncio.run(carry(job, ["test"], watch, tmp_path / out, "paper")), engine
+
+    return run

@@ -1,0 +1,67 @@
+"""Sound reports and their flawed twins."""
+
+from __future__ import annotations
+
+from local_judge.documents import parse_report
+from local_judge.experiments.arguments import load_arguments
+from local_judge.experiments.reasoning import reasoning
+from serving.engines.scripted import Call, Reply
+
+from .conftest import Carry, fenced
+from .truth import curve, values
+
+FLAWS = [flaw.flawed for argument in load_arguments() for flaw in argument.flaws]
+ALONE = {"dream": {"parts": ["reasoning"], "reasoning": {"search": False}}}
+
+
+def judge_who_sees_flaws(call: Call) -> Reply:
+    """One major deduction for each flaw that the report has."""
+    report = fenced(call.prompt, "Report:")
+    deductions = [
+        {"quote": flaw, "kind": "unsupported_inference", "reason": "", "severity": "major"}
+        for flaw in FLAWS
+        if flaw in report
+    ]
+    return {"extracted": [words_of(report)], "deductions": deductions}
+
+
+def words_of(report: str) -> str:
+    """Its first sentence, without the label."""
+    return "This report reasons from figures that were published"
+
+
+def test_twins_differ_in_their_flaws_alone() -> None:
+    made = reasoning()
+    by_id = {report.id: parse_report(report.content) for report in made.reports}
+    for argument in load_arguments():
+        sound, flawed = (
+            [sentence.text for sentence in by_id[f"{argument.id}-{side}"].sentences]
+            for side in ("sound", "flawed")
+        )
+        assert len(sound) == len(flawed)
+        changed = [pair for pair in zip(sound, flawed, strict=True) if pair[0] != pair[1]]
+        assert sorted(changed) == sorted((flaw.sound, flaw.flawed) for flaw in argument.flaws)
+    assert [len(trial.planted) for trial in made.design.trials] == [0, 3] * 6
+
+
+def test_a_judge_who_sees_the_flaws_marks_every_twin_down(carried: Carry) -> None:
+    done, engine = carried(reasoning(), judge_who_sees_flaws, settings=ALONE)
+    found = curve(done.results, "dream", "reasoning")
+    # Three major deductions of three points each: 10 - 9 of 10.
+    assert values(found) == [100.0, 10.0]
+    assert (found.slope, found.spearman, found.distance) == (-90.0, None, None)
+    assert found.pairs is not None
+    assert (found.pairs.n, found.pairs.right, found.pairs.tied, found.pairs.mean_change) == (6, 6, 0, -90.0)
+    assert found.verdict == "as expected"
+    assert len(engine.calls) == 12
+
+
+def test_a_judge_who_sees_none_is_not_as_expected(carried: Carry) -> None:
+    def blind(call: Call) -> Reply:
+        return {"extracted": [words_of("")], "deductions": []}
+
+    done, _ = carried(reasoning(), blind, settings=ALONE)
+    found = curve(done.results, "dream", "reasoning")
+    assert found.pairs is not None
+    assert (values(found), found.pairs.right, found.pairs.tied) == ([100.0, 100.0], 0, 6)
+    assert found.verdict == "not as expected"

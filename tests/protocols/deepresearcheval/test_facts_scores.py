@@ -1,0 +1,193 @@
+"""Active fact-checking as numbers: of a report, over reports, by several judges. Letters: see `facts_cases.WORDS`."""
+
+from __future__ import annotations
+
+import pytest
+
+from local_judge.protocols.base import KeepsRuns, ScoresOver, ScoresOverTogether, ScoresTogether, Wishes
+from local_judge.protocols.deepresearcheval import DeepResearchEval, DreFindings
+from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings
+from local_judge.protocols.deepresearcheval.facts.over import over_facts
+from local_judge.protocols.deepresearcheval.facts.scores import (
+    AS_WRITTEN,
+    NO_STATEMENTS,
+    rated_facts,
+    score_facts,
+)
+from local_judge.protocols.deepresearcheval.facts.settings import FactsSettings
+from local_judge.protocols.deepresearcheval.facts.together import (
+    facts_together,
+    over_facts_together,
+    voted,
+)
+from local_judge.protocols.deepresearcheval.settings import DreSettings
+from local_judge.protocols.scores import Score, ScoreNode
+
+from .facts_cases import findings
+
+
+def of(node: ScoreNode) -> dict[str, Score]:
+    """The root's score and its children's, by id."""
+    return {"ratio": node.score} | {child.id: child.score for child in node.children}
+
+
+def ends(score: Score) -> tuple[float | None, float | None, float | None]:
+    return score.low, score.value, score.high
+
+
+def test_unknown_and_other_labels_lower_the_ratio() -> None:
+    found = of(score_facts(findings("rrwuo"), "paper"))
+    # 2 Right of 5 statements
+    assert ends(found["ratio"]) == (40.0, 40.0, 40.0)
+    assert (found["ratio"].numerator, found["ratio"].denominator) == (2, 5)
+    counts = ("statements", "right", "wrong", "unknown", "off_label", "changed", "found")
+    assert [found[name].value for name in counts] == [5, 2, 1, 1, 1, 1, 5]
+
+
+def test_a_failure_is_neither_wrong_nor_missing() -> None:
+    found = of(score_facts(findings("rrwf"), "paper"))
+    # Of 3 that have a label 2 are Right; of all 4 they are 2 at least and 3 at most.
+    assert ends(found["ratio"]) == (50.0, pytest.approx(200 / 3), 75.0)
+    assert (found["ratio"].n_expected, found["ratio"].n_failed) == (4, 1)
+    assert found["ratio"].note == "1 of 4 statements failed"
+    assert ends(found["right"]) == (2, 2, 3) and ends(found["wrong"]) == (1, 1, 2)
+    assert ends(found["statements"]) == (4, 4, 4)
+
+
+def test_sentences_that_were_not_read_open_the_bounds_by_all_they_may_state() -> None:
+    found = of(score_facts(findings("rw", unread=1), "paper"))
+    # One sentence of two statements at most: 1 of 4 to 3 of 4.
+    assert ends(found["ratio"]) == (25.0, 50.0, 75.0)
+    assert ends(found["statements"]) == (2, 2, 4)
+    assert (found["ratio"].n_expected, found["ratio"].n_failed) == (3, 1)
+    nothing = score_facts(findings("", unread=1), "paper").score
+    assert ends(nothing) == (0.0, None, 100.0) and nothing.n_undefined == 0
+
+
+def test_where_only_so_many_are_checked_the_unread_might_have_been_among_them() -> None:
+    # Three of three that may be checked: two statements of the unread sentence may have taken two places.
+    full = of(score_facts(findings("rrw", unread=1, limit=3), "paper"))
+    assert ends(full["ratio"]) == (0.0, pytest.approx(200 / 3), 100.0)
+    # Room for one more: of 4, between 1 Right (one left out, one not Right) and 4.
+    room = of(score_facts(findings("rrw", unread=1, limit=4), "paper"))
+    assert ends(room["ratio"]) == (25.0, pytest.approx(200 / 3), 100.0)
+
+
+def test_a_limit_is_said() -> None:
+    found = findings("rw").model_copy(update={"statements": findings("rwuuu").statements, "limit": 2})
+    node = score_facts(found, "paper")
+    assert node.score.note == "2 of 5 statements were to be checked"
+    assert (of(node)["statements"].value, of(node)["found"].value) == (2, 5)
+
+
+def test_no_statements_is_undefined() -> None:
+    score = score_facts(findings(""), "paper").score
+    assert (score.value, score.n_undefined, score.note, score.low) == (None, 1, NO_STATEMENTS, None)
+
+
+def test_the_published_code_takes_the_judges_labels() -> None:
+    one = findings("rRwu")
+    assert score_facts(one, "paper").score.value == 25.0
+    assert score_facts(one, "upstream").score.value == 50.0
+    file = findings("ro", source="file").model_copy(update={"method": None})
+    small = file.rulings[0].model_copy(update={"given": "right"})
+    file = file.model_copy(update={"rulings": (small, file.rulings[1])})
+    # `right` is read as Right; as it is written it is a label like any other, and both stay among the statements.
+    assert score_facts(file, "paper").score.value == 50.0
+    assert score_facts(file, "paper").score.note == AS_WRITTEN
+    upstream = of(score_facts(file, "upstream"))
+    assert (upstream["ratio"].value, upstream["off_label"].value) == (0.0, 2)
+
+
+def test_over_reports_the_ratio_is_pooled_and_the_means_are_the_tables_columns() -> None:
+    found = of(over_facts([findings("rrrw"), findings("ru"), findings("")], "paper", 0))
+    # 4 Right of 6; by report 75, 50 and undefined; means over three reports.
+    assert found["ratio"].value == pytest.approx(400 / 6)
+    assert found["ratio"].note == "pooled"
+    assert (found["by_report"].value, found["by_report"].n_undefined) == (62.5, 1)
+    assert found["statements"].value == 2 and found["right"].value == pytest.approx(4 / 3)
+    assert found["ratio"].value == pytest.approx(
+        100 * (found["right"].value or 0) / (found["statements"].value or 1)
+    )
+
+
+def test_over_reports_what_is_missing_stays_open() -> None:
+    found = of(over_facts([findings("rrrw"), findings("rf")], "paper", 1))
+    assert ends(found["ratio"]) == (0.0, 80.0, 100.0)
+    assert "1 of the run's reports missing" in found["ratio"].note
+    # 75, 100 (or 50 to 100) and a missing one
+    assert ends(found["by_report"]) == (pytest.approx(125 / 3), 87.5, pytest.approx(275 / 3))
+    assert (found["by_report"].n_expected, found["by_report"].n_failed) == (3, 1)
+    assert ends(found["right"]) == (pytest.approx(4 / 3), 2, None)
+    nothing = over_facts((), "paper", 2)
+    assert ends(nothing.score) == (0.0, None, 100.0)
+
+
+def shared(letters: str) -> FactsFindings:
+    return findings(letters, source="shared")
+
+
+def test_judges_of_the_same_statements_vote() -> None:
+    judges = [shared("rrwfu"), shared("rwwru"), shared("rwrff")]
+    made = voted(judges, "paper")
+    assert [one.label for one in made.rulings] == ["Right", "Wrong", "Wrong", "Right", "Unknown"]
+    found = of(facts_together(judges, "paper"))
+    assert found["ratio"].value == 40.0
+    # Had the judges that failed at the fourth said Wrong, it would be Wrong; the fifth is Unknown in any case but two.
+    assert (found["ratio"].low, found["ratio"].high) == (20.0, 40.0)
+    assert (found["ratio"].n_expected, found["ratio"].n_failed) == (15, 3)
+
+
+def test_divided_judges_leave_a_hole() -> None:
+    judges = [shared("rru"), shared("rww")]
+    found = of(facts_together(judges, "paper"))
+    # One Right of one that is decided. Against the report 1 of 3; for it 2 of 3, which is below what is decided.
+    assert ends(found["ratio"]) == (pytest.approx(100 / 3), 100.0, 100.0)
+    assert found["ratio"].denominator == 1
+
+
+def test_judges_with_statements_of_their_own_are_averaged() -> None:
+    judges = [findings("rw"), findings("rrrw")]
+    assert facts_together(judges, "paper").score.value == 62.5
+    over = over_facts_together([judges, judges], "paper", 0)
+    # Each judge's pooled ratio: 2 of 4 and 6 of 8.
+    assert over.score.value == 62.5
+
+
+def test_over_reports_judges_vote_first() -> None:
+    reports = [[shared("rr"), shared("rr")], [shared("ww"), shared("wf")]]
+    over = over_facts_together(reports, "paper", 0)
+    # 2 of 4; had the judge that failed said Right, the last would be a tie, and in the report's favour Right.
+    assert ends(over.score) == (50.0, 50.0, 75.0)
+    assert (over.score.n_expected, over.score.n_failed) == (8, 1)
+
+
+def test_what_judges_can_differ_in() -> None:
+    assert [(one.metric, one.item, one.value, one.scale) for one in rated_facts(findings("rRf"))] == [
+        ("facts", "L1.S1 Statement 1.", "Right", "nominal"),
+        ("facts", "L1.S2 Statement 2.", "Unknown", "nominal"),
+        ("facts", "L1.S3 Statement 3.", None, "nominal"),
+    ]
+
+
+def test_facts_are_a_part_of_the_protocol() -> None:
+    protocol = DeepResearchEval(DreSettings(parts=("facts",)))
+    assert isinstance(protocol, ScoresOver) and isinstance(protocol, ScoresOverTogether)
+    assert (
+        isinstance(protocol, ScoresTogether)
+        and isinstance(protocol, Wishes)
+        and isinstance(protocol, KeepsRuns)
+    )
+    assert (protocol.needs_claims, protocol.needs_snapshot, protocol.without_task) == (False, True, None)
+    sharing = DeepResearchEval(DreSettings(parts=("facts",), facts=FactsSettings(statements="shared")))
+    assert sharing.needs_claims
+    both = DeepResearchEval()
+    assert both.without_task == "--set deepresearcheval.parts=facts"
+    assert not DeepResearchEval(DreSettings(parts=("quality",))).needs_snapshot
+    found = DreFindings(case="a", document="d", facts=findings("rwf"))
+    [root] = protocol.score(found, "paper")
+    assert (root.id, root.score.value, found.n_failed) == ("facts", 50.0, 1)
+    [over] = protocol.over([found, found], "paper", 0)
+    assert over.score.denominator == 4
+    assert len(protocol.rated(found)) == 3 and protocol.wishes(found) == () and protocol.runs(found) == []
+    assert protocol.over([DreFindings(case="a", document="d")], "paper", 0) == ()

@@ -1,0 +1,294 @@
+"""Citation integrity: which claims count, what of their sources, and known values of every formula."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Quote, Source, Verdict
+from local_judge.documents.model import Span
+from local_judge.protocols.dream.citation.findings import (
+    CheckedClaim,
+    CheckedSource,
+    CitationFindings,
+    Outcome,
+)
+from local_judge.protocols.dream.citation.judging import cited_claims
+from local_judge.protocols.dream.citation.scores import (
+    best_of,
+    harmonic,
+    over_citation,
+    rated_citation,
+    score_citation,
+)
+from local_judge.protocols.dream.citation.settings import CitationSettings, Unit
+
+from .dream_cases import FAILURE, case
+
+WORDS: dict[str, Outcome] = {
+    "s": "supported",
+    "p": "partial",
+    "n": "neutral",
+    "c": "contradicted",
+    "u": "unverifiable",
+    "f": "failed",
+}
+
+
+def source(letter: str, url: str = "https://a.example/") -> CheckedSource:
+    """A source by what it says."""
+    quote = Quote(text="It is so.", start=0, end=9) if letter in "spc" else None
+    status = "dead" if letter == "u" else "ok"
+    return CheckedSource(url=url, status=status, outcome=WORDS[letter], quote=quote)
+
+
+def findings(*claims: str, unit: Unit = "claim", **counts: int) -> CitationFindings:
+    """Claims by the letters of their sources; an empty one is not cited."""
+    return CitationFindings(
+        unit=unit,
+        recovered=False,
+        claims=tuple(
+            CheckedClaim(
+                id=f"L{number}.S1.1",
+                text=f"Claim {number}.",
+                sources=tuple(
+                    source(letter, f"https://{place}.example/") for place, letter in enumerate(letters)
+                ),
+            )
+            for number, letters in enumerate(claims, 1)
+        ),
+        **counts,
+    )
+
+
+def claim(id: str, text: str, kind: str = "A", **more: Any) -> Claim:
+    return Claim.model_validate(
+        {
+            "id": id,
+            "text": text,
+            "sentence": id.rpartition(".")[0],
+            "span": Span(start=0, end=1),
+            "type": kind,
+            "type_judged": kind,
+            **more,
+        }
+    )
+
+
+def test_which_claims_count_and_what_they_cite() -> None:
+    """The report's citations: c1 [1] a, c2 [2] b, c3 [1] a."""
+    document = case().report
+    a, b = "https://a.example/mill", "https://b.example/town"
+    claims = ClaimSet(
+        document=document.id,
+        n_sentences=4,
+        claims=(
+            claim("L3.S1.1", "The mill cost 9 million.", checkable=True, citations=("c1",)),
+            claim("L3.S2.1", "The town paid half.", checkable=None, citations=("c2",)),
+            claim("L5.S1.1", "It opened in 2019.", "F", checkable=True),
+            claim("L5.S1.2", "the mill  cost 9 million", "B", checkable=True, recovered=("c2",)),
+            claim("L5.S1.3", "To sum up.", "D", checkable=True),
+            claim("L5.S1.4", "Mills are good.", "E", checkable=True),
+            claim("L5.S1.5", "It will surely grow.", checkable=False, citations=("c3",)),
+        ),
+        sources=(Source(url=a, status="ok"), Source(url=b, status="blocked")),
+        verdicts=(Verdict(claim="L3.S1.1", url=a, label="off_topic", method="grouped", replies=("k",)),),
+        extraction_failures=(ExtractionFailure(sentences=("L5.S1", "L5.S2"), failure=FAILURE),),
+    )
+    found = cited_claims(document, claims, CitationSettings())
+    assert [one.id for one in found.claims] == ["L3.S1.1", "L3.S2.1", "L5.S1.1"]
+    first, second, third = found.claims
+    assert first.repeats == ("L5.S1.2",)
+    assert [(one.url, one.outcome, one.label, one.replies) for one in first.sources] == [
+        (a, "neutral", "off_topic", ("k",))
+    ]
+    assert [(one.url, one.outcome, one.status) for one in second.sources] == [(b, "unverifiable", "blocked")]
+    assert third.sources == ()
+    assert (found.n_recaps, found.n_own, found.n_uncheckable) == (1, 1, 1)
+    # Of the two sentences whose claims are not known one has a citation.
+    assert (found.lost_cited, found.lost_uncited) == (1, 1)
+    wider = cited_claims(document, claims, CitationSettings(recovered=True))
+    assert [one.url for one in wider.claims[0].sources] == [a, b]
+
+
+def test_a_page_with_text_and_no_verdict_is_a_failure_and_no_address_cannot_be_verified() -> None:
+    document = case("It is so [1]. And so [7].\n\n## References\n\n[1] A. https://a.example/x\n").report
+    first, second = document.citations
+    claims = ClaimSet(
+        document=document.id,
+        n_sentences=2,
+        claims=(
+            claim("L1.S1.1", "It is so.", citations=(first.id,)),
+            claim("L1.S2.1", "And so.", citations=(second.id,)),
+        ),
+        sources=(Source(url="https://a.example/x", status="ok"),),
+        verdicts=(),
+    )
+    found = cited_claims(document, claims, CitationSettings())
+    assert [[(one.url, one.outcome) for one in each.sources] for each in found.claims] == [
+        [("https://a.example/x", "failed")],
+        [(None, "unverifiable")],
+    ]
+
+
+def test_known_values() -> None:
+    """3 s, 2 p, n, c, u of 10: CA = 8/10, CF = (3 + 1) / 7, CI = 2 * .8 * 4/7 / (.8 + 4/7) = 2/3."""
+    root = score_citation([findings("s", "s", "s", "p", "p", "n", "c", "u", "", "")])
+    attribution, faithfulness = root.find("attribution").score, root.find("faithfulness").score
+    assert (attribution.value, attribution.numerator, attribution.denominator) == (80, 8, 10)
+    assert faithfulness.value == pytest.approx(400 / 7)
+    assert (faithfulness.numerator, faithfulness.denominator) == (4, 7)
+    assert faithfulness.note == "1 unverifiable, left out"
+    assert root.score.value == pytest.approx(200 / 3)
+    assert (root.score.low, root.score.high) == (pytest.approx(200 / 3), pytest.approx(200 / 3))
+    counts = {node.id: node.score.value for node in root.find("faithfulness").children}
+    assert counts == {
+        "supported": 3,
+        "partial": 2,
+        "neutral": 1,
+        "contradicted": 1,
+        "unverifiable": 1,
+        "failed": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("claims", "ca", "cf", "ci", "undefined"),
+    [
+        ((), None, None, None, 1),  # no verifiable claim
+        (("", ""), 0, None, 0, 0),  # none of them cited: CF is 0/0, CI printed as 0.00
+        (("n", "c"), 100, 0, 0, 0),  # cited, and nothing supported
+        (("u", ""), 50, None, None, 1),  # all cited pages dead: nothing is known of faithfulness
+        (("s",), 100, 100, 100, 0),
+    ],
+)
+def test_edges(
+    claims: tuple[str, ...], ca: float | None, cf: float | None, ci: float | None, undefined: int
+) -> None:
+    root = score_citation([findings(*claims)])
+    assert (root.find("attribution").score.value, root.find("faithfulness").score.value) == (ca, cf)
+    assert (root.score.value, root.score.n_undefined, root.score.n_failed) == (ci, undefined, 0)
+
+
+def test_the_harmonic_mean_of_nothing_is_zero() -> None:
+    assert (harmonic(0, 0), harmonic(0, 100), harmonic(50, 50)) == (0, 0, 50)
+
+
+@pytest.mark.parametrize(
+    ("letters", "outcome", "known"),
+    [
+        ("ns", "supported", 0),
+        ("cp", "partial", 0),
+        ("un", "neutral", 0),
+        ("nc", "contradicted", 0),
+        ("uu", "unverifiable", 0),
+        ("fs", "supported", 0),
+        ("fp", "failed", 0.5),
+        ("fn", "failed", 0),
+        ("uf", "failed", 0),
+    ],
+)
+def test_what_several_sources_say_together(letters: str, outcome: Outcome, known: float) -> None:
+    assert best_of([source(letter) for letter in letters]) == (outcome, known)
+
+
+def test_claims_and_sources_as_pairs() -> None:
+    """Claims: s, p and 0: 1.5 / 3. Pairs: s n, p, n c: 1.5 / 5, one unverifiable left out."""
+    claims = ("sn", "pu", "nc")
+    by_claim, by_pair = findings(*claims), findings(*claims, unit="pair")
+    assert score_citation([by_claim]).find("faithfulness").score.value == 50
+    assert score_citation([by_pair]).find("faithfulness").score.value == pytest.approx(30)
+
+
+def test_what_failed_opens_the_bounds() -> None:
+    """CA = 4/4; CF = (1 + 0) / 2 of what is known; the others: p f at least .5, f at least 0, both at most 1."""
+    root = score_citation([findings("s", "n", "pf", "f")])
+    faithfulness = root.find("faithfulness").score
+    assert (faithfulness.value, faithfulness.low, faithfulness.high) == (50, 37.5, 75)
+    assert (faithfulness.n_expected, faithfulness.n_failed) == (4, 2)
+    assert root.score.value == pytest.approx(harmonic(100, 50))
+    assert (root.score.low, root.score.high) == (
+        pytest.approx(harmonic(100, 37.5)),
+        pytest.approx(harmonic(100, 75)),
+    )
+    # One sentence with and two without citations are lost: CA between 1 / 4 and 2 / 3.
+    root = score_citation([findings("s", "", lost_cited=1, lost_uncited=2)])
+    attribution = root.find("attribution").score
+    assert (attribution.value, attribution.low, attribution.high) == (50, 25, pytest.approx(200 / 3))
+    assert (attribution.n_expected, attribution.n_failed) == (5, 3)
+    # All is lost: no value, and no zero.
+    root = score_citation([findings(lost_cited=1)])
+    assert (root.score.value, root.score.low, root.score.high, root.score.n_failed) == (None, 0, 100, 2)
+    root = score_citation([findings("f")])
+    assert (root.score.value, root.score.low, root.score.high) == (None, 0, 100)
+    root = score_citation([findings(lost_uncited=1)])
+    assert (root.score.value, root.score.high, root.score.n_failed) == (None, 0, 1)
+
+
+def test_two_judges_are_put_together_by_claim() -> None:
+    """(1 + .5) / 2, (0 + 0) / 2, and 1 by the first alone: between (1 + 0) / 2 and 1."""
+    root = score_citation([findings("s", "n", "s"), findings("p", "c", "f")])
+    score = root.find("faithfulness").score
+    assert score.value == pytest.approx(100 * 1.75 / 3)
+    assert (score.low, score.high) == (pytest.approx(100 * 1.25 / 3), pytest.approx(100 * 1.75 / 3))
+    assert (score.n_expected, score.n_failed) == (6, 1)
+    assert root.find("faithfulness", "supported").score.value == 1  # 2 and 0
+    same = findings("s", "n", "pf")
+    assert score_citation([same, same]).find("faithfulness").score.value == pytest.approx(
+        score_citation([same]).find("faithfulness").score.value or 0
+    )
+
+
+def test_over_reports_the_harmonic_mean_of_means_and_the_mean_of_harmonic_means() -> None:
+    """CA 1, .5, 0; CF 0, 1, undefined; CI 0, 2/3, 0. Means: CA .5, CF .5: ci_dataset .5; ci_task_mean 2/9."""
+    reports = [(findings("n"),), (findings("s", ""),), (findings(""),)]
+    root = over_citation(reports, 0)
+    assert root.score.value == root.find("ci_dataset").score.value == pytest.approx(50)
+    assert root.find("ci_task_mean").score.value == pytest.approx(200 / 9)
+    faithfulness = root.find("faithfulness").score
+    assert (faithfulness.value, faithfulness.denominator, faithfulness.n_undefined) == (50, 2, 1)
+    # A fourth report is missing: its CA, CF and CI may be anything.
+    root = over_citation(reports, 1)
+    assert (root.find("attribution").score.low, root.find("attribution").score.high) == (37.5, 62.5)
+    assert root.find("faithfulness").score.high == pytest.approx(200 / 3)
+    assert (root.score.n_expected, root.score.n_failed) == (4, 1)
+    assert root.score.low == pytest.approx(harmonic(37.5, 100 / 3))
+    assert root.score.high == pytest.approx(harmonic(62.5, 200 / 3))
+
+
+def test_over_reports_that_cite_nothing() -> None:
+    root = over_citation([(findings(""),), (findings("", ""),)], 0)
+    assert (root.score.value, root.score.low, root.score.high) == (0, 0, 0)
+    assert root.find("faithfulness").score.value is None
+    root = over_citation([(findings(),)], 0)
+    assert (root.score.value, root.score.n_undefined) == (None, 1)
+    root = over_citation([(findings(""),)], 1)
+    assert (root.score.value, root.score.high) == (0, pytest.approx(harmonic(50, 100)))
+
+
+@pytest.mark.parametrize(
+    ("ca", "cf", "printed"), [(75, 10, 17.6), (80, 20, 32.0), (5, 35, 8.8), (15, 55, 23.6)]
+)
+def test_ranges_of_the_published_figure(ca: float, cf: float, printed: float) -> None:
+    """Fig. 9 gives ranges of CA and CF; the harmonic means of their ends, to a decimal: 2 ca cf / (ca + cf)."""
+    assert harmonic(ca, cf) == pytest.approx(printed, abs=0.06)
+
+
+def test_labels_without_a_quotation_are_counted() -> None:
+    found = findings("s", "s")
+    bare = found.claims[0].model_copy(
+        update={"sources": (found.claims[0].sources[0].model_copy(update={"quote": None}),)}
+    )
+    found = found.model_copy(update={"claims": (bare, found.claims[1]), "n_recaps": 2})
+    note = "claims left out: 2 recaps; 1 of 2 verdicts without a quotation that occurs in the page"
+    assert score_citation([found]).score.note == note
+
+
+def test_judges_can_be_compared() -> None:
+    rows = rated_citation(findings("su", "f", "", "n"))
+    assert [(row.item, row.value) for row in rows] == [
+        ("L1.S1.1 https://0.example/", "supported"),
+        ("L2.S1.1 https://0.example/", None),
+        ("L4.S1.1 https://0.example/", "neutral"),
+    ]

@@ -1,0 +1,444 @@
+"""Factuality: queries, searches, labels, and known values of the formula."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from indexes.snapshot import Snapshot
+from local_judge.agents.observations import Shown
+from local_judge.agents.toolbox import ToolSettings
+from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure
+from local_judge.documents.model import Span
+from local_judge.errors import ConfigError
+from local_judge.protocols.dream import Dream, DreamFindings
+from local_judge.protocols.dream.factuality.evidence import grouped
+from local_judge.protocols.dream.factuality.findings import CheckedFact, FactLabel, FactualityFindings
+from local_judge.protocols.dream.factuality.judging import judge_factuality
+from local_judge.protocols.dream.factuality.scores import rated_factuality, score_factuality
+from local_judge.protocols.dream.factuality.settings import FactualitySettings
+from serving.engines.scripted import Call, Reply
+
+from ...scripted_judge import MakeJudge
+from .dream_cases import FAILURE, bench, case
+
+BUDGET = "The council set the budget of the retrofit at 23.6 million crowns."
+PUMP = "A heat pump with a capacity of 6.2 kilowatts supplies most of the heat."
+WORDS: dict[str, FactLabel] = {
+    "s": "supported",
+    "p": "partially",
+    "c": "contradicted",
+    "u": "unverifiable",
+}
+QUERIES = """Task: for each of the claims at the end write 2 search queries that lead to pages by which one can tell \
+whether the claim is right. Whoever reads a query must not see from it what the claim says: it asks, and does not \
+answer.
+
+A query names the subject and what is asked of it, in two to eight words, in the language of the claim. It holds no \
+number, amount, date or year, no result and no direction (such as more, fell, first, never), and no stretch of the \
+claim's own wording. The queries of a claim differ: in their words, or in whom they would reach.
+
+For the claim "The Aldo bridge cost 12 million and opened two years late" good queries are "Aldo bridge construction \
+cost" and "Aldo bridge opening delay"; "Aldo bridge 12 million" and "Aldo bridge opened late" give the answer away.
+
+Under a claim there may stand queries that were refused, with the words that they gave away: write others, without \
+them.
+
+Answer with one JSON object. Its keys are the numbers of the claims, each exactly once, in order; under each key \
+stands an object with the one key "queries", a list of strings.
+
+Today is 2025-09-30.
+
+Claims:
+```
+1. The council set the budget of the retrofit at 23.6 million crowns.
+2. A heat pump with a capacity of 6.2 kilowatts supplies most of the heat.
+```
+
+Write the queries for these 2 claims."""
+VERDICT = """Task: decide for each of the claims at the end whether it is right, by the passages above alone and not \
+by what you know. Today is 2025-09-30. The passages were found by searching; many may have nothing to do with a claim. \
+Newer and more official pages weigh more where two disagree.
+
+Look first for what speaks for a claim, then, as hard, for what speaks against it. For each claim give:
+"supporting": the words of the passages that speak for it, copied exactly, at most two quotations of at most two \
+sentences; an empty list if there are none.
+"opposing": the words of the passages that speak against it, in the same way.
+"rationale": one or two sentences: what is borne out and what is not; compare every number, date, name, unit and \
+direction.
+"label": one of
+  supported: the passages bear out all of it;
+  partially: they bear out a part, or all but a detail; the rest is open or slightly wrong;
+  contradicted: they say what cannot be true together with the main point of the claim;
+  unverifiable: they do not settle it.
+
+Answer with one JSON object. Its keys are the numbers of the claims, each exactly once, in order.
+
+Claims:
+```
+1. The council set the budget of the retrofit at 23.6 million crowns.
+```
+
+Decide these 1 claims."""
+
+
+def claims(*texts: str, lost: int = 0) -> ClaimSet:
+    made = tuple(
+        Claim(
+            id=f"L{number}.S1.1",
+            text=text,
+            sentence=f"L{number}.S1",
+            span=Span(start=0, end=1),
+            type="F",
+            type_judged="F",
+            checkable=True,
+            salient=True,
+        )
+        for number, text in enumerate(texts, 1)
+    )
+    failures = (ExtractionFailure(sentences=tuple(f"L9.S{n}" for n in range(lost)), failure=FAILURE),)
+    return ClaimSet(
+        document="d",
+        n_sentences=len(texts) + lost,
+        claims=made,
+        sources=(),
+        verdicts=(),
+        extraction_failures=failures if lost else (),
+    )
+
+
+class Script:
+    """A judge with queries and findings by words of the claims."""
+
+    def __init__(
+        self, queries: dict[str, Sequence[Sequence[str]]], findings: dict[str, dict[str, Any]]
+    ) -> None:
+        self.queries = {word: list(rounds) for word, rounds in queries.items()}
+        self.findings = findings
+
+    def __call__(self, call: Call) -> Reply:
+        listed = dict(re.findall(r"^(\d+)\. (.+)$", call.prompt.rpartition("Claims:")[2], re.MULTILINE))
+        if "search queries" in call.prompt:
+            return {number: {"queries": list(self._next(text))} for number, text in listed.items()}
+        return {number: self._finding(text) for number, text in listed.items()}
+
+    def _next(self, text: str) -> Sequence[str]:
+        rounds = next(rounds for word, rounds in self.queries.items() if word in text)
+        return rounds.pop(0) if len(rounds) > 1 else rounds[0]
+
+    def _finding(self, text: str) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "supporting": [],
+            "opposing": [],
+            "rationale": "So.",
+            "label": "unverifiable",
+        }
+        for word, finding in self.findings.items():
+            if word in text:
+                found |= finding
+        return found
+
+
+def script(**more: dict[str, Any]) -> Script:
+    """The budget is contradicted, the pump partly borne out."""
+    findings: dict[str, dict[str, Any]] = {
+        "budget": {
+            "opposing": ["The council set the budget of the retrofit at 32.6 million crowns."],
+            "label": "contradicted",
+        },
+        "pump": {"supporting": ["supplies most of the heat that the network carries"], "label": "partially"},
+    }
+    return Script(
+        {"budget": [["Fernholt retrofit budget"]], "pump": [["Fernholt heat pump capacity"]]},
+        {word: finding | more.get(word, {}) for word, finding in findings.items()},
+    )
+
+
+def findings(letters: str, n_wanted: int = 30, n_lost: int = 0) -> FactualityFindings:
+    """Claims by their labels; f failed."""
+    return FactualityFindings(
+        method="batched",
+        n_wanted=n_wanted,
+        n_verifiable=len(letters),
+        n_lost=n_lost,
+        facts=tuple(
+            CheckedFact(
+                id=f"L{n}.S1.1",
+                text=f"Claim {n}.",
+                salient=True,
+                label=WORDS.get(letter),
+                failure=FAILURE if letter == "f" else None,
+            )
+            for n, letter in enumerate(letters, 1)
+        ),
+    )
+
+
+async def test_from_claims_to_labels(make_judge: MakeJudge, snapshot: Snapshot) -> None:
+    judge, engine = make_judge(script())
+    found = await judge_factuality(
+        case(), bench(judge, claims(BUDGET, PUMP), snapshot), FactualitySettings(claims_per_call=1)
+    )
+    asked, *judged = engine.calls
+    assert asked.messages[1].content == QUERIES
+    assert len(judged) == 2
+    of_budget = next(call.messages[1].content for call in judged if "23.6" in call.messages[1].content)
+    passages, _, own = of_budget.partition("\n\nTask:")
+    assert "Task:" + own == VERDICT
+    assert passages.startswith(
+        "Passage 1:\n```\naddress: https://council.example/minutes/2021-03-18\ntitle: "
+    )
+    budget, pump = found.facts
+    assert (budget.label, pump.label) == ("contradicted", "partially")
+    assert [query.text for query in budget.queries] == ["Fernholt retrofit budget"]
+    [evidence] = budget.opposing
+    page = snapshot.page(evidence.url)
+    assert page.text[evidence.quote.start : evidence.quote.end] == evidence.quote.text
+    assert "32.6 million" in evidence.quote.text and evidence.text_digest == page.text_digest
+    assert budget.supporting == () and len(budget.replies) == 2
+    assert all(page.url in {one.url for one in budget.passages} for page in [page])
+    # F = (0 + .5) / 2; both were decided.
+    root = score_factuality([found])
+    assert (root.score.value, root.find("decided").score.value) == (25, 100)
+    assert FactualityFindings.model_validate_json(found.model_dump_json()) == found
+
+
+async def test_claims_that_share_pages_are_judged_in_one_call(
+    make_judge: MakeJudge, snapshot: Snapshot
+) -> None:
+    judge, engine = make_judge(script())
+    found = await judge_factuality(case(), bench(judge, claims(BUDGET, PUMP), snapshot), FactualitySettings())
+    assert [fact.label for fact in found.facts] == ["contradicted", "partially"]
+    assert len(engine.calls) == 2  # queries, and one for both
+    again, idle = make_judge(script(), ledger="ledger0.sqlite")
+    assert (
+        await judge_factuality(case(), bench(again, claims(BUDGET, PUMP), snapshot), FactualitySettings())
+        == found
+    )
+    assert not idle.calls
+
+
+async def test_a_query_that_gives_the_claim_away_is_asked_for_again(
+    make_judge: MakeJudge, snapshot: Snapshot
+) -> None:
+    told = script()
+    told.queries["budget"] = [
+        ["retrofit 23.6 million crowns", "council set the budget of the retrofit"],
+        ["council retrofit budget", "budget 32.6"],
+    ]
+    judge, engine = make_judge(told)
+    found = await judge_factuality(case(), bench(judge, claims(BUDGET, PUMP), snapshot), FactualitySettings())
+    first, second, *_ = engine.calls
+    assert "search queries" in second.prompt and PUMP not in second.prompt
+    assert (
+        "1. The council set the budget of the retrofit at 23.6 million crowns.\n"
+        "   refused: retrofit 23.6 million crowns (holds: 23.6, million)\n"
+        "   refused: council set the budget of the retrofit (holds: council set the budget of the, "
+        "set the budget of the retrofit)\n"
+    ) in second.prompt
+    assert "refused" not in first.prompt.rpartition("Claims:")[2]
+    budget = found.facts[0]
+    assert [(query.text, query.by) for query in budget.queries] == [("council retrofit budget", "judge")]
+    assert [query.text for query in budget.refused] == [
+        "retrofit 23.6 million crowns",
+        "council set the budget of the retrofit",
+        "budget 32.6",
+    ]
+    assert len(budget.replies) == 3
+
+
+async def test_where_no_query_is_neutral_code_makes_one(make_judge: MakeJudge, snapshot: Snapshot) -> None:
+    told = script()
+    told.queries["budget"] = [["budget of 23.6 million"]]
+    judge, engine = make_judge(told)
+    settings = FactualitySettings(rounds=1)
+    found = await judge_factuality(case(), bench(judge, claims(BUDGET), snapshot), settings)
+    assert sum("search queries" in call.prompt for call in engine.calls) == 2
+    [query] = found.facts[0].queries
+    assert (query.by, query.text) == ("code", "council set budget retrofit crowns")
+    assert "queries made by code: 1" in score_factuality([found]).score.note
+    # Of a claim of which nothing is left, there is no query, and so no label.
+    none = "Sales fell in March 2023."
+    told.queries["Sales"] = [["Sales fell"]]
+    found = await judge_factuality(case(), bench(judge, claims(none), snapshot), settings)
+    assert found.facts[0].failure is not None and found.facts[0].failure.kind == "incomplete"
+    assert found.n_failed == 1
+
+
+async def test_a_label_without_quotation_is_asked_for_again_and_then_a_failure(
+    make_judge: MakeJudge, snapshot: Snapshot
+) -> None:
+    told = script(budget={"opposing": ["The budget was ninety crowns."]}, pump={"label": "supported"})
+    judge, engine = make_judge(told)
+    found = await judge_factuality(case(), bench(judge, claims(BUDGET, PUMP), snapshot), FactualitySettings())
+    budget, pump = found.facts
+    assert (budget.label, pump.label) == (None, "supported")
+    assert budget.failure is not None and budget.failure.kind == "invalid_reply"
+    assert budget.rejected == ("The budget was ninety crowns.",) and budget.opposing == ()
+    assert len(engine.calls) == 3 and PUMP not in engine.calls[2].prompt
+    assert len(budget.replies) == 3
+    score = score_factuality([found]).score
+    assert (score.value, score.low, score.high, score.n_failed) == (100, 50, 100, 1)
+    assert score.note == "1 of 2 decided; claims without a label: 1; quotations that occur in no passage: 1"
+    optional = FactualitySettings(quotations="optional")
+    found = await judge_factuality(case(), bench(judge, claims(BUDGET, PUMP), snapshot), optional)
+    assert [fact.label for fact in found.facts] == ["contradicted", "supported"]
+
+
+async def test_a_quotation_on_the_wrong_side_is_none_for_the_label(
+    make_judge: MakeJudge, snapshot: Snapshot
+) -> None:
+    words = ["The council set the budget of the retrofit at 32.6 million crowns."]
+    judge, _ = make_judge(script(budget={"opposing": [], "supporting": words}))
+    found = await judge_factuality(case(), bench(judge, claims(BUDGET), snapshot), FactualitySettings())
+    assert found.facts[0].label is None
+
+
+async def test_what_the_search_does_not_find_is_unverifiable_and_a_wish(
+    make_judge: MakeJudge, snapshot: Snapshot
+) -> None:
+    told = script()
+    told.queries["zeppelin"] = [["zeppelin hangar insurance"]]
+    judge, engine = make_judge(told)
+    lonely = "The zeppelin was insured for 3 crowns."
+    found = await judge_factuality(case(), bench(judge, claims(lonely), snapshot), FactualitySettings())
+    [fact] = found.facts
+    assert (fact.label, fact.by, fact.passages) == ("unverifiable", "code", ())
+    assert len(engine.calls) == 1
+    [wish] = Dream().wishes(DreamFindings(case="a", document="d", factuality=found))
+    assert (wish.query, wish.why, wish.tool) == ("zeppelin hangar insurance", "nothing_found", "search")
+    score = score_factuality([found])
+    assert (score.score.value, score.score.n_undefined, score.find("decided").score.value) == (None, 1, 0)
+
+
+async def test_it_needs_a_snapshot(make_judge: MakeJudge) -> None:
+    judge, _ = make_judge()
+    with pytest.raises(ConfigError, match="needs a snapshot; give --snapshot"):
+        await judge_factuality(case(), bench(judge, claims(BUDGET)), FactualitySettings())
+    assert Dream().needs_snapshot and Dream().needs_claims
+
+
+async def test_by_an_agent_whose_searches_are_neutral_too(make_judge: MakeJudge, snapshot: Snapshot) -> None:
+    url = "https://council.example/minutes/2021-03-18"
+    quote = "The council set the budget of the retrofit at 32.6 million crowns."
+    answer = {
+        "supporting": [],
+        "opposing": [{"url": url, "quote": quote}, {"url": url, "quote": "It was free."}],
+        "rationale": "Another sum.",
+        "label": "contradicted",
+    }
+    actions = [
+        {"tool": "search", "queries": ["retrofit budget 23.6 million"], "k": 3},
+        {"tool": "search", "queries": ["retrofit council budget"], "k": 3},
+        {"tool": "finish", "answer": answer},
+    ]
+    judge, engine = make_judge([{"thought": "So.", "action": action} for action in actions])
+    settings = FactualitySettings(method="agent", tools=ToolSettings(tools=("search", "open")))
+    found = await judge_factuality(case(), bench(judge, claims(BUDGET), snapshot), settings)
+    [fact] = found.facts
+    assert fact.run is not None and (fact.run.spent.turns, fact.run.spent.errors) == (3, 1)
+    assert "gives away a number" in engine.calls[1].prompt
+    assert (fact.label, [one.quote.text for one in fact.opposing], fact.rejected) == (
+        "contradicted",
+        [quote.rstrip(".")],
+        ("It was free.",),
+    )
+    assert len(fact.replies) == 3 and url in {one.url for one in fact.passages}
+    assert FactualityFindings.model_validate_json(found.model_dump_json()) == found
+
+
+async def test_an_agent_without_answer_is_a_failure(make_judge: MakeJudge, snapshot: Snapshot) -> None:
+    def nonsense(call: Call) -> Reply:
+        return "no JSON"
+
+    judge, _ = make_judge(nonsense)
+    found = await judge_factuality(
+        case(), bench(judge, claims(BUDGET), snapshot), FactualitySettings(method="agent")
+    )
+    assert found.facts[0].label is None and found.facts[0].failure is not None and found.n_failed == 1
+
+
+def shown(page: str, start: int, characters: int = 350) -> Shown:
+    return Shown(
+        url=f"https://{page}.example/",
+        title="",
+        published=None,
+        text_digest=page,
+        start=start,
+        end=start + characters,
+        chunks=(),
+        text="x" * characters,
+    )
+
+
+def test_claims_join_where_they_share_pages_and_there_is_room() -> None:
+    """A passage of 350 characters has 100 tokens, its address 5 or 6, and what is around it 20: 126."""
+    a, b, c = shown("a", 0), shown("b", 0), shown("c", 0)
+    found = [[a, b], [], [b, c], [c], [a, b]]
+    wide = grouped(found, FactualitySettings(evidence_tokens=400, claims_per_call=2))
+    # The third has one of its two pages in the first group; the fourth finds that full, the fifth the fourth's foreign.
+    assert [group.claims for group in wide] == [(0, 2), (3,), (4,)]
+    assert wide[0].passages == (a, b, c)
+    narrow = grouped(found, FactualitySettings(evidence_tokens=300, claims_per_call=4))
+    assert [group.claims for group in narrow] == [(0, 4), (2, 3)]
+
+
+def test_known_values() -> None:
+    """12 s, 4 p, 4 c, 10 u: F = (12 + 2) / 20 = .7, decided 20 of 30."""
+    root = score_factuality([findings("s" * 12 + "p" * 4 + "c" * 4 + "u" * 10)])
+    assert (root.score.value, root.score.numerator, root.score.denominator) == (70, 14, 20)
+    assert root.find("decided").score.value == pytest.approx(200 / 3)
+    assert (root.score.low, root.score.high, root.score.n_failed) == (70, 70, 0)
+    counts = {name: root.find(name).score.value for name in WORDS.values()}
+    assert counts == {"supported": 12, "partially": 4, "contradicted": 4, "unverifiable": 10}
+
+
+def test_one_truth_and_nothing_else_is_a_hundred_and_the_share_says_so() -> None:
+    root = score_factuality([findings("s" + "u" * 29)])
+    assert (root.score.value, root.find("decided").score.value) == (100, pytest.approx(100 / 30))
+
+
+@pytest.mark.parametrize(
+    ("letters", "note"), [("uuu", "0/0: no claim was decided"), ("", "no claim that can be")]
+)
+def test_what_is_undefined_is_null_and_counted(letters: str, note: str) -> None:
+    score = score_factuality([findings(letters)]).score
+    assert (score.value, score.n_undefined, score.n_failed, score.low) == (None, 1, 0, None)
+    assert note in score.note
+
+
+def test_what_failed_opens_the_bounds() -> None:
+    """s and c: .5; with two more .25 to .75. Decided 2 of 3 labels, between 2/5 and 4/5."""
+    root = score_factuality([findings("scuff")])
+    assert (root.score.value, root.score.low, root.score.high, root.score.n_failed) == (50, 25, 75, 2)
+    share = root.find("decided").score
+    assert (share.value, share.low, share.high) == (pytest.approx(200 / 3), 40, 80)
+    score = score_factuality([findings("ff")]).score
+    assert (score.value, score.low, score.high) == (None, 0, 100)
+    # Of 3 lost sentences two may have had the two claims that are wanted and not there.
+    score = score_factuality([findings("s", n_wanted=3, n_lost=3)]).score
+    assert (score.value, score.n_failed, score.low) == (100, 2, pytest.approx(100 / 3))
+    # Nothing is wanted that is not there: the value stands, and the note says that others might have been chosen.
+    score = score_factuality([findings("s", n_wanted=1, n_lost=3)]).score
+    assert (score.low, score.n_failed) == (
+        100,
+        0,
+    ) and "so that others might have been chosen: 3" in score.note
+
+
+def test_two_judges_labels_are_counted_together() -> None:
+    """s p u and s c c: (2 + .5) / 5, which is no mean of 75 and 100/3."""
+    root = score_factuality([findings("spu"), findings("scc")])
+    assert root.score.value == pytest.approx(50)
+    assert root.find("contradicted").score.value == 1
+    assert [row.value for row in rated_factuality(findings("sf"))] == ["supported", None]
+
+
+@pytest.mark.parametrize("false", [0, 5, 15])
+def test_false_claims_lower_it_by_their_share(false: int) -> None:
+    """The paper's self-test: of 15 claims a share r is replaced by false ones: 1 - r."""
+    score = score_factuality([findings("c" * false + "s" * (15 - false))]).score
+    assert score.value == pytest.approx(100 * (1 - false / 15))
