@@ -33,6 +33,7 @@ from local_judge.cli import (
     stats,
     tasks,
     verify,
+    verticals,
 )
 from local_judge.documents import UnreadableReport
 from local_judge.errors import UserError
@@ -50,6 +51,7 @@ app = typer.Typer(
 )
 app.command("run")(run.run)
 app.command("show")(show.show)
+app.command("verticals")(verticals.verticals)
 app.command("rescore")(show.rescore)
 app.command("export")(export.export)
 app.command("import")(imports.import_)

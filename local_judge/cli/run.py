@@ -105,8 +105,8 @@ def run(
         criteria,
         references or (),
         checklists,
-        dimensions,
-        plans,
+        dimensions=dimensions,
+        plans=plans,
         open_dates=open_dates,
     )[:limit]
     job = Job(
