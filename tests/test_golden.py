@@ -147,9 +147,8 @@ def test_liveresearchbench(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line for line in out if line.startswith("lrb_") and "not covered" not in line] == [
         f"{name} (LiveResearchBench) 1/1" for name in covered
     ]
-    assert {f"{name} (DeepResearchEval) 1/1" for name in ("dre_fact_merge", "dre_ratio_paper_table4")} <= set(
-        out
-    )
+    for name in ("dre_weight_parsing", "dre_extract_json", "dre_fact_merge", "dre_ratio_paper_table4"):
+        assert f"{name} (DeepResearchEval) 1/1" in out
     assert len(out) == len(json.loads(LRB.read_text(encoding="utf-8")))
 
 
@@ -162,6 +161,7 @@ def test_liveresearchbench(capsys: pytest.CaptureFixture[str]) -> None:
         ("lrb_coverage_average", (0, "percentage_addressed")),
         ("lrb_summary_means", ("overall_results", "presentation", "mean")),
         ("lrb_two_judge_average", ("m1", "depth", "win_rate")),
+        ("dre_weight_parsing", (0, "weights", "coverage")),
     ],
 )
 def test_one_bit_of_liveresearchbench_is_seen(name: str, path: tuple[Any, ...], tmp_path: Path) -> None:
@@ -228,6 +228,68 @@ def test_cases_of_single_functions_make_lists_of_their_own(
         "lrb_coverage_average (LiveResearchBench) 2/2",
         "lrb_presentation_average (LiveResearchBench) 1/1",
     ]
+
+
+def quality_case(name: str, given: dict[str, Any], found: Any) -> dict[str, Any]:
+    return {"name": name, "function": "f", "input": given, "upstream_output": found}
+
+
+def test_quality_of_deepresearcheval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    criteria = {
+        "coverage": [{"criterion": "a", "weight": 0.75}, {"criterion": "b", "weight": 0.25}],
+        "insight": [{"criterion": "c", "weight": 1.0}],
+    }
+    weights = {"coverage": 0.5, "insight": 0.5}
+
+    def scored(*values: float) -> list[dict[str, Any]]:
+        return [
+            {"criterion": name, "report_score_0_to_10": value}
+            for name, value in zip("abc", values, strict=False)
+        ]
+
+    insight = [{"criterion": "c", "report_score_0_to_10": 8}]
+    reports = [
+        {"coverage": scored(8, 8), "insight": insight},
+        {"coverage": [], "insight": insight},  # failed there: 0 at full weight
+        {"coverage": [{"criterion": "A", "report_score_0_to_10": 9}, *scored(0, 4)[1:]], "insight": insight},
+        {"insight": insight},  # not scored at all: left out, and the weights are not renormalised
+    ]
+    found = [
+        {"coverage_score": 8.0, "insight_score": 8.0, "total_weighted_score": 8.0},
+        {"coverage_score": 0.0, "insight_score": 8.0, "total_weighted_score": 4.0},
+        {"coverage_score": 4.0, "insight_score": 8.0, "total_weighted_score": 6.0},
+        {"insight_score": 8.0, "total_weighted_score": 4.0},
+    ]
+    given = {"scores": reports, "all_criteria": criteria, "dimension_weights": weights}
+    several = quality_case("dre_weighted_quality", given, found)
+    one = quality_case("dre_weighted_quality", given | {"scores": reports[0]}, found[0])
+
+    def final(total: float, **dimensions: float) -> dict[str, Any]:
+        scores = {f"{name}_score": value for name, value in dimensions.items()}
+        return {"model_results": {"ada": {"final_scores": {**scores, "total_weighted_score": total}}}}
+
+    results = {
+        "1": final(8, coverage=8, x=6, y=2),
+        "2": final(0, coverage=0, x=0),  # dropped
+        "3": final(6, coverage=7, x=5),
+    }
+    means = {
+        "average_total_score": 7.0,
+        "total_queries": 2,
+        "dimension_averages": {"coverage_score": 7.5, "x_score": 5.5, "y_score": 2.0},
+    }
+    given = {"query_results": results, "model_names": ["ada"]}
+    run = quality_case("dre_run_summary", given, {"models": {"ada": means}})
+    # The column by names: (5.5 + 2) / 2, and not the mean of 6, 2 and 5.
+    printed = quality_case("dre_run_summary", given, {"models": {"ada": {**means, "meta_avg": 3.75}}})
+    assert golden.main([write(tmp_path, [several, one, run, printed])]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "dre_weighted_quality (DeepResearchEval) 2/2",
+        "dre_run_summary (DeepResearchEval) 2/2",
+    ]
+    unweighted = quality_case("dre_weighted_quality", {**several["input"], "dimension_weights": {}}, found)
+    assert golden.main([write(tmp_path, [unweighted])]) == 2
+    assert "not a case of DeepResearchEval" in capsys.readouterr().err
 
 
 @needs_fixtures

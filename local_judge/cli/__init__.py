@@ -32,6 +32,7 @@ from local_judge.cli import (
     stats,
     tasks,
     verify,
+    verticals,
 )
 from local_judge.documents import UnreadableReport
 from local_judge.errors import UserError
@@ -49,6 +50,7 @@ app = typer.Typer(
 )
 app.command("run")(run.run)
 app.command("show")(show.show)
+app.command("verticals")(verticals.verticals)
 app.command("rescore")(show.rescore)
 app.command("export")(export.export)
 app.command("import")(imports.import_)

@@ -109,6 +109,17 @@ def test_from_tasks_to_the_result_file(
     dumped = json.loads(command("show", run, "--report", "ada/1", "--items", "--json").out)
     assert len(dumped["deepresearcheval"]["quality"]["marks"]) == 12
 
+    profile = command("verticals", run).out
+    assert "2 reports of ada (paper profile)" in profile and "Task compliance" in profile
+    assert "deepresearcheval: Insight" in profile and "80.0" in profile
+    line = json.loads(command("verticals", run, "--report", "bob/1", "--json").out)["metrics"][0]
+    assert (line["path"], line["vertical"], line["normalised"]) == (
+        ["quality", "general", "clarity"],
+        "presentation",
+        80.0,
+    )
+    assert "no report 'x'" in command("verticals", run, "--report", "x").line()
+
     out = tmp_path / "out"
     ended = command("export", run, out, "--format", "deepresearcheval")
     assert (

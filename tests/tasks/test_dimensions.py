@@ -72,34 +72,34 @@ def test_keys(name: str, key: str) -> None:
     assert key_of(name) == key
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda rows: rows.pop(0), "the general dimensions must be coverage"),
-        (lambda rows: rows.__delitem__(slice(4, 6)), "0 specific dimensions; there must be 1 to 3"),
-        (
-            lambda rows: rows.extend({**rows[4], "name": name} for name in "xy"),
-            "4 specific dimensions; there must be 1 to 3",
-        ),
-        (
-            lambda rows: rows[5].update(name="cost-accounting"),
-            "the name of dimension 'cost-accounting' stands twice",
-        ),
-        (lambda rows: rows[5].update(name="Clarity"), "the name of dimension 'Clarity' stands twice"),
-        (lambda rows: rows[5].update(name="..."), "the name of dimension '...' has no letter or digit"),
-        (lambda rows: [one.update(weight=0) for one in rows], "the weights of the dimensions are all 0"),
-        (lambda rows: rows[0].update(weight=-1), "dimensions.0.weight: Input should be greater"),
-        (lambda rows: rows[0].update(weight="1"), "dimensions.0.weight"),
-        (lambda rows: rows[0]["criteria"].clear(), "dimensions.0.criteria"),
-        (
-            lambda rows: rows[0].update(criteria=[{"criterion": str(i), "weight": 1} for i in range(11)]),
-            "dimensions.0.criteria",
-        ),
-        (lambda rows: rows[4]["criteria"][1].update(criterion=" totals"), "two criteria say 'totals'"),
-        (lambda rows: rows[1]["criteria"][0].update(weight=0), "the weights of its criteria are all 0"),
-        (lambda rows: rows[1].update(colour="red"), "unknown key 'dimensions.1.colour'"),
-    ],
-)
+WRONG: list[tuple[Callable[[list[Any]], object], str]] = [
+    (lambda rows: rows.pop(0), "the general dimensions must be coverage"),
+    (lambda rows: rows.__delitem__(slice(4, 6)), "0 specific dimensions; there must be 1 to 3"),
+    (
+        lambda rows: rows.extend([{**rows[4], "name": name} for name in "xy"]),
+        "4 specific dimensions; there must be 1 to 3",
+    ),
+    (
+        lambda rows: rows[5].update(name="cost-accounting"),
+        "the name of dimension 'cost-accounting' stands twice",
+    ),
+    (lambda rows: rows[5].update(name="Clarity"), "the name of dimension 'Clarity' stands twice"),
+    (lambda rows: rows[5].update(name="..."), "the name of dimension '...' has no letter or digit"),
+    (lambda rows: [one.update(weight=0) for one in rows], "the weights of the dimensions are all 0"),
+    (lambda rows: rows[0].update(weight=-1), "dimensions.0.weight: Input should be greater"),
+    (lambda rows: rows[0].update(weight="1"), "dimensions.0.weight"),
+    (lambda rows: rows[0]["criteria"].clear(), "dimensions.0.criteria"),
+    (
+        lambda rows: rows[0].update(criteria=[{"criterion": str(i), "weight": 1} for i in range(11)]),
+        "dimensions.0.criteria",
+    ),
+    (lambda rows: rows[4]["criteria"][1].update(criterion=" totals"), "two criteria say 'totals'"),
+    (lambda rows: rows[1]["criteria"][0].update(weight=0), "the weights of its criteria are all 0"),
+    (lambda rows: rows[1].update(colour="red"), "unknown key 'dimensions.1.colour'"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), WRONG)
 def test_what_is_no_set_of_dimensions(change: Callable[[list[Any]], object], message: str) -> None:
     with pytest.raises(InputError) as caught:
         dimensions_row(changed(change), "file:3")

@@ -1,0 +1,44 @@
+"""`local-judge verticals`: a run of several protocols as one profile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from local_judge.cli.options import AsJson, OneOfJudges
+from local_judge.errors import RunError
+from local_judge.protocols.scores import Profile
+from local_judge.reporting.tables import stdout
+from local_judge.reporting.verticals import vertical_tables
+from local_judge.reporting.verticals import verticals as profile_of
+from local_judge.runs.manifest import judge_of, protocols_of
+from local_judge.runs.records import load_records, load_scores
+from local_judge.runs.store import RunStore
+
+
+def verticals(
+    run: Annotated[Path, typer.Argument(help="A run directory.")],
+    report: Annotated[str | None, typer.Option("--report", help="One report by id.")] = None,
+    profile: Annotated[Profile, typer.Option("--profile", help="By whose formulas.")] = "paper",
+    judge: OneOfJudges = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the metrics of all protocols under four verticals: presentation, task compliance, depth, sources.
+
+    Each metric is shown on its own scale and from 0 to 100; nothing is averaged over metrics.
+    """
+    store = RunStore(run)
+    records = load_records(store)
+    if report is not None:
+        records = [record for record in records if record.id == report]
+        if not records:
+            raise RunError(f"{run}: no report {report!r}; `local-judge show {run}` lists them")
+    found = profile_of(records, load_scores(store, protocols_of(store), (judge_of(store, judge),)), profile)
+    if as_json:
+        print(found.model_dump_json())
+        return
+    console = stdout()
+    for part in vertical_tables(found):
+        console.print(part, soft_wrap=isinstance(part, str))

@@ -1,0 +1,198 @@
+"""The taxonomy has a place for every score that a protocol can have, and a run is read by it as one profile."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
+from itertools import product
+
+import pytest
+
+from local_judge.protocols.base import GROUP
+from local_judge.protocols.deepresearcheval import DeepResearchEval
+from local_judge.protocols.deer.overall import score as deer_score
+from local_judge.protocols.deer.verification.rows import Rows
+from local_judge.protocols.fact import Fact
+from local_judge.protocols.race import Race
+from local_judge.protocols.scores import Score, ScoreNode
+from local_judge.reporting.taxonomy import ASIDE, LABELS, PLACES, Place, unplaced, vertical_of
+from local_judge.reporting.verticals import vertical_tables, verticals
+from local_judge.runs.records import CaseRecord, ScoreRecord
+
+from ..protocols.deepresearcheval import dre_cases
+from ..protocols.deer import rubric_cases
+from ..protocols.fact import fact_cases
+from ..protocols.race import race_cases
+from ..rubric_run import record
+
+
+def _ids(roots: Sequence[ScoreNode]) -> list[str]:
+    return [root.id for root in roots]
+
+
+def _deer() -> list[str]:
+    """With and without verification, and with and without the rubric."""
+    rubric = rubric_cases.findings(rubric_cases.drawn(1))
+    rows = Rows(claims=(), references=())
+    trees = [deer_score(*one, "paper") for one in product((rows, None), (rubric, None)) if any(one)]
+    return [id for tree in trees for id in _ids(tree)]
+
+
+def _race() -> list[str]:
+    """Both ways round and with two draws, so that all that it measures is there."""
+    sheets = [
+        race_cases.sheet(race_cases.TARGET_SCORES, race_cases.REFERENCE_SCORES, target_first=first, draw=draw)
+        for first in (True, False)
+        for draw in (0, 1)
+    ]
+    return _ids(Race().score(race_cases.findings(*sheets), "paper"))
+
+
+def _parts_of(protocol: str) -> list[str]:
+    """Of a protocol each of whose parts is a root by its name."""
+    settings = importlib.import_module(f"local_judge.protocols.{protocol}.settings")
+    return list(settings.PARTS)
+
+
+ROOTS: dict[str, Callable[[], Sequence[str]]] = {
+    "deer": _deer,
+    "race": _race,
+    "fact": lambda: _ids(Fact().score(fact_cases.findings("sudxnf"), "paper")),
+    "liveresearchbench": lambda: _parts_of("liveresearchbench"),
+    "dream": lambda: _parts_of("dream"),
+    "deepresearcheval": lambda: [
+        *_ids(DeepResearchEval().score(dre_cases.findings(), "paper")),
+        *_parts_of("deepresearcheval"),
+    ],
+}
+"""How the roots of a protocol are learnt."""
+
+REGISTERED = sorted(entry.name for entry in entry_points(group=GROUP)) or sorted(ROOTS)
+
+
+@pytest.mark.parametrize("protocol", REGISTERED)
+def test_every_root_of_a_registered_protocol_has_a_place(protocol: str) -> None:
+    assert protocol in ROOTS and protocol in PLACES, f"{protocol}: the taxonomy has never heard of it"
+    if importlib.util.find_spec(f"local_judge.protocols.{protocol}") is None:
+        pytest.skip(f"{protocol} is not in this checkout")
+    roots = ROOTS[protocol]()
+    assert roots and unplaced(protocol, roots) == []
+
+
+def test_a_root_without_a_place_is_noticed() -> None:
+    assert unplaced("race", ["insight", "wit", "overall"]) == ["wit"]
+    assert unplaced("mine", ["wit"]) == ["wit"]
+
+
+def test_nothing_is_placed_twice() -> None:
+    for protocol, places in PLACES.items():
+        for path in places:
+            above = {path[:length] for length in range(1, len(path))}
+            assert not above & set(places), f"{protocol}: {path} stands below another place"
+        assert not set(places) & set(ASIDE.get(protocol, {}))
+
+
+def test_what_stands_below_a_place_has_its_vertical() -> None:
+    assert vertical_of("deer", ("request_fulfillment", "scope", "2")) == "compliance"
+    assert vertical_of("deepresearcheval", ("quality", "general", "clarity", "1")) == "presentation"
+    assert vertical_of("deepresearcheval", ("quality", "specific", "costs")) == "compliance"
+    assert vertical_of("deepresearcheval", ("quality",)) is None
+    assert vertical_of("race", ("overall",)) is None
+    every = {place.vertical for places in PLACES.values() for place in places.values()}
+    assert every == set(LABELS)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "expected"),
+    [
+        (Place("depth"), 40.0, 40.0),
+        (Place("depth", 0, 10), 6.13, 61.3),
+        (Place("depth", 1, 10), 5.5, 50.0),  # half of the way from 1 to 10
+        (Place("depth", 0, 50, "lower"), 10.0, 80.0),
+        (Place("sources", 0, None, "lower"), 12.0, None),
+    ],
+)
+def test_normalised(place: Place, value: float, expected: float | None) -> None:
+    found = place.normalised(value)
+    assert found == (None if expected is None else pytest.approx(expected))
+
+
+def root(id: str, value: float | None, *children: ScoreNode, failed: int = 0) -> ScoreNode:
+    low, high = (value, value) if not failed else (0.0, 10.0)
+    score = Score(value=value, n_expected=1, n_failed=failed, low=low, high=high)
+    return ScoreNode(id=id, label=id.title(), score=score, children=children)
+
+
+def row(case: str, protocol: str, *roots: ScoreNode) -> ScoreRecord:
+    return ScoreRecord(case=case, protocol=protocol, version="1", profile="paper", scores=roots)
+
+
+def quality(insight: float | None, failed: int = 0) -> ScoreNode:
+    general = root("general", insight, root("insight", insight, failed=failed))
+    return root("quality", insight, general, root("specific", 4.0))
+
+
+RECORDS: list[CaseRecord] = [
+    record("a1", "1", "ada"),
+    record("a2", "2", "ada"),
+    record("a3", "3", "ada", "unreadable"),
+    record("b1", "1", "bob"),
+]
+SCORES = [
+    row("a1", "race", root("insight", 60.0), root("overall", 55.0)),
+    row("a2", "race", root("insight", 40.0), root("overall", 45.0)),
+    row("b1", "race", root("insight", None), root("overall", 45.0)),
+    row("a1", "deepresearcheval", quality(7.0), root("general_gap", 3.0)),
+    row("a2", "deepresearcheval", quality(None, failed=1), root("general_gap", None, failed=1)),
+    row("b1", "deepresearcheval", quality(6.0, failed=1), root("general_gap", 2.0)),
+    row("a1", "mine", root("wit", 3.0)),
+]
+
+
+def test_a_run_as_a_profile() -> None:
+    found = verticals(RECORDS, SCORES, "paper")
+    ada = {(one.protocol, "/".join(one.path)): one for one in found.metrics if one.system == "ada"}
+    assert [(one.vertical, one.protocol, one.path[-1]) for one in ada.values()] == [
+        ("presentation", "deepresearcheval", "clarity"),
+        ("compliance", "deepresearcheval", "coverage"),
+        ("compliance", "deepresearcheval", "instruction_following"),
+        ("compliance", "deepresearcheval", "specific"),
+        ("depth", "race", "insight"),
+        ("depth", "deepresearcheval", "insight"),
+        (None, "mine", "wit"),
+    ]
+    assert ada["deepresearcheval", "quality/general/clarity"].n_failed == 3  # no report here has it
+    insight = ada["race", "insight"]
+    # Two of three reports, 60 and 40; the third is not there and may have anything from 0 to 100.
+    assert (insight.value, insight.normalised) == (50.0, 50.0)
+    assert (insight.low, insight.high) == (pytest.approx(100 / 3), pytest.approx(200 / 3))
+    assert (insight.n_reports, insight.n_values, insight.n_failed, insight.n_undefined) == (3, 2, 1, 0)
+    depth = ada["deepresearcheval", "quality/general/insight"]
+    # 7 of the first; the second failed and may be 0 to 10, and so may the third.
+    assert (depth.value, depth.normalised, depth.scale) == (7.0, 70.0, (0.0, 10.0))
+    assert (depth.low, depth.high) == (pytest.approx(7 / 3), pytest.approx(9.0))
+    assert (depth.n_values, depth.n_failed) == (1, 2)
+    wit = ada["mine", "wit"]
+    assert (wit.vertical, wit.value, wit.normalised, wit.better) == (None, 3.0, None, "")
+    bob = {(one.protocol, one.path[-1]): one for one in found.metrics if one.system == "bob"}
+    assert (bob["race", "insight"].n_undefined, bob["race", "insight"].n_failed) == (1, 0)
+    assert (bob["deepresearcheval", "insight"].n_values, bob["deepresearcheval", "insight"].n_in_part) == (
+        1,
+        1,
+    )
+    assert found.aside == {
+        "race/overall": "spans all verticals",
+        "deepresearcheval/quality": "spans all verticals",
+        "deepresearcheval/general_gap": "a difference of two scores",
+    }
+
+
+def test_printed() -> None:
+    *tables, aside = vertical_tables(verticals(RECORDS, SCORES, "paper"))
+    assert len(tables) == 2
+    assert aside == (
+        "without a place: race/overall (spans all verticals); deepresearcheval/quality (spans all verticals); "
+        "deepresearcheval/general_gap (a difference of two scores)"
+    )
