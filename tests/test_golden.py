@@ -263,6 +263,8 @@ def test_quality_of_deepresearcheval(tmp_path: Path, capsys: pytest.CaptureFixtu
     given = {"scores": reports, "all_criteria": criteria, "dimension_weights": weights}
     several = quality_case("dre_weighted_quality", given, found)
     one = quality_case("dre_weighted_quality", given | {"scores": reports[0]}, found[0])
+    named = {"criteria": criteria, "weights": weights, "reports": {"whole": reports[0], "failed": reports[1]}}
+    by_name = quality_case("dre_weighted_quality", named, {"whole": found[0], "failed": found[1]})
 
     def final(total: float, **dimensions: float) -> dict[str, Any]:
         scores = {f"{name}_score": value for name, value in dimensions.items()}
@@ -282,9 +284,9 @@ def test_quality_of_deepresearcheval(tmp_path: Path, capsys: pytest.CaptureFixtu
     run = quality_case("dre_run_summary", given, {"models": {"ada": means}})
     # The column by names: (5.5 + 2) / 2, and not the mean of 6, 2 and 5.
     printed = quality_case("dre_run_summary", given, {"models": {"ada": {**means, "meta_avg": 3.75}}})
-    assert golden.main([write(tmp_path, [several, one, run, printed])]) == 0
+    assert golden.main([write(tmp_path, [several, one, by_name, run, printed])]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "dre_weighted_quality (DeepResearchEval) 2/2",
+        "dre_weighted_quality (DeepResearchEval) 3/3",
         "dre_run_summary (DeepResearchEval) 2/2",
     ]
     unweighted = quality_case("dre_weighted_quality", {**several["input"], "dimension_weights": {}}, found)

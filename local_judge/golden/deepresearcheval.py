@@ -14,13 +14,15 @@ from local_judge.protocols.deepresearcheval.quality import upstream
 
 
 def _weighted(given: Case) -> object:
-    """The scores of one report, or of each of several."""
-    scores = given["scores"] if "scores" in given else given["raw_scores"]
-    criteria = given["all_criteria"] if "all_criteria" in given else given["criteria"]
-    weights = given["dimension_weights"] if "dimension_weights" in given else given["weights"]
+    """The scores of one report, or of each of several, in a list or by name; the input names them as it likes."""
+    criteria: Any = given["all_criteria"] if "all_criteria" in given else given["criteria"]
+    weights: Any = given["dimension_weights"] if "dimension_weights" in given else given["weights"]
+    [scores] = [one for one in given.values() if one is not criteria and one is not weights]
     if isinstance(scores, list):
         several = cast("list[Any]", scores)
         return [upstream.final_scores(one, criteria, weights) for one in several]
+    if scores and not set(scores) & set(criteria):
+        return {name: upstream.final_scores(one, criteria, weights) for name, one in scores.items()}
     return upstream.final_scores(scores, criteria, weights)
 
 

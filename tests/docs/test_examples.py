@@ -10,7 +10,7 @@ Every fenced block says in its info string how it is checked, and one that does 
                              read as a config of `run`, as a judge preset, as static criteria
     jsonl pages | reports | tasks | guidance | criteria | claims | queries | planted | annotations | ratings | wishes
     csv ratings
-    jsonl checklists
+    jsonl checklists | dimensions
     csv dataset
                              read by the reader of that format
     json golden              run as a file of golden vectors
@@ -56,6 +56,7 @@ from local_judge.runs.verify import load_claim_rows
 from local_judge.tasks.checklist_lint import RULES
 from local_judge.tasks.checklists import load_checklists
 from local_judge.tasks.criteria import read_rows
+from local_judge.tasks.dimension_files import load_dimensions
 from local_judge.tasks.guidance import load_rows
 from local_judge.tasks.load import load_tasks
 from serving.presets import load_preset
@@ -226,6 +227,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("jsonl", "guidance"): reader(load_rows, ".jsonl"),
     ("jsonl", "criteria"): reader(read_rows, ".jsonl"),
     ("jsonl", "checklists"): reader(lambda path: load_checklists(path).rows, ".jsonl"),
+    ("jsonl", "dimensions"): reader(lambda path: load_dimensions(path).rows, ".jsonl"),
     ("csv", "dataset"): reader(load_tasks, ".csv"),
     ("jsonl", "claims"): reader(load_claim_rows, ".jsonl"),
     ("jsonl", "queries"): reader(read_queries, ".jsonl"),

@@ -12,7 +12,11 @@ from typing import Any
 from local_judge.protocols.deepresearcheval.findings import DreFindings
 from local_judge.protocols.deepresearcheval.quality import upstream
 from local_judge.protocols.deepresearcheval.quality.findings import QualityFindings
-from local_judge.protocols.deepresearcheval.quality.scores import criteria_json, raw_scores, weights_json
+from local_judge.protocols.deepresearcheval.quality.published import (
+    criteria_json,
+    raw_scores,
+    weights_json,
+)
 from local_judge.tasks.model import QualityDimensions
 
 

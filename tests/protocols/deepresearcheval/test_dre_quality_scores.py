@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 import pytest
@@ -220,6 +221,34 @@ def test_judges_are_compared_by_criteria_that_they_share() -> None:
     assert {one.metric for one in rated[-3:]} == {"specific"}
     own = DRE.rated(findings(marked(origin="judge")))
     assert own[0].item.startswith("coverage.1#") and own[0].item != rated[0].item
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_drawn_scores(seed: int) -> None:
+    draw = random.Random(seed)
+    row = {
+        **ROW,
+        "dimensions": [
+            {
+                **one,
+                "weight": draw.random(),
+                "criteria": [{**criterion, "weight": draw.random()} for criterion in one["criteria"]],
+            }
+            for one in ROW["dimensions"]
+        ],
+    }
+    quality = DimensionsRow.model_validate(row).quality()
+    assert quality is not None
+    whole = {id: round(10 * draw.random(), 2) for id in IDS}
+    paper, published = (at(scored(marked(whole, quality), profile), "quality").value for profile in PROFILES)
+    assert paper is not None and published == pytest.approx(paper)
+    # What fails leaves the value that all answers would have given within the bounds, and the value too.
+    part = {id: None if draw.random() < 0.4 else score for id, score in whole.items()}
+    for path in ("quality", "quality/general", "quality/specific", "general_gap", "quality/general/clarity"):
+        known, found = at(scored(marked(whole, quality)), path), at(scored(marked(part, quality)), path)
+        assert known.value is not None and found.low is not None and found.high is not None
+        assert found.low - 1e-9 <= known.value <= found.high + 1e-9, path
+        assert found.value is None or found.low <= found.value <= found.high, path
 
 
 @pytest.mark.parametrize("wrong", [{"coverage.1": 8.0}, {**SCORES, "coverage.9": 1.0}])

@@ -18,11 +18,15 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from local_judge.protocols.base import Rated
 from local_judge.protocols.deepresearcheval.quality import upstream
 from local_judge.protocols.deepresearcheval.quality.findings import TOP, QualityFindings
+from local_judge.protocols.deepresearcheval.quality.published import (
+    criteria_json,
+    raw_scores,
+    weights_json,
+)
 from local_judge.protocols.ensemble import mean_trees
 from local_judge.protocols.scores import Profile, Score, ScoreNode, mean_of
 from local_judge.tasks.model import Criterion, DimensionKind, QualityDimension, QualityDimensions
@@ -206,41 +210,6 @@ def _total(found: QualityFindings, dimensions: QualityDimensions, whole: Sequenc
         upstream.TOTAL
     ]
     return score.model_copy(update={"value": value, "numerator": value, "low": value, "high": value})
-
-
-def raw_scores(found: QualityFindings) -> dict[str, list[dict[str, Any]]]:
-    """The answers as the published code keeps them; a dimension in which one is missing has none."""
-    dimensions = found.dimensions.dimensions if found.dimensions else ()
-    marks = {mark.criterion: mark for mark in found.marks}
-    return {
-        dimension.id: [
-            {
-                "criterion": one.criterion,
-                "analysis": marks[one.id].analysis,
-                "report_score_0_to_10": marks[one.id].score,
-            }
-            for one in dimension.criteria
-        ]
-        if all(marks[one.id].score is not None for one in dimension.criteria)
-        else []
-        for dimension in dimensions
-    }
-
-
-def criteria_json(dimensions: QualityDimensions) -> dict[str, list[dict[str, Any]]]:
-    """Criteria by dimension, as published."""
-    return {
-        dimension.id: [
-            {"criterion": one.criterion, "explanation": one.explanation, "weight": one.weight}
-            for one in dimension.criteria
-        ]
-        for dimension in dimensions.dimensions
-    }
-
-
-def weights_json(dimensions: QualityDimensions) -> dict[str, float]:
-    """Weights by dimension, as published."""
-    return {dimension.id: dimension.weight for dimension in dimensions.dimensions}
 
 
 def _notes(judges: Sequence[QualityFindings], dimensions: QualityDimensions) -> list[str]:
