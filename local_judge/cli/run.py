@@ -97,7 +97,14 @@ def run(
     )
     open_dates = settled.date is not None
     loaded = load_reports(
-        reports, tasks, guidance, criteria, references or (), checklists, dimensions, open_dates=open_dates
+        reports,
+        tasks,
+        guidance,
+        criteria,
+        references or (),
+        checklists,
+        dimensions=dimensions,
+        open_dates=open_dates,
     )[:limit]
     job = Job(
         reports=dated(loaded, settled.date),

@@ -62,8 +62,8 @@ def load_reports(
     criteria: Path | None = None,
     references: Sequence[Path] = (),
     checklists: Path | None = None,
-    dimensions: Path | None = None,
     *,
+    dimensions: Path | None = None,
     open_dates: bool = False,
 ) -> list[RawReport]:
     """Reports of all `paths`: Markdown or text files, folders of them, JSONL files, the published projects' forms.
