@@ -16,6 +16,7 @@ from local_judge.demo.outcome import sample_folder
 from local_judge.documents import parse_report
 from local_judge.errors import ConfigError
 from local_judge.judge.layout import SYSTEM
+from local_judge.protocols.deepresearcheval import DeepResearchEval, DreFindings
 from local_judge.protocols.deepresearcheval.facts.by_agent import agent_task
 from local_judge.protocols.deepresearcheval.facts.copies import own_texts
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings, Label
@@ -234,6 +235,27 @@ async def test_limits_end_a_run_and_are_recorded(make_judge: MakeJudge, web: Sna
     assert found.runs[0].result.outcome == "out_of_calls"
 
 
+async def test_what_the_snapshot_lacks_is_wished_for(make_judge: MakeJudge, web: Snapshot) -> None:
+    gone = read("https://mill.example/gone")
+    look = act("search", queries=["zeppelins", "mill at Tarn"])
+    script = Scripted(
+        {COST: [gone, look, finish(verdict("Unknown"))], PAID: [gone, finish(verdict("Unknown"))]}
+    )
+    found, _ = await check(make_judge, web, script)
+    assert found.wishes == (
+        Wish(url="https://mill.example/gone", tool="page", why="not_in_snapshot", times=2),
+        Wish(query="zeppelins", tool="search", why="nothing_found", times=1),
+    )
+    assert found.coverage == {"page": Tally(asked=2, answered=0), "search": Tally(asked=2, answered=1)}
+    found_by_protocol = DreFindings(case="a", document="d", facts=found)
+    assert DeepResearchEval().wishes(found_by_protocol) == found.wishes
+    assert [about for about, _ in DeepResearchEval().runs(found_by_protocol)] == [
+        "L3.S1.1",
+        "L3.S2.1",
+        "L5.S1.1",
+    ]
+
+
 class Obedient:
     """A judge that does what a page tells it, word for word."""
 
@@ -263,6 +285,7 @@ async def test_several_statements_in_one_run(make_judge: MakeJudge, web: Snapsho
     script = Scripted({COST: [read(YEARBOOK), finish(*both)]})
     found, engine = await check(make_judge, web, script, per_run=2)
     assert [one.statements for one in found.runs] == [("L3.S1.1", "L3.S2.1"), ("L5.S1.1",)]
+    assert [one.result.transcript.limits.reply_tokens for one in found.runs] == [2 * 768, 768]
     assert labels(found) == [("Right", "Right"), ("Unknown", "Unknown"), ("Unknown", "Unknown")]
     first = agents_calls(engine)[0].messages[1].content
     assert (

@@ -26,7 +26,7 @@ Reasoning = Annotated[str, Field(max_length=400)]
 class QuotedPage(Frozen):
     """Words of a page, by its address."""
 
-    url: Annotated[str, Field(min_length=1)]
+    url: Annotated[str, Field(min_length=1, max_length=500)]
     quote: Quotation
     stance: Stance
 

@@ -66,6 +66,8 @@ async def _checked(
     toolbox: Toolbox,
     settings: FactsSettings,
 ) -> Worked:
+    tokens = settings.limits.reply_tokens * len(statements)
+    limits = settings.limits.model_copy(update={"reply_tokens": tokens})
     material = "\n\n".join(part for part in (subject.opening, subject.listed(statements)) if part)
     result = await run_agent(
         judge,
@@ -73,7 +75,7 @@ async def _checked(
         agent_task(),
         by_pages(len(statements)),
         material=material,
-        limits=settings.limits,
+        limits=limits,
     )
     stored = AgentResult[dict[str, Any]].model_validate(result.model_dump(mode="json"))
     run = Run(statements=tuple(one.id for one in statements), result=stored)

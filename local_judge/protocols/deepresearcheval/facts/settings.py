@@ -35,6 +35,7 @@ class FactLimits(AgentLimits):
     calls: int = Field(default=16, ge=1)
     repeats: int = Field(default=2, ge=1)
     reply_tokens: int = Field(default=768, ge=16)
+    """Of one reply, for each statement of the run."""
 
 
 class FactsSettings(Frozen):
