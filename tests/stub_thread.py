@@ -50,16 +50,9 @@ def answer(asked: Mapping[str, Any]) -> str:
     """
     reply = json.loads(fill(asked))
     text: str = asked["messages"][-1]["content"]
-    if "issues" in reply:
-        return json.dumps({"issues": []})
-    if "points" in reply:
-        return json.dumps(
-            {"points": [drafted(text, number, point) for number, point in enumerate(reply["points"])]}
-        )
-    if "questions" in reply:
-        return json.dumps({"questions": [{**one, "question": QUESTION} for one in reply["questions"]]})
-    if "items" in reply:
-        return json.dumps({"items": [f"Does the report say {what}?" for what in TOPICS]})
+    lists = listed(text, reply)
+    if lists is not None:
+        return json.dumps(lists)
     if reply.keys() & {"topic", "needs_deep_research"}:
         return json.dumps(reply)
     if "action" in reply:
@@ -83,6 +76,23 @@ def answer(asked: Mapping[str, Any]) -> str:
             page = text.partition("```\n")[2].partition("\n```")[0]
             item["quote"] = max(page.splitlines(), key=len)[:200]
     return json.dumps(reply)
+
+
+def listed(text: str, reply: dict[str, Any]) -> dict[str, Any] | None:
+    """A reply that is a list, or more; None where it is something else."""
+    if "issues" in reply:
+        return {"issues": []}
+    if "deductions" in reply:
+        return finished(text, set(reply), None, "")
+    if "points" in reply:
+        return {"points": [drafted(text, number, point) for number, point in enumerate(reply["points"])]}
+    if "questions" in reply:
+        return {"questions": [{**one, "question": QUESTION} for one in reply["questions"]]}
+    if "items" in reply and isinstance(reply["items"][0], dict):  # key information of a page
+        return {"items": []}
+    if "items" in reply:
+        return {"items": [f"Does the report say {what}?" for what in TOPICS]}
+    return None
 
 
 QUESTION = "Was it worth what it cost?"

@@ -21,11 +21,12 @@ KEY = 12
 """Hex digits of a digest or a ledger key that are shown."""
 
 
-def render_transcript(result: AgentResult[Any], *, texts: bool = True) -> str:
+def render_transcript(result: AgentResult[Any], *, opening: bool = True, texts: bool = True) -> str:
     """A run as Markdown.
 
     Args:
         result: the run.
+        opening: whether task and material are shown, where nothing else shows them.
         texts: whether the passages are shown whole; without, their first words.
     """
     script = result.transcript
@@ -34,9 +35,9 @@ def render_transcript(result: AgentResult[Any], *, texts: bool = True) -> str:
         f"# {result.outcome} after {len(script.steps)} turns",
         f"Snapshot {script.snapshot[:KEY]}; tools: {tools}; "
         f"{result.spent.prompt_tokens:,} prompt tokens, {result.spent.completion_tokens:,} written.",
-        fence(script.task, "Task:"),
     ]
-    blocks += [script.material] if script.material else []
+    if opening:
+        blocks += [block for block in (fence(script.task, "Task:"), script.material) if block]
     for step in script.steps:
         blocks += _step(step, texts)
     if result.failure is not None:

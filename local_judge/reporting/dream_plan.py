@@ -144,5 +144,5 @@ def _evidence(evidence: CheckedCitation) -> str:
 
 def _transcript(question: QuestionFindings) -> Group:
     assert question.run is not None
-    steps = lines(render_transcript(question.run, texts=False))
+    steps = lines(render_transcript(question.run, opening=False, texts=False))
     return Group(f"[bold]{question.question.id}: what the agent did[/bold]", *steps)

@@ -84,6 +84,16 @@ def plan_view(row: PlanRow, transcript: Path | None = None) -> RenderableType:
     return Group(*parts)
 
 
+def stand_line(rows: Sequence[PlanRow]) -> str:
+    """How many items of key information stand in drafts, and how many were left out and why."""
+    standing = sum(len(row.key_information) for row in rows)
+    whys = [one.why for row in rows for one in row.left_out]
+    counts = ", ".join(f"{n} {said}" for why, said in _WHY.items() if (n := whys.count(why)))
+    return f"{count(standing, 'item')} of key information, {len(whys)} left out" + (
+        f": {counts}" if counts else ""
+    )
+
+
 def coverage_lines(coverage: dict[str, Tally]) -> list[str]:
     """How much of what agents asked for the snapshot could answer, a line for each kind."""
     return [

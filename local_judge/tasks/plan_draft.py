@@ -49,6 +49,11 @@ REPLY_TOKENS_PER_QUESTION = 320
 TOOLS = ToolSettings(tools=("search", "search_papers", "search_code", "open", "find"))
 
 
+def reply_tokens(items: int) -> int:
+    """Tokens of an agent's reply that so many items, a thought and the JSON around them take at most, about."""
+    return 800 + REPLY_TOKENS_PER_ITEM * items
+
+
 class PlanSettings(Frozen):
     """How plans are drafted."""
 
@@ -59,7 +64,7 @@ class PlanSettings(Frozen):
     pages: int = Field(default=8, ge=0, le=40)
     """The most pages that are put to the judge one by one, while fewer than `least` items stand; 0 for none."""
     limits: AgentLimits = AgentLimits(turns=16, reply_tokens=4096)
-    """Of the agent. All its items stand in one reply."""
+    """Of the agent. All its items stand in one reply: see `reply_tokens`."""
     tools: ToolSettings = TOOLS
 
     @model_validator(mode="after")

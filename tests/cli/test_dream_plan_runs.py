@@ -129,6 +129,23 @@ def test_items(run: tuple[Path, Ended], command: Command, monkeypatch: pytest.Mo
     assert data["dream"]["reasoning"]["questions"][0]["run"]["outcome"] == "answered"
 
 
+def test_another_plan_is_another_run(
+    run: tuple[Path, Ended],
+    command: Command,
+    tmp_path: Path,
+    server: StubThread,
+    preset: Path,
+    snapshot: Path,
+    report: Path,
+) -> None:
+    out, _ = run
+    plans = write_jsonl(tmp_path / "plans.jsonl", [{**PLAN, "reviewer": "Bob"}])
+    given = ("--tasks", tmp_path / "tasks.jsonl", "--plans", plans, "--snapshot", snapshot, "--judge", preset)
+    parts = ("--protocol", "dream", "--set", "dream.parts=[key_information,reasoning]")
+    line = command("run", report, *given, "--out", out, *parts, "--base-url", server.url).line()
+    assert "holds a run with another reports (reports.'mill'.plan_sha256)" in line
+
+
 def test_a_run_without_plans_ends_in_one_line(
     command: Command, tmp_path: Path, server: StubThread, preset: Path, snapshot: Path, report: Path
 ) -> None:

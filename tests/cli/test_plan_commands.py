@@ -74,6 +74,7 @@ def drafted(command: Command, tmp_path: Path, server: StubThread, preset: Path, 
     assert (ended.code, ended.out.splitlines()) == (
         0,
         [
+            "2 items of key information, 2 left out: 2 not in the page",
             "asked by search: 4, of which the snapshot could answer 1",
             f"2 drafted, 0 had a plan, 0 failed: {out}",
         ],

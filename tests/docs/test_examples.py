@@ -43,11 +43,11 @@ from indexes.making.pagelist import read_page_list
 from indexes.search.quality import read_queries
 from local_judge import cli, golden
 from local_judge.agents.wishes import read_wishes
-from local_judge.protocols.dream.authority.ratings import read_ratings
 from local_judge.annotations.model import GoldClaim
 from local_judge.demo.outcome import Planted
 from local_judge.judge.failures import FailureKind
 from local_judge.judge.ledger_file import TABLES
+from local_judge.protocols.dream.authority.ratings import read_ratings
 from local_judge.protocols.race.static import static_criteria
 from local_judge.rows import read_jsonl
 from local_judge.runs.config import load_config

@@ -34,9 +34,9 @@ from local_judge.cli.tasks.reviewing import Shown, decision_of, review_rows, sho
 from local_judge.errors import ConfigError
 from local_judge.reporting.checklists import finding_line, unchecked_lines
 from local_judge.reporting.numbers import count
-from local_judge.reporting.plans import coverage_lines, plan_table, plan_view
+from local_judge.reporting.plans import coverage_lines, plan_table, plan_view, stand_line
 from local_judge.tasks.load import load_tasks
-from local_judge.tasks.plan_draft import PlanSettings, plan_drafts
+from local_judge.tasks.plan_draft import PlanSettings, plan_drafts, reply_tokens
 from local_judge.tasks.plan_lint import RULES, PlanLinted, lint_file
 from local_judge.tasks.plan_transcripts import PlanTranscripts, all_coverage, all_wishes
 from local_judge.tasks.plans import PlanRow, plan_file
@@ -92,9 +92,10 @@ def draft(
     calls: Annotated[
         int, typer.Option("--calls", min=1, help="Queries and pages of the agent.")
     ] = _DEFAULTS.limits.calls,
-    reply_tokens: Annotated[
-        int, typer.Option("--reply-tokens", min=16, help="Of one reply of the agent.")
-    ] = _DEFAULTS.limits.reply_tokens,
+    tokens_per_reply: Annotated[
+        int | None,
+        typer.Option("--reply-tokens", min=16, help="Of one reply of the agent; else what --items need."),
+    ] = None,
     tool: Tools = None,
     mode: Annotated[Mode, typer.Option("--mode", help="How searches rank.")] = _DEFAULTS.tools.mode,
     open_dates: OpenDates = False,
@@ -104,7 +105,9 @@ def draft(
     """Let the judge draft plans for the tasks that have none, from what an agent finds in the snapshot."""
     if not (items or questions):
         raise ConfigError("--items 0 and --questions 0: nothing to draft")
-    limits = AgentLimits(turns=turns, tokens=tokens, calls=calls, reply_tokens=reply_tokens)
+    limits = AgentLimits(
+        turns=turns, tokens=tokens, calls=calls, reply_tokens=tokens_per_reply or reply_tokens(items)
+    )
     named = tools_named(tool, _DEFAULTS.tools.tools)
     tools = _DEFAULTS.tools.model_copy(update={"tools": named, "mode": mode, "as_of": day(date)})
     settings = PlanSettings(items=items, questions=questions, pages=pages, limits=limits, tools=tools)
@@ -112,6 +115,7 @@ def draft(
     drafts = plan_drafts(Snapshot.open(snapshot), settings, transcripts.keep)
     asked = Asked(judge, base_url or (), ledger, offline, open_dates)
     outcome = ask_about(tasks, plan_file(out), drafts, asked)
+    print(stand_line(list(plan_file(out).rows().values())))
     _say_what_was_missed(transcripts, out)
     leave_drafts("a plan", outcome, out)
 

@@ -9,7 +9,7 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.agents.limits import AgentLimits
 from local_judge.agents.loop import agent_rules
-from local_judge.agents.toolbox import Toolbox
+from local_judge.agents.toolbox import Toolbox, ToolSettings
 from local_judge.claims.report import shared_report
 from local_judge.errors import ConfigError
 from local_judge.judge.layout import SYSTEM
@@ -103,11 +103,11 @@ async def test_the_prompt_without_tools(make_judge: MakeJudge) -> None:
 
 async def test_the_prompt_of_an_agent(make_judge: MakeJudge, snapshot: Snapshot) -> None:
     judge, engine = make_judge([act("finish", answer=assessment([COST]))])
-    settings = ReasoningSettings(tools=("search",))
+    settings = ReasoningSettings(tools=ToolSettings(tools=("search",)))
     found = await judge_reasoning(case(task=ONE), bench(judge, snapshot=snapshot), settings)
     [call] = engine.calls
     assert agent_task(TODAY, 8) == SEARCHING
-    rules = agent_rules(Toolbox(snapshot, settings.toolbox), SEARCHING)
+    rules = agent_rules(Toolbox(snapshot, settings.tools), SEARCHING)
     report = shared_report(case().report).shared
     assert call.messages[1].content == (
         f"{rules}\n\n{report}\n\n{PLANNED_AS_SENT}\n\nTurn 1 of 10: take the next action."
@@ -241,6 +241,7 @@ async def test_an_agent_that_loops_ends_in_what_it_has_or_fails(
         "assessed",
     )
     assert loops.failure is not None and loops.failure.kind == "invalid_reply"
+    assert score_reasoning([found]).children[1].score.note == "the agent ended repeating"
     wishes = Dream().wishes(DreamFindings(case="a", document="d", reasoning=found))
     assert [(one.query, one.why) for one in wishes] == [("zeppelin hangar", "nothing_found")] * 2
 

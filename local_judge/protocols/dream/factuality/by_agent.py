@@ -14,9 +14,9 @@ from local_judge.agents.actions import Find, Open, Refusal, Request, Search
 from local_judge.agents.citations import CheckedCitation, check_citations
 from local_judge.agents.loop import run_agent
 from local_judge.agents.observations import Observation
+from local_judge.agents.result import no_answer
 from local_judge.agents.toolbox import Toolbox, refused
 from local_judge.claims.model import Claim, Quote
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import fence
 from local_judge.protocols.asking import evaluated_on
@@ -71,7 +71,7 @@ async def check_by_agent(
     ruled = Ruled(
         None,
         tuple(passages),
-        failure=result.failure or Failure(kind="incomplete", detail=f"the agent ended {result.outcome}"),
+        failure=no_answer(result),
         replies=tuple(key for step in result.transcript.steps for key in step.replies),
     )
     answer = result.answer

@@ -7,11 +7,8 @@ claims and of their rank, each once, and claims stand together only where they s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
-from indexes.corpus import Corpus
-from indexes.snapshot import Snapshot
 from local_judge.agents.actions import Search
 from local_judge.agents.observations import Asked, Shown
 from local_judge.agents.toolbox import Toolbox
@@ -26,12 +23,6 @@ class Found(NamedTuple):
     passages: tuple[Shown, ...]
     """Best first, within `evidence_tokens`."""
     asked: tuple[Asked, ...]
-
-
-@lru_cache(maxsize=4)
-def corpus_of(snapshot: Snapshot) -> Corpus:
-    """The search over a snapshot, opened once for all reports."""
-    return snapshot.corpus()
 
 
 def search(queries: Sequence[NeutralQuery], toolbox: Toolbox, settings: FactualitySettings) -> Found:

@@ -19,8 +19,9 @@ from local_judge.agents.toolbox import Toolbox
 from local_judge.claims.model import Claim
 from local_judge.errors import ConfigError
 from local_judge.protocols.base import Bench, Case
+from local_judge.protocols.dream.corpus import corpus_of
 from local_judge.protocols.dream.factuality.by_agent import check_by_agent
-from local_judge.protocols.dream.factuality.evidence import corpus_of, grouped, search
+from local_judge.protocols.dream.factuality.evidence import grouped, search
 from local_judge.protocols.dream.factuality.findings import CheckedFact, FactualityFindings
 from local_judge.protocols.dream.factuality.queries import Asked, write_queries
 from local_judge.protocols.dream.factuality.selection import most_salient, verifiable

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import lru_cache
 
-from indexes.snapshot import Snapshot
 from local_judge.agents.citations import CheckedCitation, Citation, check_citations
 from local_judge.agents.loop import run_agent
 from local_judge.agents.result import AgentResult, no_answer
-from local_judge.agents.toolbox import Toolbox, ToolSettings
+from local_judge.agents.toolbox import Toolbox
 from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.errors import ConfigError
 from local_judge.judge.failures import Failure
 from local_judge.protocols.asking import room_for
 from local_judge.protocols.base import Bench, Case
+from local_judge.protocols.dream.corpus import corpus_of
 from local_judge.protocols.dream.plans import plan_of
 from local_judge.protocols.dream.reasoning.asking import (
     Assessment,
@@ -58,7 +57,7 @@ async def judge_reasoning(case: Case, bench: Bench, settings: ReasoningSettings)
             raise ConfigError(
                 "dream: reasoning searches; give --snapshot, or --set dream.reasoning.search=false"
             )
-        toolbox = _toolbox(bench.snapshot, settings.toolbox.model_dump_json())
+        toolbox = Toolbox(bench.snapshot, settings.tools, corpus=corpus_of(bench.snapshot))
     questions = await asyncio.gather(
         *(_question(case, bench, settings, toolbox, question) for question in plan.reasoning)
     )
@@ -69,12 +68,6 @@ async def judge_reasoning(case: Case, bench: Bench, settings: ReasoningSettings)
         status=plan.status,
         joined=plan.joined,
     )
-
-
-@lru_cache(maxsize=2)
-def _toolbox(snapshot: Snapshot, settings: str) -> Toolbox:
-    """Opened once for all reports; `settings` as JSON."""
-    return Toolbox(snapshot, ToolSettings.model_validate_json(settings))
 
 
 async def _question(

@@ -69,6 +69,9 @@ def _question(same: Sequence[QuestionFindings], limit: int) -> Score:
 
 def _question_note(same: Sequence[QuestionFindings], limit: int) -> str:
     notes = ["the report says nothing on it"] if all(one.status == "unanswered" for one in same) else []
+    runs = [one.run.outcome for one in same if one.run is not None and one.run.outcome != "answered"]
+    if runs:
+        notes.append(f"the agent ended {', '.join(dict.fromkeys(runs))}")
     if any(len(one.deductions) >= limit for one in same):
         notes.append(f"the list is full at {limit}: there may be more deductions")
     return "; ".join(notes)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from indexes.search.searcher import Mode
-from local_judge.agents.actions import ToolName
 from local_judge.agents.limits import AgentLimits
 from local_judge.agents.toolbox import ToolSettings
 from serving.types import Frozen
@@ -39,16 +36,8 @@ class ReasoningSettings(Frozen):
     """An agent that searches the snapshot for each question; false: one question without tools, by the report alone."""
     limits: AgentLimits = AgentLimits(turns=10, calls=20, reply_tokens=2048)
     """Of each agent."""
-    tools: tuple[ToolName, ...] = ("search", "search_papers", "search_code", "open", "find")
-    mode: Mode = "bm25"
-    """How a search ranks."""
-    as_of: date | None = None
-    """Pages that were known only after this day are not shown."""
+    tools: ToolSettings = ToolSettings(tools=("search", "search_papers", "search_code", "open", "find"))
+    """What each agent is offered, and up to which day pages are shown."""
     deductions: int = Field(default=8, ge=1, le=20)
     """Most deductions on one question."""
     points: Points = Points()
-
-    @property
-    def toolbox(self) -> ToolSettings:
-        """What an agent is offered."""
-        return ToolSettings(tools=self.tools, mode=self.mode, as_of=self.as_of)
