@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from local_judge.golden import deer, fact, human, liveresearchbench, race
+from local_judge.golden import deer, fact, human, liveresearchbench, race, task_filters
 from local_judge.golden.cases import Case, Comparison
 
 MAX_PRINTED = 20
@@ -88,6 +88,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape("fact", _has("validated", "upstream_fact_result"), fact.run_fact),
     Shape("human consistency", _has("human", "method", "expected"), human.run_human_consistency),
     Shape("LiveResearchBench", liveresearchbench.is_case, liveresearchbench.run_function),
+    Shape("filters of tasks", task_filters.is_case, task_filters.run_filters),
     Shape("function vectors", _has("function", "input", "upstream_output"), None),
 )
 

@@ -59,6 +59,20 @@ from serving.types import EngineIdentity
 T = TypeVar("T", bound=BaseModel)
 
 MANIFEST, SUMMARY = "build.json", "summary.json"
+DERIVED = (
+    "personas.jsonl",
+    "candidates.jsonl",
+    "given_away.jsonl",
+    "qualified.jsonl",
+    "baselines.jsonl",
+    "assessed.jsonl",
+    "duplicates.jsonl",
+    "missing.jsonl",
+    "audit.jsonl",
+    "tasks.jsonl",
+    SUMMARY,
+)
+"""All that follows from the manifest and the ledger; votes and reviewed guidance do not."""
 FORMAT = 1
 
 
@@ -169,7 +183,17 @@ class BuildStore:
                 "directory, or say --change: then what follows from the change is made anew, and no reply that the "
                 "ledger has is asked for again"
             )
+        if there != wanted:
+            self._clear()
         self._files.write_json(MANIFEST, wanted)
+
+    def _clear(self) -> None:
+        """Take away what was made by other settings: it must not be read beside what is made by these."""
+        try:
+            for name in DERIVED:
+                (self.root / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise RunError(f"{self.root}: cannot be written ({error.strerror or error})") from None
 
     def write(self, build: Build, stage: Stage) -> None:
         """Write what a stage has made."""

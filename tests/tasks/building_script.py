@@ -97,7 +97,9 @@ def _tasks(text: str) -> list[dict[str, str]]:
     domain = DOMAINS.index(person[2])
     numbers = [f"{domain}{person[1]}{number}" for number in range(1, int(wanted[1]) + 1)]
     numbers = [f"{domain}31" if number[1:] == "41" else number for number in numbers]
-    return [{"request": matter(number), "challenges": "Sources differ.", "period": "2024"} for number in numbers]
+    return [
+        {"request": matter(number), "challenges": "Sources differ.", "period": "2024"} for number in numbers
+    ]
 
 
 def scripted(call: Call) -> Mapping[str, Any]:

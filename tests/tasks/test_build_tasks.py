@@ -201,7 +201,9 @@ def test_the_assessment_shows_no_value_that_could_be_copied() -> None:
     assert re.findall(r"\d+(?:\.\d+)?", text) == ["0", "1", "1"]
     assert not re.search(r"\btrue\b|\bfalse\b|[{}]", re.sub(r"\{\{\w+\}\}", "", text))
     # Each word of the menu is explained, as often as the others.
-    assert {word: len(re.findall(rf"\b{word}\b", text, re.IGNORECASE)) for word in ("high", "medium", "low")} == {
+    assert {
+        word: len(re.findall(rf"\b{word}\b", text, re.IGNORECASE)) for word in ("high", "medium", "low")
+    } == {
         "high": 2,
         "medium": 2,
         "low": 2,
@@ -228,7 +230,17 @@ async def test_a_directory_goes_on_only_with_what_it_was_begun_with(
     with pytest.raises(RunError, match=r"begun with another config\.profile; .* --change"):
         await build(out, judge, lax)
     before = outcome_of(BuildStore(out))
-    after = await build(out, judge, lax, change=True)
+    (out / "votes.jsonl").write_text(json.dumps({"voter": "Ada", "ranks": {}}) + "\n")
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await build(out, judge, lax, change=True, stage_done=stop)
+    # Nothing that other settings decided is there any more, but what people voted is.
+    assert [row.open for row in outcome_of(BuildStore(out)).counts] == [4]
+    assert (out / "votes.jsonl").exists() and not (out / "tasks.jsonl").exists()
+    after = await build(out, judge, lax)
     # Task 1.2 passes the first filter now: its answer and assessment are new, and nothing else is asked.
     assert len(engine.calls) == n_calls + 2
     assert len(after.kept) == len(before.kept) + 1
