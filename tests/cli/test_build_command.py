@@ -7,9 +7,10 @@ import json
 import re
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -124,7 +125,7 @@ def test_a_missing_answer_ends_with_3_and_is_asked_for_again(
     listed = "domain_list: [{name: Food & Environment}]\n"
     config.write_text(listed, encoding="utf-8")
 
-    def unsure(asked: dict[str, object]) -> str:
+    def unsure(asked: Mapping[str, Any]) -> str:
         reply = json.loads(served(asked))
         return json.dumps({"rationale": "Unsure."} if "needs_deep_research" in reply else reply)
 

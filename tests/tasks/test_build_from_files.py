@@ -77,11 +77,16 @@ def retained(number: str, score: float = 0.3, **more: Any) -> dict[str, Any]:
     }
 
 
+def written(path: Path, rows: Sequence[Any], *, lines: bool = False) -> Path:
+    text = "".join(json.dumps(row) + "\n" for row in rows) if lines else json.dumps(rows)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
 async def build(
     make_judge: MakeJudge, path: Path, rows: Sequence[Mapping[str, Any]], *, lines: bool = False
 ) -> tuple[Outcome, ScriptedEngine]:
-    text = "".join(json.dumps(row) + "\n" for row in rows) if lines else json.dumps(rows)
-    path.write_text(text, encoding="utf-8")
+    written(path, rows, lines=lines)
     judge, engine = make_judge(scripted)
     outcome = await build_tasks(
         BuildStore(path.parent / f"{path.stem}_out"),
@@ -180,7 +185,6 @@ async def test_from_any_tasks(tmp_path: Path, make_judge: MakeJudge) -> None:
 def test_a_value_of_the_wrong_kind_is_refused_with_its_place(
     tmp_path: Path, rows: list[Any], says: str
 ) -> None:
-    path = tmp_path / "rows.json"
-    path.write_text(json.dumps(rows), encoding="utf-8")
+    path = written(tmp_path / "rows.json", rows)
     with pytest.raises(InputError, match=says):
         read_source(None, None, path)

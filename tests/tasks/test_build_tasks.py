@@ -178,7 +178,7 @@ async def test_prompts_as_sent(tmp_path: Path, make_judge: MakeJudge) -> None:
         "```\n\nTask: invent 5 persons who know the domain above"
     )
     assert "These stand:" not in texts[0]
-    assert FEWER == DOMAINS[0]
+    assert DOMAINS[0] == FEWER
     assert "invent 2 persons" in texts[1]
     assert fenced(texts[1], "These stand:").splitlines() == [
         f"Person {number}, Number {number} in Energy & Climate" for number in (1, 2, 3)
