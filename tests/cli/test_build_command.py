@@ -61,6 +61,8 @@ def test_build_show_and_rank(command: Command, tmp_path: Path, server: StubThrea
     assert lines[-1] == f"7 tasks: {out / 'tasks.jsonl'}"
     n_calls = len(server.chats)
     assert command(*make).out == ended.out
+    assert command(*make[:2], *make[3:], out).out == ended.out  # wherever the directory stands
+    assert "make" in command("tasks", "build", "--help").out
     assert len(server.chats) == n_calls
     shown = command("tasks", "build", "show", out, "--drops").out.splitlines()
     assert shown[: len(lines) - 1] == lines[:-1]
@@ -206,14 +208,15 @@ def test_a_build_killed_at_any_instant_goes_on_to_the_same_files(tmp_path: Path)
     killed.mkdir()
     rng = Random(7)
     preset = write_preset(tmp_path, concurrency=4)
-    with StubThread(StubPlan(answer=served, delay=0.02, slots=4)) as server:
-        given = ("tasks", "build", "out", "--judge", preset, "--base-url", server.url, *SMALL)
+    with StubThread(StubPlan(answer=served, delay=0.005, slots=4)) as server:
+        options = ("--duplicates", "lexical", "--date", "2026-03-01")
+        given = ("tasks", "build", "out", "--judge", preset, "--base-url", server.url, *options)
         ended = finish(start(*given, cwd=whole))
-        assert (ended.code, ended.err) == (0, "")
+        assert ended.code == 3 and "139 tasks: out/tasks.jsonl" in ended.out  # one fails, whoever asks
         uninterrupted = server.chats
         n_calls = len(uninterrupted)
-        # 1 for persons, 3 for tasks, 12 needs, 10 answers, 10 assessments.
-        assert n_calls == len(distinct(uninterrupted)) == 36
+        # 11 for persons, 50 for tasks, 192 needs, 169 answers and as many assessments: see `test_build_tasks`.
+        assert n_calls == len(distinct(uninterrupted)) == 591
         seen = n_calls
         for n_killed, fraction in enumerate((0.03, 0.3, 0.65)):
             process = start(*given, cwd=killed)
@@ -229,8 +232,7 @@ def test_a_build_killed_at_any_instant_goes_on_to_the_same_files(tmp_path: Path)
             # Asked and not stored is only what was under way.
             assert len(distinct(this_start) - answered) <= 8
         before_last = stored(killed / "out/ledger.sqlite")
-        ended = finish(start(*given, cwd=killed))
-        assert (ended.code, ended.err) == (0, "")
+        assert finish(start(*given, cwd=killed)).code == 3
         last = server.chats[seen:]
         # No finished call is made twice, and all calls together are those of the build that was not killed.
         assert distinct(last).isdisjoint(before_last)

@@ -200,7 +200,9 @@ def test_a_ballot_paper_there_and_back(tmp_path: Path) -> None:
         ("rank,id\nfirst,a\n", r"rank 'first' of task 'a' is no whole number"),
         ("rank,id\n0,a\n", r"rank '0'"),
         ("rank,id\n,a\n", r"no task is ranked in it"),
+        ("rank,id\n99999999999999999999,a\n", r"rank '9+' of task 'a'"),
         ("", "expected columns"),
+        ("rank,id\n1," + 200_000 * "a", r"not CSV"),
     ],
 )
 def test_papers_that_cannot_be_counted(tmp_path: Path, text: str, says: str) -> None:

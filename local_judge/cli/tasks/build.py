@@ -41,8 +41,8 @@ class _MakeUnlessNamed(TyperGroup):
     """`tasks build DIR` is `tasks build make DIR`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Arguments whose first is neither a command nor an option are those of `make`."""
-        if args and args[0] not in self.commands and not args[0].startswith("-"):
+        """Arguments whose first is no command are those of `make`."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = ["make", *args]
         return super().parse_args(ctx, args)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, NamedTuple
@@ -86,14 +86,10 @@ def read_ballot(path: Path, voter: str, known: Mapping[str, Candidate]) -> Ballo
     Raises:
         InputError: it cannot be read, names no task or an unknown one, or a rank is no whole number from 1.
     """
-    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
-    if not {"rank", "id"} <= set(reader.fieldnames or ()):
-        raise InputError(f"{path}: expected columns `rank` and `id`, as `tasks build rank --out` writes them")
     ranks: dict[str, int] = {}
     names = {_harmless(identity): identity for identity in known}
-    for row in reader:
-        place = f"{path}:{reader.line_num}"
-        said, rank = (row["id"] or "").strip(), (row["rank"] or "").strip()
+    for place, row in _rows(path):
+        said, rank = (row.get("id") or "").strip(), (row.get("rank") or "").strip()
         identity = names.get(said, said)
         if not rank:
             continue
@@ -103,12 +99,25 @@ def read_ballot(path: Path, voter: str, known: Mapping[str, Candidate]) -> Ballo
             )
         if identity in ranks:
             raise InputError(f"{place}: task {said!r} is ranked twice")
-        if not (rank.isascii() and rank.isdecimal() and 1 <= int(rank) <= 1_000_000):
+        if not (rank.isascii() and rank.isdecimal() and 1 <= int(rank[:8]) and len(rank) < 8):
             raise InputError(f"{place}: rank {rank!r} of task {said!r} is no whole number from 1")
         ranks[identity] = int(rank)
     if not ranks:
         raise InputError(f"{path}: no task is ranked in it; write 1, 2, … into the column `rank`")
     return Ballot(voter=voter, ranks=ranks)
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, str | None]]]:
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
+    try:
+        if not {"rank", "id"} <= set(reader.fieldnames or ()):
+            raise InputError(
+                f"{path}: expected columns `rank` and `id`, as `tasks build rank --out` writes them"
+            )
+        for row in reader:
+            yield f"{path}:{reader.line_num}", row
+    except csv.Error as error:
+        raise InputError(f"{path}:{reader.line_num}: not CSV ({error})") from None
 
 
 def _shuffled(seed: int, voter: str, identity: str) -> str:

@@ -26,7 +26,7 @@ Profile = Literal["paper", "upstream"]
 Quality = Literal["high", "medium", "low"]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
-SIMILAR = 0.85
+SIMILAR = 0.9
 """Least cosine of two tasks that are one, unless a config says another."""
 
 
