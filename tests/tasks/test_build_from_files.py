@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from local_judge.errors import InputError
-from local_judge.runs.building import BuildStore, build_tasks, read_source
+from local_judge.runs.building.commands import build_tasks, read_source
+from local_judge.runs.building.store import BuildStore
 from local_judge.tasks.building.duplicates import method_of
 from local_judge.tasks.building.outcome import Outcome
 from local_judge.tasks.building.settings import BuildConfig, DuplicateSettings, PersonaSettings

@@ -14,7 +14,8 @@ import pytest
 
 from local_judge.errors import RunError
 from local_judge.judge.judge import Judge
-from local_judge.runs.building import Begun, BuildStore, build_tasks, outcome_of
+from local_judge.runs.building.commands import Begun, build_tasks, outcome_of
+from local_judge.runs.building.store import BuildStore
 from local_judge.tasks.building.duplicates import method_of
 from local_judge.tasks.building.judging import necessity_prompt
 from local_judge.tasks.building.model import Baseline, Candidate

@@ -19,14 +19,8 @@ from local_judge.reporting.numbers import count
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.tables import stdout
 from local_judge.rows import write_lines
-from local_judge.runs.building import (
-    BuildStore,
-    build_tasks,
-    count_ballot,
-    outcome_of,
-    paper_for,
-    read_source,
-)
+from local_judge.runs.building.commands import build_tasks, count_ballot, outcome_of, paper_for, read_source
+from local_judge.runs.building.store import BuildStore
 from local_judge.runs.session import open_judge
 from local_judge.tasks.building.duplicates import method_of
 from local_judge.tasks.building.outcome import Outcome

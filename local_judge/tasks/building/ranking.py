@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -99,7 +100,7 @@ def read_ballot(path: Path, voter: str, known: Mapping[str, Candidate]) -> Ballo
             )
         if identity in ranks:
             raise InputError(f"{place}: task {said!r} is ranked twice")
-        if not (rank.isascii() and rank.isdecimal() and 1 <= int(rank[:8]) and len(rank) < 8):
+        if not re.fullmatch("[1-9][0-9]{0,6}", rank):
             raise InputError(f"{place}: rank {rank!r} of task {said!r} is no whole number from 1")
         ranks[identity] = int(rank)
     if not ranks:
