@@ -60,7 +60,10 @@ def answer(asked: Mapping[str, Any]) -> str:
         return json.dumps({"items": [f"Does the report say {what}?" for what in TOPICS]})
     if reply.keys() & {"topic", "needs_deep_research"}:
         return json.dumps(reply)
-    for key, told, sample in (("personas", "role", "Knows of {}"), ("tasks", "request", "What do sources say of {}?")):
+    for key, told, sample in (
+        ("personas", "role", "Knows of {}"),
+        ("tasks", "request", "What do sources say of {}?"),
+    ):
         if key in reply:
             wanted = re.search(r"^Task: (?:invent|write) (\d+) ", text, re.MULTILINE)
             assert wanted is not None, text

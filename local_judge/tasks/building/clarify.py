@@ -1,4 +1,4 @@
-"""A user's question made into a task by asking back (LiveResearchBench, section 3: clarification).
+"""A user's question made into a task by asking back (the clarification of LiveResearchBench).
 
 Invariants: what a person has answered is `given` and never replaced; what the judge assumes is `drafted` and says so;
 no figure of the question is lost on the way.

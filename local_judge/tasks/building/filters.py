@@ -26,7 +26,7 @@ class Verdict(NamedTuple):
 
 
 def qualified(found: Qualification, config: BuildConfig) -> Verdict:
-    """Filter 1 (DeepResearchEval, section 3): it needs deep research, and the judge is sure enough of it.
+    """Filter 1 (DeepResearchEval): it needs deep research, and the judge is sure enough of it.
 
     Confidence c and threshold t: `paper` keeps c > t, `upstream` c >= t.
     """

@@ -1,4 +1,4 @@
-"""Tasks from domains: persons are invented for each, and tasks for each person (DeepResearchEval, section 3).
+"""Tasks from domains: persons are invented for each, and tasks for each person, as DeepResearchEval does.
 
 Invariants: the numbers asked for are those of the settings, and what is missing is asked for again; what stays missing
 is a failure that says how many tasks are missing with it; ids are by domain, person and number, and do not change when

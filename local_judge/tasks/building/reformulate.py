@@ -1,4 +1,4 @@
-"""A question with one answer made into a report task with guidance (DEER, section 3).
+"""A question with one answer made into a report task with guidance (the tasks of DEER).
 
 Invariants: the request does not have the answer, as far as code can look, or the item is dropped; the judge that wrote
 the guidance knew the answer, and the guidance is a draft until a person has accepted it.

@@ -75,7 +75,7 @@ class ReformulateSettings(Frozen):
 
 
 class NecessitySettings(Frozen):
-    """Which tasks a judge cannot answer from memory (DeepResearchEval, section 3)."""
+    """Which tasks a judge cannot answer from memory (DeepResearchEval)."""
 
     score: Share = 0.7
     """A task is kept if the answer without search scores at most this."""
