@@ -124,8 +124,9 @@ def make_(
         print(f"{count(len(outcome.kept), 'task')}: {directory / 'tasks.jsonl'}")
     if any(counts.failed for counts in outcome.counts):
         sys.stderr.write(
-            "Some tasks could not be made or decided on. The same command asks again for what is missing; "
-            f"`local-judge tasks build show {directory} --drops` says what it is.\n"
+            "Some tasks could not be made or decided on: "
+            f"`local-judge tasks build show {directory} --drops` says which, and why. The same command asks again "
+            "where the engine gave no reply; where its replies were of no use, another seed or judge may help.\n"
         )
         raise SystemExit(3)
 
