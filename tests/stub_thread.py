@@ -55,6 +55,15 @@ def answer(asked: Mapping[str, Any]) -> str:
         return json.dumps(lists)
     if reply.keys() & {"topic", "needs_deep_research"}:
         return json.dumps(reply)
+    for key, told, sample in (
+        ("personas", "role", "Knows of {}"),
+        ("tasks", "request", "What do sources say of {}?"),
+    ):
+        if key in reply:
+            wanted = re.search(r"^Task: (?:invent|write) (\d+) ", text, re.MULTILINE)
+            assert wanted is not None, text
+            said = [sample.format(what) for what in TOPICS[: int(wanted[1])]]
+            return json.dumps({key: [{**reply[key][0], told: each} for each in said]})
     if "action" in reply:
         return json.dumps(checked(text, reply) if "\n[s1] " in text else acted(text, asked, reply))
     targets = text.rpartition("Sentences:\n")[2]

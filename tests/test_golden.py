@@ -440,3 +440,45 @@ def test_one_changed_number_of_each_shape_is_seen(
     place[path[-1]] = expected
     assert golden.main([write(tmp_path, {shape: [case]})]) == 1
     assert capsys.readouterr().out.splitlines()[0] == f"{shape} 0/1"
+
+
+FILTERS = {
+    "name": "dre_task_filters",
+    "function": "DeepResearchFilter._filter_single / QualityAssessor._assess_single",
+    "input": {
+        "filter_replies": [
+            '{"needs_deep_research": true, "confidence_score": 0.7}',
+            '{"needs_deep_research": true, "confidence_score": 0.69}',
+            '{"needs_deep_research": "false", "confidence_score": 0.9}',
+            '{"needs_deep_research": true, "confidence_score": "0.9"}',
+            '{"needs_deep_research": true}',
+        ],
+        "assessment_replies": [
+            {"overall_quality": "Low", "requires_search": True, "quality_score": 0.7},
+            {"overall_quality": "low", "requires_search": True},
+            {"overall_quality": "high", "requires_search": True, "quality_score": 0.1},
+            {"overall_quality": "medium", "requires_search": False, "quality_score": 0.1},
+        ],
+    },
+    # At the limit: kept. A text that is not empty is true; a number that is a text raises; what is missing is 0, or 1.
+    "upstream_output": {
+        "filter_kept": [True, False, True, "TypeError", False],
+        "assessment_kept": [True, False, False, False],
+    },
+}
+
+
+def test_filters_of_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert golden.main([write(tmp_path, [FILTERS])]) == 0
+    assert capsys.readouterr().out == "dre_task_filters (filters of tasks) 1/1\n"
+    changed: dict[str, Any] = json.loads(json.dumps(FILTERS))
+    changed["upstream_output"]["filter_kept"][2] = False
+    assert golden.main([write(tmp_path, [changed])]) == 1
+
+
+def test_filters_in_a_form_that_is_not_known_are_not_covered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = {**FILTERS, "upstream_output": {"kept": 3}}
+    assert golden.main([write(tmp_path, [other])]) == 1
+    assert "1 cases, not covered" in capsys.readouterr().out

@@ -125,25 +125,25 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
         return
     for key in ("config", "judges", "snapshot", "protocols", "prompts", "reports"):
         if there.get(key) != manifest[key]:
-            below = _difference(there.get(key), manifest[key])
+            below = difference(there.get(key), manifest[key])
             where = f" ({'.'.join([key, *below])})" if below else ""
             raise RunError(
                 f"{store.root}: holds a run with another {key}{where}; choose another --out, or delete it"
             )
 
 
-def _difference(one: object, other: object) -> list[str]:
+def difference(one: object, other: object) -> list[str]:
     """The way to the first thing in which two JSON values differ; rows with an id or a name are called by it."""
     if isinstance(one, dict) and isinstance(other, dict):
         left, right = cast("dict[str, object]", one), cast("dict[str, object]", other)
         for key in sorted({**left, **right}):
             if key not in left or key not in right or left[key] != right[key]:
-                return [key, *_difference(left.get(key), right.get(key))]
+                return [key, *difference(left.get(key), right.get(key))]
     if isinstance(one, list) and isinstance(other, list):
         rows, others = cast("list[object]", one), cast("list[object]", other)
         for row, another in zip(rows, others, strict=False):
             if row != another:
-                below = _difference(row, another)
+                below = difference(row, another)
                 if isinstance(another, dict):
                     known = cast("dict[str, object]", another)
                     return [repr(known.get("id", known.get("name"))), *below]

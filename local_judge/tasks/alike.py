@@ -37,6 +37,14 @@ def alike(one: Mark, other: Mark) -> bool:
     return len(one.runs & other.runs) >= SAME * len(one.runs | other.runs)
 
 
+def overlap(one: Mark, other: Mark) -> float:
+    """Jaccard of the runs of two texts with the same numbers, 0 to 1; 0 where a number differs."""
+    every = one.runs | other.runs
+    if one.numbers != other.numbers or not every:
+        return 0.0
+    return len(one.runs & other.runs) / len(every)
+
+
 def firsts(texts: Iterable[str]) -> list[int]:
     """For each text the position of the first that says the same: its own if none before it does."""
     marks: list[Mark] = []

@@ -6,9 +6,11 @@ Every fenced block says in its info string how it is checked, and one that does 
                              lines below it are what it prints, where `…` stands for anything
     console norun: REASON    cannot run in a test, and says why; its options and scripts have to exist
     python run               executed
-    yaml config | preset | criteria
-                             read as a config of `run`, as a judge preset, as static criteria
+    yaml config | preset | criteria | build
+                             read as a config of `run`, as a judge preset, as static criteria, as a config of
+                             `tasks build`
     jsonl pages | reports | tasks | guidance | criteria | claims | queries | planted | annotations | ratings | wishes
+    jsonl questions | items | retained
     csv ratings
     jsonl checklists | dimensions | plans | domains
     csv dataset
@@ -54,6 +56,9 @@ from local_judge.runs.config import load_config
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.ratings import load_ratings
 from local_judge.runs.verify import load_claim_rows
+from local_judge.tasks.building.imported import read_given
+from local_judge.tasks.building.settings import load_build_config
+from local_judge.tasks.building.sources import read_items, read_questions
 from local_judge.tasks.checklist_lint import RULES
 from local_judge.tasks.checklists import load_checklists
 from local_judge.tasks.criteria import read_rows
@@ -225,6 +230,10 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("yaml", "config"): reader(lambda path: load_config(path, {}, load_preset("qwen3-14b")), ".yaml"),
     ("yaml", "preset"): reader(load_preset, ".yaml"),
     ("yaml", "criteria"): reader(lambda path: static_criteria(str(path)), ".yaml"),
+    ("yaml", "build"): reader(lambda path: load_build_config(path, {}), ".yaml"),
+    ("jsonl", "questions"): reader(read_questions, ".jsonl"),
+    ("jsonl", "items"): reader(read_items, ".jsonl"),
+    ("jsonl", "retained"): reader(read_given, ".jsonl"),
     ("jsonl", "pages"): reader(read_pages, ".jsonl"),
     ("jsonl", "reports"): reader(lambda path: load_reports([path]), ".jsonl"),
     ("jsonl", "tasks"): reader(load_tasks, ".jsonl"),

@@ -1,0 +1,191 @@
+"""`local-judge tasks build`: tasks made, filtered, freed of duplicates, and ranked by people."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from local_judge.cli.ending import stoppable
+from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Offline, said
+from local_judge.cli.tasks.options import Replies
+from local_judge.reporting.building import audit_lines, build_notes, build_table
+from local_judge.reporting.numbers import count
+from local_judge.reporting.progress import RunProgress
+from local_judge.reporting.tables import stdout
+from local_judge.rows import write_lines
+from local_judge.runs.building.commands import build_tasks, count_ballot, outcome_of, paper_for, read_source
+from local_judge.runs.building.store import BuildStore
+from local_judge.runs.session import open_judge
+from local_judge.tasks.building.duplicates import method_of
+from local_judge.tasks.building.outcome import Outcome
+from local_judge.tasks.building.settings import load_build_config
+from serving.presets import load_preset
+
+N_STAGES = 5
+"""That ask or decide before people do."""
+
+
+class _MakeUnlessNamed(TyperGroup):
+    """`tasks build DIR` is `tasks build make DIR`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Arguments whose first is no command are those of `make`."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = ["make", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_MakeUnlessNamed,
+    help="Make tasks: `build DIR`, `build rank DIR`, `build show DIR`.",
+    no_args_is_help=True,
+)
+
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the build.")]
+
+
+@app.command("make")
+def make_(
+    directory: Directory,
+    judge: JudgeName,
+    config: Annotated[Path | None, typer.Option("--config", help="A YAML file of settings.")] = None,
+    base_url: BaseUrls = None,
+    clarify: Annotated[
+        Path | None,
+        typer.Option("--clarify", help="Users' questions (JSONL), to be made tasks by asking back."),
+    ] = None,
+    reformulate: Annotated[
+        Path | None,
+        typer.Option("--reformulate", help="Questions with answers (JSONL), to be made report tasks."),
+    ] = None,
+    given: Annotated[
+        Path | None,
+        typer.Option("--from", help="Go on from DeepResearchEval's experts or tasks, or from any tasks."),
+    ] = None,
+    domains: Annotated[int | None, typer.Option("--domains", help="Only the first so many domains.")] = None,
+    personas: Annotated[int | None, typer.Option("--personas", help="Persons of each domain.")] = None,
+    tasks: Annotated[int | None, typer.Option("--tasks", help="Tasks of each person.")] = None,
+    duplicates: Annotated[
+        str | None, typer.Option("--duplicates", help="How they are found: embedding, lexical or off.")
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option("--profile", help="paper: confidence above the threshold; upstream: from it on."),
+    ] = None,
+    date: Annotated[
+        str | None, typer.Option("--date", help="The day that the judge is told it is, YYYY-MM-DD.")
+    ] = None,
+    change: Annotated[
+        bool, typer.Option("--change", help="Take other settings than the directory was begun with.")
+    ] = False,
+    ledger: Replies = None,
+    offline: Offline = True,
+    as_json: AsJson = False,
+) -> None:
+    """Make tasks in DIR; the same command goes on where it was stopped."""
+    changes = {
+        "make.domains": domains,
+        "make.personas": personas,
+        "make.tasks": tasks,
+        "duplicates.method": duplicates,
+        "profile": profile,
+        "date": date,
+    }
+    settings = load_build_config(config, changes)
+    begun = read_source(clarify, reformulate, given)
+    store = BuildStore(directory)
+    store.manifest()  # what is no build is refused before a judge is looked for
+    method = method_of(settings.duplicates)
+    preset = load_preset(judge)
+    seeded = preset.model_copy(
+        update={"sampling": preset.sampling.model_copy(update={"seed": settings.seed})}
+    )
+    replies = ledger or store.ledger
+
+    async def build() -> Outcome:
+        async with open_judge(
+            seeded, base_urls=base_url or (), ledger=replies, reasks=settings.reasks, only_engine=offline
+        ) as opened:
+            with RunProgress(opened, N_STAGES, unit="stages") as progress:
+                return await build_tasks(
+                    store, settings, begun, opened, method, change=change, stage_done=progress.one_done
+                )
+
+    with stoppable(replies):
+        outcome = asyncio.run(build())
+    _show(outcome, as_json, drops=False)
+    if not as_json:
+        print(f"{count(len(outcome.kept), 'task')}: {directory / 'tasks.jsonl'}")
+    if any(counts.failed for counts in outcome.counts):
+        sys.stderr.write(
+            "Some tasks could not be made or decided on: "
+            f"`local-judge tasks build show {directory} --drops` says which, and why. The same command asks again "
+            "where the engine gave no reply; where its replies were of no use, another seed or judge may help.\n"
+        )
+        raise SystemExit(3)
+
+
+@app.command()
+def show(
+    directory: Directory,
+    drops: Annotated[
+        bool, typer.Option("--drops", help="Also every task that is not kept, with the reason.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print how many tasks got how far, and why others did not."""
+    _show(outcome_of(BuildStore(directory)), as_json, drops)
+
+
+@app.command()
+def rank(
+    directory: Directory,
+    voter: Annotated[str, typer.Option("--voter", help="Who ranks; kept with the votes.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write the paper: a CSV file with an empty column `rank`.")
+    ] = None,
+    read: Annotated[Path | None, typer.Option("--read", help="Count the filled-in paper.")] = None,
+) -> None:
+    """Let a person rank the tasks: write a paper with --out, have its `rank` filled in (1 the best), --read it."""
+    if (out is None) == (read is None):
+        raise typer.BadParameter("say either --out or --read")
+    name = said("--voter", voter)
+    store = BuildStore(directory)
+    if out is not None:
+        paper, n_tasks = paper_for(store, name)
+        write_lines(out, [paper])
+        print(f"{count(n_tasks, 'task')} to rank: {out}")
+    elif read is not None:
+        outcome, ballot, again = count_ballot(store, name, read)
+        print(
+            f"{count(len(ballot.ranks), 'task')} ranked"
+            + (", in the place of an earlier ranking" if again else "")
+            + f"; {len(outcome.kept)} kept: {directory / 'tasks.jsonl'}"
+        )
+
+
+def _show(outcome: Outcome, as_json: bool, drops: bool) -> None:
+    if as_json:
+        print(
+            json.dumps(
+                {
+                    "domains": [counts.model_dump(mode="json") for counts in outcome.counts],
+                    "n_voters": outcome.n_voters,
+                    "kept": [line.model_dump(mode="json") for line in outcome.kept],
+                    "audit": [row.model_dump(mode="json") for row in outcome.audit],
+                },
+                ensure_ascii=False,
+            )
+        )
+        return
+    stdout().print(build_table(outcome.counts))
+    for note in build_notes(outcome):
+        print(note)
+    for line in audit_lines(outcome.audit) if drops else ():
+        print(line)

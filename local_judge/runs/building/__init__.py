@@ -1,0 +1,1 @@
+"""Builds of tasks: their directory, and what the commands on it do."""

@@ -1,0 +1,130 @@
+"""Tasks ordered by people: a CSV file each, and what their rankings make together.
+
+Invariants: votes are kept with who cast them, and for the text that was voted on (a task's id changes with its text);
+a task that somebody left out is not ranked by them, and never last; the order does not depend on who voted first.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
+
+from local_judge.documents.model import Frozen
+from local_judge.errors import InputError
+from local_judge.rows import read_text
+from local_judge.tasks.building.model import Candidate
+
+COLUMNS = ("rank", "id", "domain", "prompt")
+
+Rank = Annotated[int, Field(ge=1)]
+
+
+class Ballot(Frozen):
+    """How one person ranked tasks."""
+
+    voter: str
+    ranks: dict[str, Rank]
+    """By task id, 1 the best; those that tie have the same."""
+
+
+class Place(NamedTuple):
+    """Where a task stands."""
+
+    id: str
+    place: int | None
+    """From 1; None for a task that nobody ranked."""
+    borda: float | None
+    mean_rank: float | None
+    n_votes: int
+
+
+def standings(ballots: Sequence[Ballot], ids: Sequence[str]) -> list[Place]:
+    """The tasks from best to worst; those that nobody ranked last, in their own order.
+
+    Only votes on `ids` count. With L tasks of a ballot's n ranked lower than a task and T others tied with it, the
+    ballot gives it (L + T / 2) / (n - 1), and 1/2 where n = 1 (Borda's count, brought to 0 .. 1 so that ballots of
+    different lengths count alike). A task's points are the mean over the ballots that rank it.
+    """
+    points: dict[str, list[float]] = {identity: [] for identity in ids}
+    ranks: dict[str, list[int]] = {identity: [] for identity in ids}
+    for ballot in sorted(ballots, key=lambda one: one.voter):
+        own = {identity: rank for identity, rank in ballot.ranks.items() if identity in points}
+        for identity, rank in own.items():
+            lower = sum(other > rank for other in own.values())
+            tied = sum(other == rank for other in own.values()) - 1
+            points[identity].append((lower + tied / 2) / (len(own) - 1) if len(own) > 1 else 0.5)
+            ranks[identity].append(rank)
+    ranked = [(-fmean(points[one]), fmean(ranks[one]), one) for one in ids if points[one]]
+    found = [
+        Place(identity, place, -minus, mean, len(points[identity]))
+        for place, (minus, mean, identity) in enumerate(sorted(ranked), 1)
+    ]
+    return found + [Place(identity, None, None, None, 0) for identity in ids if not points[identity]]
+
+
+def ballot_paper(candidates: Sequence[Candidate], voter: str, seed: int) -> str:
+    """CSV with an empty `rank` for each task, in an order of each voter's own, so that no task is read first by all."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for candidate in sorted(candidates, key=lambda one: _shuffled(seed, voter, one.id)):
+        cells = (candidate.id, candidate.domain, candidate.prompt)
+        writer.writerow(["", *map(_harmless, cells)])
+    return text.getvalue()
+
+
+def read_ballot(path: Path, voter: str, known: Mapping[str, Candidate]) -> Ballot:
+    """What a person made of a ballot paper; rows without a rank are not ranked.
+
+    Raises:
+        InputError: it cannot be read, names no task or an unknown one, or a rank is no whole number from 1.
+    """
+    ranks: dict[str, int] = {}
+    names = {_harmless(identity): identity for identity in known}
+    for place, row in _rows(path):
+        said, rank = (row.get("id") or "").strip(), (row.get("rank") or "").strip()
+        identity = names.get(said, said)
+        if not rank:
+            continue
+        if identity not in known:
+            raise InputError(
+                f"{place}: no task {said!r} waits to be ranked; was the paper written before a change?"
+            )
+        if identity in ranks:
+            raise InputError(f"{place}: task {said!r} is ranked twice")
+        if not re.fullmatch("[1-9][0-9]{0,6}", rank):
+            raise InputError(f"{place}: rank {rank!r} of task {said!r} is no whole number from 1")
+        ranks[identity] = int(rank)
+    if not ranks:
+        raise InputError(f"{path}: no task is ranked in it; write 1, 2, … into the column `rank`")
+    return Ballot(voter=voter, ranks=ranks)
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, str | None]]]:
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
+    try:
+        if not {"rank", "id"} <= set(reader.fieldnames or ()):
+            raise InputError(
+                f"{path}: expected columns `rank` and `id`, as `tasks build rank --out` writes them"
+            )
+        for row in reader:
+            yield f"{path}:{reader.line_num}", row
+    except csv.Error as error:
+        raise InputError(f"{path}:{reader.line_num}: not CSV ({error})") from None
+
+
+def _shuffled(seed: int, voter: str, identity: str) -> str:
+    return hashlib.sha256(f"{seed}\0{voter}\0{identity}".encode()).hexdigest()
+
+
+def _harmless(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
