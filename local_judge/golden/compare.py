@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from local_judge.golden import deepresearcheval, deer, fact, human, liveresearchbench, race, task_filters
+from local_judge.golden import deepresearcheval, deer, fact, human, liveresearchbench, race
 from local_judge.golden.cases import Case, Comparison
 
 MAX_PRINTED = 20
@@ -89,7 +89,6 @@ SHAPES: tuple[Shape, ...] = (
     Shape("human consistency", _has("human", "method", "expected"), human.run_human_consistency),
     Shape("LiveResearchBench", liveresearchbench.is_case, liveresearchbench.run_function),
     Shape("DeepResearchEval", deepresearcheval.is_case, deepresearcheval.run_function),
-    Shape("filters of tasks", task_filters.is_case, task_filters.run_filters),
     Shape("function vectors", _has("function", "input", "upstream_output"), None),
 )
 
