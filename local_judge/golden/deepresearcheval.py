@@ -6,24 +6,11 @@ Invariant: a function here computes nothing by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from local_judge.golden.cases import Case, Comparison
 from local_judge.protocols.deepresearcheval.facts.upstream import merged, ratio_range
 from local_judge.protocols.deepresearcheval.quality import upstream
-
-
-def _weighted(given: Case) -> object:
-    """The scores of one report, or of each of several, in a list or by name; the input names them as it likes."""
-    criteria: Any = given["all_criteria"] if "all_criteria" in given else given["criteria"]
-    weights: Any = given["dimension_weights"] if "dimension_weights" in given else given["weights"]
-    [scores] = [one for one in given.values() if one is not criteria and one is not weights]
-    if isinstance(scores, list):
-        several = cast("list[Any]", scores)
-        return [upstream.final_scores(one, criteria, weights) for one in several]
-    if scores and not set(scores) & set(criteria):
-        return {name: upstream.final_scores(one, criteria, weights) for name, one in scores.items()}
-    return upstream.final_scores(scores, criteria, weights)
 
 
 def _weights(given: Case) -> object:
@@ -40,12 +27,6 @@ def _extracted(given: Case) -> object:
         {"response": upstream.extract_json(text), "analysis": upstream.extract_answer(text)}
         for text in given["texts"]
     ]
-
-
-def _summary(given: Case) -> dict[str, Any]:
-    results: Mapping[str, Any] = given["query_results"]
-    models = given["model_names"] if "model_names" in given else upstream.models_of(results)
-    return upstream.summary(results, models)
 
 
 def _merged(given: Case) -> list[dict[str, str]]:
@@ -65,10 +46,8 @@ def _within(printed: list[float], ranges: list[tuple[float, float]]) -> list[obj
 
 
 FUNCTIONS: Mapping[str, Callable[[Case], Any]] = {
-    "dre_weighted_quality": _weighted,
     "dre_weight_parsing": _weights,
     "dre_extract_json": _extracted,
-    "dre_run_summary": _summary,
     "dre_fact_merge": _merged,
     "dre_ratio_paper_table4": _ratio_ranges,
 }
@@ -82,15 +61,9 @@ def is_case(case: Case) -> bool:
 
 
 def run_function(case: Case) -> Comparison:
-    """One function on one input; a summary as it is printed where the case has it so."""
+    """One function on one input."""
     expected: Any = case["upstream_output"]
     got: Any = FUNCTIONS[case["name"]](case["input"])
     if case["name"] == "dre_ratio_paper_table4":
         return Comparison(expected, _within(expected, got))
-    if case["name"] == "dre_run_summary" and _is_printed(expected):
-        got = upstream.printed(got)
     return Comparison(expected, got)
-
-
-def _is_printed(expected: Any) -> bool:
-    return any(upstream.TASK in means for means in expected.get("models", {}).values())

@@ -19,8 +19,6 @@ from typing import Any
 FIXED = ("coverage", "insight", "instruction_following", "clarity")
 SUFFIX = "_score"
 TOTAL = "total_weighted_score"
-TASK = "meta_avg"
-"""The published name of the column `Task`."""
 
 _FORMS = (
     ("```json", "```", False),
@@ -170,20 +168,3 @@ def task_column(averages: Mapping[str, float]) -> float:
     fixed = {name + SUFFIX for name in FIXED}
     others = [value for name, value in averages.items() if name not in fixed]
     return sum(others) / len(others) if others else 0.0
-
-
-def printed(found: Mapping[str, Any]) -> dict[str, Any]:
-    """A summary as it is when it has been printed: with the column `Task` of each model."""
-    return {
-        "models": {
-            model: {**means, TASK: task_column(means["dimension_averages"])}
-            for model, means in found["models"].items()
-        }
-    }
-
-
-def models_of(query_results: Mapping[str, Any]) -> list[str]:
-    """The models that have a report, in the order of their first."""
-    return list(
-        dict.fromkeys(name for result in query_results.values() for name in result.get("model_results", {}))
-    )
