@@ -24,6 +24,7 @@ _WHY = {
     "not_in_page": "not in the page",
     "not_shown": "not a page that was read",
     "double": "says what another says",
+    "surplus": "more than were wanted",
 }
 
 

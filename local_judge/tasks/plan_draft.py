@@ -26,14 +26,14 @@ from local_judge.agents.loop import run_agent
 from local_judge.agents.observations import Shown
 from local_judge.agents.result import AgentResult, no_answer
 from local_judge.agents.toolbox import Toolbox, ToolSettings
-from local_judge.judge.failures import Failure
+from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill
 from local_judge.tasks.alike import firsts
 from local_judge.tasks.drafting import UNREADABLE, Drafts
 from local_judge.tasks.languages import language_name
 from local_judge.tasks.model import KeySource, Task
-from local_judge.tasks.plans import AgentEnd, KeyRow, LeftOut, PlanRow, ReasoningRow
+from local_judge.tasks.plans import AgentEnd, KeyRow, LeftOut, PlanRow, ReasoningRow, WhyOut
 from local_judge.tasks.prompts import template
 from serving.types import EngineIdentity, Frozen
 
@@ -89,7 +89,7 @@ class _Reply(BaseModel):
 class GivenItem(_Reply):
     """An item as the agent gives it. Page and quotation come first: evidence before what follows from it."""
 
-    url: Annotated[str, Field(min_length=1, max_length=300)]
+    url: Annotated[str, Field(min_length=1, max_length=500)]
     quote: Annotated[str, Field(max_length=300)]
     question: Annotated[str, Field(min_length=8, max_length=300)]
 
@@ -133,6 +133,9 @@ class GivenQuestions(_Reply):
 
 Run = AgentResult[Gathered]
 
+_PASSED_OVER: tuple[FailureKind, ...] = (*UNREADABLE, "prompt_too_long")
+"""Failures of one question, after which a page may still be asked about."""
+
 
 class PlanDraft(NamedTuple):
     """A plan as a judge has drafted it."""
@@ -163,21 +166,24 @@ class _KeyInformation:
     def few(self) -> bool:
         return len(self.standing) < self._settings.least
 
-    def take(self, run: Run, given: Sequence[GivenItem]) -> None:
-        citations = [Citation(url=one.url, quote=one.quote) for one in given]
+    def take(self, run: Run, citations: Sequence[Citation], questions: Sequence[str]) -> None:
         checked = check_citations(citations, run.transcript, self._toolbox.snapshot)
-        for one, found in zip(given, checked, strict=True):
-            question = " ".join(one.question.split())
-            if found.status != "found":
-                self._leave_out(LeftOut(question=question, url=found.url, quote=one.quote, why=found.status))
-            elif firsts([*(row.question for row in self.standing), question])[-1] < len(self.standing):
-                self._leave_out(LeftOut(question=question, url=found.url, quote=found.quote, why="double"))
-            elif len(self.standing) < self._settings.items:
+        for found, asked in zip(checked, questions, strict=True):
+            question = " ".join(asked.split())
+            why = self._why_out(found, question)
+            if why is None:
                 self.standing.append(KeyRow(question=question, source=self._source(found)))
+                continue
+            item = LeftOut(question=question, url=found.url, quote=found.quote, why=why)
+            if item not in self.left_out:
+                self.left_out.append(item)
 
-    def _leave_out(self, item: LeftOut) -> None:
-        if item not in self.left_out:
-            self.left_out.append(item)
+    def _why_out(self, found: CheckedCitation, question: str) -> WhyOut | None:
+        if found.status != "found":
+            return found.status
+        if firsts([*(row.question for row in self.standing), question])[-1] < len(self.standing):
+            return "double"
+        return "surplus" if len(self.standing) >= self._settings.items else None
 
     def _source(self, found: CheckedCitation) -> KeySource:
         page = self._toolbox.snapshot.page(found.url, as_of=self._toolbox.settings.as_of)
@@ -265,10 +271,12 @@ async def _gather(
     failure = None
     if run.answer is None:
         failure = no_answer(run)
-        if failure.kind not in UNREADABLE and run.failure is not None:
+        if run.outcome == "failed" and failure.kind not in _PASSED_OVER:
             return failure
     else:
-        found.take(run, run.answer.items)
+        items = run.answer.items
+        citations = [Citation(url=one.url, quote=one.quote) for one in items]
+        found.take(run, citations, [one.question for one in items])
     for page in shown_pages(run)[: settings.pages]:
         if not found.few:
             break
@@ -277,11 +285,13 @@ async def _gather(
         )
         found.n_pages += 1
         if isinstance(answer, Failure):
-            if answer.kind in UNREADABLE:
+            if answer.kind in _PASSED_OVER:
                 continue
             return answer
         found.replies += answer.replies
-        found.take(run, [GivenItem(url=page[0].url, **one.model_dump()) for one in answer.value.items])
+        items = answer.value.items
+        citations = [Citation(url=page[0].url, quote=one.quote) for one in items]
+        found.take(run, citations, [one.question for one in items])
     return None if found.standing else failure or found.none_stands(run)
 
 
@@ -306,6 +316,7 @@ def page_prompt(task: Task, page: Sequence[Shown]) -> Prompt:
     """The prompt that asks for items of one page, which it opens with."""
     first = page[0]
     head = [f"address: {first.url}", f"title: {' '.join(first.title.split())[:200]}"]
+    head += [f"published: {first.published}"] if first.published else []
     text = "\n\n".join(shown.text for shown in page)[:PAGE_CHARACTERS]
     shared = fence("\n".join([*head, "", text]), "Page:")
     values = {
@@ -348,7 +359,7 @@ def _different(given: Sequence[GivenQuestion]) -> list[ReasoningRow]:
 
 @cache
 def _items_type(most: int) -> type[Gathered]:
-    items: Any = Annotated[list[GivenItem], Field(min_length=1, max_length=most)]
+    items: Any = Annotated[list[GivenItem], Field(max_length=most)]
     return create_model("Gathered", __base__=Gathered, items=(items, ...))
 
 

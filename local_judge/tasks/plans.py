@@ -46,14 +46,17 @@ class ReasoningRow(_Row):
     compare: Said
 
 
+WhyOut = Literal["not_in_page", "not_shown", "double", "surplus"]
+"""The first two: see `agents.citations`. `double`: says what an earlier item says. `surplus`: more than were wanted."""
+
+
 class LeftOut(_Row):
     """An item that a judge gave and that is not in the plan."""
 
     question: str
     url: str
     quote: str
-    why: Literal["not_in_page", "not_shown", "double"]
-    """The first two as in `agents.citations`; `double`: says what an earlier item says."""
+    why: WhyOut
 
 
 class AgentEnd(_Row):

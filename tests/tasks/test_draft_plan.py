@@ -188,6 +188,24 @@ async def test_pages_are_asked_about_one_by_one_where_the_agent_gives_too_little
     assert published == {VOTE: "2021-03-18", UNDATED: None}
 
 
+async def test_no_more_than_were_wanted(make_judge: MakeJudge, dated_web: Snapshot) -> None:
+    def script(call: Call) -> Reply:
+        if "Turn 2 of" in call.prompt:
+            return finish()
+        if "Turn 1 of" in call.prompt:
+            return act("open", url=VOTE)
+        words = ("The council approved the mill", "by eleven votes to four")
+        return {"items": [{"quote": one, "question": f"Does the report say that {one}?"} for one in words]}
+
+    judge, engine = make_judge(script)
+    draft = found(await draft_plan(TASK, toolbox(dated_web), judge, PlanSettings(items=1, questions=0)))
+    assert [item.question for item in draft.key_information] == [
+        "Does the report say that The council approved the mill?"
+    ]
+    assert [one.why for one in draft.left_out] == ["surplus"]
+    assert "title: On the mill\npublished: 2021-03-18\n" in engine.calls[-1].prompt
+
+
 async def test_a_run_without_answer_is_no_end_where_it_has_seen_pages(
     make_judge: MakeJudge, dated_web: Snapshot
 ) -> None:

@@ -38,7 +38,7 @@ class FromPages(BaseModel):
     quote: Words
     kind: Kind
     reason: Words
-    url: Words
+    url: Annotated[str, Field(max_length=500)]
     page_quote: Words
     severity: Severity
 
