@@ -112,6 +112,8 @@ def acted(text: str, asked: Mapping[str, Any], reply: dict[str, Any]) -> dict[st
         page, words = (shown[1], shown[2][:200]) if shown is not None else (None, "Unknown.")
         answer = finished(text, answer_keys(asked), page, words)
         return {"thought": "I finish.", "action": {"tool": "finish", "answer": answer}}
+    if "Claim:\n" in text:
+        return {"thought": "I look.", "action": {"tool": "search", "queries": ["heat pump lake"], "k": 1}}
     titles = "(?:Question|Request|Question and plan):\n```\n(?:question: )?(.+)$"
     question = re.findall(titles, text, re.MULTILINE)[-1]
     return {"thought": "I look it up.", "action": {"tool": "search", "queries": [question[:200]], "k": 1}}
@@ -134,6 +136,10 @@ def finished(text: str, keys: set[str], page: str | None, words: str) -> dict[st
             "question": "Does the report say it?",
         }
         return {"items": [item]}
+    if "label" in keys:
+        supporting = [{"url": page, "quote": words}] if page else []
+        label = "supported" if page else "unverifiable"
+        return {"supporting": supporting, "opposing": [], "rationale": "", "label": label}
     if "deductions" in keys:
         sentences = re.findall(r"^L\d+\.S\d+: (.+)$", text, re.MULTILINE)
         return {"extracted": [sentences[0][:200]], "deductions": []}

@@ -173,7 +173,7 @@ def test_an_altered_page_ends_the_run_in_one_line(
         ("- a", "expected a mapping of settings"),
         ("a: [", "while parsing"),
         ("a: 2001-99-99", "month must be in 1..12"),
-        ("protocols: [deeer]", "no protocol 'deeer'; there are: deer"),
+        ("protocols: [deeer]", "no protocol 'deeer'; there are: "),
     ],
 )
 def test_wrong_configs(run: Run, report: Path, tmp_path: Path, text: str, said: str) -> None:

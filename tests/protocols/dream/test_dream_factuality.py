@@ -221,6 +221,18 @@ async def test_claims_that_share_pages_are_judged_in_one_call(
     assert not idle.calls
 
 
+async def test_a_call_without_room_for_its_reply_is_halved(make_judge: MakeJudge, snapshot: Snapshot) -> None:
+    # The prompt has 1,542 tokens with both claims, whose replies need 400; with one 1,523, and 200.
+    told = claims(BUDGET, PUMP)
+    sizes: list[int] = []
+    for context in (32_768, 1_800):
+        judge, engine = make_judge(script(), context_tokens=context)
+        found = await judge_factuality(case(), bench(judge, told, snapshot), FactualitySettings())
+        sizes.append(len(engine.calls))
+        assert [fact.label for fact in found.facts] == ["contradicted", "partially"]
+    assert sizes == [2, 3]
+
+
 async def test_a_query_that_gives_the_claim_away_is_asked_for_again(
     make_judge: MakeJudge, snapshot: Snapshot
 ) -> None:

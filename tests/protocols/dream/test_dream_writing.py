@@ -94,7 +94,7 @@ async def test_scores_off_the_scale_are_no_answers_and_quotations_are_looked_up(
     assert found.marks[0].quote is None and found.marks[0].quote_rejected == "It was free of charge"
     score = score_writing([found]).score
     assert (score.n_expected, score.n_failed) == (10, 3)
-    assert score.note == "3 of 10 answers failed; 7 quotations do not occur in the report"
+    assert score.note == "3 of 10 answers failed; 7 of 7 scores without a quotation that occurs in the report"
 
 
 async def test_a_report_that_does_not_fit_is_a_failure_and_no_zero(make_judge: MakeJudge) -> None:

@@ -20,13 +20,15 @@ from local_judge.claims.quotes import QuoteFinder
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
 from local_judge.judge.layout import Prompt, fence, fill
-from local_judge.protocols.asking import evaluated_on
+from local_judge.protocols.asking import evaluated_on, room_for
 from local_judge.protocols.dream.factuality.evidence import Group
 from local_judge.protocols.dream.factuality.findings import Evidence, FactLabel, PassageShown
 from local_judge.protocols.dream.prompts import template
 
 REPLY_TOKENS = 700
 """Limit of a reply, for each claim in it: four quotations, and a rationale."""
+MIN_REPLY_TOKENS = 200
+"""A call that leaves less room than this for each of its claims is halved."""
 SECOND = 1
 """Number of the draw with which a label without quotation is asked for again."""
 
@@ -123,6 +125,13 @@ async def _asked(
     def prompt_for(indices: Sequence[int]) -> Prompt:
         return verdict_prompt(passages, [claims[index] for index in indices], today)
 
+    if len(claims) > 1 and await room_for(
+        judge, prompt_for(range(len(claims))), MIN_REPLY_TOKENS * len(claims)
+    ):
+        middle = len(claims) // 2
+        halves = (claims[:middle], claims[middle:])
+        ruled = await asyncio.gather(*(_asked(half, passages, judge, today, draw) for half in halves))
+        return [one for half in ruled for one in half]
     told = await judge.ask_items(
         prompt_for, Verdict, len(claims), draw=draw, max_tokens=REPLY_TOKENS * len(claims)
     )

@@ -34,9 +34,10 @@ def score_writing(judges: Sequence[WritingFindings]) -> ScoreNode:
     whole = mean_of([node.score for node in dimensions])
     n_failed = sum(score.n_failed for score in by_id.values())
     n_expected = sum(score.n_expected for score in by_id.values())
-    rejected = sum(mark.quote_rejected is not None for found in judges for mark in found.marks)
+    scored = [mark for found in judges for mark in found.marks if mark.score is not None]
+    bare = sum(mark.quote is None for mark in scored)
     notes = [f"{n_failed} of {n_expected} answers failed"] if n_failed else []
-    notes += [f"{rejected} quotations do not occur in the report"] if rejected else []
+    notes += [f"{bare} of {len(scored)} scores without a quotation that occurs in the report"] if bare else []
     counts = {"n_expected": n_expected, "n_failed": n_failed, "note": "; ".join(notes)}
     return ScoreNode(
         id="writing", label="Writing quality", score=whole.model_copy(update=counts), children=dimensions
