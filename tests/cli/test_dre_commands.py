@@ -13,7 +13,7 @@ from serving.stub import StubPlan
 from serving.stub_fill import fill
 
 from ..protocols.deepresearcheval.dre_cases import drafting
-from ..stub_thread import StubThread
+from ..stub_thread import PRESET, StubThread
 from .conftest import Command
 
 TASKS = [{"id": 1, "prompt": "What did the mill cost?"}, {"id": 2, "prompt": "Who paid for it?"}]
@@ -179,3 +179,22 @@ def test_what_failed_is_left_out_of_the_file(
     summary = command("show", run).out
     # Without insight.1, three quarters of insight's weight 0.2: 7.1, from 7.1 - 0.15 * 8 to 7.1 + 0.15 * 2.
     assert "5.90" in summary and "7.40" in summary
+
+
+def test_two_judges_each_with_its_dimensions_or_with_those_that_are_given(
+    command: Command, tmp_path: Path, server: StubThread, reports: Path
+) -> None:
+    for name, seed in (("one", 0), ("two", 7)):
+        preset = PRESET.format(concurrency=8, timeout=60.0) + f"sampling: {{seed: {seed}}}\n"
+        (tmp_path / f"{name}.yaml").write_text(preset, encoding="utf-8")
+    judges = ("--judge", tmp_path / "one.yaml", "--judge", tmp_path / "two.yaml", "--base-url", server.url)
+    options = ("run", reports / "ada", *judges, "--protocol", "deepresearcheval")
+    parts = ("--set", "deepresearcheval.parts=quality", "--out", tmp_path / "run")
+    ended = command(*options, *parts)
+    assert (ended.code, ended.err) == (0, "")
+    # Each drafts its own, the same here, and scores the same: 7.1 by both.
+    assert "2 judges together" in ended.out and "7.10" in ended.out
+    dumped = json.loads(command("show", tmp_path / "run", "--json").out)
+    assert {row["judge"] for row in dumped["scores"]} == {None}
+    over = [row for row in dumped["over"] if row["profile"] == "paper"]
+    assert over[0]["scores"][0]["score"]["value"] == pytest.approx(7.1)
