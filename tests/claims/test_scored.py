@@ -4,9 +4,10 @@ import pytest
 
 from indexes.model import Chunk
 from indexes.snapshot import Snapshot
+from local_judge.claims.belief import question
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import Exhibit, exhibits
-from local_judge.claims.scored import best_sentence, question, verify_scored
+from local_judge.claims.scored import best_sentence, verify_scored
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineTimeout
 from serving.types import Choice
