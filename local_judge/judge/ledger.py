@@ -18,7 +18,7 @@ from local_judge.judge.calibration import Calibration
 from local_judge.judge.errors import LedgerReadOnly
 from local_judge.judge.failures import Failure
 from local_judge.judge.layout import Prompt
-from local_judge.judge.ledger_calibrations import insert_calibration, select_calibrations
+from local_judge.judge.ledger_calibrations import insert_calibrations, select_calibrations
 from local_judge.judge.ledger_explain import Explanation, nearest, request_parts
 from local_judge.judge.ledger_file import connect, connect_to_read, ledger_errors
 from local_judge.judge.ledger_texts import insert_text, read_text
@@ -158,7 +158,7 @@ class Ledger:
         await self._write(work)
 
     async def put_calibrations(self, calibrations: Iterable[Calibration]) -> None:
-        """Make these the calibrations that count; what they take the place of stays in the file.
+        """Make these, which were fitted together, the calibrations that count; older ones stay in the file.
 
         Raises:
             LedgerError: they could not be stored.
@@ -166,8 +166,7 @@ class Ledger:
         kept = tuple(calibrations)
 
         def work(connection: sqlite3.Connection) -> None:
-            for calibration in kept:
-                insert_calibration(connection, calibration)
+            insert_calibrations(connection, kept)
 
         await self._write(work)
 

@@ -1,19 +1,21 @@
 """Calibrations in a ledger, under the identity of their judge.
 
-Invariant: a row is never changed; of several for one judge, question, prompt and language the last one counts, and
-putting in what counts already adds nothing.
+Invariant: a row is never changed. What is put in together was fitted together: of all that was put in for one judge,
+question and prompt, only the last of these sets counts, so that no language keeps a calibration of an older fit.
 """
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 
 from local_judge.judge.calibration import Calibration
-from local_judge.judge.requests import Identified, now
+from local_judge.judge.requests import Identified, canonical, now, sha256
 
 TABLE = """
-CREATE TABLE calibrations (       -- the last of a judge, question, prompt and language counts
+CREATE TABLE calibrations (       -- of a judge, question and prompt the last set counts
     id       TEXT NOT NULL,       -- SHA-256 of `body`
+    fit      TEXT NOT NULL,       -- SHA-256 of the ids of what was fitted together
     judge    TEXT NOT NULL REFERENCES judges,
     question TEXT NOT NULL,
     prompt   TEXT NOT NULL,       -- SHA-256 of the question as it is sent
@@ -30,32 +32,51 @@ def add_table(connection: sqlite3.Connection) -> None:
         connection.execute(TABLE.strip().removesuffix(";").replace("TABLE", "TABLE IF NOT EXISTS", 1))
 
 
-def insert_calibration(connection: sqlite3.Connection, calibration: Calibration) -> None:
-    """Make `calibration` the one that counts."""
-    key = (calibration.judge, calibration.question, calibration.prompt, calibration.language)
-    row = connection.execute(
-        "SELECT id FROM calibrations WHERE judge=? AND question=? AND prompt=? AND language=? "
-        "ORDER BY rowid DESC LIMIT 1",
-        key,
-    ).fetchone()
-    if row is not None and row[0] == calibration.id:
-        return
-    identified = Identified.of(calibration.identity)
-    connection.execute("INSERT OR IGNORE INTO judges VALUES (?,?)", (identified.digest, identified.json))
-    connection.execute(
-        "INSERT INTO calibrations VALUES (?,?,?,?,?,?,?)", (calibration.id, *key, calibration.body, now())
-    )
+def insert_calibrations(connection: sqlite3.Connection, calibrations: Sequence[Calibration]) -> None:
+    """Make these the ones that count for their judges, questions and prompts, unless they are already."""
+    keys = dict.fromkeys((one.judge, one.question, one.prompt) for one in calibrations)
+    for key in keys:
+        own = sorted(
+            (one for one in calibrations if (one.judge, one.question, one.prompt) == key),
+            key=lambda one: one.language,
+        )
+        fit = sha256(canonical([one.id for one in own]))
+        if fit == _last_fit(connection, key):
+            continue
+        identified = Identified.of(own[0].identity)
+        connection.execute("INSERT OR IGNORE INTO judges VALUES (?,?)", (identified.digest, identified.json))
+        for one in own:
+            connection.execute(
+                "INSERT INTO calibrations VALUES (?,?,?,?,?,?,?,?)",
+                (one.id, fit, *key, one.language, one.body, now()),
+            )
 
 
 def select_calibrations(connection: sqlite3.Connection, judge: str) -> tuple[Calibration, ...]:
     """Those of a judge that count, by question, prompt and language."""
     if not _has_table(connection):
         return ()
-    rows = connection.execute(
-        "SELECT question, prompt, language, body FROM calibrations WHERE judge=? ORDER BY rowid", (judge,)
+    keys = connection.execute(
+        "SELECT DISTINCT judge, question, prompt FROM calibrations WHERE judge=? ORDER BY question, prompt",
+        (judge,),
     ).fetchall()
-    last = {tuple(row[:3]): str(row[3]) for row in rows}
-    return tuple(Calibration.model_validate_json(last[key]) for key in sorted(last))
+    found: list[Calibration] = []
+    for key in keys:
+        rows = connection.execute(
+            "SELECT DISTINCT language, body FROM calibrations "
+            "WHERE judge=? AND question=? AND prompt=? AND fit=? ORDER BY language",
+            (*key, _last_fit(connection, key)),
+        ).fetchall()
+        found += [Calibration.model_validate_json(body) for _, body in rows]
+    return tuple(found)
+
+
+def _last_fit(connection: sqlite3.Connection, key: tuple[str, str, str]) -> str | None:
+    row = connection.execute(
+        "SELECT fit FROM calibrations WHERE judge=? AND question=? AND prompt=? ORDER BY rowid DESC LIMIT 1",
+        key,
+    ).fetchone()
+    return None if row is None else row[0]
 
 
 def _has_table(connection: sqlite3.Connection) -> bool:

@@ -217,7 +217,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("console", "run"): check_console,
     ("console", "norun"): lambda block, console: check_unrun(block),
     ("python", "run"): check_python,
-    ("yaml", "config"): reader(lambda path: load_config(path, {}, load_preset("qwen3-14b")), ".yaml"),
+    ("yaml", "config"): reader(lambda path: load_config(path, {}), ".yaml"),
     ("yaml", "preset"): reader(load_preset, ".yaml"),
     ("yaml", "criteria"): reader(lambda path: static_criteria(str(path)), ".yaml"),
     ("jsonl", "pages"): reader(read_pages, ".jsonl"),

@@ -177,4 +177,4 @@ def part(found: OutOfFold, kept: Sequence[bool]) -> OutOfFold:
 
 def _share(what: Bools, of: Bools) -> float | None:
     n = int(of.sum())
-    return float((what & of).sum() / n) if n else None
+    return int(np.count_nonzero(what & of)) / n if n else None
