@@ -10,7 +10,7 @@ from serving.engines.choosing import Read, choose_by_paths
 from serving.errors import UnsupportedRequest
 from serving.types import Usage
 
-NEXT = {
+NEXT: dict[tuple[str, ...], dict[str, float]] = {
     (): {"1": 0.5, "2": 0.25, "3": 0.125},
     ("1",): {"0": 0.4},
     ("1", "0"): {"0": 0.1},
