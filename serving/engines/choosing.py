@@ -58,7 +58,7 @@ async def choose_by_paths(
         for place, piece in enumerate(path):
             onward.setdefault(path[:place], {})[piece] = None
     start: tuple[Piece, ...] = ()
-    read = {start: await ask(start, tuple(onward[start]))}
+    read: dict[tuple[Piece, ...], Read[Piece]] = {start: await ask(start, tuple(onward[start]))}
     later = [begun for begun in onward if begun]
     asked = await asyncio.gather(*(ask(begun, tuple(onward[begun])) for begun in later))
     read.update(zip(later, asked, strict=True))
