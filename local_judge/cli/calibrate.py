@@ -15,7 +15,7 @@ from indexes.snapshot import Snapshot
 from local_judge.cli.ending import stoppable
 from local_judge.cli.options import AsJson, BaseUrls, ConfigFile, JudgeName, Offline, SnapshotDir
 from local_judge.judge.calibration import CalibrationFile, Method, Objective
-from local_judge.reporting.calibration import calibration_notes, calibration_table, reliability_table
+from local_judge.reporting.calibration import calibration_notes, calibration_tables, reliability_table
 from local_judge.reporting.numbers import count
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.reliability_plot import reliability_diagram
@@ -119,7 +119,8 @@ def _write(report: CalibrationReport, judge: str, out: Path | None, plot: Path |
 
 def _print(report: CalibrationReport) -> None:
     console = stdout()
-    console.print(calibration_table(report))
+    for table in calibration_tables(report):
+        console.print(table)
     pooled = report.reports[0]
     for when, found in (("before", pooled.before), ("after, out of fold", pooled.after)):
         if found is not None:

@@ -6,10 +6,11 @@ covered and how many failed; nothing after calibration is shown that is not out 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.table import Table
 
+from local_judge.judge.calibration import POOLED
 from local_judge.reporting.numbers import NONE, count
 from local_judge.reporting.tables import safe
 from local_judge.runs.calibrate import CalibrationReport, LanguageReport
@@ -20,40 +21,42 @@ WIDTH = 30
 """Characters of a bar from 0 to 1."""
 
 
-def calibration_table(report: CalibrationReport) -> Table:
-    """Each language before and after, all pooled first."""
-    table = _table("calibration", "", "claims", "true", "failed", "pages", "AUC", "accuracy", "ECE")
-    for name in ("ECE, equal mass", "Brier", "threshold", "altered caught", "true called wrong"):
-        table.add_column(name, justify="right")
-    for one in report.reports:
-        for when, assessment in (("before", one.before), ("after", one.after)):
-            table.add_row(*_row(one, when, assessment))
+def calibration_tables(report: CalibrationReport) -> Iterator[Table]:
+    """Before and after, all languages pooled first, then each; one language alone is what is pooled."""
+    several = len(report.reports) > 2
+    for one in report.reports if several else report.reports[:1]:
+        yield _before_and_after(one)
+
+
+def _before_and_after(one: LanguageReport) -> Table:
+    fit = "" if one.language == POOLED else (", by its own fit" if one.own else ", by the pooled fit")
+    name = "all pages" if one.language == POOLED else safe(one.language)
+    n_true = "" if one.after is None else f", {one.after.n_true} true, on {count(one.after.n_pages, 'page')}"
+    title = f"{name}{fit}: {count(one.n_expected, 'claim')}{n_true}; {one.n_failed} without an answer"
+    table = _table(title, "", "before: P(yes)", "after: calibrated")
+    measures: tuple[tuple[str, Callable[[Assessment], str]], ...] = (
+        ("AUC", lambda found: _figure(found.auc)),
+        ("threshold", _threshold),
+        ("accuracy", lambda found: _figure(found.accuracy)),
+        ("altered claims caught", lambda found: _figure(found.caught)),
+        ("true claims called wrong", lambda found: _figure(found.called_wrong)),
+        ("ECE, bins of equal width", lambda found: _figure(found.ece)),
+        ("ECE, bins of equal mass", lambda found: _figure(found.ece_mass)),
+        ("Brier score", lambda found: _figure(found.brier)),
+    )
+    for label, measure in measures:
+        table.add_row(
+            label, *(NONE if found is None else measure(found) for found in (one.before, one.after))
+        )
+    if one.bounds is not None:
+        table.add_row("accuracy, whatever is missing", "", f"{one.bounds.low:.3f} to {one.bounds.high:.3f}")
     return table
 
 
-def _row(one: LanguageReport, when: str, found: Assessment | None) -> list[str]:
-    fit = "" if when == "before" else (" (own fit)" if one.own else " (pooled fit)")
-    name = f"{'pooled' if one.language == 'all' else one.language}, {when}"
-    head = [name + (fit if one.language != "all" else "")]
-    n_true = NONE if found is None else str(found.n_true)
-    pages = NONE if found is None else str(found.n_pages)
-    head += [str(one.n_expected), n_true, str(one.n_failed), pages]
-    if found is None:
-        return [*head, *[NONE] * 8]
-    accuracy = _figure(found.accuracy)
-    if when == "after" and one.bounds is not None:
-        accuracy += f" [{one.bounds.low:.3f} to {one.bounds.high:.3f}]"
-    cut = f"{found.threshold:.3f}"
-    if found.threshold_low != found.threshold_high:
-        cut = f"{found.threshold_low:.3f} to {found.threshold_high:.3f}"
-    figures = [
-        _figure(found.auc),
-        accuracy,
-        _figure(found.ece),
-        _figure(found.ece_mass),
-        _figure(found.brier),
-    ]
-    return [*head, *figures, cut, _figure(found.caught), _figure(found.called_wrong)]
+def _threshold(found: Assessment) -> str:
+    if found.threshold_low == found.threshold_high:
+        return f"{found.threshold:.3f}"
+    return f"{found.threshold_low:.3f} to {found.threshold_high:.3f}"
 
 
 def _figure(figure: Figure) -> str:
@@ -92,7 +95,7 @@ def bar(share: float, mean: float) -> str:
 def calibration_notes(report: CalibrationReport) -> Iterator[str]:
     """What was fitted, and what the figures leave out."""
     for one in report.calibrations:
-        where = "all languages" if one.language == "all" else one.language
+        where = "all languages" if one.language == POOLED else one.language
         yield (
             f"{where}: p = 1 / (1 + exp(-({one.slope:.4g} x {one.intercept:+.4g}))), x the log-odds; supported from "
             f"{one.threshold:.3f} on; fitted on {count(one.n, 'claim')} ({one.n_true} true) of "
@@ -107,8 +110,8 @@ def calibration_notes(report: CalibrationReport) -> Iterator[str]:
         kinds = ", ".join(f"{kind} {n}" for kind, n in report.failures.items())
         yield f"{count(sum(report.failures.values()), 'claim')} without an answer ({kinds}): in no fit."
     yield (
-        "Intervals are bootstraps over pages (95 %). After: out of fold, each claim by what other pages say. In "
-        "brackets: the bounds that missing answers leave."
+        "In brackets: 95 % of a bootstrap over pages. After: out of fold, each claim by the fit and the threshold that "
+        "other pages give."
     )
 
 
