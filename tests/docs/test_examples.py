@@ -8,7 +8,8 @@ Every fenced block says in its info string how it is checked, and one that does 
     python run               executed
     yaml config | preset | criteria
                              read as a config of `run`, as a judge preset, as static criteria
-    jsonl pages | reports | tasks | guidance | criteria | claims | queries | planted | annotations | ratings | wishes
+    jsonl pages | reports | tasks | guidance | criteria | claims | known | queries | planted | annotations | ratings
+    jsonl wishes
     csv ratings
     jsonl checklists
     csv dataset
@@ -51,6 +52,7 @@ from local_judge.protocols.race.static import static_criteria
 from local_judge.rows import read_jsonl
 from local_judge.runs.config import load_config
 from local_judge.runs.inputs import load_reports
+from local_judge.runs.known import load_known
 from local_judge.runs.ratings import load_ratings
 from local_judge.runs.verify import load_claim_rows
 from local_judge.tasks.checklist_lint import RULES
@@ -228,6 +230,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("jsonl", "checklists"): reader(lambda path: load_checklists(path).rows, ".jsonl"),
     ("csv", "dataset"): reader(load_tasks, ".csv"),
     ("jsonl", "claims"): reader(load_claim_rows, ".jsonl"),
+    ("jsonl", "known"): reader(load_known, ".jsonl"),
     ("jsonl", "queries"): reader(read_queries, ".jsonl"),
     ("jsonl", "planted"): reader(
         lambda path: [Planted.model_validate(row) for _, row in read_jsonl(path)], ".jsonl"
