@@ -211,7 +211,11 @@ def test_a_question_is_known_by_its_words(monkeypatch: pytest.MonkeyPatch) -> No
     assert question_digest("supported") != question_digest("contradicted")
     before = question_digest("supported")
     question_digest.cache_clear()
-    monkeypatch.setattr(belief, "template", lambda name: "{{claim}}\n\nIs it so? Answer Yes or No.")
+
+    def other(name: str) -> str:
+        return "{{claim}}\n\nIs it so? Answer Yes or No."
+
+    monkeypatch.setattr(belief, "template", other)
     changed = question_digest("supported")
     question_digest.cache_clear()
     monkeypatch.undo()

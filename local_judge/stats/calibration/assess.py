@@ -154,7 +154,7 @@ def assess(found: OutOfFold, settings: Settings) -> Assessment:
         n_true=int(true.sum()),
         n_pages=len(pages),
         auc=figure(lambda p, true, called: auc_of(p, true)),
-        accuracy=figure(lambda p, true, called: float(np.mean(called == true))),
+        accuracy=figure(lambda p, true, called: 1.0 - float(np.mean(np.abs(called - true)))),
         caught=figure(lambda p, true, called: _share(called == 0, true == 0)),
         called_wrong=figure(lambda p, true, called: _share(called == 0, true == 1)),
         brier=figure(lambda p, true, called: brier_of(p, true)),
@@ -176,5 +176,5 @@ def part(found: OutOfFold, kept: Sequence[bool]) -> OutOfFold:
 
 
 def _share(what: Bools, of: Bools) -> float | None:
-    n = int(of.sum())
-    return int(np.count_nonzero(what & of)) / n if n else None
+    n = np.count_nonzero(of)
+    return np.count_nonzero(np.logical_and(what, of)) / n if n else None
