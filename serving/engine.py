@@ -52,12 +52,13 @@ class Engine(Protocol):
         ...
 
     async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
-        """Log-probabilities of each of `options` as the first answer token, from one forward pass.
+        """Log-probabilities of each of `options` as the beginning of the answer.
 
-        Options are short and differ in their first token ("Yes", "No", "1".."5").
+        Options are short: of one token each ("Yes", "No") they take one forward pass. Of several tokens ("10" beside
+        "1") they take one more, of a token, for each beginning that an option goes on from.
 
         Raises:
-            EngineError: any of its kinds; `UnsupportedRequest` when an option is not a distinct first token.
+            EngineError: any of its kinds; `UnsupportedRequest` for options that this engine cannot tell apart.
         """
         ...
 

@@ -68,6 +68,8 @@ class StubPlan:
     """Whether it has what vLLM adds: /version, /tokenize, /metrics, `max_model_len`."""
     top_logprobs: tuple[tuple[str, float], ...] = (("Yes", -0.25), ("No", -1.75))
     """The first token's alternatives, most likely first; none: it takes no `logprobs`."""
+    alternatives: Callable[[Mapping[str, Any]], tuple[tuple[str, float], ...]] | None = None
+    """Makes them from the request instead."""
     faults: tuple[Fault, ...] = ()
     """Taken one by one by the first chat completions; after the last, answers are in order."""
     last_fault_stays: bool = False
@@ -211,6 +213,8 @@ class _Connection(asyncio.Protocol):
         plan = self.stub.plan
         if plan.answer is not None and not asked.get("logprobs"):
             plan = replace(plan, content=plan.answer(asked))
+        if plan.alternatives is not None and asked.get("logprobs"):
+            plan = replace(plan, top_logprobs=plan.alternatives(asked))
         body = sse_body(plan, asked) if streamed else json_body(plan, asked)
         content_type = "text/event-stream" if streamed else "application/json"
         if fault is None:

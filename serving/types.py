@@ -63,9 +63,9 @@ class Generation(Frozen):
 
 
 class Choice(Frozen):
-    """What a model thinks of each answer of a closed set, from one forward pass.
+    """What a model thinks of each answer of a closed set.
 
-    `logprobs[a]` is the model's natural log-probability of option `a` as the next token, before any
+    `logprobs[a]` is the model's natural log-probability of option `a` as what comes next, before any
     normalisation over the options. `mass` = sum of exp(logprobs) says how much of the model's belief the menu
     covers: a low mass means that the model wanted to say something else.
     """

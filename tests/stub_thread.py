@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import re
 import threading
 from collections.abc import Mapping
@@ -109,6 +110,25 @@ def listed(text: str, reply: dict[str, Any]) -> dict[str, Any] | None:
 
 
 QUESTION = "Was it worth what it cost?"
+
+
+def leaning(asked: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
+    """A judge that leans to yes: of a claim, ln P(yes) - ln P(no) is 4, less 2 for each word that its page has not.
+
+    Claims of odd length get half a point more, so that they do not all get the same. On a scale from 0 to 10 it likes
+    long articles: p(k) goes with exp(-(k - c)²), where c is a point for each 200 characters.
+    """
+    text: str = asked["messages"][-1]["content"]
+    article = text.partition("Article:\n```\n")[2].partition("\n```")[0]
+    if article:
+        weights = {str(k): math.exp(-((k - min(10.0, len(article) / 200)) ** 2)) for k in range(11)}
+        total = sum(weights.values())
+        return tuple((k, math.log(max(1e-9, weight / total))) for k, weight in weights.items())
+    page, claim = (text.partition(f"{name}:\n```\n")[2].partition("\n```")[0] for name in ("Page", "Claim"))
+    known = set(re.findall(r"\w+", page.casefold()))
+    missing = [word for word in re.findall(r"\w+", claim.casefold()) if word not in known]
+    odds = math.exp(4 - 2 * len(missing) + 0.5 * (len(claim) % 2))
+    return (("Yes", math.log(odds / (1 + odds))), ("No", -math.log(1 + odds)))
 
 
 def acted(text: str, asked: Mapping[str, Any], reply: dict[str, Any]) -> dict[str, Any]:

@@ -21,9 +21,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("local_judge.reporting",),
     ("local_judge.runs",),
     ("local_judge.protocols",),
-    ("local_judge.tasks", "local_judge.stats", "local_judge.annotations"),
+    ("local_judge.tasks", "local_judge.annotations"),
     ("local_judge.agents",),
     ("local_judge.claims", "local_judge.cleaning"),
+    ("local_judge.stats",),
     ("local_judge.judge", "local_judge.documents", "local_judge.rows"),
     ("serving", "indexes", "local_judge.errors", "local_judge.strict_yaml"),
     ("local_judge",),  # the bare package: its version, and nothing that it would have to import

@@ -11,12 +11,12 @@ from typing import get_args
 
 from indexes.model import SourceStatus
 from local_judge.annotations.extraction import ReadReport
-from local_judge.annotations.figures import Rate, rate
 from local_judge.annotations.gold import follow
 from local_judge.annotations.model import VERIFIABLE
 from local_judge.claims.backtrack import Rule
 from local_judge.claims.sources import urls_of
 from local_judge.documents.model import Frozen
+from local_judge.stats.rates import Rate, rate
 
 
 class Coverage(Frozen):

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, get_args
 
-from local_judge.annotations.figures import Binary, Rate, binary, mean, rate, share
+from local_judge.annotations.figures import Binary, binary, mean, share
 from local_judge.annotations.matching import Match, assign
 from local_judge.annotations.model import VERIFIABLE, AnnotatedReport, GoldClaim
 from local_judge.annotations.similarity import Similarity
 from local_judge.claims.extract import Extraction
 from local_judge.claims.model import Claim, ClaimType
 from local_judge.documents.model import Frozen
+from local_judge.stats.rates import Rate, rate
 
 Classes = tuple[ClaimType, ClaimType]
 """Of one claim: as annotated, as given."""

@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from indexes.model import Page
 from indexes.snapshot import Snapshot
 from local_judge.claims.backtrack import citations_by_sentence, sections_by_sentence, trace
+from local_judge.claims.belief import NEUTRAL, OPTIONS, question
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import Exhibit, exhibits
 from local_judge.claims.extract import extract_claims
 from local_judge.claims.grouped import verify_grouped
 from local_judge.claims.model import Claim, ClaimSet, Verdict
-from local_judge.claims.scored import NEUTRAL, OPTIONS, question, verify_scored
+from local_judge.claims.scored import verify_scored
 from local_judge.claims.sources import gather_sources
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure

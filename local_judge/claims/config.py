@@ -37,6 +37,10 @@ class ClaimsConfig(Frozen):
     passages_per_claim: int = Field(default=4, ge=1)
     ranker: Literal["bm25", "dense"] = "bm25"
     threshold: float | None = Field(default=None, gt=0, lt=1)
-    """`scored`: a claim is supported when P(yes) is at least this. None takes the judge preset's, which is measured."""
+    """`scored`: a claim is supported when its confidence is at least this: the calibrated probability where the judge
+    has a calibration, else P(yes). None takes the calibration's, else the judge preset's."""
+    calibration: Literal["auto", "none"] = "auto"
+    """`scored`: `auto` takes the calibration that the ledger has of this judge and question; `none` leaves P(yes) as it
+    is."""
     reliability: bool = True
     """Ask once per page whether it is a reliable source (DEER's Reference Quality needs it)."""

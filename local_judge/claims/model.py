@@ -97,7 +97,11 @@ class Verdict(Frozen):
     """What the judge gave as a quotation that does not occur in the page."""
     rationale: str = ""
     confidence: float | None = None
-    """P(supported) in [0, 1] where the method gives one (`scored`)."""
+    """P(supported) in [0, 1] where the method gives one (`scored`); calibrated where the judge has a calibration."""
+    confidence_raw: float | None = None
+    """P(yes) as the judge gave it, where `confidence` is calibrated."""
+    calibration: str | None = None
+    """Id of that calibration."""
     threshold: float | None = None
     """From which confidence on it is `supported`, where there is one."""
     reliable: bool | None = None

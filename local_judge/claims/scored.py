@@ -1,8 +1,10 @@
 """Verification by probabilities: the page in front, then one answer token per claim.
 
 P(yes) is the softmax over the log-probabilities of "Yes" and "No" after "does the text state everything that this
-claim states?"; a claim is `supported` if P(yes) >= threshold. Only for the others a second question tells
-`contradicted` from `not_found`. `partial` and `off_topic` are never given by this method.
+claim states?". Where the judge has a calibration of the question, for the page's language or pooled, the confidence is
+what that makes of the log-odds, and its threshold counts; else it is P(yes). A claim is `supported` if confidence >=
+threshold. Only for the others a second question tells `contradicted` from `not_found`. `partial` and `off_topic` are
+never given by this method.
 
 Invariant: a verdict's quotation is a sentence of the passage that the within-page ranker puts first for the claim, the
 one that shares most words with it; it shows where to look and is not the judge's own.
@@ -18,23 +20,12 @@ from sentencex import get_sentence_boundaries
 from indexes.model import Chunk
 from indexes.snapshot import Snapshot
 from indexes.text.tokens import tokenise
+from local_judge.claims.belief import CONTRADICTED, OPTIONS, SUPPORTED, believe, question
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import Exhibit
 from local_judge.claims.model import Claim, Label, Quote, Verdict
-from local_judge.claims.prompts import template
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
-
-OPTIONS = ("Yes", "No")
-NEUTRAL = 0.5
-"""The threshold where neither the config nor the judge has one, and that of all other questions."""
-
-
-def question(exhibit: Exhibit, name: str, claim: Claim | None = None) -> Prompt:
-    """A yes-or-no question about a page, and about one claim if the question has a place for it."""
-    values = {} if claim is None else {"claim": fence(claim.text, "Claim:")}
-    return Prompt(shared=exhibit.shared, own=fill(template(name), values), prefix_key=exhibit.prefix_key)
 
 
 async def verify_scored(
@@ -59,26 +50,28 @@ async def verify_scored(
 async def _verify(
     exhibit: Exhibit, claim: Claim, quote: Quote | None, judge: Judge, config: ClaimsConfig
 ) -> Verdict:
-    supported = await judge.choose(question(exhibit, "supported", claim), OPTIONS)
+    supported = await judge.choose(question(exhibit, SUPPORTED, claim), OPTIONS)
     if isinstance(supported, Failure):
         return _failed(exhibit, claim, supported)
-    confidence = supported.probabilities["Yes"]
+    belief = believe(supported, SUPPORTED, exhibit, judge, config)
     replies = (supported.reply,)
-    threshold = config.threshold or judge.settings.threshold or NEUTRAL
     label: Label = "supported"
-    if confidence < threshold:
-        contradicted = await judge.choose(question(exhibit, "contradicted", claim), OPTIONS)
+    if not belief.yes:
+        contradicted = await judge.choose(question(exhibit, CONTRADICTED, claim), OPTIONS)
         if isinstance(contradicted, Failure):
             return _failed(exhibit, claim, contradicted)
         replies = (*replies, contradicted.reply)
-        label = "contradicted" if contradicted.probabilities["Yes"] >= NEUTRAL else "not_found"
+        against = believe(contradicted, CONTRADICTED, exhibit, judge, config)
+        label = "contradicted" if against.yes else "not_found"
     return Verdict(
         claim=claim.id,
         url=exhibit.page.url,
         label=label,
         quote=quote,
-        confidence=round(confidence, 6),
-        threshold=threshold,
+        confidence=round(belief.confidence, 6),
+        confidence_raw=None if belief.raw is None else round(belief.raw, 6),
+        calibration=belief.calibration,
+        threshold=belief.threshold,
         evidence=exhibit.evidence,
         method="scored",
         replies=replies,

@@ -17,6 +17,7 @@ from indexes.errors import IndexesError
 from local_judge.cli import (
     agent,
     agree,
+    calibrate,
     clean,
     demo,
     evaluate_verifier,
@@ -56,6 +57,7 @@ app.command("rescore")(show.rescore)
 app.command("export")(export.export)
 app.command("import")(imports.import_)
 app.command("verify")(verify.verify)
+app.command("calibrate")(calibrate.calibrate)
 app.command("agree")(agree.agree)
 app.command("rank")(rank.rank)
 app.command("evaluate-verifier")(evaluate_verifier.evaluate_verifier)

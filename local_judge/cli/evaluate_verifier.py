@@ -72,7 +72,7 @@ def evaluate_verifier(
     paths = annotations or [sample_folder()]
     reports = load_annotations(paths)
     preset = load_preset(judge)
-    settings = load_config(config, {"claims": {"method": method, "form": "terse" if terse else None}}, preset)
+    settings = load_config(config, {"claims": {"method": method, "form": "terse" if terse else None}})
     limit = THRESHOLDS[similarity] if threshold is None else threshold
     measure = Measure(similarity, similarity_named(similarity), limit)
     parts = _parts(part)

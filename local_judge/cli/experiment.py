@@ -93,7 +93,6 @@ def experiment(
             },
             "settings": parse_settings(setting or ()),
         },
-        *(seat.preset for seat in seats),
         completed=partial(with_defaults, chosen),
     )
     replies = ledger or RunStore(out / RUN).ledger

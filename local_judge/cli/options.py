@@ -57,6 +57,13 @@ Terse = Annotated[
 Ledger = Annotated[
     Path | None, typer.Option("--ledger", help="Keep the judge's replies here instead of in --out.")
 ]
+CalibrationFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--calibration",
+        help="Calibrations of a judge (`local-judge calibrate --out`); repeat for several judges.",
+    ),
+]
 Offline = Annotated[
     bool, typer.Option("--offline/--no-offline", help="Refuse every connection but to the judge's server.")
 ]

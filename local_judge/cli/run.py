@@ -18,6 +18,7 @@ from local_judge.cli.ending import leave, stoppable
 from local_judge.cli.options import (
     AsJson,
     BaseUrlsByName,
+    CalibrationFiles,
     ChecklistsFile,
     ConfigFile,
     CriteriaFile,
@@ -39,6 +40,7 @@ from local_judge.reporting.judges import agreement_table, judge_tables
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.tables import plan_notes, plan_table, run_summary, stdout
 from local_judge.runs.batch import with_criteria_of
+from local_judge.runs.calibrations import load_calibrations
 from local_judge.runs.concord import load_agreement
 from local_judge.runs.config import load_config, parse_settings
 from local_judge.runs.inputs import dated, load_reports
@@ -76,6 +78,7 @@ def run(
     method: Method = None,
     terse: Terse = False,
     ledger: Ledger = None,
+    calibration: CalibrationFiles = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N reports.")] = None,
     offline: Offline = True,
     dry_run: Annotated[
@@ -94,7 +97,6 @@ def run(
             "date": date,
             "settings": parse_settings(setting or ()),
         },
-        *(seat.preset for seat in seats),
         completed=partial(with_criteria_of, reports),
     )
     open_dates = settled.date is not None
@@ -117,6 +119,7 @@ def run(
         store=store,
         ledger=ledger or store.ledger,
         offline=offline,
+        calibrations=[load_calibrations(path) for path in calibration or ()],
     )
     if dry_run:
         planned = asyncio.run(plan(job))

@@ -17,6 +17,7 @@ from local_judge.cli.ending import stoppable
 from local_judge.cli.options import (
     AsJson,
     BaseUrls,
+    CalibrationFiles,
     ConfigFile,
     JudgeName,
     Method,
@@ -27,6 +28,7 @@ from local_judge.cli.options import (
 from local_judge.reporting.numbers import count
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.tables import stdout, verified_table
+from local_judge.runs.calibrations import keep, load_calibrations
 from local_judge.runs.config import RunConfig, load_config
 from local_judge.runs.session import open_judge
 from local_judge.runs.store import RunStore
@@ -46,16 +48,19 @@ def verify(
     config: ConfigFile = None,
     method: Method = None,
     terse: Terse = False,
+    calibration: CalibrationFiles = None,
     offline: Offline = True,
     as_json: AsJson = False,
 ) -> None:
     """Verify claims against their pages, without a report."""
     rows = load_claim_rows(claims)
     preset = load_preset(judge)
-    settings = load_config(config, {"claims": {"method": method, "form": "terse" if terse else None}}, preset)
+    settings = load_config(config, {"claims": {"method": method, "form": "terse" if terse else None}})
     frozen = Snapshot.open(snapshot)
     with stoppable(ledger):
-        verified = asyncio.run(_verify(rows, frozen, preset, settings, base_url or (), ledger, offline))
+        verified = asyncio.run(
+            _verify(rows, frozen, preset, settings, base_url or (), ledger, offline, calibration or ())
+        )
     lines = [json.dumps(row.model_dump(mode="json"), ensure_ascii=False) for row in verified]
     if out is not None:
         RunStore(out.parent).write_text(out.name, "".join(line + "\n" for line in lines))
@@ -83,8 +88,16 @@ async def _verify(
     base_urls: Sequence[str],
     ledger: Path,
     offline: bool,
+    calibrations: Sequence[Path],
 ) -> list[VerifiedRow]:
+    given = [load_calibrations(path) for path in calibrations]
     async with open_judge(
-        preset, base_urls=base_urls, ledger=ledger, reasks=config.reasks, only_engine=offline
+        preset,
+        base_urls=base_urls,
+        ledger=ledger,
+        reasks=config.reasks,
+        only_engine=offline,
+        calibrations=given,
     ) as judge:
+        await keep([judge])
         return await verify_rows(rows, snapshot, judge, config.claims, partial(RunProgress, unit="pages"))

@@ -53,7 +53,7 @@ def demo_job(out: Path, judge: str, base_urls: Sequence[str]) -> Job:
         reports=load_reports([folder / "report.md"]),
         snapshot=Snapshot.open(out / "snapshot"),
         seats=[Seat(preset, tuple(base_urls))],
-        config=settled(CONFIG, preset),
+        config=settled(CONFIG),
         store=store,
         ledger=store.ledger,
     )

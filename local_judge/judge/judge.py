@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import Field, TypeAdapter
 
+from local_judge.judge.calibration import Calibration, applying
 from local_judge.judge.calls import Caller
 from local_judge.judge.failures import Failure
 from local_judge.judge.layout import Prompt
@@ -75,18 +76,42 @@ _DEFAULTS = JudgeSettings()
 
 
 class Judge:
-    """An engine with a memory: asks, keeps, validates, asks again."""
+    """An engine with a memory: asks, keeps, validates, asks again.
 
-    def __init__(self, engine: Engine, ledger: Ledger, settings: JudgeSettings = _DEFAULTS) -> None:
+    Args:
+        engine: who answers.
+        ledger: where replies are kept.
+        settings: how it is asked.
+        calibrations: of this engine's identity, what its yes is worth.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        ledger: Ledger,
+        settings: JudgeSettings = _DEFAULTS,
+        calibrations: Sequence[Calibration] = (),
+    ) -> None:
         self.engine = engine
         self.ledger = ledger
         self.settings = settings
+        self.calibrations = tuple(calibrations)
         self._caller = Caller(engine, ledger, settings.min_reply_tokens)
 
     @property
     def meter(self) -> Meter:
         """What has been done so far; the same object all along."""
         return self._caller.meter
+
+    def calibration(self, question: str, prompt: str, language: str) -> Calibration | None:
+        """What this judge's yes to a question is worth on pages in a language; None where nobody has fitted it.
+
+        Args:
+            question: by name.
+            prompt: digest of the question as it is sent.
+            language: ISO 639-1 code; where it has no calibration of its own, the pooled one counts.
+        """
+        return applying(self.calibrations, question, prompt, language)
 
     async def room(self, prompt: Prompt) -> int:
         """Tokens that the prompt leaves for the reply; negative if it does not fit.

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from local_judge.judge.calibration import Calibration
 from local_judge.judge.errors import LedgerReadOnly
 from local_judge.judge.failures import Failure
 from local_judge.judge.layout import Prompt
+from local_judge.judge.ledger_calibrations import insert_calibrations, select_calibrations
 from local_judge.judge.ledger_explain import Explanation, nearest, request_parts
 from local_judge.judge.ledger_file import connect, connect_to_read, ledger_errors
 from local_judge.judge.ledger_texts import insert_text, read_text
@@ -154,6 +156,24 @@ class Ledger:
             )
 
         await self._write(work)
+
+    async def put_calibrations(self, calibrations: Iterable[Calibration]) -> None:
+        """Make these, which were fitted together, the calibrations that count; older ones stay in the file.
+
+        Raises:
+            LedgerError: they could not be stored.
+        """
+        kept = tuple(calibrations)
+
+        def work(connection: sqlite3.Connection) -> None:
+            insert_calibrations(connection, kept)
+
+        await self._write(work)
+
+    def calibrations(self, judge: str) -> tuple[Calibration, ...]:
+        """Those that count of the judge whose identity has this digest, by question, prompt and language."""
+        with ledger_errors(self.path):
+            return select_calibrations(self._reader, judge)
 
     def failures(self, key: str) -> list[Failure]:
         """The failed calls recorded under `key`, oldest first."""

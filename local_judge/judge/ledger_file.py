@@ -16,6 +16,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from local_judge.judge import ledger_calibrations
 from local_judge.judge.errors import LedgerBusy, LedgerCorrupt, LedgerError, LedgerForeign, LedgerMissing
 
 APPLICATION_ID = 0x4C4A4C47
@@ -26,7 +27,7 @@ VERSION = 1
 BUSY_SECONDS = 30.0
 """How long one process waits for another's write."""
 
-TABLES = """
+TABLES = f"""
 CREATE TABLE texts (              -- message parts and schemas, by content
     digest BLOB PRIMARY KEY,      -- SHA-256 of the UTF-8 text
     body   BLOB NOT NULL          -- TEXT as it is where short, else zlib
@@ -69,7 +70,7 @@ CREATE TABLE failures (           -- kept, never replayed
     created  TEXT NOT NULL
 );
 CREATE INDEX failures_by_key ON failures (key);
-"""
+{ledger_calibrations.TABLE.lstrip()}"""
 
 
 @contextmanager
@@ -125,6 +126,7 @@ def connect(path: Path) -> sqlite3.Connection:
                 _use_wal(connection)
                 _create(connection, path)
             _use_wal(connection)
+            ledger_calibrations.add_table(connection)
             connection.execute("PRAGMA synchronous=NORMAL")
         except BaseException:
             connection.close()

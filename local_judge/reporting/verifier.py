@@ -15,10 +15,11 @@ from local_judge.annotations.backtracking import SetScores
 from local_judge.annotations.coverage import Coverage
 from local_judge.annotations.evaluate import VerifierScores
 from local_judge.annotations.extraction import ExtractionScores
-from local_judge.annotations.figures import Binary, Rate
+from local_judge.annotations.figures import Binary
 from local_judge.annotations.verification import LanguageScores, VerificationScores
 from local_judge.claims.model import ClaimType, Label
 from local_judge.reporting.numbers import NONE, count
+from local_judge.stats.rates import Rate
 
 
 def verifier_tables(scores: VerifierScores) -> RenderableType:

@@ -16,7 +16,6 @@ from pydantic import BaseModel, Field, ValidationError
 from local_judge.claims.config import ClaimsConfig
 from local_judge.errors import ConfigError, brief
 from local_judge.protocols.base import Evaluation, load_protocol
-from serving.presets import Preset
 from serving.types import Frozen
 
 T = TypeVar("T", bound=BaseModel)
@@ -35,16 +34,12 @@ class RunConfig(Frozen):
     """Of the protocols, by name; each protocol says what can be set."""
 
 
-def settled(config: RunConfig, *presets: Preset) -> RunConfig:
-    """`config` with what it leaves to the judge presets and to the protocols filled in, as the manifest records it.
-
-    Where the presets differ in a value it stays open, and each judge keeps its own.
+def settled(config: RunConfig) -> RunConfig:
+    """`config` with what it leaves to the protocols filled in, as the manifest records it.
 
     Raises:
         ConfigError: an unknown protocol, or settings that it does not take, or of one that is not run.
     """
-    thresholds = {preset.threshold for preset in presets}
-    threshold = config.claims.threshold or (thresholds.pop() if len(thresholds) == 1 else None)
     settings = {
         name: load_protocol(name, config.settings.get(name)).given.model_dump(mode="json")
         for name in config.protocols
@@ -52,9 +47,7 @@ def settled(config: RunConfig, *presets: Preset) -> RunConfig:
     idle = [name for name in config.settings if name not in config.protocols]
     if idle:
         raise ConfigError(f"settings: {idle[0]!r} is not among the protocols to run")
-    return config.model_copy(
-        update={"claims": config.claims.model_copy(update={"threshold": threshold}), "settings": settings}
-    )
+    return config.model_copy(update={"settings": settings})
 
 
 def chosen_protocols(config: RunConfig) -> list[Evaluation[Any]]:
@@ -87,15 +80,14 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
 def load_config(
     path: Path | None,
     overrides: dict[str, Any],
-    *presets: Preset,
+    *,
     completed: Callable[[RunConfig], RunConfig] = lambda config: config,
 ) -> RunConfig:
-    """The config of a YAML file, with `overrides` (nested, None values ignored) laid over it, settled for `presets`.
+    """The config of a YAML file, with `overrides` (nested, None values ignored) laid over it, settled.
 
     Args:
         path: the file.
         overrides: of the command line.
-        presets: of the judges.
         completed: fills in what neither file nor overrides have chosen, before the defaults do.
 
     Raises:
@@ -115,7 +107,7 @@ def load_config(
     settings = overrides.get("settings")
     if settings:
         laid = laid_over(laid, {"settings": settings}, nulls=True)
-    return settled(completed(validated(RunConfig, laid, place)), *presets)
+    return settled(completed(validated(RunConfig, laid, place)))
 
 
 def validated(model: type[T], data: object, place: str) -> T:

@@ -17,6 +17,7 @@ from pydantic import Field
 from indexes.snapshot import Snapshot
 from local_judge.judge.judge import Judge
 from local_judge.judge.planning import PlanningEngine
+from local_judge.runs.calibrations import Given, keep
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.execute import check_inputs, execute
 from local_judge.runs.inputs import RawReport
@@ -41,6 +42,8 @@ class Job:
     store: RunStore
     ledger: Path
     offline: bool = True
+    calibrations: Sequence[Given] = ()
+    """Files that count before what the ledger has."""
 
     def judges(self, planning: bool = False) -> AbstractAsyncContextManager[Mapping[str, Judge]]:
         """The judges of this job, open."""
@@ -50,6 +53,7 @@ class Job:
             reasks=self.config.reasks,
             only_engine=self.offline,
             planning=planning,
+            calibrations=self.calibrations,
         )
 
 
@@ -110,6 +114,7 @@ async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[Ca
         digest = job.snapshot.digest if job.snapshot else None
         manifest = await build_manifest(job.config, judges, job.reports, digest, arguments)
         claim_directory(job.store, manifest)
+        await keep(judges.values())
         job.store.unfinish()
         with watch(judges, len(job.reports)) as watcher:
             return await execute(

@@ -20,6 +20,7 @@ import local_judge
 from local_judge.errors import RunError
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import SYSTEM
+from local_judge.runs.calibrations import in_manifest
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.store import RunStore
@@ -83,6 +84,7 @@ async def _judge(name: str, judge: Judge, config: RunConfig) -> dict[str, Any]:
         "identity": identity.model_dump(mode="json"),
         "sampling": judge.settings.sampling.model_dump(mode="json"),
         "threshold": config.claims.threshold or judge.settings.threshold,
+        "calibrations": in_manifest(judge, config.claims),
     }
 
 

@@ -16,6 +16,7 @@ from local_judge.judge.judge import Judge, JudgeSettings
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.planning import PlanningEngine
 from local_judge.runs import offline
+from local_judge.runs.calibrations import Given, calibrations_for, check_given
 from local_judge.runs.seats import Seat
 from serving.connect import connect
 from serving.engine import Engine
@@ -34,6 +35,7 @@ async def open_judge(
     ledger: Path,
     reasks: int,
     only_engine: bool = True,
+    calibrations: Sequence[Given] = (),
 ) -> AsyncGenerator[Judge]:
     """A judge on `preset` with its ledger.
 
@@ -43,9 +45,12 @@ async def open_judge(
         ledger: SQLite file, made if absent.
         reasks: how often an unanswered item is asked for again.
         only_engine: refuse connections to anything but the engine.
+        calibrations: files that count before what the ledger has.
     """
     seat = Seat(preset, tuple(base_urls))
-    async with open_judges([seat], ledger=ledger, reasks=reasks, only_engine=only_engine) as judges:
+    async with open_judges(
+        [seat], ledger=ledger, reasks=reasks, only_engine=only_engine, calibrations=calibrations
+    ) as judges:
         yield judges[seat.name]
 
 
@@ -57,6 +62,7 @@ async def open_judges(
     reasks: int,
     only_engine: bool = True,
     planning: bool = False,
+    calibrations: Sequence[Given] = (),
 ) -> AsyncGenerator[Mapping[str, Judge]]:
     """The judges of a run by name, in their order, with one ledger for all.
 
@@ -66,10 +72,11 @@ async def open_judges(
         reasks: how often an unanswered item is asked for again.
         only_engine: refuse connections to anything but the engines.
         planning: answer from the ledger only, and count what would have been asked.
+        calibrations: files that count before what the ledger has.
 
     Raises:
         EngineError: an engine cannot be reached at all.
-        ConfigError: two judges are the same model asked in the same way.
+        ConfigError: two judges are the same model asked in the same way, or a calibration is of none of them.
     """
     base_urls = [url for seat in seats for url in seat.base_urls]
     with offline.only(base_urls) if only_engine else contextlib.nullcontext():
@@ -81,6 +88,8 @@ async def open_judges(
                 await engine.identity()
                 engines[seat.name] = engine
             await _refuse_twins(seats, engines)
+            identities = {name: await engine.identity() for name, engine in engines.items()}
+            check_given(calibrations, identities)
             replies = opened.enter_context(Ledger.open(ledger, read_only=planning))
             yield {
                 seat.name: Judge(
@@ -89,6 +98,7 @@ async def open_judges(
                     JudgeSettings(
                         sampling=seat.preset.sampling, reasks=reasks, threshold=seat.preset.threshold
                     ),
+                    calibrations_for(identities[seat.name], replies, calibrations),
                 )
                 for seat in seats
             }

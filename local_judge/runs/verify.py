@@ -47,6 +47,13 @@ class VerifiedRow(Frozen):
     status: SourceStatus
     label: Label | None
     confidence: float | None = None
+    """Of `scored`: calibrated where the judge has a calibration."""
+    confidence_raw: float | None = None
+    """P(yes) as the judge gave it, where `confidence` is calibrated."""
+    threshold: float | None = None
+    """From which confidence on the claim is supported."""
+    calibration: str | None = None
+    """Id of the calibration."""
     quote: str | None = None
     quote_span: tuple[int, int] | None = None
     """Offsets of the quotation in the page's text, or in its title."""
@@ -100,16 +107,7 @@ async def verify_rows(
     """Verdicts on `rows`, grouped by page; `watch` shows how many pages are done."""
     by_url: dict[str, list[Claim]] = {}
     for row in rows:
-        claim = Claim(
-            id=row.id,
-            text=row.claim,
-            sentence="L1.S1",
-            span=Span(start=0, end=0),
-            type="A",
-            type_judged="A",
-            numeric=is_numeric(row.claim),
-        )
-        by_url.setdefault(normalise_url(row.url), []).append(claim)
+        by_url.setdefault(normalise_url(row.url), []).append(claim_of(row))
     pages = {url: snapshot.page(url) for url in by_url}
     readable = [url for url in by_url if pages[url].status == "ok"]
     with contextlib.nullcontext() if watch is None else watch(judge, len(readable)) as watcher:
@@ -125,6 +123,19 @@ async def verify_rows(
     return [_row(row, pages[normalise_url(row.url)].status, verdicts.get(row.id)) for row in rows]
 
 
+def claim_of(row: ClaimRow) -> Claim:
+    """A row as a claim that stands in no report."""
+    return Claim(
+        id=row.id,
+        text=row.claim,
+        sentence="L1.S1",
+        span=Span(start=0, end=0),
+        type="A",
+        type_judged="A",
+        numeric=is_numeric(row.claim),
+    )
+
+
 def _row(row: ClaimRow, status: SourceStatus, verdict: Verdict | None) -> VerifiedRow:
     if verdict is None:
         return VerifiedRow(id=row.id, claim=row.claim, url=row.url, status=status, label=None)
@@ -136,6 +147,9 @@ def _row(row: ClaimRow, status: SourceStatus, verdict: Verdict | None) -> Verifi
         status=status,
         label=verdict.label,
         confidence=verdict.confidence,
+        confidence_raw=verdict.confidence_raw,
+        threshold=verdict.threshold,
+        calibration=verdict.calibration,
         quote=quote.text if quote else None,
         quote_span=(quote.start, quote.end) if quote else None,
         quote_in_title=quote.in_title if quote else False,

@@ -13,14 +13,15 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import pairwise
 from random import Random
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from pydantic_core import to_json
 
 from serving.engine import JsonSchema
-from serving.engines.choosing import check_options, read_choice
+from serving.engines.choosing import Read, check_first_tokens, check_options, choose_by_paths, read_pieces
 from serving.engines.server import ServerFacts, agree, ask_server, root_of
 from serving.engines.streaming import Heard, Once
 from serving.engines.wire import ChatReply, TokenList, chat_messages, parse
@@ -40,6 +41,14 @@ PREFIX_CHARACTERS = 4096
 TEMPLATE_TOKENS = 256
 TEMPLATE_TOKENS_PER_MESSAGE = 16
 """Generous bounds of what chat templates add: a default system text and the marks around each message."""
+
+
+class _Piece(NamedTuple):
+    """A part of an option."""
+
+    text: str
+    ids: tuple[int, ...]
+    """Tokens that read so."""
 
 
 class OpenAIEngine:
@@ -118,7 +127,7 @@ class OpenAIEngine:
         self._slots = asyncio.Semaphore(concurrency)
         self._client: HttpClient | None = None
         self._asking: asyncio.Task[ServerFacts] | None = None
-        self._tokens_of: dict[str, list[int]] = {}
+        self._spelt_of: dict[str, tuple[_Piece, ...]] = {}
 
     async def identity(self) -> EngineIdentity:
         """Model and version as the server says them, the weights as the constructor was told."""
@@ -181,33 +190,50 @@ class OpenAIEngine:
         return reply.generation(sampling.thinking)
 
     async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
-        """The unconstrained model's log-probability of each option as the next token.
+        """The unconstrained model's log-probability of each option as the next words.
 
-        An option's probability is the sum over the tokens that read as the option when white space around
-        them is taken off ("Yes" and " Yes"; upper and lower case are different answers). vLLM is asked for
-        those very tokens (`logprob_token_ids`). Other servers, and a vLLM without that field, return their
-        `top_logprobs` most likely tokens; an option that is not among them gets the log-probability of
-        the least likely one returned, which bounds it from above, and is named in `Choice.bounded`.
+        A token's probability is the sum over the tokens that read the same when white space around them is taken
+        off ("Yes" and " Yes"; upper and lower case are different answers). vLLM is asked for those very tokens
+        (`logprob_token_ids`), and for an option of several tokens again after each of its beginnings, which stands
+        as the start of the answer (see `serving.engines.choosing`). Other servers, and a vLLM without that field,
+        return their `top_logprobs` most likely tokens; an option that is not among them gets the log-probability
+        of the least likely one returned, which bounds it from above, and is named in `Choice.bounded`.
 
         Raises:
-            UnsupportedRequest: options that are empty, doubled or begin with one another; an option of more
-                than one token (asked of the tokenizer where the server has one); a server without
-                log-probabilities.
+            UnsupportedRequest: options that are empty or doubled; where the server has no tokenizer, options that
+                begin with one another; where it has one, an option that is not spelt out by its tokens; a server
+                without log-probabilities.
         """
         check_options(options)
         facts = await self._facts()
-        body = self._chat_body(facts, messages, Sampling(max_tokens=1))
-        body |= {"logprobs": True, "top_logprobs": self._top_logprobs}
         if facts.vllm:
-            tokens = [token for option in options for token in await self._option_tokens(facts, option)]
-            body["logprob_token_ids"] = tokens
-        reply, url = await self._chat(messages, body)
-        logprobs = reply.choices[0].logprobs
-        if logprobs is None or not logprobs.content or not logprobs.content[0].top_logprobs:
-            raise UnsupportedRequest(
-                f"{url} returns no log-probabilities; use a server that does, such as vLLM"
-            )
-        return read_choice(options, logprobs.content[0].top_logprobs, reply.usage.usage())
+            spelt = {option: await self._spelt(facts, option) for option in options}
+        else:
+            check_first_tokens(options)
+            spelt = {option: (_Piece(option, ()),) for option in options}
+        paths = {option: tuple(piece.text for piece in pieces) for option, pieces in spelt.items()}
+        ids: dict[tuple[tuple[str, ...], str], dict[int, None]] = {}
+        for option, pieces in spelt.items():
+            for place, piece in enumerate(pieces):
+                ids.setdefault((paths[option][:place], piece.text), {}).update(dict.fromkeys(piece.ids))
+
+        async def ask(begun: tuple[str, ...], onward: tuple[str, ...]) -> Read[str]:
+            said = [*messages, Message(role="assistant", content="".join(begun))] if begun else messages
+            body = self._chat_body(facts, said, Sampling(max_tokens=1))
+            body |= {"logprobs": True, "top_logprobs": self._top_logprobs}
+            if begun:
+                body |= {"add_generation_prompt": False, "continue_final_message": True}
+            if facts.vllm:
+                body["logprob_token_ids"] = [token for piece in onward for token in ids[begun, piece]]
+            reply, url = await self._chat(messages, body)
+            logprobs = reply.choices[0].logprobs
+            if logprobs is None or not logprobs.content or not logprobs.content[0].top_logprobs:
+                raise UnsupportedRequest(
+                    f"{url} returns no log-probabilities; use a server that does, such as vLLM"
+                )
+            return read_pieces(onward, logprobs.content[0].top_logprobs, reply.usage.usage())
+
+        return await choose_by_paths(paths, ask)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -316,20 +342,39 @@ class OpenAIEngine:
 
         return await self._retry.run(self._replicas, prefix, send)
 
-    async def _option_tokens(self, facts: ServerFacts, option: str) -> list[int]:
-        """The single tokens that read as the option, with and without a space before it; asked once."""
-        if option not in self._tokens_of:
-            shared = {"model": facts.model, "add_special_tokens": False}
-            variants = [
-                (await self._tokenize(option, {**shared, "prompt": text})).tokens
-                for text in (option, f" {option}")
-            ]
-            self._tokens_of[option] = [tokens[0] for tokens in variants if len(tokens) == 1]
-        if not self._tokens_of[option]:
+    async def _tokens(self, facts: ServerFacts, text: str) -> list[int]:
+        body = {"model": facts.model, "add_special_tokens": False, "prompt": text}
+        return (await self._tokenize(text, body)).tokens
+
+    async def _spelt(self, facts: ServerFacts, option: str) -> tuple[_Piece, ...]:
+        """The option as single tokens, with and without a space before it, or as the pieces that it takes; asked once.
+
+        Raises:
+            UnsupportedRequest: its tokens do not end where its characters do.
+        """
+        if option not in self._spelt_of:
+            variants = [await self._tokens(facts, text) for text in (option, f" {option}")]
+            single = tuple(tokens[0] for tokens in variants if len(tokens) == 1)
+            if single:
+                self._spelt_of[option] = (_Piece(option, single),)
+            else:
+                self._spelt_of[option] = await self._in_pieces(facts, option, variants[0])
+        return self._spelt_of[option]
+
+    async def _in_pieces(self, facts: ServerFacts, option: str, tokens: list[int]) -> tuple[_Piece, ...]:
+        """The tokens of an option with their texts: one ends where the option so far is tokenized as it begins."""
+        ends = [0]
+        for end in range(1, len(option)):
+            if await self._tokens(facts, option[:end]) == tokens[: len(ends)]:
+                ends.append(end)
+        if len(ends) != len(tokens):
             raise UnsupportedRequest(
-                f"option {option!r} is more than one token of {facts.model}; use options such as A, B, C"
+                f"option {option!r} is more than one token of {facts.model}, and these do not spell it; use options "
+                "such as A, B, C"
             )
-        return self._tokens_of[option]
+        ends.append(len(option))
+        texts = [option[start:end] for start, end in pairwise(ends)]
+        return tuple(_Piece(text, (token,)) for text, token in zip(texts, tokens, strict=True))
 
 
 def normal_base_url(url: str) -> str:

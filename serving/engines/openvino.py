@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from serving.engine import JsonSchema
+from serving.engines.choosing import Read, check_options, choose_by_paths
 from serving.engines.openvino_worker import Request, Worker
 from serving.engines.openvino_worker import Sequence as Decoded
 from serving.errors import PromptTooLong, UnsupportedRequest
@@ -146,16 +147,26 @@ class OpenVinoEngine:
         )
 
     async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
-        """Log-probabilities of `options`, from one forward pass; see `serving.engine.Engine.choose`.
+        """Log-probabilities of `options`; see `serving.engine.Engine.choose`.
 
-        The pass reports the likeliest tokens, a few more than there are options (each costs time). An option
-        that is not among them costs one token more, forced by a grammar (which masks what is chosen, not
-        what is reported) on a prompt that is then in the cache.
+        A pass reports the likeliest tokens, a few more than are wanted (each costs time). One that is not among them
+        costs one token more, forced by a grammar (which masks what is chosen, not what is reported) on a prompt that
+        is then in the cache.
         """
-        wanted = await self._first_tokens(options)
+        check_options(options)
+        tokenizer = await self._tokenizer()
+        paths = {option: _path(tokenizer, option) for option in options}
         prompt = await self._encode(messages)
-        self._check_fit(len(prompt), 1)
-        beams = len(options) + 4
+        self._check_fit(len(prompt), max(len(path) for path in paths.values()))
+
+        async def ask(begun: tuple[int, ...], onward: tuple[int, ...]) -> Read[int]:
+            return await self._next((*prompt, *begun), onward)
+
+        return await choose_by_paths(paths, ask)
+
+    async def _next(self, prompt: tuple[int, ...], wanted: Sequence[int]) -> Read[int]:
+        """The log-probabilities of tokens after a prompt."""
+        beams = len(wanted) + 4
         top = Request(
             prompt=prompt,
             settings={
@@ -166,21 +177,22 @@ class OpenVinoEngine:
             },
         )
         likeliest = {beam.tokens[0]: beam.score for beam in await self._run(top)}
-        rare = [option for option in options if wanted[option] not in likeliest]
+        rare = {
+            token: (await self._tokenizer()).decode([token]) for token in wanted if token not in likeliest
+        }
         forced = {"max_new_tokens": 1, "logprobs": 1, "do_sample": False}
         replies = await asyncio.gather(
-            *(self._run(Request(prompt, forced, grammar=f"root ::= {json.dumps(option)}")) for option in rare)
+            *(
+                self._run(Request(prompt, forced, grammar=f"root ::= {json.dumps(text)}"))
+                for text in rare.values()
+            )
         )
-        for option, [reply] in zip(rare, replies, strict=True):
-            if reply.tokens[0] != wanted[option]:
-                raise UnsupportedRequest(
-                    f"option {option!r} is not an answer that {self._model} can begin with"
-                )
-            likeliest[wanted[option]] = reply.score
-        return Choice(
-            logprobs={option: min(0.0, likeliest[wanted[option]]) for option in options},
-            usage=Usage(prompt_tokens=len(prompt), completion_tokens=1 + len(rare)),
-        )
+        for (token, text), [reply] in zip(rare.items(), replies, strict=True):
+            if reply.tokens[0] != token:
+                raise UnsupportedRequest(f"{text!r} is not an answer that {self._model} can begin with")
+            likeliest[token] = reply.score
+        usage = Usage(prompt_tokens=len(prompt), completion_tokens=1 + len(rare))
+        return Read({token: likeliest[token] for token in wanted}, frozenset(), usage)
 
     async def aclose(self) -> None:
         """Release the model. Idempotent."""
@@ -193,18 +205,6 @@ class OpenVinoEngine:
         tokenizer = await self._tokenizer()
         history = [message.model_dump() for message in messages]
         return await asyncio.to_thread(_encode, tokenizer, history)
-
-    async def _first_tokens(self, options: Sequence[str]) -> dict[str, int]:
-        tokenizer = await self._tokenizer()
-        tokens: dict[str, int] = {}
-        for option in options:
-            ids = tokenizer.encode(option, add_special_tokens=False).input_ids.data
-            if ids.size == 0 or int(ids[0][0]) in tokens.values():
-                raise UnsupportedRequest(
-                    f"options {list(options)} do not differ in their first token at {option!r}"
-                )
-            tokens[option] = int(ids[0][0])
-        return tokens
 
     def _check_fit(self, prompt_tokens: int, reply_tokens: int) -> None:
         room = self._limits.context_tokens
@@ -222,6 +222,10 @@ class OpenVinoEngine:
 def _encode(tokenizer: Any, history: list[dict[str, str]]) -> tuple[int, ...]:
     text = tokenizer.apply_chat_template(history, add_generation_prompt=True)
     return tuple(int(token) for token in tokenizer.encode(text, add_special_tokens=False).input_ids.data[0])
+
+
+def _path(tokenizer: Any, option: str) -> tuple[int, ...]:
+    return tuple(int(token) for token in tokenizer.encode(option, add_special_tokens=False).input_ids.data[0])
 
 
 def _in_loop(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:

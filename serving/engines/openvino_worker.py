@@ -127,7 +127,7 @@ class Worker:
             self._pipeline = self._genai.ContinuousBatchingPipeline(
                 str(self._weights), scheduler, "CPU", self._properties
             )
-            self.ready.set_result(self._pipeline.get_tokenizer())
+            self.ready.set_result(warmed(self._pipeline.get_tokenizer()))
         except BaseException as error:
             self.ready.set_exception(_readable(error, self._weights))
             with self._lock:
@@ -221,6 +221,20 @@ class Worker:
                 waiting.append(request)
         for request in waiting:
             _fail(request, EngineFault(f"{reason} ({self._weights.name})"))
+
+
+def warmed(tokenizer: Any) -> Any:
+    """The tokenizer after one call of each of its methods, made while no other thread knows it.
+
+    What the binding sets up at a first call, two threads must not set up at once: the one that begins waits for
+    Python's lock, and the one that holds the lock waits for it to end.
+    """
+    text = tokenizer.apply_chat_template([{"role": "user", "content": "a"}], add_generation_prompt=True)
+    tokenizer.decode(
+        [int(token) for token in tokenizer.encode(text, add_special_tokens=False).input_ids.data[0]]
+    )
+    tokenizer.get_vocab()
+    return tokenizer
 
 
 def _int64_row(tokens: tuple[int, ...]) -> Any:

@@ -17,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from serving.engine import JsonSchema
+from serving.engines.choosing import Read, check_options, choose_by_paths
 from serving.engines.transformers_model import Model, Reply, Row
 from serving.errors import (
     EngineError,
@@ -133,19 +134,24 @@ class TransformersEngine:
         )
 
     async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
-        """Log-probabilities of `options` from one forward pass; see `serving.engine.Engine.choose`."""
+        """Log-probabilities of `options`; see `serving.engine.Engine.choose`."""
+        check_options(options)
         tokenizer = (await self._model()).tokenizer
-        first = [tokenizer(option, add_special_tokens=False)["input_ids"][:1] for option in options]
-        tokens = [token for part in first for token in part]
-        if len(tokens) < len(options) or len(set(tokens)) < len(options):
-            raise UnsupportedRequest(f"options {list(options)} do not differ in their first token")
+        paths = {
+            option: tuple(int(token) for token in tokenizer(option, add_special_tokens=False)["input_ids"])
+            for option in options
+        }
         prompt = await self._encode(messages)
-        self._check_fit(len(prompt), 1)
-        reply = await self._run(Row(prompt=prompt, max_tokens=1, wanted=tokens))
-        return Choice(
-            logprobs={option: min(0.0, value) for option, value in zip(options, reply.logprobs, strict=True)},
-            usage=Usage(prompt_tokens=len(prompt), completion_tokens=1, cached_tokens=reply.cached),
-        )
+        self._check_fit(len(prompt), max(len(path) for path in paths.values()))
+
+        async def ask(begun: tuple[int, ...], onward: tuple[int, ...]) -> Read[int]:
+            reply = await self._run(Row(prompt=[*prompt, *begun], max_tokens=1, wanted=onward))
+            usage = Usage(
+                prompt_tokens=len(prompt) + len(begun), completion_tokens=1, cached_tokens=reply.cached
+            )
+            return Read(dict(zip(onward, reply.logprobs, strict=True)), frozenset(), usage)
+
+        return await choose_by_paths(paths, ask)
 
     async def aclose(self) -> None:
         """Release the model. Idempotent."""

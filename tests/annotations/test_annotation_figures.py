@@ -11,9 +11,10 @@ import pytest
 
 from indexes.search.encoder import EncoderIdentity
 from indexes.search.model import Vectors
-from local_judge.annotations.figures import binary, mean, rate
+from local_judge.annotations.figures import binary, mean
 from local_judge.annotations.matching import assign
 from local_judge.annotations.similarity import dense, lexical
+from local_judge.stats.rates import rate
 
 
 def test_wilson_interval() -> None:

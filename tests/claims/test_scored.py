@@ -4,12 +4,16 @@ import pytest
 
 from indexes.model import Chunk
 from indexes.snapshot import Snapshot
+from local_judge.claims import belief
+from local_judge.claims.belief import question, question_digest
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import Exhibit, exhibits
-from local_judge.claims.scored import best_sentence, question, verify_scored
+from local_judge.claims.scored import best_sentence, verify_scored
+from local_judge.judge.calibration import Calibration, Quality
+from local_judge.judge.judge import Judge, JudgeSettings
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineTimeout
-from serving.types import Choice
+from serving.types import Choice, EngineIdentity
 
 from ..scripted_judge import MakeJudge
 from .conftest import claim
@@ -115,3 +119,104 @@ async def test_a_question_without_an_answer_is_a_failure_of_that_claim(
     ]
     assert first.evidence == exhibit.evidence
     assert (first.confidence, first.quote) == (None, None)
+
+
+def calibrated(
+    judge: Judge, *fitted: tuple[str, float, float, float], question_name: str = "supported"
+) -> Judge:
+    """The judge with calibrations: of each the language, slope, intercept and threshold."""
+    quality = Quality(accuracy=0.6, threshold=0.5, auc=0.9, brier=0.3, ece=0.3)
+    calibrations = [
+        Calibration(
+            identity=EngineIdentity(model="scripted", engine="scripted", engine_version="1"),
+            question=question_name,
+            prompt=question_digest(question_name),
+            language=language,
+            method="platt",
+            slope=slope,
+            intercept=intercept,
+            threshold=threshold,
+            objective="accuracy",
+            n=100,
+            n_true=50,
+            n_pages=20,
+            folds=10,
+            seed=0,
+            data="d",
+            before=quality,
+            after=quality,
+        )
+        for language, slope, intercept, threshold in fitted
+    ]
+    return Judge(judge.engine, judge.ledger, judge.settings, calibrations)
+
+
+async def test_a_calibration_takes_the_place_of_probability_and_threshold(
+    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
+) -> None:
+    def script(call: Call) -> Reply:
+        return {"Yes": 0.9, "No": 0.1} if DWELLINGS.text in call.prompt else {"Yes": 0.8, "No": 0.2}
+
+    plain, before = make_judge(script)
+    await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], plain, snapshot, CONFIG)
+    judge, engine = make_judge(script)
+    judge = calibrated(judge, ("all", 2.0, -3.5, 0.6))
+    first, second = await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], judge, snapshot, CONFIG)
+    # 2 ln(9) - 3.5 = 0.894449: 1 / (1 + e^-0.894449) = 0.709807. 2 ln(4) - 3.5 = -0.727411: 0.325754.
+    assert (first.label, first.confidence, first.confidence_raw) == (
+        "supported",
+        pytest.approx(0.709807),
+        0.9,
+    )
+    assert (second.label, second.confidence) == ("contradicted", pytest.approx(0.325754, abs=1e-5))
+    assert (first.threshold, first.calibration) == (0.6, judge.calibrations[0].id)
+    # The words are the same: with a calibration only the doubtful claim is asked about again.
+    assert engine.calls[:2] == before.calls
+    assert [is_second(call) for call in engine.calls] == [False, False, True]
+
+
+async def test_the_language_of_the_page_chooses_the_calibration(
+    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
+) -> None:
+    judge, _ = make_judge([{"Yes": 0.5, "No": 0.5}] * 8)
+    assert exhibit.page.language == "en"
+    both = calibrated(judge, ("all", 1.0, -1.0, 0.5), ("en", 1.0, 1.0, 0.5), ("zh", 1.0, 3.0, 0.5))
+    [verdict] = await verify_scored(exhibit, [DWELLINGS], both, snapshot, CONFIG)
+    # log-odds 0: 1 / (1 + e^-1)
+    assert (verdict.calibration, verdict.confidence) == (both.calibrations[1].id, pytest.approx(0.731059))
+    other = calibrated(judge, ("zh", 1.0, 3.0, 0.5))
+    [verdict] = await verify_scored(exhibit, [DWELLINGS], other, snapshot, CONFIG)
+    assert (verdict.calibration, verdict.confidence, verdict.confidence_raw) == (None, 0.5, None)
+
+
+async def test_a_threshold_of_the_config_counts_before_the_calibration_s(
+    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
+) -> None:
+    judge, _ = make_judge([{"Yes": 0.6, "No": 0.4}, "No"])
+    judge = calibrated(
+        Judge(judge.engine, judge.ledger, JudgeSettings(threshold=0.3)), ("all", 1.0, 0.0, 0.5)
+    )
+    [verdict] = await verify_scored(exhibit, [DWELLINGS], judge, snapshot, CONFIG)
+    # The preset's 0.3 is one of P(yes), and does not count beside a calibration.
+    assert (verdict.label, verdict.threshold) == ("supported", 0.5)
+    strict = CONFIG.model_copy(update={"threshold": 0.7})
+    [verdict] = await verify_scored(exhibit, [DWELLINGS], judge, snapshot, strict)
+    assert (verdict.label, verdict.threshold) == ("not_found", 0.7)
+    bare = CONFIG.model_copy(update={"calibration": "none"})
+    [verdict] = await verify_scored(exhibit, [DWELLINGS], judge, snapshot, bare)
+    assert (verdict.threshold, verdict.calibration, verdict.confidence) == (0.3, None, 0.6)
+
+
+def test_a_question_is_known_by_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert question_digest("supported") != question_digest("contradicted")
+    before = question_digest("supported")
+    question_digest.cache_clear()
+
+    def other(name: str) -> str:
+        return "{{claim}}\n\nIs it so? Answer Yes or No."
+
+    monkeypatch.setattr(belief, "template", other)
+    changed = question_digest("supported")
+    question_digest.cache_clear()
+    monkeypatch.undo()
+    assert changed != before == question_digest("supported")

@@ -335,7 +335,7 @@ def met(tmp_path_factory: pytest.TempPathFactory, snapshot: Path) -> Iterator[Me
             load_reports([folder / "mill.md"]),
             Snapshot.open(snapshot),
             [Seat(judge, (server.url,))],
-            settled(RunConfig(settings={"deer": {"parts": ["verification"]}}), judge),
+            settled(RunConfig(settings={"deer": {"parts": ["verification"]}})),
             store,
             store.ledger,
             offline=False,

@@ -8,11 +8,11 @@ import pytest
 
 from serving.stub import StubPlan
 
-from ..stub_thread import StubThread, answer
+from ..stub_thread import StubThread, answer, leaning
 
 
 @pytest.fixture(scope="session")
 def stand_in() -> Iterator[str]:
     """Base URL of a server that claims to be the judge of the documentation's examples."""
-    with StubThread(StubPlan(answer=answer, model="Qwen/Qwen3-14B")) as server:
+    with StubThread(StubPlan(answer=answer, alternatives=leaning, model="Qwen/Qwen3-14B")) as server:
         yield server.url

@@ -9,8 +9,8 @@ Every fenced block says in its info string how it is checked, and one that does 
     yaml config | preset | criteria | build
                              read as a config of `run`, as a judge preset, as static criteria, as a config of
                              `tasks build`
-    jsonl pages | reports | tasks | guidance | criteria | claims | queries | planted | annotations | ratings | wishes
-    jsonl questions | items | retained
+    jsonl pages | reports | tasks | guidance | criteria | claims | known | queries | planted | annotations | ratings
+    jsonl wishes | questions | items | retained
     csv ratings
     jsonl checklists | dimensions | plans | domains
     csv dataset
@@ -54,6 +54,7 @@ from local_judge.protocols.race.static import static_criteria
 from local_judge.rows import read_jsonl
 from local_judge.runs.config import load_config
 from local_judge.runs.inputs import load_reports
+from local_judge.runs.known import load_known
 from local_judge.runs.ratings import load_ratings
 from local_judge.runs.verify import load_claim_rows
 from local_judge.tasks.building.imported import read_given
@@ -227,7 +228,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("console", "run"): check_console,
     ("console", "norun"): lambda block, console: check_unrun(block),
     ("python", "run"): check_python,
-    ("yaml", "config"): reader(lambda path: load_config(path, {}, load_preset("qwen3-14b")), ".yaml"),
+    ("yaml", "config"): reader(lambda path: load_config(path, {}), ".yaml"),
     ("yaml", "preset"): reader(load_preset, ".yaml"),
     ("yaml", "criteria"): reader(lambda path: static_criteria(str(path)), ".yaml"),
     ("yaml", "build"): reader(lambda path: load_build_config(path, {}), ".yaml"),
@@ -245,6 +246,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("csv", "dataset"): reader(load_tasks, ".csv"),
     ("jsonl", "domains"): reader(read_ratings, ".jsonl"),
     ("jsonl", "claims"): reader(load_claim_rows, ".jsonl"),
+    ("jsonl", "known"): reader(load_known, ".jsonl"),
     ("jsonl", "queries"): reader(read_queries, ".jsonl"),
     ("jsonl", "planted"): reader(
         lambda path: [Planted.model_validate(row) for _, row in read_jsonl(path)], ".jsonl"

@@ -65,7 +65,7 @@ def carried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_judge: MakeJud
 
         monkeypatch.setattr(session, "connect", connect)
         seats = seats_of([str(write_preset(tmp_path))], ["http://127.0.0.1:9/v1"])
-        config = load_config(None, overrides, seats[0].preset, completed=partial(with_defaults, experiment))
+        config = load_config(None, overrides, completed=partial(with_defaults, experiment))
         job = prepare(experiment, tmp_path / out, seats, config, tmp_path / out / "run" / "ledger.sqlite")
         return asyncio.run(carry(job, ["test"], watch, tmp_path / out, "paper")), engine
 

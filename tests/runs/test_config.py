@@ -8,20 +8,18 @@ import pytest
 
 from local_judge.errors import ConfigError
 from local_judge.runs.config import RunConfig, load_config, parse_settings, settled
-from serving.presets import load_preset
 
-PRESET = load_preset("qwen3-8b")
-DEFAULTS = settled(RunConfig(), PRESET)
+DEFAULTS = settled(RunConfig())
 
 
 def load(tmp_path: Path, text: str, overrides: dict[str, Any] | None = None) -> RunConfig:
     path = tmp_path / "config.yaml"
     path.write_text(text, encoding="utf-8")
-    return load_config(path, overrides or {}, PRESET)
+    return load_config(path, overrides or {})
 
 
 def test_nothing_given_is_the_defaults() -> None:
-    assert load_config(None, {"protocols": None, "claims": {"method": None}}, PRESET) == DEFAULTS
+    assert load_config(None, {"protocols": None, "claims": {"method": None}}) == DEFAULTS
 
 
 def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
@@ -66,20 +64,12 @@ def test_what_is_wrong_is_one_line_with_file_and_key(tmp_path: Path, text: str, 
 
 def test_a_wrong_option_is_named_as_one() -> None:
     with pytest.raises(ConfigError, match=r"^options: claims\.method: .*got 'guess'"):
-        load_config(None, {"claims": {"method": "guess"}}, PRESET)
+        load_config(None, {"claims": {"method": "guess"}})
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="No such file"):
-        load_config(tmp_path / "none.yaml", {}, PRESET)
-
-
-def test_the_threshold_is_the_judge_s_unless_the_config_has_one(tmp_path: Path) -> None:
-    calibrated = PRESET.model_copy(update={"threshold": 0.625})
-    assert settled(RunConfig(), calibrated).claims.threshold == 0.625
-    path = tmp_path / "config.yaml"
-    path.write_text("claims: {threshold: 0.25}")
-    assert load_config(path, {}, calibrated).claims.threshold == 0.25
+        load_config(tmp_path / "none.yaml", {})
 
 
 def test_settings_of_protocols_are_filled_in_and_checked(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ from local_judge.runs.records import load_scores
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore
 from serving.engines.scripted import Call, Reply, ScriptedEngine
-from serving.presets import load_preset
 
 from ..protocols.race.race_cases import REFERENCE, ROW, TASK, articles, judge_by, known, register
 from ..scripted_judge import MakeJudge
@@ -82,7 +81,7 @@ async def test_the_manifest_knows_criteria_and_references(make_judge: MakeJudge,
     without = RawReport(
         "b", REPORT.encode(), TASK.model_copy(update={"criteria": None, "references": ()}), "b"
     )
-    config = settled(RACE, load_preset("qwen3-14b"))
+    config = settled(RACE)
     manifest = await build_manifest(config, {"stub": judge}, [with_both, without], None, [])
     one, other = manifest["reports"]
     assert one["references_sha256"] == [hashlib.sha256(REFERENCE.encode()).hexdigest()]

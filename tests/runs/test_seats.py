@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from local_judge.errors import ConfigError
-from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.seats import seats_of
 from local_judge.runs.session import open_judges
-from serving.presets import load_preset
 
 from ..stub_thread import PRESET, StubPlan, StubThread
 
@@ -46,16 +44,6 @@ def test_what_cannot_be_meant_is_refused(tmp_path: Path) -> None:
         seats_of([one, write(tmp_path, "..a b")], [])
     with pytest.raises(ConfigError, match="no judge was given"):
         seats_of([], [])
-
-
-def test_judges_keep_thresholds_of_their_own(tmp_path: Path) -> None:
-    presets = [
-        load_preset(write(tmp_path, name, f"threshold: {value}\n"))
-        for name, value in (("a", 0.4), ("b", 0.7))
-    ]
-    assert settled(RunConfig(), *presets).claims.threshold is None
-    assert settled(RunConfig(), presets[0]).claims.threshold == 0.4
-    assert settled(RunConfig(), presets[0], presets[0]).claims.threshold == 0.4
 
 
 async def test_judges_share_a_ledger_and_no_two_are_the_same(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import asyncio
 import importlib
 import importlib.util
 import json
+import math
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -78,13 +79,13 @@ def ask(text: str) -> list[Message]:
     return [Message(role="user", content=text)]
 
 
-def reference(folder: Path, text: str, options: list[str]) -> list[float]:
+def reference(folder: Path, text: str, options: list[str], begun: str = "") -> list[float]:
     """Log-probabilities of the options' tokens by one plain forward pass over the whole prompt."""
     torch: Any = importlib.import_module("torch")
     transformers: Any = importlib.import_module("transformers")
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
-    ids = tokenizer(f"<s>user:{text}<s>assistant:", return_tensors="pt", add_special_tokens=False)[
+    ids = tokenizer(f"<s>user:{text}<s>assistant:{begun}", return_tensors="pt", add_special_tokens=False)[
         "input_ids"
     ]
     with torch.inference_mode():
@@ -104,6 +105,20 @@ async def test_choices_are_those_of_a_plain_forward_pass(engine: TransformersEng
     )  # one padded batch
     for text, choice in zip(texts, together, strict=True):
         assert list(choice.logprobs.values()) == pytest.approx(reference(folder, text, options), abs=1e-4)
+
+
+async def test_an_option_of_several_tokens_takes_a_pass_for_each_beginning(
+    engine: TransformersEngine, folder: Path
+) -> None:
+    """One token per byte: "10" goes on from "1", which then counts for what does not go on."""
+    first = reference(folder, "how good?", ["1", "2"])
+    [zero] = reference(folder, "how good?", ["0"], begun="1")
+    choice = await engine.choose(ask("how good?"), ["1", "2", "10"])
+    assert choice.logprobs["10"] == pytest.approx(first[0] + zero, abs=1e-4)
+    assert choice.logprobs["1"] == pytest.approx(first[0] + math.log(1 - math.exp(zero)), abs=1e-4)
+    assert choice.logprobs["2"] == pytest.approx(first[1], abs=1e-4)
+    assert choice.mass == pytest.approx(math.exp(first[0]) + math.exp(first[1]), abs=1e-4)
+    assert choice.usage.completion_tokens == 2
 
 
 async def test_a_prompt_that_begins_alike_is_taken_from_the_cache(engine: TransformersEngine) -> None:
@@ -143,8 +158,8 @@ async def test_a_schema_holds_whatever_the_model_would_say(engine: TransformersE
 
 
 async def test_what_cannot_be_done_is_said(engine: TransformersEngine) -> None:
-    with pytest.raises(UnsupportedRequest, match="do not differ in their first token"):
-        await engine.choose(ask("q"), ["Yes", "You"])
+    with pytest.raises(UnsupportedRequest, match="'Yes' is given twice"):
+        await engine.choose(ask("q"), ["Yes", "Yes"])
     with pytest.raises(PromptTooLong, match="exceed tiny's 2048"):
         await engine.generate(ask("q"), Sampling(max_tokens=4096))
     with pytest.raises(UnsupportedRequest, match="does not think"):

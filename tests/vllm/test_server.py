@@ -11,7 +11,9 @@ import httpx
 import jsonschema
 import pytest
 
+from local_judge.judge.judge import Judge
 from serving.launch import RunningServer
+from serving.types import Message
 
 pytestmark = pytest.mark.vllm
 
@@ -99,3 +101,36 @@ def test_answers_carry_the_log_probabilities_of_a_closed_menu(server: RunningSer
     assert {"Yes", "No"} <= top.keys()
     mass = sum(math.exp(value) for value in top.values())
     assert 0.5 < mass <= 1.0001
+
+
+async def test_a_number_of_two_tokens_has_the_probability_of_both(
+    server: RunningServer, judge: Judge
+) -> None:
+    """The tokenizer writes "10" as "1" and "0": one more token is computed, after "1" as the answer's beginning."""
+    said = Message(role="user", content=PAGE + "How sure is the landing, from 0 to 10? Answer with a number.")
+    numbers = await judge.engine.choose([said], [str(number) for number in range(11)])
+    digits = await judge.engine.choose([said], [str(number) for number in range(10)])
+    # What begins with "1" is 1 or 10, and all else is as it was.
+    both = math.exp(numbers.logprobs["1"]) + math.exp(numbers.logprobs["10"])
+    assert both == pytest.approx(math.exp(digits.logprobs["1"]), rel=0.02)
+    assert numbers.logprobs["7"] == pytest.approx(digits.logprobs["7"], abs=0.02)
+    assert numbers.bounded == ()
+    # The same by the tokens themselves.
+    prompt = tokens(server, messages=[said.model_dump()], add_generation_prompt=True)
+    prompt += tokens(server, prompt="1", add_special_tokens=False)
+    after = next_tokens(server, prompt)
+    assert "0" in after, "of the twenty likeliest tokens after 1, none is 0"
+    assert numbers.logprobs["10"] - math.log(both) == pytest.approx(after["0"], abs=0.05)
+
+
+def tokens(server: RunningServer, **what: Any) -> list[int]:
+    root = server.base_url.removesuffix("/v1")
+    answer = httpx.post(f"{root}/tokenize", json={"model": server.model, **what}, timeout=60)
+    return answer.json()["tokens"]
+
+
+def next_tokens(server: RunningServer, prompt: list[int]) -> dict[str, float]:
+    """The twenty likeliest tokens after these, with their log-probabilities."""
+    body = {"model": server.model, "prompt": prompt, "max_tokens": 1, "temperature": 0, "logprobs": 20}
+    answer = httpx.post(f"{server.base_url}/completions", json=body, timeout=300)
+    return answer.json()["choices"][0]["logprobs"]["top_logprobs"][0]

@@ -75,6 +75,28 @@ class Question(NamedTuple):
 
 def prompt(question: Question, asked: Sequence[Criterion]) -> Prompt:
     """The prompt that asks for some of the criteria; what other prompts have too comes first."""
+    return _laid_out(question, _instructions(question, asked))
+
+
+def number_prompt(question: Question, criterion: Criterion | None, analysis: str) -> Prompt:
+    """The prompt that asks for one number on a scale.
+
+    Args:
+        question: about one article.
+        criterion: by which; None for the article as a whole.
+        analysis: what the judge has found on it; empty where it has not been asked.
+    """
+    blocks = [] if criterion is None else [fence(_line(criterion), "Criterion:")]
+    if analysis.strip():
+        blocks.append(fence(analysis, "What was found:"))
+    if criterion is None:
+        blocks.append(fill(template("number_whole"), {"scale": _scale("request")}))
+    else:
+        blocks.append(template("number"))
+    return _laid_out(question, "\n\n".join(blocks))
+
+
+def _laid_out(question: Question, instructions: str) -> Prompt:
     blocks = [fence(question.request, "Request:")]
     listed = None if question.criteria is None else _listed(question.criteria)
     if listed is not None and question.order == "shared":
@@ -91,7 +113,7 @@ def prompt(question: Question, asked: Sequence[Criterion]) -> Prompt:
     shared = "\n\n".join(blocks[:n_shared])
     return Prompt(
         shared=shared,
-        own="\n\n".join([*own, _instructions(question, asked)]),
+        own="\n\n".join([*own, instructions]),
         prefix_key=f"race:{hashlib.sha256(shared.encode()).hexdigest()[:16]}",
     )
 

@@ -29,6 +29,11 @@ Cleaning = Literal["code", "judge", "none"]
 """How citations are taken out of the articles. `judge`: the judge copies what may hold one without them, and code takes
 from the article what the copies left out."""
 
+Scoring = Literal["sampled", "expected", "analysed"]
+"""Where an article is scored alone. `sampled`: the number that the judge writes after its analysis. `expected`: the
+expected value over the judge's probabilities of 0, 1, …, 10, without an analysis. `analysed`: the same, after the
+analysis that the judge has written."""
+
 WHOLE = "overall"
 """Name of the one question of the mode `vanilla`."""
 
@@ -45,6 +50,10 @@ class Mark(Frozen):
     """Score of the report; None where it failed."""
     reference: float | None = Field(default=None, ge=0, le=TOP, allow_inf_nan=False)
     """Score of the reference; None where it failed or none was shown."""
+    sampled: float | None = Field(default=None, ge=0, le=TOP, allow_inf_nan=False)
+    """With `analysed`: the score that the judge wrote under its analysis; `target` is the expected value."""
+    spread: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Of an expected value: the standard deviation under the judge's probabilities."""
     analysis: str = ""
     failure: Failure | None = None
     replies: tuple[str, ...] = ()
@@ -91,6 +100,7 @@ class RaceFindings(Findings):
     source: Source = "adaptive"
     weighted: bool = True
     """Whether the weights count; else all dimensions count alike, and all criteria of one."""
+    scoring: Scoring = "sampled"
     cleaning: Cleaning = "code"
     language: str = "und"
     """ISO 639-1 code of the request."""

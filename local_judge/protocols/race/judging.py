@@ -22,8 +22,18 @@ from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Answer as Told
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt
-from local_judge.protocols.race.asking import Answer, Articles, Compared, Question, Scored, names, prompt
-from local_judge.protocols.race.findings import Cleaning, Mark, RaceFindings, Sheet, Shown
+from local_judge.judge.scales import expected_score
+from local_judge.protocols.race.asking import (
+    Answer,
+    Articles,
+    Compared,
+    Question,
+    Scored,
+    names,
+    number_prompt,
+    prompt,
+)
+from local_judge.protocols.race.findings import TOP, Cleaning, Mark, RaceFindings, Sheet, Shown
 from local_judge.protocols.race.settings import RaceSettings
 from local_judge.protocols.race.static import static_criteria
 from local_judge.tasks.languages import language_name
@@ -98,6 +108,7 @@ async def judge_race(
         order=settings.order,
         source=settings.criteria,
         weighted=settings.weights,
+        scoring=settings.scoring,
         cleaning=settings.cleaning,
         language=language,
         criteria=criteria,
@@ -180,7 +191,14 @@ async def _sheet(question: Question, comparison: _Comparison, judge: Judge, sett
         if settings.calls == "dimension" and dimensions
         else [every]
     )
-    marks = await asyncio.gather(*(_ask(question, asked, comparison, judge) for asked in calls))
+    if settings.scoring == "expected":
+        asked_one = [Mark(criterion=key) for key in names(every)]
+        marks = [await _on_scale(question, every, asked_one, comparison, judge)]
+    else:
+        marks = await asyncio.gather(*(_ask(question, asked, comparison, judge) for asked in calls))
+        if settings.scoring == "analysed":
+            written = [mark for part in marks for mark in part]
+            marks = [await _on_scale(question, every, written, comparison, judge)]
     return Sheet(
         reference=comparison.reference,
         target_first=comparison.target_first,
@@ -225,6 +243,35 @@ async def _ask(
         Mark(criterion=key, failure=answer) if isinstance(answer, Failure) else _mark(key, answer, comparison)
         for key, answer in zip(keys, answers, strict=True)
     ]
+
+
+async def _on_scale(
+    question: Question,
+    every: Sequence[Criterion],
+    marks: Sequence[Mark],
+    comparison: _Comparison,
+    judge: Judge,
+) -> list[Mark]:
+    """The same marks with expected values for scores; one that the judge has failed to analyse stays a failure."""
+
+    async def one(criterion: Criterion | None, mark: Mark) -> Mark:
+        if mark.failure is not None:
+            return mark
+        asked = number_prompt(question, criterion, mark.analysis)
+        score = await expected_score(judge, asked, 0, int(TOP), draw=comparison.draw)
+        if isinstance(score, Failure):
+            return mark.model_copy(update={"target": None, "sampled": mark.target, "failure": score})
+        return mark.model_copy(
+            update={
+                "target": round(score.value, 6),
+                "sampled": mark.target,
+                "spread": round(score.spread, 6),
+                "replies": (*mark.replies, score.reply),
+            }
+        )
+
+    criteria = list(every) or [None]
+    return await asyncio.gather(*(one(*pair) for pair in zip(criteria, marks, strict=True)))
 
 
 def _mark(key: str, told: Told[Answer], comparison: _Comparison) -> Mark:

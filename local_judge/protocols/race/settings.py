@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from local_judge.protocols.race.findings import Cleaning, Mode, Order, Source
+from local_judge.protocols.race.findings import Cleaning, Mode, Order, Scoring, Source
 from serving.types import Frozen
 
 Positions = Literal["own", "swapped", "both"]
@@ -31,6 +31,7 @@ class RaceSettings(Frozen):
     """One call for all criteria, as in the paper, or one for each dimension: shorter replies, more of them."""
     weights: bool = True
     """Without, all dimensions count alike, and all criteria of one."""
+    scoring: Scoring = "sampled"
     cleaning: Cleaning = "code"
     language: str | None = Field(default=None, min_length=1, max_length=40, pattern=r"^[^\n{}`]+$")
     """In which the judge writes its analyses, by name; None for that of the request."""
@@ -39,6 +40,16 @@ class RaceSettings(Frozen):
     def _a_swap_takes_two(self) -> RaceSettings:
         if self.positions != "own" and self.mode != "reference":
             raise ValueError(f"positions={self.positions} needs a reference; mode={self.mode} shows none")
+        return self
+
+    @model_validator(mode="after")
+    def _a_scale_is_of_one_article(self) -> RaceSettings:
+        if self.scoring != "sampled" and self.mode == "reference":
+            raise ValueError(f"scoring={self.scoring} is of one article; add mode=pointwise or mode=vanilla")
+        if self.scoring == "expected" and self.draws > 1:
+            raise ValueError(
+                f"scoring=expected samples nothing, so that draws={self.draws} would all be the same"
+            )
         return self
 
     @field_validator("criteria_file", mode="before")

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 from indexes.model import Page
 from indexes.snapshot import Snapshot
+from local_judge.claims.belief import NEUTRAL, OPTIONS
 from local_judge.claims.model import ClaimSet
-from local_judge.claims.scored import NEUTRAL, OPTIONS
 from local_judge.documents.model import Document
 from local_judge.errors import ConfigError
 from local_judge.judge.failures import Failure

@@ -1,0 +1,91 @@
+"""Yes-or-no questions about a page, and what an answer is worth.
+
+Invariant: every such question is asked in one way, so that a calibration belongs to the question by name and by the
+digest of its words; an answer is calibrated by a calibration of these very words, or left as the judge gave it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from indexes.model import Page
+from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.evidence import Exhibit
+from local_judge.claims.model import Claim
+from local_judge.claims.prompts import template
+from local_judge.documents.model import Span
+from local_judge.judge.judge import Judge, Pick
+from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.requests import canonical, prompt_digest, sha256
+
+OPTIONS = ("Yes", "No")
+NEUTRAL = 0.5
+"""The threshold where neither the config nor a calibration nor the judge has one."""
+
+
+def question(exhibit: Exhibit, name: str, claim: Claim | None = None) -> Prompt:
+    """A yes-or-no question about a page, and about one claim if the question has a place for it."""
+    values = {} if claim is None else {"claim": fence(claim.text, "Claim:")}
+    return Prompt(shared=exhibit.shared, own=fill(template(name), values), prefix_key=exhibit.prefix_key)
+
+
+SUPPORTED, CONTRADICTED = "supported", "contradicted"
+"""The two questions about a claim."""
+
+
+@cache
+def question_digest(name: str) -> str:
+    """SHA-256 of a question as it is sent, about a page and a claim that never change.
+
+    Whatever changes the words around page and claim (system text, fences, order, options, the question itself)
+    changes it, so that a calibration that was fitted on other words is not found.
+    """
+    page = Page(
+        url="https://page.example/",
+        original_url="https://page.example/",
+        status="ok",
+        title="T",
+        text="Text.",
+    )
+    claim = Claim(
+        id="L1.S1.1", text="Claim.", sentence="L1.S1", span=Span(start=0, end=6), type="A", type_judged="A"
+    )
+    prompt = question(Exhibit(page, (), whole=True), name, claim)
+    return sha256(canonical([prompt_digest(prompt), OPTIONS]))
+
+
+def log_odds(pick: Pick) -> float:
+    """Ln P(yes) - ln P(no), of the judge's own log-probabilities."""
+    return pick.logprobs["Yes"] - pick.logprobs["No"]
+
+
+class Belief(NamedTuple):
+    """What a yes-or-no answer says, and from where on it is a yes."""
+
+    confidence: float
+    threshold: float
+    raw: float | None = None
+    """P(yes) as the judge gave it, where the confidence is calibrated."""
+    calibration: str | None = None
+
+    @property
+    def yes(self) -> bool:
+        """Whether it is one."""
+        return self.confidence >= self.threshold
+
+
+def believe(pick: Pick, name: str, exhibit: Exhibit, judge: Judge, config: ClaimsConfig) -> Belief:
+    """An answer to the question `name`, calibrated where the judge has a calibration of it.
+
+    The thresholds of config and preset are those of the question whether a claim is supported: the config's counts
+    before a calibration's, the preset's, which is one of P(yes), only where there is none.
+    """
+    raw = pick.probabilities["Yes"]
+    given, preset = (config.threshold, judge.settings.threshold) if name == SUPPORTED else (None, None)
+    found = None
+    if config.calibration == "auto":
+        found = judge.calibration(name, question_digest(name), exhibit.page.language)
+    if found is None:
+        return Belief(raw, given or preset or NEUTRAL)
+    return Belief(found.probability(log_odds(pick)), given or found.threshold, raw, found.id)

@@ -1,0 +1,129 @@
+"""`local-judge calibrate`: what a judge's yes is worth."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from indexes.snapshot import Snapshot
+from local_judge.cli.ending import stoppable
+from local_judge.cli.options import AsJson, BaseUrls, ConfigFile, JudgeName, Offline, SnapshotDir
+from local_judge.judge.calibration import CalibrationFile, Method, Objective
+from local_judge.reporting.calibration import calibration_notes, calibration_tables, reliability_table
+from local_judge.reporting.numbers import count
+from local_judge.reporting.progress import RunProgress
+from local_judge.reporting.reliability_plot import reliability_diagram
+from local_judge.reporting.tables import stdout
+from local_judge.runs.calibrate import CalibrationReport, calibrate_judge
+from local_judge.runs.config import RunConfig, load_config
+from local_judge.runs.known import KnownClaim, load_known
+from local_judge.runs.session import open_judge
+from local_judge.runs.store import RunStore
+from local_judge.stats.calibration.assess import DRAWS, Settings
+from local_judge.stats.calibration.folds import FOLDS
+from serving.presets import Preset, load_preset
+
+
+def calibrate(
+    planted: Annotated[
+        Path,
+        typer.Argument(help="A JSONL file of claims with `claim`, `url` and `true` (`local-judge plant`)."),
+    ],
+    snapshot: SnapshotDir,
+    judge: JudgeName,
+    ledger: Annotated[
+        Path, typer.Option("--ledger", help="Where replies and calibrations of the judge are kept.")
+    ],
+    method: Annotated[
+        Method, typer.Option("--fit", help="`platt`: slope and intercept; `temperature`: slope alone.")
+    ] = "platt",
+    objective: Annotated[
+        Objective, typer.Option("--objective", help="What the threshold makes greatest.")
+    ] = "accuracy",
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Of the cross-validation, by page.")] = FOLDS,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the folds and the bootstrap.")] = 0,
+    resamples: Annotated[
+        int, typer.Option("--resamples", min=0, max=100_000, help="Draws of each interval.")
+    ] = DRAWS,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N claims.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write the calibrations here, for `--calibration`.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw the reliability diagram into this SVG file.")
+    ] = None,
+    base_url: BaseUrls = None,
+    config: ConfigFile = None,
+    offline: Offline = True,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a judge's probabilities and threshold on claims that are known to be true or altered, and keep the fit."""
+    rows = load_known(planted)[:limit]
+    settings = Settings(method=method, objective=objective, folds=folds, seed=seed, draws=resamples)
+    loaded = load_config(config, {"claims": {"method": "scored"}})
+    frozen = Snapshot.open(snapshot)
+    preset = load_preset(judge)
+    with stoppable(ledger):
+        report = asyncio.run(
+            _calibrate(rows, frozen, preset, loaded, settings, base_url or (), ledger, offline)
+        )
+    _write(report, preset.name, out, plot)
+    if as_json:
+        print(report.model_dump_json())
+    else:
+        _print(report)
+    missing = sum(report.failures.values())
+    if missing:
+        sys.stderr.write(
+            f"Missing: {missing} of {count(len(rows), 'answer')}. The same command asks again for them.\n"
+        )
+        raise SystemExit(3)
+
+
+async def _calibrate(
+    rows: Sequence[KnownClaim],
+    snapshot: Snapshot,
+    preset: Preset,
+    config: RunConfig,
+    settings: Settings,
+    base_urls: Sequence[str],
+    ledger: Path,
+    offline: bool,
+) -> CalibrationReport:
+    async with open_judge(
+        preset, base_urls=base_urls, ledger=ledger, reasks=config.reasks, only_engine=offline
+    ) as judge:
+        watch = partial(RunProgress, unit="pages")
+        return await calibrate_judge(rows, snapshot, judge, config.claims, settings, watch)
+
+
+def _write(report: CalibrationReport, judge: str, out: Path | None, plot: Path | None) -> None:
+    if out is not None:
+        file = CalibrationFile(calibrations=report.calibrations)
+        RunStore(out.parent).write_json(out.name, file)
+    pooled = report.reports[0]
+    if plot is not None and pooled.before is not None and pooled.after is not None:
+        panels = [
+            ("before: P(yes)", pooled.before.bins),
+            ("after calibration, out of fold", pooled.after.bins),
+        ]
+        title = f"{judge}: does the page state the claim? {count(pooled.after.n, 'claim')}"
+        RunStore(plot.parent).write_text(plot.name, reliability_diagram(title, panels))
+
+
+def _print(report: CalibrationReport) -> None:
+    console = stdout()
+    for table in calibration_tables(report):
+        console.print(table)
+    pooled = report.reports[0]
+    for when, found in (("before", pooled.before), ("after, out of fold", pooled.after)):
+        if found is not None:
+            console.print(reliability_table(f"reliability, {when}", found.bins))
+    for line in calibration_notes(report):
+        console.print(line, soft_wrap=True)

@@ -1,0 +1,123 @@
+"""A calibration as terminal tables: before beside after, and the reliability diagram.
+
+Invariant: every figure stands with its interval or says that it has none, every mean with how many it should have
+covered and how many failed; nothing after calibration is shown that is not out of fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from rich.table import Table
+
+from local_judge.judge.calibration import POOLED
+from local_judge.reporting.numbers import NONE, count
+from local_judge.reporting.tables import safe
+from local_judge.runs.calibrate import CalibrationReport, LanguageReport
+from local_judge.stats.calibration.assess import Assessment, Figure
+from local_judge.stats.calibration.reliability import Bin
+
+WIDTH = 30
+"""Characters of a bar from 0 to 1."""
+
+
+def calibration_tables(report: CalibrationReport) -> Iterator[Table]:
+    """Before and after, all languages pooled first, then each; one language alone is what is pooled."""
+    several = len(report.reports) > 2
+    for one in report.reports if several else report.reports[:1]:
+        yield _before_and_after(one)
+
+
+def _before_and_after(one: LanguageReport) -> Table:
+    fit = "" if one.language == POOLED else (", by its own fit" if one.own else ", by the pooled fit")
+    name = "all pages" if one.language == POOLED else safe(one.language)
+    n_true = "" if one.after is None else f", {one.after.n_true} true, on {count(one.after.n_pages, 'page')}"
+    title = f"{name}{fit}: {count(one.n_expected, 'claim')}{n_true}; {one.n_failed} without an answer"
+    table = _table(title, "", "before: P(yes)", "after: calibrated")
+    measures: tuple[tuple[str, Callable[[Assessment], str]], ...] = (
+        ("AUC", lambda found: _figure(found.auc)),
+        ("threshold", _threshold),
+        ("accuracy", lambda found: _figure(found.accuracy)),
+        ("altered claims caught", lambda found: _figure(found.caught)),
+        ("true claims called wrong", lambda found: _figure(found.called_wrong)),
+        ("ECE, bins of equal width", lambda found: _figure(found.ece)),
+        ("ECE, bins of equal mass", lambda found: _figure(found.ece_mass)),
+        ("Brier score", lambda found: _figure(found.brier)),
+    )
+    for label, measure in measures:
+        table.add_row(
+            label, *(NONE if found is None else measure(found) for found in (one.before, one.after))
+        )
+    if one.bounds is not None:
+        table.add_row("accuracy, whatever is missing", "", f"{one.bounds.low:.3f} to {one.bounds.high:.3f}")
+    return table
+
+
+def _threshold(found: Assessment) -> str:
+    if found.threshold_low == found.threshold_high:
+        return f"{found.threshold:.3f}"
+    return f"{found.threshold_low:.3f} to {found.threshold_high:.3f}"
+
+
+def _figure(figure: Figure) -> str:
+    if figure.low is None or figure.high is None:
+        return f"{figure.value:.3f}"
+    return f"{figure.value:.3f} ({figure.low:.3f}–{figure.high:.3f})"
+
+
+def reliability_table(title: str, bins: Sequence[Bin]) -> Table:
+    """A bar for each bin: the share of true claims, with a mark where the mean probability lies."""
+    table = _table(title, "probability", "claims", "mean", "true", "95 %")
+    table.add_column(f"0{'share of true claims':^{WIDTH - 2}}1", no_wrap=True)
+    for one in bins:
+        if one.mean is None or one.true.value is None or one.true.low is None or one.true.high is None:
+            table.add_row(f"{one.low:.1f}–{one.high:.1f}", "0", NONE, NONE, NONE, "")
+            continue
+        table.add_row(
+            f"{one.low:.1f}–{one.high:.1f}",
+            str(one.true.of),
+            f"{one.mean:.3f}",
+            f"{one.true.value:.3f}",
+            f"{one.true.low:.2f}–{one.true.high:.2f}",
+            bar(one.true.value, one.mean),
+        )
+    return table
+
+
+def bar(share: float, mean: float) -> str:
+    """A line of `WIDTH` places: `█` up to the share, `│` where the mean is."""
+    filled, mark = round(share * WIDTH), min(WIDTH - 1, int(mean * WIDTH))
+    line = ["█" if place < filled else "·" for place in range(WIDTH)]
+    line[mark] = "│"
+    return "".join(line)
+
+
+def calibration_notes(report: CalibrationReport) -> Iterator[str]:
+    """What was fitted, and what the figures leave out."""
+    for one in report.calibrations:
+        where = "all languages" if one.language == POOLED else one.language
+        yield (
+            f"{where}: p = 1 / (1 + exp(-({one.slope:.4g} x {one.intercept:+.4g}))), x the log-odds; supported from "
+            f"{one.threshold:.3f} on; fitted on {count(one.n, 'claim')} ({one.n_true} true) of "
+            f"{count(one.n_pages, 'page')}, {one.folds} folds by page, seed {one.seed}; id {one.id[:12]}"
+        )
+    for one in report.reports:
+        if one.why_not:
+            yield f"{safe(one.language)}: the pooled calibration counts: {one.why_not}."
+    if report.n_unread:
+        yield f"{count(report.n_unread, 'row')} left out: the snapshot cannot show their pages."
+    if report.failures:
+        kinds = ", ".join(f"{kind} {n}" for kind, n in report.failures.items())
+        yield f"{count(sum(report.failures.values()), 'claim')} without an answer ({kinds}): in no fit."
+    yield (
+        "In brackets: 95 % of a bootstrap over pages. After: out of fold, each claim by the fit and the threshold that "
+        "other pages give."
+    )
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
+    table.add_column(columns[0])
+    for column in columns[1:]:
+        table.add_column(column, justify="right")
+    return table

@@ -1,0 +1,212 @@
+"""From what a judge says of known claims to its calibrations.
+
+Invariant: the same answers, settings and seed give the same calibrations and figures; a claim without an answer is
+counted, opens the bounds of the accuracy, and is in no fit. Calibrations are in the ledger before they are shown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from indexes.snapshot import Snapshot
+from local_judge.claims.belief import SUPPORTED, question_digest
+from local_judge.claims.config import ClaimsConfig
+from local_judge.judge.calibration import POOLED, Calibration
+from local_judge.judge.judge import Judge
+from local_judge.runs.known import Heard, KnownClaim, Watch, data_digest, hear
+from local_judge.stats.calibration.assess import (
+    Assessment,
+    Settings,
+    assess,
+    calibrated,
+    part,
+    uncalibrated,
+)
+from local_judge.stats.calibration.errors import Uncalibratable
+from local_judge.stats.calibration.folds import OutOfFold
+from local_judge.stats.calibration.separation import Judged
+from serving.types import EngineIdentity, Frozen
+
+LEAST_CLAIMS, LEAST_OF_A_KIND, LEAST_PAGES = 60, 20, 5
+"""What a language needs for a calibration of its own: claims, true and altered ones of these, pages."""
+
+
+class Bounds(Frozen):
+    """Between which an accuracy lies, whatever the missing answers were."""
+
+    low: float
+    high: float
+
+
+class LanguageReport(Frozen):
+    """One language, or all of them pooled."""
+
+    language: str
+    n_expected: int
+    """Claims on readable pages."""
+    n_failed: int
+    """Of these, without an answer of the judge."""
+    before: Assessment | None
+    """P(yes) at 0.5; None where there is only one class."""
+    after: Assessment | None
+    """Out of fold, by the calibration that counts for this language."""
+    bounds: Bounds | None = None
+    """Of the accuracy after calibration, over all `n_expected`; None where nothing failed."""
+    calibration: str | None
+    """Id of the calibration that counts for this language."""
+    own: bool
+    """Whether that is its own, and not the pooled one."""
+    why_not: str = ""
+    """Why it has none of its own."""
+
+
+class CalibrationReport(Frozen):
+    """What was fitted, and what it does."""
+
+    judge: EngineIdentity
+    question: str
+    prompt: str
+    settings: Settings
+    n_rows: int
+    n_unread: int
+    """Rows whose page the snapshot cannot show."""
+    failures: dict[str, int]
+    """Rows without an answer, by kind of failure."""
+    reports: tuple[LanguageReport, ...]
+    """All languages pooled, then each by its code."""
+    calibrations: tuple[Calibration, ...]
+    """Pooled first."""
+
+
+async def calibrate_judge(
+    rows: Sequence[KnownClaim],
+    snapshot: Snapshot,
+    judge: Judge,
+    config: ClaimsConfig,
+    settings: Settings,
+    watch: Watch | None = None,
+) -> CalibrationReport:
+    """Ask the judge about known claims, fit its calibrations, and keep them in its ledger.
+
+    Raises:
+        Uncalibratable: there is nothing to fit in all claims together; what the ledger has stays.
+        LedgerError: a reply or a calibration could not be stored.
+    """
+    heard = await hear(rows, snapshot, judge, config, watch)
+    report = calibrate(heard, await judge.engine.identity(), settings)
+    await judge.ledger.put_calibrations(report.calibrations)
+    return report
+
+
+def calibrate(heard: Sequence[Heard], judge: EngineIdentity, settings: Settings) -> CalibrationReport:
+    """Fit all languages pooled, and each that has enough claims by itself.
+
+    Raises:
+        Uncalibratable: there is nothing to fit in all claims together.
+    """
+    # In order of their ids: sums of floats depend on the order.
+    readable = sorted((one for one in heard if one.status == "ok"), key=lambda one: one.row.id)
+    answered = [one for one in readable if one.log_odds is not None]
+    pooled, pooled_held = calibration_of(answered, POOLED, judge, settings)
+    calibrations = [pooled]
+    reports = [_report(POOLED, readable, answered, pooled_held, pooled, settings)]
+    for language in sorted({one.language for one in readable}):
+        here = [one for one in answered if one.language == language]
+        expected = [one for one in readable if one.language == language]
+        own, held, why_not = pooled, part(pooled_held, [one.language == language for one in answered]), ""
+        try:
+            _enough(here)
+            own, held = calibration_of(here, language, judge, settings)
+            calibrations.append(own)
+        except Uncalibratable as error:
+            why_not = str(error)
+        reports.append(_report(language, expected, here, held, own, settings, why_not))
+    return CalibrationReport(
+        judge=judge,
+        question=SUPPORTED,
+        prompt=question_digest(SUPPORTED),
+        settings=settings,
+        n_rows=len(heard),
+        n_unread=len(heard) - len(readable),
+        failures=dict(sorted(Counter(one.failure.kind for one in readable if one.failure).items())),
+        reports=tuple(reports),
+        calibrations=tuple(calibrations),
+    )
+
+
+def calibration_of(
+    heard: Sequence[Heard], language: str, judge: EngineIdentity, settings: Settings
+) -> tuple[Calibration, OutOfFold]:
+    """The calibration that these answers give, and each of them out of fold.
+
+    Raises:
+        Uncalibratable: any of its kinds.
+    """
+    judged = _judged(heard)
+    fitted, held = calibrated(judged, settings)
+    after = assess(held, settings)
+    calibration = Calibration(
+        identity=judge,
+        question=SUPPORTED,
+        prompt=question_digest(SUPPORTED),
+        language=language,
+        method=settings.method,
+        slope=fitted.slope,
+        intercept=fitted.intercept,
+        threshold=fitted.threshold,
+        objective=settings.objective,
+        n=after.n,
+        n_true=after.n_true,
+        n_pages=after.n_pages,
+        folds=len(held.thresholds),
+        seed=settings.seed,
+        data=data_digest(heard),
+        before=assess(uncalibrated(judged), settings.model_copy(update={"draws": 0})).quality,
+        after=after.quality,
+    )
+    return calibration, held
+
+
+def _judged(heard: Sequence[Heard]) -> list[Judged]:
+    return [Judged(one.row.true, one.log_odds, one.url) for one in heard if one.log_odds is not None]
+
+
+def _enough(heard: Sequence[Heard]) -> None:
+    """Raises Uncalibratable for too few to fit by themselves."""
+    n, n_true, pages = len(heard), sum(one.row.true for one in heard), len({one.url for one in heard})
+    if n < LEAST_CLAIMS or min(n_true, n - n_true) < LEAST_OF_A_KIND or pages < LEAST_PAGES:
+        raise Uncalibratable(
+            "few_pages",
+            f"{n} claims ({n_true} true) on {pages} pages; a calibration of its own needs {LEAST_CLAIMS}, "
+            f"{LEAST_OF_A_KIND} of either kind, on {LEAST_PAGES}",
+        )
+
+
+def _report(
+    language: str,
+    expected: Sequence[Heard],
+    answered: Sequence[Heard],
+    held: OutOfFold,
+    counts: Calibration,
+    settings: Settings,
+    why_not: str = "",
+) -> LanguageReport:
+    n_failed = len(expected) - len(answered)
+    both = len({one.row.true for one in answered}) == 2
+    after = assess(held, settings) if both else None
+    bounds = None
+    if n_failed and after is not None:
+        right = round(after.accuracy.value * after.n)
+        bounds = Bounds(low=right / len(expected), high=(right + n_failed) / len(expected))
+    return LanguageReport(
+        language=language,
+        n_expected=len(expected),
+        n_failed=n_failed,
+        before=assess(uncalibrated(_judged(answered)), settings) if both else None,
+        after=after,
+        bounds=bounds,
+        calibration=counts.id,
+        own=not why_not,
+        why_not=why_not,
+    )

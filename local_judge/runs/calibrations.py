@@ -1,0 +1,125 @@
+"""Calibrations that a command was given, and the judges that they are for.
+
+Invariant: a judge gets only calibrations of its own identity; a file that is for none of the judges, or for other words
+of the question, is refused. Given ones count before those of the ledger, and stand in it once a command has begun.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from local_judge.claims.belief import CONTRADICTED, SUPPORTED, question_digest
+from local_judge.claims.config import ClaimsConfig
+from local_judge.errors import ConfigError, InputError
+from local_judge.judge.calibration import Calibration, CalibrationFile, differing
+from local_judge.judge.judge import Judge
+from local_judge.judge.ledger import Ledger
+from local_judge.judge.requests import Identified
+from local_judge.rows import read_text
+from serving.types import EngineIdentity
+
+
+class Given(NamedTuple):
+    """A file of calibrations."""
+
+    path: Path
+    calibrations: tuple[Calibration, ...]
+
+
+def load_calibrations(path: Path) -> Given:
+    """The calibrations of a file that `calibrate --out` wrote.
+
+    Raises:
+        InputError: it cannot be read, or is no such file.
+    """
+    try:
+        return Given(path, CalibrationFile.model_validate_json(read_text(path)).calibrations)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"])) or "the whole"
+        raise InputError(
+            f"{path}: no file of calibrations ({key}: {first['msg']}); `local-judge calibrate --out` writes one"
+        ) from None
+
+
+def current(calibrations: Iterable[Calibration]) -> tuple[Calibration, ...]:
+    """Those of the questions as they are put now."""
+    digests = {name: question_digest(name) for name in (SUPPORTED, CONTRADICTED)}
+    return tuple(one for one in calibrations if digests.get(one.question) == one.prompt)
+
+
+def check_given(given: Sequence[Given], identities: Mapping[str, EngineIdentity]) -> None:
+    """Refuse a file that no judge can use.
+
+    Args:
+        given: the files.
+        identities: of the judges, by name.
+
+    Raises:
+        ConfigError: a file is for another judge, or for other words.
+    """
+    judges = {Identified.of(identity).digest for identity in identities.values()}
+    for one in given:
+        own = [calibration for calibration in one.calibrations if calibration.judge in judges]
+        if not own:
+            name, identity = next(iter(identities.items()))
+            fields = ", ".join(differing(one.calibrations, identity))
+            raise ConfigError(
+                f"--calibration {one.path}: fitted on another judge than {name!r} (its identity differs in: {fields}); "
+                "fit this judge with `local-judge calibrate`"
+            )
+        if not current(own):
+            raise ConfigError(
+                f"--calibration {one.path}: fitted on other words of the question {own[0].question!r} than are asked "
+                "now; fit it anew with `local-judge calibrate`"
+            )
+
+
+def calibrations_for(
+    identity: EngineIdentity, ledger: Ledger, given: Sequence[Given] = ()
+) -> tuple[Calibration, ...]:
+    """What a judge is calibrated by: the ledger's, and over them those given, of the questions as they are put now."""
+    digest = Identified.of(identity).digest
+    found = {(one.question, one.language): one for one in current(ledger.calibrations(digest))}
+    for file in given:
+        own = current(one for one in file.calibrations if one.judge == digest)
+        # A file says all about its questions: what the ledger has of other languages was fitted on something else.
+        asked = {one.question for one in own}
+        found = {key: one for key, one in found.items() if key[0] not in asked}
+        found |= {(one.question, one.language): one for one in own}
+    return tuple(found[key] for key in sorted(found))
+
+
+async def keep(judges: Iterable[Judge]) -> None:
+    """Put the calibrations of these judges into their ledger.
+
+    Raises:
+        LedgerError: they could not be stored.
+    """
+    for judge in judges:
+        await judge.ledger.put_calibrations(judge.calibrations)
+
+
+def in_manifest(judge: Judge, config: ClaimsConfig) -> list[dict[str, Any]]:
+    """What a run's manifest says of a judge's calibrations: those that its verdicts may rest on."""
+    if config.method != "scored" or config.calibration == "none":
+        return []
+    fields = (
+        "question",
+        "prompt",
+        "language",
+        "method",
+        "slope",
+        "intercept",
+        "threshold",
+        "n",
+        "seed",
+        "data",
+    )
+    return [
+        {"id": one.id, **{name: getattr(one, name) for name in fields}} for one in current(judge.calibrations)
+    ]

@@ -1,0 +1,145 @@
+"""Claims of which it is known whether their pages state them, and what a judge says of each.
+
+Invariant: one answer comes out for each row that went in, in the same order: log-odds, a failure, or the status of a
+page that cannot be read; nothing here looks at what is known before the judge has answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from indexes.model import Page, SourceStatus
+from indexes.snapshot import Snapshot
+from indexes.urls import normalise_url
+from local_judge.claims.belief import OPTIONS, SUPPORTED, log_odds, question
+from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.evidence import exhibits
+from local_judge.claims.model import Claim
+from local_judge.errors import InputError
+from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Judge
+from local_judge.judge.layout import Prompt
+from local_judge.judge.requests import canonical, sha256
+from local_judge.rows import read_jsonl
+from local_judge.runs.job import Watcher
+from local_judge.runs.verify import ClaimRow, claim_of, load_claim_rows
+from serving.types import Frozen
+
+Watch = Callable[[Judge, int], contextlib.AbstractContextManager[Watcher]]
+
+
+class KnownClaim(Frozen):
+    """One row: a claim, its page, and whether the page states it."""
+
+    id: str
+    claim: str
+    url: str
+    true: bool
+    kind: str | None = None
+    """What is wrong with it; None if it is true."""
+
+
+class Heard(NamedTuple):
+    """A row and what the judge said of it."""
+
+    row: KnownClaim
+    url: str
+    """Normalised: what pages are told apart by."""
+    status: SourceStatus
+    language: str
+    """Of the page."""
+    text_digest: str
+    log_odds: float | None
+    """ln P(yes) - ln P(no); None without an answer."""
+    failure: Failure | None
+    reply: str | None
+    """Ledger key."""
+
+
+def load_known(path: Path) -> list[KnownClaim]:
+    """Rows with `claim`, `url`, `true` and optionally `id` (else the line number) and `kind`; others are left alone.
+
+    Raises:
+        InputError: a row without claim, URL or truth, an id given twice, or no row at all.
+    """
+    rows = load_claim_rows(path)
+    known: list[KnownClaim] = []
+    for row, (place, given) in zip(rows, read_jsonl(path), strict=True):
+        true, kind = given.get("true"), given.get("kind")
+        if not isinstance(true, bool):
+            raise InputError(f"{place}: needs `true`, true or false: whether the page states the claim")
+        if kind is not None and not isinstance(kind, str):
+            raise InputError(f"{place}: `kind` is {kind!r}; it says in a word what is wrong with the claim")
+        known.append(KnownClaim(id=row.id, claim=row.claim, url=row.url, true=true, kind=kind))
+    return known
+
+
+async def hear(
+    rows: Sequence[KnownClaim],
+    snapshot: Snapshot,
+    judge: Judge,
+    config: ClaimsConfig,
+    watch: Watch | None = None,
+) -> list[Heard]:
+    """What the judge says to "does the page state the claim?", as `scored` asks it: one call a claim.
+
+    Args:
+        rows: what to ask about.
+        snapshot: where the pages are.
+        judge: who is asked.
+        config: what of a page is shown.
+        watch: shows how many pages are done.
+
+    Raises:
+        LedgerError: a reply could not be stored.
+    """
+    by_url: dict[str, list[KnownClaim]] = {}
+    for row in rows:
+        by_url.setdefault(normalise_url(row.url), []).append(row)
+    pages = {url: snapshot.page(url) for url in by_url}
+    readable = [url for url in by_url if pages[url].status == "ok"]
+    picks: dict[str, tuple[float, str] | Failure] = {}
+
+    async def one(url: str, watcher: Watcher | None) -> None:
+        claims = [claim_of(ClaimRow(id=row.id, claim=row.claim, url=row.url)) for row in by_url[url]]
+        asked = [
+            (claim, question(exhibit, SUPPORTED, claim))
+            for exhibit, group in exhibits(pages[url], claims, snapshot, config)
+            for claim in group
+        ]
+
+        async def ask(claim: Claim, prompt: Prompt) -> None:
+            pick = await judge.choose(prompt, OPTIONS)
+            picks[claim.id] = pick if isinstance(pick, Failure) else (log_odds(pick), pick.reply)
+
+        await asyncio.gather(*(ask(claim, prompt) for claim, prompt in asked))
+        if watcher is not None:
+            watcher.one_done()
+
+    with contextlib.nullcontext() if watch is None else watch(judge, len(readable)) as watcher:
+        await asyncio.gather(*(one(url, watcher) for url in readable))
+    return [_heard(row, pages[normalise_url(row.url)], picks.get(row.id)) for row in rows]
+
+
+def _heard(row: KnownClaim, page: Page, pick: tuple[float, str] | Failure | None) -> Heard:
+    said, reply = pick if isinstance(pick, tuple) else (None, None)
+    return Heard(
+        row=row,
+        url=page.url,
+        status=page.status,
+        language=page.language,
+        text_digest=page.text_digest,
+        log_odds=said,
+        failure=pick if isinstance(pick, Failure) else None,
+        reply=reply,
+    )
+
+
+def data_digest(heard: Sequence[Heard]) -> str:
+    """SHA-256 over what a fit rests on, but for the judge's answers: rows in order of their ids, and their pages."""
+    rows = [[one.row.id, one.row.claim, one.url, one.row.true, one.text_digest] for one in heard]
+    return sha256(canonical(sorted(rows, key=lambda row: str(row[0]))))

@@ -1,0 +1,1 @@
+"""How far a judge's probabilities can be believed: separation, calibration, thresholds, over folds by page."""

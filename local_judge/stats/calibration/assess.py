@@ -1,0 +1,180 @@
+"""Before and after: what calibration does to a judge's probabilities on known claims.
+
+Invariants: every figure after calibration is out of fold; every interval is a bootstrap over pages with a recorded
+seed; claims without an answer are counted by the caller and in no figure here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from local_judge.judge.calibration import Method, Objective, Quality
+from local_judge.stats.agreement.estimate import Estimate, resamples, with_interval
+from local_judge.stats.calibration.errors import Uncalibratable
+from local_judge.stats.calibration.fitting import IDENTITY, Sigmoid, fit
+from local_judge.stats.calibration.folds import FOLDS, OutOfFold, out_of_fold
+from local_judge.stats.calibration.reliability import BINS, Bin, bins, brier_of, ece_of
+from local_judge.stats.calibration.separation import NEUTRAL, Judged, auc_of, best_threshold, columns
+from local_judge.stats.measures import Floats
+from serving.types import Frozen
+
+Bools = npt.NDArray[np.bool_]
+
+DRAWS = 1_000
+
+
+class Settings(Frozen):
+    """How calibration is done."""
+
+    method: Method = "platt"
+    objective: Objective = "accuracy"
+    folds: int = FOLDS
+    seed: int = 0
+    """Of the folds and of the bootstrap."""
+    draws: int = DRAWS
+
+
+class Figure(Frozen):
+    """A number with its interval."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    """95 %; None where it exists in fewer than half of the draws."""
+
+
+class Assessment(Frozen):
+    """Probabilities and calls against what is known of the claims."""
+
+    n: int
+    n_true: int
+    n_pages: int
+    auc: Figure
+    accuracy: Figure
+    """Of the calls."""
+    caught: Figure
+    """Share of the altered claims that are not called true."""
+    called_wrong: Figure
+    """Share of the true claims that are not called true."""
+    brier: Figure
+    ece: Figure
+    """Bins of equal width."""
+    ece_mass: Figure
+    """Bins of equal mass."""
+    threshold: float
+    """The mean over folds."""
+    threshold_low: float
+    threshold_high: float
+    """The least and the greatest of the folds'."""
+    bins: tuple[Bin, ...]
+    """The reliability diagram, bins of equal width."""
+
+    @property
+    def quality(self) -> Quality:
+        """As it is kept with a calibration."""
+        return Quality(
+            accuracy=self.accuracy.value,
+            threshold=self.threshold,
+            auc=self.auc.value,
+            brier=self.brier.value,
+            ece=self.ece.value,
+        )
+
+
+class Fitted(Frozen):
+    """A fit on all claims, with the threshold that suits them best."""
+
+    slope: float
+    intercept: float
+    threshold: float
+
+    @property
+    def sigmoid(self) -> Sigmoid:
+        """Of log-odds."""
+        return Sigmoid(self.slope, self.intercept)
+
+
+def calibrated(judged: Sequence[Judged], settings: Settings) -> tuple[Fitted, OutOfFold]:
+    """The fit on all claims, and each claim out of fold; values are log-odds.
+
+    Raises:
+        Uncalibratable: any of its kinds; `inverted` where altered claims get more than true ones.
+    """
+    fitted = fit(judged, settings.method)
+    if fitted.slope <= 0:
+        raise Uncalibratable(
+            "inverted",
+            f"of {len(judged)} claims the altered ones get as much from the judge as the true ones, or more: its yes "
+            "says nothing here",
+        )
+    held = out_of_fold(judged, settings.method, settings.objective, settings.folds, settings.seed)
+    # Strictly between 0 and 1, so that some claims can be on either side.
+    cut = min(max(best_threshold(fitted.of(judged), settings.objective), 1e-6), 1 - 1e-6)
+    return Fitted(slope=fitted.slope, intercept=fitted.intercept, threshold=cut), held
+
+
+def uncalibrated(judged: Sequence[Judged], threshold: float = NEUTRAL) -> OutOfFold:
+    """The same claims by P(yes) as it is, called at a threshold."""
+    plain = IDENTITY.of(judged)
+    return OutOfFold(plain, [one.value >= threshold for one in plain], [threshold], [])
+
+
+def assess(found: OutOfFold, settings: Settings) -> Assessment:
+    """All figures, with intervals.
+
+    Raises:
+        Uncalibratable: one class only.
+    """
+    p, true = columns(found.judged)
+    called = np.array(found.called, np.float64)
+    if not 0 < true.sum() < len(true):
+        raise Uncalibratable("one_class", f"{len(true)} claims of one kind: nothing to tell apart")
+    pages = sorted({one.page for one in found.judged})
+    members = [
+        np.array([index for index, one in enumerate(found.judged) if one.page == page], np.int64)
+        for page in pages
+    ]
+    drawn = [
+        np.concatenate([members[place] for place in draw])
+        for draw in resamples(len(pages), settings.draws, settings.seed)
+    ]
+
+    def figure(measure: Callable[[Floats, Floats, Floats], float | None]) -> Figure:
+        whole = measure(p, true, called)
+        assert whole is not None, "both kinds are there"
+        values = [measure(p[draw], true[draw], called[draw]) for draw in drawn]
+        estimate = with_interval(Estimate(whole, len(p)), values, len(pages))
+        return Figure(value=whole, low=estimate.low, high=estimate.high)
+
+    return Assessment(
+        n=len(p),
+        n_true=int(true.sum()),
+        n_pages=len(pages),
+        auc=figure(lambda p, true, called: auc_of(p, true)),
+        accuracy=figure(lambda p, true, called: 1.0 - float(np.mean(np.abs(called - true)))),
+        caught=figure(lambda p, true, called: _share(called == 0, true == 0)),
+        called_wrong=figure(lambda p, true, called: _share(called == 0, true == 1)),
+        brier=figure(lambda p, true, called: brier_of(p, true)),
+        ece=figure(lambda p, true, called: ece_of(p, true, "width", BINS)),
+        ece_mass=figure(lambda p, true, called: ece_of(p, true, "mass", BINS)),
+        threshold=float(np.mean(found.thresholds)),
+        threshold_low=min(found.thresholds),
+        threshold_high=max(found.thresholds),
+        bins=tuple(bins(found.judged)),
+    )
+
+
+def part(found: OutOfFold, kept: Sequence[bool]) -> OutOfFold:
+    """The claims of which `kept` is true, with the thresholds of the whole."""
+    places = [index for index, keep in enumerate(kept) if keep]
+    return found._replace(
+        judged=[found.judged[index] for index in places], called=[found.called[index] for index in places]
+    )
+
+
+def _share(what: Bools, of: Bools) -> float | None:
+    n = np.count_nonzero(of)
+    return np.count_nonzero(np.logical_and(what, of)) / n if n else None

@@ -1,0 +1,65 @@
+"""Scores of RACE's criteria from stored findings, by the way in which they were asked for.
+
+Invariant: a criterion that has no score stays in the mapping, as None.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from local_judge.errors import InputError
+from local_judge.protocols.race.findings import Mark, RaceFindings
+from local_judge.rows import read_jsonl
+from local_judge.runs.records import CaseRecord
+from local_judge.runs.store import RunStore, findings_file
+from local_judge.stats.scales import Scores
+
+
+def load_twins(path: Path) -> dict[str, list[str]]:
+    """The twins of each report.
+
+    Raises:
+        InputError: a row without `id` and `report`, or no row.
+    """
+    twins: dict[str, list[str]] = {}
+    for place, row in read_jsonl(path):
+        twin, report = row.get("id"), row.get("report")
+        if not isinstance(twin, str) or not isinstance(report, str) or twin == report:
+            raise InputError(
+                f"{place}: needs `id`, the twin's, and `report`, that of the report it was made of"
+            )
+        twins.setdefault(report, []).append(twin)
+    if not twins:
+        raise InputError(f"{path}: no twins in it")
+    return twins
+
+
+def scores_of(store: RunStore, judge: str | None = None) -> dict[str, Scores]:
+    """The scores of a run by the name of its scoring; of `analysed` also those that the judge wrote, as `sampled`.
+
+    A criterion's score is the mean over the draws that have one.
+
+    Raises:
+        RunError: it is no finished run of RACE.
+    """
+    by_name: dict[str, dict[tuple[str, str], float | None]] = {}
+    for record in store.read_models("cases.jsonl", CaseRecord):
+        if record.status != "done":
+            continue
+        found = store.read_model(findings_file("race", record.key, judge), RaceFindings)
+        marks: dict[str, list[Mark]] = {}
+        for sheet in found.sheets:
+            for mark in sheet.marks:
+                marks.setdefault(mark.criterion, []).append(mark)
+        for criterion, given in marks.items():
+            key = (record.id, criterion)
+            by_name.setdefault(found.scoring, {})[key] = _mean([mark.target for mark in given])
+            if found.scoring == "analysed":
+                by_name.setdefault("sampled", {})[key] = _mean([mark.sampled for mark in given])
+    return dict(by_name)
+
+
+def _mean(scores: list[float | None]) -> float | None:
+    known = [score for score in scores if score is not None]
+    return math.fsum(known) / len(known) if known else None

@@ -1,0 +1,215 @@
+"""`local-judge calibrate`, and what runs make of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_judge.judge.ledger import Ledger
+from local_judge.judge.requests import Identified
+from serving.stub import StubPlan
+from serving.types import EngineIdentity
+
+from ..known_claims import write_known
+from ..stub_thread import StubThread, answer, leaning, write_preset
+from .conftest import Command
+
+
+@pytest.fixture
+def server() -> Iterator[StubThread]:
+    """A judge that leans to yes."""
+    with StubThread(StubPlan(answer=answer, alternatives=leaning)) as running:
+        yield running
+
+
+def asked(server: StubThread) -> int:
+    return len(server.chats)
+
+
+def test_a_judge_is_calibrated_and_asked_nothing_twice(
+    command: Command, snapshot: Path, server: StubThread, preset: Path, tmp_path: Path
+) -> None:
+    given: list[str | Path] = ["calibrate", write_known(tmp_path), "--snapshot", snapshot, "--judge", preset]
+    given += ["--base-url", server.url, "--ledger", tmp_path / "l.sqlite", "--resamples", "50"]
+    plot, out = tmp_path / "plot.svg", tmp_path / "calibration.json"
+    ended = command(*given, "--plot", plot, "--out", out)
+    assert (ended.code, ended.err) == (0, "")
+    # One question a claim, and no other: which of the untrue ones are contradicted is not asked.
+    assert asked(server) == 20
+    assert all(chat.json["max_tokens"] == 1 for chat in server.chats)
+    prompt = server.chats[0].json["messages"][1]["content"]
+    assert prompt.endswith("with the same numbers, dates, names, units and direction? Answer Yes or No.")
+    assert "all pages: 20 claims, 10 true, on 5 pages; 0 without an answer" in ended.out
+    assert "en: the pooled calibration counts: 20 claims (10 true) on 5 pages" in ended.out
+    svg = plot.read_text()
+    assert svg.startswith("<svg ") and "href" not in svg and "<script" not in svg
+    file = json.loads(out.read_text())
+    [one] = file["calibrations"]
+    assert (one["language"], one["n"], one["n_true"], one["n_pages"]) == ("all", 20, 10, 5)
+    assert one["after"]["accuracy"] >= one["before"]["accuracy"]
+    again = command(*given, "--json")
+    assert asked(server) == 20
+    said: dict[str, Any] = json.loads(again.out)
+    assert said["calibrations"] == file["calibrations"]
+    assert said["reports"][0]["before"]["accuracy"]["value"] == one["before"]["accuracy"]
+    assert (said["n_rows"], said["n_unread"], said["failures"]) == (20, 0, {})
+
+
+def judge_digest(identity: dict[str, Any]) -> str:
+    return Identified.of(EngineIdentity.model_validate(identity)).digest
+
+
+def calibrated(
+    command: Command, snapshot: Path, server: StubThread, preset: Path, folder: Path
+) -> dict[str, Any]:
+    ended = command(
+        *("calibrate", write_known(folder), "--snapshot", snapshot, "--judge", preset),
+        *("--base-url", server.url, "--ledger", folder / "l.sqlite", "--resamples", "0"),
+        *("--out", folder / "calibration.json"),
+    )
+    assert ended.code == 0
+    return json.loads((folder / "calibration.json").read_text())["calibrations"][0]
+
+
+def test_a_run_takes_a_calibration_from_a_file_and_then_from_its_ledger(
+    command: Command, snapshot: Path, server: StubThread, preset: Path, report: Path, tmp_path: Path
+) -> None:
+    one = calibrated(command, snapshot, server, preset, tmp_path)
+    run: list[str | Path] = ["run", report, "--snapshot", snapshot, "--judge", preset]
+    run += ["--base-url", server.url, "--method", "scored", "--set", "deer.parts=[verification]", "--json"]
+    given = ["--calibration", tmp_path / "calibration.json"]
+    planned = command(*run, "--out", tmp_path / "run", *given, "--dry-run")
+    assert planned.code == 0 and not (tmp_path / "run").exists()
+    assert command(*run, "--out", tmp_path / "run", *given).code == 0
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    [judge] = manifest["judges"]
+    [recorded] = judge["calibrations"]
+    assert recorded["slope"] == one["slope"] and recorded["threshold"] == one["threshold"]
+    assert recorded["data"] == one["data"] and recorded["seed"] == 0
+    key = json.loads((tmp_path / "run" / "cases.jsonl").read_text())["key"]
+    claims = json.loads((tmp_path / "run" / "claims" / f"{key}.json").read_text())
+    verdicts = claims["verdicts"]
+    assert verdicts and all(verdict["calibration"] == recorded["id"] for verdict in verdicts)
+    assert all(verdict["confidence"] != verdict["confidence_raw"] for verdict in verdicts)
+    with Ledger.open(tmp_path / "run" / "ledger.sqlite", read_only=True) as ledger:
+        [kept] = ledger.calibrations(judge_digest(judge["identity"]))
+    assert kept.id == recorded["id"]
+    # The same command without the file finds it in the run's ledger, and asks nothing.
+    before = asked(server)
+    assert command(*run, "--out", tmp_path / "run").code == 0
+    assert asked(server) == before
+    # Verdicts are stored with their labels: scoring them again needs neither judge nor calibration.
+    assert command("rescore", tmp_path / "run").code == 0
+    # With its ledger, verify takes it without being told; without the calibration nothing is changed.
+    bare = command(*run, "--out", tmp_path / "bare")
+    assert bare.code == 0
+    assert json.loads((tmp_path / "bare" / "manifest.json").read_text())["judges"][0]["calibrations"] == []
+    # What was begun without a calibration is not continued with one.
+    refused = command(*run, "--out", tmp_path / "bare", *given)
+    assert (refused.code, "holds a run with another judges" in refused.line()) == (1, True)
+    assert command(*run, "--out", tmp_path / "bare").code == 0
+
+
+def test_verify_says_by_which_calibration(
+    command: Command, snapshot: Path, server: StubThread, preset: Path, tmp_path: Path
+) -> None:
+    one = calibrated(command, snapshot, server, preset, tmp_path)
+    claims = write_known(tmp_path)
+    verify: list[str | Path] = ["verify", claims, "--snapshot", snapshot, "--judge", preset, "--json"]
+    verify += ["--base-url", server.url, "--method", "scored", "--ledger"]
+    shared = command(*verify, tmp_path / "l.sqlite")
+    rows = [json.loads(line) for line in shared.out.splitlines()]
+    given = command(*verify, tmp_path / "other.sqlite", "--calibration", tmp_path / "calibration.json")
+    others = [json.loads(line) for line in given.out.splitlines()]
+    for found in (rows, others):
+        assert len({row["calibration"] for row in found}) == 1
+        assert all(row["threshold"] == one["threshold"] for row in found)
+        assert all((row["confidence"] >= row["threshold"]) == (row["label"] == "supported") for row in found)
+    assert [row["confidence"] for row in rows] == [row["confidence"] for row in others]
+    known = [json.loads(line)["true"] for line in claims.read_text().splitlines()]
+    right = sum((row["label"] == "supported") == true for row, true in zip(rows, known, strict=True))
+    raw = sum((row["confidence_raw"] >= 0.5) == true for row, true in zip(rows, known, strict=True))
+    assert right > raw
+
+
+def test_the_calibration_of_another_judge_is_refused(
+    command: Command, snapshot: Path, server: StubThread, preset: Path, report: Path, tmp_path: Path
+) -> None:
+    calibrated(command, snapshot, server, preset, tmp_path)
+    (tmp_path / "other").mkdir()
+    other = write_preset(tmp_path / "other")
+    other.write_text(other.read_text().replace("vllm: {}", "vllm: {dtype: float16}"))
+    run: list[str | Path] = [
+        "run",
+        report,
+        "--snapshot",
+        snapshot,
+        "--judge",
+        other,
+        "--base-url",
+        server.url,
+    ]
+    run += ["--method", "scored", "--set", "deer.parts=[verification]", "--out", tmp_path / "run"]
+    ended = command(*run, "--calibration", tmp_path / "calibration.json")
+    assert ended.code == 1
+    assert "fitted on another judge than 'stub' (its identity differs in: options)" in ended.line()
+    # Nor does its ledger give it one.
+    assert command(*run, "--ledger", tmp_path / "l.sqlite").code == 0
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["judges"][0]["calibrations"] == []
+
+
+def test_the_calibration_of_other_words_is_refused(
+    command: Command, snapshot: Path, server: StubThread, preset: Path, report: Path, tmp_path: Path
+) -> None:
+    calibrated(command, snapshot, server, preset, tmp_path)
+    file = tmp_path / "calibration.json"
+    data = json.loads(file.read_text())
+    data["calibrations"][0]["prompt"] = "0" * 64
+    file.write_text(json.dumps(data))
+    ended = command(
+        *("run", report, "--snapshot", snapshot, "--judge", preset, "--base-url", server.url),
+        *("--method", "scored", "--set", "deer.parts=[verification]", "--out", tmp_path / "run"),
+        *("--calibration", file),
+    )
+    assert (ended.code, "fitted on other words of the question 'supported'" in ended.line()) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "no file of calibrations (calibrations: Field required)"),
+        ("[", "no file of calibrations"),
+        ('{"calibrations": []}', "no file of calibrations (calibrations: Tuple should have at least 1 item"),
+    ],
+)
+def test_a_file_that_is_none_is_refused(
+    command: Command, snapshot: Path, server: StubThread, preset: Path, tmp_path: Path, text: str, said: str
+) -> None:
+    file = tmp_path / "c.json"
+    file.write_text(text)
+    ended = command(
+        *("verify", write_known(tmp_path), "--snapshot", snapshot, "--judge", preset),
+        *("--base-url", server.url, "--ledger", tmp_path / "l.sqlite", "--calibration", file),
+    )
+    assert (ended.code, said in ended.line()) == (1, True)
+
+
+def test_what_cannot_be_calibrated_ends_in_one_line(
+    command: Command, snapshot: Path, preset: Path, tmp_path: Path
+) -> None:
+    with StubThread(StubPlan(answer=answer)) as yes_man:
+        given: list[str | Path] = ["--snapshot", snapshot, "--judge", preset, "--base-url", yes_man.url]
+        given += ["--ledger", tmp_path / "l.sqlite"]
+        constant = command("calibrate", write_known(tmp_path), *given)
+        assert "the judge gives all 20 claims the same probability" in constant.line()
+        one_page = command("calibrate", write_known(tmp_path), *given, "--limit", "2")
+        assert "2 claims, all of them true" in one_page.line()
+        (tmp_path / "bare.jsonl").write_text('{"claim": "It is so.", "url": "https://a.example/"}')
+        bare = command("calibrate", tmp_path / "bare.jsonl", *given)
+        assert "bare.jsonl:1: needs `true`" in bare.line()
+        assert {ended.code for ended in (constant, one_page, bare)} == {1}

@@ -1,0 +1,45 @@
+"""Scores on a scale as expected values."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import pytest
+
+from local_judge.judge.failures import Failure
+from local_judge.judge.layout import Prompt
+from local_judge.judge.scales import expected_score
+from serving.types import Choice
+
+from ..scripted_judge import MakeJudge
+
+PROMPT = Prompt(shared="An article.", own="A number from 1 to 10.", prefix_key="a")
+
+
+async def test_a_score_is_the_expected_value_over_the_scale(make_judge: MakeJudge) -> None:
+    judge, engine = make_judge([{"7": 0.4, "8": 0.2, "10": 0.2}])
+    found = await expected_score(judge, PROMPT, 1, 10)
+    assert not isinstance(found, Failure)
+    # Over the numbers alone: 0.5 x 7 + 0.25 x 8 + 0.25 x 10 = 8; variance 0.5 x 1 + 0 + 0.25 x 4 = 1.5
+    assert found.value == pytest.approx(8.0, abs=1e-6)
+    assert found.spread == pytest.approx(sqrt(1.5), abs=1e-6)
+    assert (found.likeliest, found.mass) == (7, pytest.approx(0.8, abs=1e-6))
+    [call] = engine.calls
+    assert call.options == tuple(str(number) for number in range(1, 11))
+    assert call.messages == PROMPT.messages()
+    # A second time it is the ledger's.
+    assert await expected_score(judge, PROMPT, 1, 10) == found
+    assert len(engine.calls) == 1
+
+
+async def test_a_judge_that_would_say_something_else_has_no_score(make_judge: MakeJudge) -> None:
+    judge, _ = make_judge([Choice(logprobs={str(number): -9.0 for number in range(11)})])
+    found = await expected_score(judge, PROMPT, 0, 10)
+    assert isinstance(found, Failure) and found.kind == "off_menu"
+
+
+async def test_a_scale_without_two_numbers_or_with_signs_is_none(make_judge: MakeJudge) -> None:
+    judge, _ = make_judge()
+    for low, high in ((5, 5), (-3, 3)):
+        with pytest.raises(ValueError):
+            await expected_score(judge, PROMPT, low, high)

@@ -1,0 +1,139 @@
+"""From a judge's answers about known claims to calibrations: by language, with what is missing counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from indexes.model import SourceStatus
+from indexes.snapshot import Snapshot
+from local_judge.claims.belief import question_digest
+from local_judge.claims.config import ClaimsConfig
+from local_judge.judge.failures import Failure
+from local_judge.runs.calibrate import calibrate, calibrate_judge
+from local_judge.runs.known import Heard, KnownClaim, data_digest, hear, load_known
+from local_judge.stats.calibration.assess import Settings
+from local_judge.stats.calibration.errors import Uncalibratable
+from serving.engines.scripted import Call, Reply
+from serving.errors import EngineTimeout
+from serving.types import EngineIdentity
+
+from ..known_claims import write_known
+from ..scripted_judge import MakeJudge
+
+JUDGE = EngineIdentity(model="m", engine="scripted", engine_version="1")
+QUICK = Settings(draws=0)
+
+
+def heard(language: str, n: int, lean: float, *, per_page: int = 4, seed: int = 0) -> list[Heard]:
+    """Claims, every second one true, of a judge that adds `lean` to log-odds of +-1 and noise."""
+    random = Random(seed)
+    return [
+        Heard(
+            row=KnownClaim(id=f"{language}{number:03}", claim="c", url="u", true=number % 2 == 0),
+            url=f"https://{language}.example/{number // per_page}",
+            status="ok",
+            language=language,
+            text_digest="t",
+            log_odds=lean + (1 if number % 2 == 0 else -1) + random.gauss(0, 1),
+            failure=None,
+            reply=f"r{number}",
+        )
+        for number in range(n)
+    ]
+
+
+def unanswered(one: Heard, status: SourceStatus = "ok") -> Heard:
+    failure = Failure(kind="timeout", detail="no answer") if status == "ok" else None
+    return one._replace(log_odds=None, failure=failure, status=status, reply=None)
+
+
+def test_each_language_that_has_enough_claims_has_its_own() -> None:
+    both = [*heard("en", 200, 2.0), *heard("zh", 100, -1.0, seed=1), *heard("de", 20, 2.0, seed=2)]
+    found = calibrate(both, JUDGE, QUICK)
+    assert [one.language for one in found.calibrations] == ["all", "en", "zh"]
+    pooled, english, chinese = found.calibrations
+    # What divides the claims of one language lies in the middle of what the judge adds there.
+    assert -english.intercept / english.slope == pytest.approx(2.0, abs=0.3)
+    assert -chinese.intercept / chinese.slope == pytest.approx(-1.0, abs=0.3)
+    assert (pooled.n, english.n, chinese.n) == (320, 200, 100)
+    assert {one.prompt for one in found.calibrations} == {question_digest("supported")}
+    by_language = {one.language: one for one in found.reports}
+    assert list(by_language) == ["all", "de", "en", "zh"]
+    assert by_language["zh"].own and by_language["zh"].calibration == chinese.id
+    assert not by_language["de"].own and by_language["de"].calibration == pooled.id
+    assert by_language["de"].why_not.startswith(
+        "20 claims (10 true) on 5 pages; a calibration of its own needs 60"
+    )
+    after = by_language["zh"].after
+    assert after is not None and after.n == 100 and after.accuracy.value == chinese.after.accuracy
+
+
+def test_the_order_of_the_rows_changes_nothing() -> None:
+    both = [*heard("en", 80, 2.0), *heard("zh", 80, -1.0, seed=1)]
+    shuffled = Random(4).sample(both, len(both))
+    assert calibrate(both, JUDGE, QUICK) == calibrate(shuffled, JUDGE, QUICK)
+    assert data_digest(both) == data_digest(shuffled)
+    other = [both[0]._replace(text_digest="another"), *both[1:]]
+    assert data_digest(other) != data_digest(both)
+
+
+def test_what_is_missing_is_counted_and_opens_bounds() -> None:
+    rows = heard("en", 80, 0.0)
+    rows = [*map(unanswered, rows[:3]), *(unanswered(one, "dead") for one in rows[3:5]), *rows[5:]]
+    found = calibrate(rows, JUDGE, QUICK)
+    pooled = found.reports[0]
+    assert (found.n_rows, found.n_unread, found.failures) == (80, 2, {"timeout": 3})
+    assert (pooled.n_expected, pooled.n_failed) == (78, 3)
+    assert pooled.after is not None and pooled.bounds is not None
+    right = round(pooled.after.accuracy.value * 75)
+    assert (pooled.bounds.low, pooled.bounds.high) == (right / 78, (right + 3) / 78)
+    assert found.calibrations[0].n == 75
+
+
+async def test_a_judge_that_cannot_be_calibrated_keeps_what_it_had(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    rows = load_known(write_known(tmp_path))
+    mood = {"constant": False}
+
+    def script(call: Call) -> Reply:
+        true = any(row.claim in call.prompt and row.true for row in rows)
+        return {"Yes": 0.9, "No": 0.1} if mood["constant"] or true else {"Yes": 0.7, "No": 0.3}
+
+    judge, engine = make_judge(script, ledger="one.sqlite")
+    config = ClaimsConfig(method="scored")
+    report = await calibrate_judge(rows, snapshot, judge, config, QUICK)
+    kept = judge.ledger.calibrations(report.calibrations[0].judge)
+    assert kept == report.calibrations
+    # Replayed: not a call more, and the same calibrations.
+    again = await calibrate_judge(rows, snapshot, judge, config, QUICK)
+    assert (again, len(engine.calls)) == (report, len(rows))
+    mood["constant"] = True
+    twisted, _ = make_judge(script, ledger="two.sqlite")
+    with pytest.raises(Uncalibratable, match="the same probability"):
+        await calibrate_judge(rows, snapshot, twisted, config, QUICK)
+    assert twisted.ledger.calibrations(kept[0].judge) == ()
+
+
+async def test_each_row_has_its_answer_in_its_place(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    rows = load_known(write_known(tmp_path, n_pages=2))
+    missing = KnownClaim(id="x", claim="Nobody knows.", url="https://nowhere.example/", true=True)
+
+    def script(call: Call) -> Reply:
+        if rows[1].claim in call.prompt:
+            return EngineTimeout("no answer")
+        return {"Yes": 0.8, "No": 0.2}
+
+    judge, _ = make_judge(script)
+    found = await hear([missing, *rows], snapshot, judge, ClaimsConfig())
+    assert [one.row.id for one in found] == ["x", *(row.id for row in rows)]
+    assert (found[0].status, found[0].log_odds, found[0].failure) == ("not_in_snapshot", None, None)
+    assert found[2].failure is not None and found[2].failure.kind == "timeout"
+    # ln 0.8 - ln 0.2
+    assert found[1].log_odds == pytest.approx(1.386294) and found[1].language == "en"
+    assert found[1].reply is not None and judge.ledger.get(found[1].reply) is not None

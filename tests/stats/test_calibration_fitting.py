@@ -1,0 +1,80 @@
+"""Sigmoids of greatest likelihood, with the derivation of each."""
+
+from __future__ import annotations
+
+from math import exp, log
+
+import pytest
+
+from local_judge.judge.calibration import sigmoid
+from local_judge.stats.calibration.errors import Uncalibratable
+from local_judge.stats.calibration.fitting import fit
+from local_judge.stats.calibration.separation import Judged
+
+
+def at(x: float, n_true: int, n_altered: int) -> list[Judged]:
+    """Claims with these log-odds."""
+    return [Judged(number < n_true, x, "a") for number in range(n_true + n_altered)]
+
+
+@pytest.mark.parametrize("n", [1, 4, 99])
+def test_what_a_threshold_separates_has_a_finite_fit(n: int) -> None:
+    """n true claims at 1, n altered at -1: by symmetry b = 0 and sigmoid(a) = (n + 1) / (n + 2), so a = ln(n + 1)."""
+    for method in ("platt", "temperature"):
+        found = fit([*at(1, n, 0), *at(-1, 0, n)], method)
+        assert found.slope == pytest.approx(log(n + 1), rel=1e-6)
+        assert found.intercept == pytest.approx(0, abs=1e-6)
+
+
+def test_targets_are_averaged_where_values_are_equal() -> None:
+    """Targets 5/6 and 1/6. At 1 they average (3 x 5/6 + 1/6) / 4 = 2/3, at -1 1/3: a = ln 2, b = 0."""
+    found = fit([*at(1, 3, 1), *at(-1, 1, 3)])
+    assert (found.slope, found.intercept) == pytest.approx((log(2), 0), abs=1e-6)
+
+
+def test_a_judge_that_leans_to_yes_is_pushed_back() -> None:
+    """The same log-odds three higher: the slope stays, and the intercept takes them back: b = -3 ln 2."""
+    found = fit([*at(4, 3, 1), *at(2, 1, 3)])
+    assert (found.slope, found.intercept) == pytest.approx((log(2), -3 * log(2)), abs=1e-6)
+    # Temperature alone cannot: all log-odds are positive, and so all probabilities at least a half.
+    leaning = fit([*at(4, 3, 1), *at(2, 1, 3)], "temperature")
+    assert leaning.intercept == 0.0
+    assert min(one.value for one in leaning.of(at(2, 1, 0))) >= 0.5
+
+
+def test_log_odds_of_any_size_are_fitted() -> None:
+    """Scaled by 1,000: the slope is a thousandth."""
+    found = fit([*at(4000, 3, 1), *at(2000, 1, 3)])
+    assert (found.slope, found.intercept) == pytest.approx((log(2) / 1000, -3 * log(2)), rel=1e-5)
+
+
+def test_an_inverted_judge_has_a_negative_slope() -> None:
+    assert fit([*at(1, 1, 3), *at(-1, 3, 1)]).slope == pytest.approx(-log(2), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("claims", "kind", "said"),
+    [
+        (at(1, 3, 0), "one_class", "3 claims, all of them true"),
+        (at(1, 0, 2), "one_class", "2 claims, all of them altered"),
+        ([], "one_class", "0 claims"),
+        (at(1.25, 3, 4), "constant", "all 7 claims the same probability"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(claims: list[Judged], kind: str, said: str) -> None:
+    with pytest.raises(Uncalibratable, match=said) as refused:
+        fit(claims)
+    assert refused.value.kind == kind
+
+
+def test_a_constant_other_than_0_has_a_temperature() -> None:
+    """One value x = 2, three true of four: targets 4/5 and 1/3 average (3 x 4/5 + 1/3) / 4 = 41/60; 2a = ln(41/19)."""
+    assert fit(at(2, 3, 1), "temperature").slope == pytest.approx(log(41 / 19) / 2, rel=1e-6)
+    with pytest.raises(Uncalibratable) as refused:
+        fit(at(0, 3, 1), "temperature")
+    assert refused.value.kind == "constant"
+
+
+def test_the_sigmoid_does_not_overflow() -> None:
+    assert (sigmoid(0), sigmoid(800), sigmoid(-800)) == (0.5, 1.0, 0.0)
+    assert sigmoid(-2) == pytest.approx(1 / (1 + exp(2)))
