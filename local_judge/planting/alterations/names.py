@@ -1,0 +1,126 @@
+"""Names by kind, and others of the same kind.
+
+Invariant: a name is replaced by one that stands on another page, is of the same kind (a person by a person of the same
+sex of given name and as many words, a country by a country, a university by a university), and has no word in common
+with the page. A name whose kind cannot be told by a list or by its head word is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from random import Random
+from typing import NamedTuple
+
+from local_judge.planting.alterations.name_lists import (
+    CITIES,
+    CITIES_ZH,
+    COUNTRIES,
+    COUNTRIES_ZH,
+    FEMALE,
+    HEADS,
+    MALE,
+    PROVINCES_ZH,
+)
+from local_judge.planting.kinds import Language
+
+
+class Name(NamedTuple):
+    """A name in a text."""
+
+    kind: str
+    """Such as `country`, `male 2` (words), `head University`."""
+    start: int
+    end: int
+    text: str
+
+
+_CAPITALISED = re.compile(
+    r"(?<![\w.’'-])[A-Z][\w’'-]*[a-z](?: (?:[A-Z]\. )*[A-Z][\w’'-]*[a-z])*(?![\w-])(?![’'])"
+)
+_COUNTRIES = {name: f"country {adjective}" for adjective, names in enumerate(COUNTRIES) for name in names}
+_CITIES = frozenset(CITIES)
+_JOINED = re.compile(r" (?:of|and the|&) [A-Z]| [A-Z]|[-–/]")
+_BOUND = re.compile(r"(?:[A-Z][\w’'-]*|\bof|\bof the|&) $")
+_PLACING = re.compile(r"\b(?:in|from|to|near|of|across|outside|within|throughout) $")
+
+
+def names_in(text: str, language: Language) -> Iterator[Name]:
+    """The names in `text` whose kind is known, in order."""
+    yield from (_english if language == "en" else _chinese)(text)
+
+
+def _english(text: str) -> Iterator[Name]:
+    for found in _CAPITALISED.finditer(text):
+        start, words = found.start(), found[0].split(" ")
+        opening = start == 0 or text[start - 2 : start] in (". ", "\n")
+        if (
+            len(words) > 1
+            and opening
+            and words[0] in ("The", "In", "On", "At", "By", "From", "During", "After")
+        ):
+            start += len(words[0]) + 1
+            words = words[1:]
+        kind = _kind(words, text[:start])
+        joined = _JOINED.match(text, found.end()) or _BOUND.search(text[max(0, start - 30) : start])
+        if kind is not None and not joined:
+            yield Name(kind, start, found.end(), " ".join(words))
+
+
+def _kind(words: Sequence[str], before: str) -> str | None:
+    name = " ".join(words)
+    if name in _COUNTRIES:
+        placed = _PLACING.search(before)
+        adjective = _COUNTRIES[name] == "country 1"
+        return _COUNTRIES[name] if adjective or placed else None
+    if name in _CITIES and _PLACING.search(before):
+        return "city"
+    if len(words) < 2:
+        return None
+    if words[-1] in HEADS:
+        return f"head {words[-1]}"
+    given = "male" if words[0] in MALE else "female" if words[0] in FEMALE else None
+    if given and 2 <= len(words) <= 3 and words[-1] not in _COUNTRIES and words[-1] not in _CITIES:
+        return f"{given} {len(words)}"
+    return None
+
+
+_ZH = {
+    **dict.fromkeys(COUNTRIES_ZH, "country"),
+    **dict.fromkeys(CITIES_ZH, "city"),
+    **dict.fromkeys(PROVINCES_ZH, "province"),
+}
+_LISTED_ZH = re.compile("|".join(sorted(_ZH, key=len, reverse=True)))
+
+
+def _chinese(text: str) -> Iterator[Name]:
+    for found in _LISTED_ZH.finditer(text):
+        yield Name(_ZH[found[0]], found.start(), found.end(), found[0])
+
+
+class NamePool:
+    """Names of many pages, by kind."""
+
+    def __init__(self, texts: Iterable[str], language: Language) -> None:
+        pool: dict[str, dict[str, None]] = {}
+        for text in texts:
+            for name in names_in(text, language):
+                pool.setdefault(name.kind, {})[name.text] = None
+        self._pool = {kind: tuple(names) for kind, names in pool.items()}
+
+    def other(self, name: Name, folded: str, rng: Random) -> str | None:
+        """A name of the same kind that has no word in common with a page; None if a few tries find none.
+
+        Args:
+            name: to be replaced.
+            folded: the page in small letters.
+            rng: draws it.
+        """
+        names = self._pool.get(name.kind, ())
+        for other in rng.sample(names, min(len(names), 40)):
+            article = other.split(" ")[-1] if name.kind.startswith("head") else ""
+            words = [word for word in other.casefold().split() if len(word) > 3 or word >= "\u2e80"]
+            words = [word for word in words if word != article.casefold()]
+            if words and not any(word in folded for word in words):
+                return other
+        return None
