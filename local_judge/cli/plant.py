@@ -55,7 +55,8 @@ def plant(
         list[str] | None,
         typer.Option(
             "--kinds",
-            help=f"These alone, with commas or repeated. Claims: {', '.join(FALSE_KINDS)}; reports: {', '.join(FLAWS)}.",
+            help=f"These alone, with commas or repeated. Of claims: {', '.join(FALSE_KINDS)}; "
+            f"of reports: {', '.join(FLAWS)}.",
         ),
     ] = None,
     languages: Annotated[

@@ -9,7 +9,7 @@ made up for by another kind. The same pages and settings give the same claims.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 
 from pydantic import Field
@@ -188,8 +188,7 @@ class _Drawer:
         return len(chosen)
 
     def _take(self, page: PlantPage, one: Candidate, kind: FalseKind | None) -> None:
-        edits: Mapping[str, object] = one.edits
-        edit = one.edits[kind] if kind is not None and kind in edits else None  # type: ignore[index]
+        edit = None if kind is None or kind in ("attribution", "foreign") else one.edits[kind]
         self._used.add(one.source.text)
         self.claims.append(
             PlantedClaim(

@@ -54,17 +54,23 @@ _LEANING = re.compile(
     r"Tonight|Indeed|Perhaps|Maybe|Please|Click|Read|See|Note|Update|Photo|Image|Source|Overall|Traditionally|"
     r"Historically|All that|All of|Both of|Popularly|Because|Since|While|Though|Although|If|When|"
     r"In addition|For example|For instance|As a result|As such|As of|After (?:that|this)|At (?:the|this|that) time|"
-    r"In (?:sum|short|many ways|brief|conclusion|summary|turn|contrast|particular|fact|this|that|these|those|other|both|all|some|it|its|his|her|their)|"
+    r"In (?:sum|short|many ways|brief|conclusion|summary|turn|contrast|particular|"
+    r"fact|this|that|these|those|other|both|all|some|it|its|his|her|their)|"
     r"Of (?:these|those|the)|Among (?:these|those|them|the)|On the|Some of|One of|Many of|Most of|Each|Several|"
     r"By (?:then|this|that)|Since then|During (?:this|that|the|his|her|its|their)|According to the)\b"
 )
 _PRONOUN = re.compile(
-    r"\b(?:he|she|they|we|I|you|it|its|his|her|hers|their|theirs|our|your|my|this|these|those|him|them|me|us|"
-    r"itself|himself|herself|themselves|the (?:latter|former|same|above|following)|other|another|others|also|"
-    r"however|therefore|thus|such|there|here|do so|did so|today|yesterday|tomorrow|tonight|ago|currently|now|"
-    r"last (?:week|month|year|night|season)|this (?:week|month|year)|next (?:week|month|year))\b",
+    r"\b(?:he|she|they|we|I|you|it|hers|theirs|our|ours|your|my|mine|this|these|those|him|them|me|us|"
+    r"the (?:latter|former|same|above|following)|however|such (?!as\b)|there|here|do so|did so|today|yesterday|"
+    r"tomorrow|tonight|ago|last (?:week|month|year|night|season)|next (?:week|month|year|season))\b",
     re.I,
 )
+_POSSESSIVE = re.compile(r"\b(?:his|her|its|their|itself|himself|herself|themselves)\b")
+_NO_OWNER = re.compile(
+    r"(?:In|On|At|By|After|Before|During|From|With|As|For|Despite|Under|Following|According|Over|Until|Upon|Through|"
+    r"Throughout|Between|Among|Like|Unlike|To|About|Around|Within|Beyond|Although|While)\b"
+)
+"""A sentence that opens with one of these may name its owner late or not at all."""
 _UNNAMED = re.compile(
     r"\b[Tt]he (?:city|province|country|company|film|book|novel|team|region|state|town|area|island|river|lake|period|"
     r"war|species|group|album|band|game|series|show|event|report|study|agency|school|university|district|village|"
@@ -105,6 +111,7 @@ def _english(sentence: str) -> bool:
         and sentence.count("(") == sentence.count(")")
         and _LEANING.match(sentence) is None
         and _PRONOUN.search(sentence) is None
+        and not (_POSSESSIVE.search(sentence) and _NO_OWNER.match(sentence))
         and _WEEKDAY.search(sentence) is None
         and _UNNAMED.search(sentence) is None
         and _QUOTING.search(sentence) is None
@@ -130,7 +137,7 @@ _LEANING_ZH = re.compile(
     r"我|您|你|本|上述|以上|以下|如下|前者|后者|下面|上面|随后|随即|随着|同时|此外|另外|另一|其中|首先|其次|再次|最后|最终|"
     r"不过|不仅|不但|虽然|尽管|然而|因此|所以|于是|总之|总体|综上|例如|比如|譬如|特别|尤其|尤为|具体|目前|现在|如今|当前|"
     r"近年|近期|最近|今年|去年|明年|今天|昨天|昨日|当时|当年|当地|之后|之前|期间|至此|到|在|如果|若|只有|只要|除|相比|相较|"
-    r"一方面|第[一二三四五六七八九十]|[一二三四五六七八九十]是|注|表|图|见|计划|预计|旨在|有望|占|约占|达到|包括|成为|位于|拥有|获得|实现|推动|提供|增长|同比|一致地|应|需|可|能|使|让|即|未来|已|未|经|全年|全市|全县|全省|首飞|各|公司|平台|项目(?=现|于)|实验结果|结果|\d{4}年共"
+    r"一方面|第[一二三四五六七八九十]|[一二三四五六七八九十]是|注|表|图|见|计划|预计|旨在|有望|占|约占|达到|包括|成为|位于|拥有|获得|实现|推动|提供|增长|同比|一致地|应|需|可|能|使|让|即|未来|已|未|经|必须|要|总|全年|全市|全县|全省|首飞|各|公司|平台|项目(?=现|于)|实验结果|结果|\d{4}年共"
 )
 _PRONOUN_ZH = re.compile(
     r"[他她您你我它]|日前|日内|本[文报章节研项次人]|该[^国]|[这那](?!曲|霸|些年)|上述|前述|如下|以下|前者|后者|笔者|此[外类次时举]|其(?!他|它|中|余|实|次|间)|"

@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from pydantic import Field
+
 from indexes.snapshot import Snapshot
 from local_judge.documents import UnreadableReport, parse_report
 from local_judge.documents.model import Frozen
@@ -46,7 +48,7 @@ class ClaimsSummary(Frozen):
     other_languages: dict[str, int]
     """Pages in languages that nothing can be planted in."""
     cells: tuple[Cell, ...]
-    rejected: dict[str, int] = {}
+    rejected: dict[str, int] = Field(default_factory=dict)
     """Of claims that a judge was to put in other words: why they stayed as they were."""
 
 

@@ -52,5 +52,9 @@ def alterations(
         rng: decides between several places and values.
     """
     ground = Ground(sentence, page, names, language, rng)
-    made = {kind: ground.chosen(make(ground)) for kind, make in _MAKERS[language].items()}
-    return {kind: one for kind, one in made.items() if one is not None}
+    made: dict[AlterationKind, Edit] = {}
+    for kind, make in _MAKERS[language].items():
+        one = ground.chosen(make(ground))
+        if one is not None:
+            made[kind] = one
+    return made

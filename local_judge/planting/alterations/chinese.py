@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from local_judge.planting.alterations.ground import HAN_NUMBERS, Ground
 from local_judge.planting.alterations.names import names_in
+from local_judge.planting.alterations.tables import pairs
 from local_judge.planting.alterations.values import Side, other_number, other_year
 from local_judge.planting.model import Edit
 
@@ -31,62 +32,28 @@ _PERCENT = re.compile(r"\s?[%％]")
 _BACKWARDS = re.compile(r"(?:自|从|自从|早在|截至|截止到?)\s?$")
 _SINCE = re.compile(r"\s?年(?:\d{1,2}月)?(?:起|以来|之前|前|开始)")
 _AFTER = re.compile(r"\s?年(?:\d{1,2}月)?(?:之后|以后|后)")
-_UNITS = dict(
-    pair.split(":")
-    for pair in [
-        "亿元:万元",
-        "万元:亿元",
-        "亿美元:万美元",
-        "万美元:亿美元",
-        "亿吨:万吨",
-        "万吨:亿吨",
-        "万人:亿人",
-        "亿人:万人",
-        "亿次:万次",
-        "万次:亿次",
-        "万亿元:亿元",
-        "公里:米",
-        "千米:米",
-        "千克:克",
-        "公斤:克",
-        "毫克:克",
-        "厘米:米",
-        "毫米:厘米",
-        "小时:天",
-        "分钟:小时",
-        "平方公里:平方米",
-        "平方千米:平方米",
-        "公顷:平方米",
-        "立方米:升",
-        "吉瓦:兆瓦",
-        "兆瓦:千瓦",
-        "千瓦:兆瓦",
-        "美元:欧元",
-        "欧元:美元",
-        "℃:℉",
-        "个月:年",
-        "周:个月",
-        "个百分点:倍",
-        "MW:kW",
-        "kW:MW",
-        "GW:MW",
-        "GB:MB",
-        "MB:GB",
-    ]
+_UNITS = pairs(
+    """
+    亿元:万元 万元:亿元 亿美元:万美元 万美元:亿美元 亿吨:万吨 万吨:亿吨 万人:亿人 亿人:万人 亿次:万次 万次:亿次
+    万亿元:亿元 公里:米 千米:米 千克:克 公斤:克 毫克:克 厘米:米 毫米:厘米 小时:天 分钟:小时 平方公里:平方米
+    平方千米:平方米 公顷:平方米 立方米:升 吉瓦:兆瓦 兆瓦:千瓦 千瓦:兆瓦 美元:欧元 欧元:美元 ℃:℉ 个月:年 周:个月
+    个百分点:倍 MW:kW kW:MW GW:MW GB:MB MB:GB
+    """
 )
 _SIZES = {
-    "亿元": 1e8, "万元": 1e4, "亿美元": 1e8, "万美元": 1e4, "亿吨": 1e8, "万吨": 1e4, "亿人": 1e8, "万人": 1e4, "亿次": 1e8,
-    "万次": 1e4, "万亿元": 1e12, "公里": 1000, "千米": 1000, "米": 1, "千克": 1, "公斤": 1, "克": 0.001, "毫克": 1e-6,
-    "厘米": 0.01, "毫米": 0.001, "小时": 1, "天": 24, "分钟": 0.02, "平方公里": 1e6, "平方千米": 1e6, "平方米": 1, "公顷": 1e4,
-    "立方米": 1000, "升": 1, "吉瓦": 1e6, "兆瓦": 1e3, "千瓦": 1, "个月": 30, "年": 365, "周": 7, "MW": 1e3, "kW": 1,
-    "GW": 1e6, "GB": 1e3, "MB": 1,
+    "亿元": 1e8, "万元": 1e4, "亿美元": 1e8, "万美元": 1e4, "亿吨": 1e8, "万吨": 1e4, "亿人": 1e8,
+    "万人": 1e4, "亿次": 1e8, "万次": 1e4, "万亿元": 1e12, "公里": 1000, "千米": 1000, "米": 1, "千克": 1,
+    "公斤": 1, "克": 0.001, "毫克": 1e-6, "厘米": 0.01, "毫米": 0.001, "小时": 1, "天": 24, "分钟": 0.02,
+    "平方公里": 1e6, "平方千米": 1e6, "平方米": 1, "公顷": 1e4, "立方米": 1000, "升": 1, "吉瓦": 1e6,
+    "兆瓦": 1e3, "千瓦": 1, "个月": 30, "年": 365, "周": 7, "MW": 1e3, "kW": 1, "GW": 1e6, "GB": 1e3,
+    "MB": 1,
 }  # fmt: skip
 """How large a unit is beside others of its kind."""
 _MORE = re.compile(r"(?:超过|超|逾|高于|多于|大于|至少|不少于|不低于|突破)\s?(?:约|了)?[\d.,]+\s?$")
 _MORE_BEHIND = re.compile(r"(?:以上|多|余)")
 _UP_TO = re.compile(r"(?:不到|不足|低于|少于|小于|至多|最多|不超过|近|接近|将近)\s?(?:约)?[\d.,]+\s?$")
 _UNIT = re.compile(
-    r"(?<=\d)\s?(" + "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True)) + r")(?![/以内的半年])"
+    r"(?<=\d)\s?(" + "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True)) + r")(?![/以内的半年])(?!(?<=人)[民均次])"
 )
 
 _NEGATIVE = re.compile(r"[不没无未非否勿莫]|难以|缺乏|避免|防止|并非|拒绝|除了|之外")
@@ -125,15 +92,16 @@ _NEGATED: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 _ALL_NEGATIVES = re.compile(r"[不没无未非否]")
 
-_OPPOSITES = """增加:减少 增长:下降 上升:下降 提高:降低 提升:下降 高于:低于 多于:少于 大于:小于 优于:劣于 最大:最小 最高:最低
-    最早:最晚 最长:最短 最多:最少 之前:之后 以前:以后 早于:晚于 强于:弱于 扩大:缩小 加快:放缓 上涨:下跌 升高:降低 缩短:延长
-    以北:以南 以东:以西 东部:西部 南部:北部 促进:抑制 增强:削弱 改善:恶化 超过:低于 领先于:落后于 较高:较低 较大:较小 较多:较少
-    更高:更低 更大:更小 更多:更少 更快:更慢 更强:更弱 盈利:亏损 下降:上升 降低:提高"""
-_DIRECTIONS: dict[str, str] = {}
-for _pair in _OPPOSITES.split():
-    _one, _other = _pair.split(":")
-    _DIRECTIONS.setdefault(_one, _other)
-    _DIRECTIONS.setdefault(_other, _one)
+_OPPOSITES = pairs(
+    """
+    增加:减少 增长:下降 上升:下降 提高:降低 提升:下降 高于:低于 多于:少于 大于:小于 优于:劣于 最大:最小
+    最高:最低 最早:最晚 最长:最短 最多:最少 之前:之后 以前:以后 早于:晚于 强于:弱于 扩大:缩小 加快:放缓
+    上涨:下跌 升高:降低 缩短:延长 以北:以南 以东:以西 东部:西部 南部:北部 促进:抑制 增强:削弱 改善:恶化
+    超过:低于 领先于:落后于 较高:较低 较大:较小 较多:较少 更高:更低 更大:更小 更多:更少 更快:更慢 更强:更弱
+    盈利:亏损 下降:上升 降低:提高
+    """
+)
+_DIRECTIONS = {other: one for one, other in reversed(_OPPOSITES.items())} | _OPPOSITES
 _DIRECTION = re.compile(
     "|".join(sorted(_DIRECTIONS, key=len, reverse=True)) + r"(?![率点极空间动力程额限器])"
 )

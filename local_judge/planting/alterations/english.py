@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from local_judge.planting.alterations.ground import NUMBER_WORDS, Ground
 from local_judge.planting.alterations.names import names_in
+from local_judge.planting.alterations.tables import pairs
 from local_judge.planting.alterations.values import Side, other_number, other_year
 from local_judge.planting.model import Edit
 
@@ -65,86 +66,26 @@ _SIZES = {
     "MB": 1, "GB": 1e3, "TB": 1e6, "Hz": 1, "kHz": 1e3, "MHz": 1e6, "litres": 1, "liters": 1, "gallons": 4,
 }  # fmt: skip
 """How large a unit is beside others of its kind."""
-_UNITS = dict(
-    pair.split(":")
-    for pair in [
-        "million:billion",
-        "billion:million",
-        "trillion:billion",
-        "thousand:million",
-        "km:miles",
-        "kilometres:miles",
-        "kilometers:miles",
-        "miles:kilometres",
-        "metres:feet",
-        "meters:feet",
-        "feet:metres",
-        "m:km",
-        "cm:mm",
-        "mm:cm",
-        "inches:feet",
-        "pounds:tonnes",
-        "kilograms:grams",
-        "grams:kilograms",
-        "kg:g",
-        "g:kg",
-        "mg:g",
-        "tonnes:kilograms",
-        "tons:kilograms",
-        "years:months",
-        "months:weeks",
-        "weeks:months",
-        "days:weeks",
-        "hours:days",
-        "minutes:hours",
-        "seconds:minutes",
-        "decades:centuries",
-        "centuries:decades",
-        "dollars:euros",
-        "euros:dollars",
-        "acres:hectares",
-        "hectares:acres",
-        "°C:°F",
-        "°F:°C",
-        "kW:MW",
-        "MW:kW",
-        "GW:MW",
-        "kWh:MWh",
-        "MWh:kWh",
-        "GB:MB",
-        "MB:GB",
-        "TB:GB",
-        "Hz:kHz",
-        "kHz:MHz",
-        "MHz:kHz",
-        "kilowatts:megawatts",
-        "megawatts:kilowatts",
-        "gigawatts:megawatts",
-        "litres:gallons",
-        "liters:gallons",
-        "gallons:litres",
-    ]
+_UNITS = pairs(
+    """
+    million:billion billion:million trillion:billion thousand:million km:miles kilometres:miles
+    kilometers:miles miles:kilometres metres:feet meters:feet feet:metres m:km cm:mm mm:cm inches:feet
+    pounds:tonnes kilograms:grams grams:kilograms kg:g g:kg mg:g tonnes:kilograms tons:kilograms years:months
+    months:weeks weeks:months days:weeks hours:days minutes:hours seconds:minutes decades:centuries
+    centuries:decades dollars:euros euros:dollars acres:hectares hectares:acres °C:°F °F:°C kW:MW MW:kW GW:MW
+    kWh:MWh MWh:kWh GB:MB MB:GB TB:GB Hz:kHz kHz:MHz MHz:kHz kilowatts:megawatts megawatts:kilowatts
+    gigawatts:megawatts litres:gallons liters:gallons gallons:litres
+    """
 )
 _UNIT = re.compile(r"(?<=\d[ \u00a0])(?:" + "|".join(map(re.escape, _UNITS)) + r")(?![\w/²³])(?!\s\()")
 _UNIT_BOUND = re.compile(
     r"(?<=\d-)(?:year|month|week|day|hour|minute|mile|kilometre|kilometer|metre|meter|foot)\b(?! \()"
 )
-_BOUND_UNITS = dict(
-    pair.split(":")
-    for pair in [
-        "year:month",
-        "month:year",
-        "week:month",
-        "day:month",
-        "hour:day",
-        "minute:hour",
-        "mile:metre",
-        "kilometre:metre",
-        "kilometer:meter",
-        "metre:kilometre",
-        "meter:kilometer",
-        "foot:mile",
-    ]
+_BOUND_UNITS = pairs(
+    """
+    year:month month:year week:month day:month hour:day minute:hour mile:metre kilometre:metre kilometer:meter
+    metre:kilometre meter:kilometer foot:mile
+    """
 )
 _MORE = re.compile(
     r"\b(?:more than|over|exceed(?:s|ed|ing)?|at least|above|upwards? of|not less than|no less than|for|lasted|"

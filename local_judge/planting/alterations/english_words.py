@@ -21,8 +21,8 @@ _NEGATIVE = re.compile(
 _NEGATABLE = re.compile(
     r"(?<!\bwhat )(?<!\bthan )(?<!\bas )(?<!\bif )(?<!\bwhether )(?<!\bthere )(?<!\bhow )(?<!\bthat )"
     r"\b(?:was|were|is|are|can|could|will|would|must|should|(?:has|have|had)(?= (?:been|become|made|won|led|taken)))\b"
-    r"(?! (?:sometimes|often|usually|generally|commonly|typically|frequently|mostly|mainly|largely|some|any|both|either|"
-    r"still|already|just|probably|thus|known|called|named|about|approximately|around|almost|nearly|to|each|all|now|"
+    r"(?! (?:sometimes|often|usually|generally|commonly|typically|frequently|mostly|mainly|largely|some|any|both|"
+    r"either|still|already|just|probably|thus|known|called|named|about|approximately|around|almost|nearly|to|each|all|now|"
     r"always|at least|more than|over|up to|several|many|most|one of|two|primarily|particularly|especially|perhaps|"
     r"predominantly|broadly|currently|traditionally|sufficiently|then|too|once|first)\b)(?![,.;:)])"
 )
@@ -87,7 +87,7 @@ _PAIRS: tuple[tuple[str, str, str, str], ...] = (
     ("northeast", "southwest", "", ""),
     ("northwest", "southeast", "", ""),
     ("more than", "less than", "", r"(?= (?:[$£€]?\d|half|twice|one|a (?:million|billion|third|quarter)))"),
-    ("more", "less", "", rf"(?= {_ADJECTIVE}\b)"),
+    ("more", "less", "", rf"(?= {_ADJECTIVE}(?: than\b| and\b| in\b| for\b| to\b| by\b|[,.;]))"),
     ("most", "least", r"(?<=\bthe )", rf"(?= {_ADJECTIVE}\b)"),
     ("at least", "at most", "", r"(?= [$£€]?\d)"),
     (
@@ -159,7 +159,8 @@ _ONE_OF = re.compile(
     r"(?= (?:of|in|on|from|to|by|and|for|during|ever)\b|[.,])"
 )
 _LARGEST = re.compile(
-    r"\b(?:[a-z]{3,}est|most [a-z]+)\b(?:,? [a-z]+){1,4} (in|of) ((?:the )?[A-Z][a-z]+(?: [A-Z][a-z]+)?)(?=[.,;]|$| by| and (?:is|was|has)\b| with )"
+    r"\b(?:[a-z]{3,}est|most [a-z]+)\b(?:,? [a-z]+){1,4} (in|of) ((?:the )?[A-Z][a-z]+(?: [A-Z][a-z]+)?)"
+    r"(?=[.,;]|$| by| and (?:is|was|has)\b| with )"
 )
 _WIDE = frozenset((*COUNTRIES[0], "Europe", "Asia", "Africa", "Oceania", "North America", "South America"))
 
@@ -233,8 +234,7 @@ def causes(ground: Ground) -> Iterator[Edit]:
             if not (found[0].startswith(("led", "caused")) and _NOT_LED.search(sentence[: found.start()])):
                 yield ground.edit("causal", found.start(), found.end(), after)
     found = _CLAUSES.match(sentence)
-    if found is not None and not (_HANGING.search(found[1]) or _HANGING.search(found[2])):
-        if _FINITE.search(found[1]) and _FINITE.search(found[2]):
-            first, second = found[1], found[2]
-            after = f"{second[0].upper()}{second[1:]} because {first[0].lower()}{first[1:]}"
-            yield ground.edit("causal", 0, len(sentence) - 1, after)
+    if found is not None and all(_FINITE.search(one) and not _HANGING.search(one) for one in found.groups()):
+        first, second = found[1], found[2]
+        after = f"{second[0].upper()}{second[1:]} because {first[0].lower()}{first[1:]}"
+        yield ground.edit("causal", 0, len(sentence) - 1, after)

@@ -13,16 +13,14 @@ from functools import cached_property
 from random import Random
 
 from local_judge.planting.alterations.names import NamePool
+from local_judge.planting.alterations.tables import words
 from local_judge.planting.kinds import AlterationKind, Language
 from local_judge.planting.model import Edit
 
-NUMBER_WORDS = dict(
-    zip(
-        ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"],
-        range(2, 13),
-        strict=True,
-    )
-)
+NUMBER_WORDS = {
+    word: value
+    for value, word in enumerate(words("two three four five six seven eight nine ten eleven twelve"), 2)
+}
 HAN_NUMBERS = dict(zip("两二三四五六七八九十", (2, 2, 3, 4, 5, 6, 7, 8, 9, 10), strict=True))
 _DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _BLANK = re.compile(r"\s+")
@@ -52,9 +50,9 @@ class PageText:
         han = {float(HAN_NUMBERS[found]) for found in _HAN.findall(self.text) if found in HAN_NUMBERS}
         return frozenset(digits | words | han)
 
-    def has(self, words: str) -> bool:
-        """Whether `words` stand in it, in any case."""
-        return _BLANK.sub(" ", words).casefold() in self.folded
+    def has(self, said: str) -> bool:
+        """Whether `said` stands in it, in any case."""
+        return _BLANK.sub(" ", said).casefold() in self.folded
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,8 @@ def moved(document: Document, share: float, rng: Random) -> Plan | str:
     by_style: dict[str, list[_Mark]] = {}
     for mark in marks:
         by_style.setdefault(mark.style, []).append(mark)
-    same = max(by_style.values(), key=len, default=[])
+    none: list[_Mark] = []
+    same = max(by_style.values(), key=len, default=none)
     n = max(2, round(share * len(same)))
     if len(same) < 2 or len({url for mark in same for url in mark.urls}) < 2:
         return "fewer than two sentences whose only citations lead to different pages"

@@ -7,6 +7,7 @@ matter: no frame (introduction, summary, references), no more than two fifths of
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from random import Random
 from typing import NamedTuple
 
@@ -81,7 +82,7 @@ def _sections(document: Document) -> list[_Part]:
 def _paragraphs(document: Document) -> list[_Part]:
     body = [block for block in document.blocks if block.role == "body"]
     found: list[_Part] = []
-    for block, after in zip(body, body[1:], strict=False):
+    for block, after in pairwise(body):
         if block.kind == "paragraph" and block.index > body[0].index:
             start = document.text.rfind("\n", 0, block.span.start) + 1
             end = document.text.rfind("\n", 0, after.span.start) + 1

@@ -49,7 +49,7 @@ def twins(
         settings: what to plant, and how much of it.
         requirements: what the report has to deliver, such as the items of its checklist.
     """
-    language = next((one for one in LANGUAGES if one == document.language), None)
+    language: Language | None = next((one for one in LANGUAGES if one == document.language), None)
     if language is None:
         reason = f"the report's language is {document.language!r}; there are {', '.join(LANGUAGES)}"
         return [Impossible(kind, reason) for kind in settings.kinds]

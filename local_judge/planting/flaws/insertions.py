@@ -34,7 +34,7 @@ class Passage(Frozen):
 @cache
 def passages(name: str, language: Language) -> tuple[Passage, ...]:
     """The sentences of a list in one language."""
-    text = files(__package__).joinpath(f"{name}.jsonl").read_text(encoding="utf-8")
+    text = files("local_judge.planting.flaws").joinpath(f"{name}.jsonl").read_text(encoding="utf-8")
     rows = [Passage.model_validate_json(line) for line in text.splitlines() if line]
     return tuple(row for row in rows if row.language == language)
 
