@@ -102,11 +102,18 @@ _PAIRS: tuple[tuple[str, str, str, str], ...] = (
 )
 
 
+_OPPOSITES = {
+    word: "|".join(
+        other if word == one else one for one, other, _, _ in _PAIRS if word in (one, other)
+    )
+    for pair in _PAIRS
+    for word in pair[:2]
+}
 _TURNS = tuple(
     (
         re.compile(rf"{ahead}\b{word}\b{behind}"),
         re.compile(rf"\b{word}\b"),
-        re.compile(rf"\b{opposite}\b", re.I),
+        re.compile(rf"\b(?:{_OPPOSITES[word]})\b", re.I),
         opposite,
     )
     for one, other, ahead, behind in _PAIRS

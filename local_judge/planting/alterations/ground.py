@@ -73,8 +73,10 @@ class Ground:
     def fits(self, one: Edit) -> bool:
         """Whether the page has neither the altered sentence nor the altered stretch between its neighbours."""
         claim = one.applied(self.sentence)
-        if one.after == one.before or self.page.has(claim.rstrip(".。")):
+        if one.after == one.before or self.page.has(claim):
             return False
+        if not one.after:
+            return True  # what is left stands in the page as a part of what was there
         before = _BEFORE[self.language].search(claim[: one.start])
         end = one.start + len(one.after)
         behind = _BEHIND[self.language].match(claim, end)

@@ -22,6 +22,7 @@ from local_judge.planting.alterations.name_lists import (
     MALE,
     PROVINCES_ZH,
 )
+from local_judge.planting.alterations.tables import words
 from local_judge.planting.kinds import Language
 
 
@@ -41,8 +42,9 @@ _CAPITALISED = re.compile(
 _COUNTRIES = {name: f"country {adjective}" for adjective, names in enumerate(COUNTRIES) for name in names}
 _CITIES = frozenset(CITIES)
 _JOINED = re.compile(r" (?:of|and the|&) [A-Z]| [A-Z]|[-–/]")
-_BOUND = re.compile(r"(?:[A-Z][\w’'-]*|\bof|\bof the|&) $")
-_PLACING = re.compile(r"\b(?:in|from|to|near|of|across|outside|within|throughout) $")
+_STARTERS = words("The In On At By From During After Before Under Near Since Of With For To As")
+_BOUND = re.compile(r"(?:\b(?!(?:" + "|".join(_STARTERS) + r")\b)[A-Z][\w’'-]*|\bof|\bof the|&) $")
+_PLACING = re.compile(r"\b(?:in|from|to|near|of|across|outside|within|throughout) $", re.IGNORECASE)
 
 
 def names_in(text: str, language: Language) -> Iterator[Name]:
@@ -52,36 +54,36 @@ def names_in(text: str, language: Language) -> Iterator[Name]:
 
 def _english(text: str) -> Iterator[Name]:
     for found in _CAPITALISED.finditer(text):
-        start, words = found.start(), found[0].split(" ")
+        start, parts = found.start(), found[0].split(" ")
         opening = start == 0 or text[start - 2 : start] in (". ", "\n")
         if (
-            len(words) > 1
+            len(parts) > 1
             and opening
-            and words[0] in ("The", "In", "On", "At", "By", "From", "During", "After")
+            and parts[0] in _STARTERS
         ):
-            start += len(words[0]) + 1
-            words = words[1:]
-        kind = _kind(words, text[:start])
+            start += len(parts[0]) + 1
+            parts = parts[1:]
+        kind = _kind(parts, text[:start])
         joined = _JOINED.match(text, found.end()) or _BOUND.search(text[max(0, start - 30) : start])
         if kind is not None and not joined:
-            yield Name(kind, start, found.end(), " ".join(words))
+            yield Name(kind, start, found.end(), " ".join(parts))
 
 
-def _kind(words: Sequence[str], before: str) -> str | None:
-    name = " ".join(words)
+def _kind(parts: Sequence[str], before: str) -> str | None:
+    name = " ".join(parts)
     if name in _COUNTRIES:
         placed = _PLACING.search(before)
         adjective = _COUNTRIES[name] == "country 1"
         return _COUNTRIES[name] if adjective or placed else None
     if name in _CITIES and _PLACING.search(before):
         return "city"
-    if len(words) < 2:
+    if len(parts) < 2:
         return None
-    if words[-1] in HEADS:
-        return f"head {words[-1]}"
-    given = "male" if words[0] in MALE else "female" if words[0] in FEMALE else None
-    if given and 2 <= len(words) <= 3 and words[-1] not in _COUNTRIES and words[-1] not in _CITIES:
-        return f"{given} {len(words)}"
+    if parts[-1] in HEADS:
+        return f"head {parts[-1]}"
+    given = "male" if parts[0] in MALE else "female" if parts[0] in FEMALE else None
+    if given and 2 <= len(parts) <= 3 and parts[-1] not in _COUNTRIES and parts[-1] not in _CITIES:
+        return f"{given} {len(parts)}"
     return None
 
 
@@ -118,9 +120,9 @@ class NamePool:
         """
         names = self._pool.get(name.kind, ())
         for other in rng.sample(names, min(len(names), 40)):
-            article = other.split(" ")[-1] if name.kind.startswith("head") else ""
-            words = [word for word in other.casefold().split() if len(word) > 3 or word >= "\u2e80"]
-            words = [word for word in words if word != article.casefold()]
-            if words and not any(word in folded for word in words):
+            head = other.split(" ")[-1] if name.kind.startswith("head") else ""
+            own = [word for word in other.casefold().split() if len(word) > 3 or word >= "\u2e80"]
+            own = [word for word in own if word != head.casefold()]
+            if own and not any(word in folded for word in own):
                 return other
         return None
