@@ -93,7 +93,12 @@ def _numbers(text: str) -> Counter[float]:
 
 def n_restated(draw: Draw) -> int:
     """How many claims `restate` tries: a third of the true ones paraphrased, a third merged, rounded up."""
-    return 2 * -(-sum(claim.true for claim in draw.claims) // 3)
+    n_true = sum(claim.true for claim in draw.claims)
+    return min(n_true, 2 * _third(n_true))
+
+
+def _third(n_true: int) -> int:
+    return -(-n_true // 3)
 
 
 async def restate(
@@ -113,7 +118,7 @@ async def restate(
     """
     true = [claim for claim in draw.claims if claim.true]
     Random(f"{seed}:forms").shuffle(true)
-    third = n_restated(draw) // 2
+    third = _third(len(true))
     used = {source.text for claim in draw.claims for source in claim.sources}
     by_url = {page.url: page for page in pages}
     work: list[tuple[PlantedClaim, Form, tuple[SourceSentence, ...]]] = []
