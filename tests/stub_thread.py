@@ -58,7 +58,7 @@ def answer(asked: Mapping[str, Any]) -> str:
         )
     if "items" in reply:
         return json.dumps({"items": [f"Does the report say {what}?" for what in TOPICS]})
-    if reply.keys() & {"topic", "needs_deep_research"}:
+    if reply.keys() & {"topic", "needs_deep_research", "sentence"}:
         return json.dumps(reply)
     if "action" in reply:
         return json.dumps(acted(text, reply))

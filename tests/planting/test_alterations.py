@@ -89,7 +89,9 @@ def test_english(kind: AlterationKind, sentence: str, claim: str) -> None:
 )
 def test_chinese(kind: AlterationKind, sentence: str, claim: str | None) -> None:
     made = altered(sentence, kind, "zh")
-    if kind == "number":  # drawn: three kinds become more than three, and seven aircraft are not counted in kinds
+    if (
+        kind == "number"
+    ):  # drawn: three kinds become more than three, and seven aircraft are not counted in kinds
         assert made is not None and re.fullmatch(r"机队共有七架无人机，分为[四五六八九]类。", made)
     else:
         assert made == claim
@@ -125,7 +127,9 @@ def test_numbers_and_years_become_others_that_the_page_does_not_have(seed: int) 
     page = PageText("https://a.example/", sentence + " Later 20 and 1935 are named.")
     made = alterations(sentence, page, NamePool((), "en"), "en", Random(seed))
     number, date = made["number"], made["date"]
-    assert number.before in ("1,240", "14", "3.50") and float(number.after.replace(",", "")) not in page.numbers
+    assert (
+        number.before in ("1,240", "14", "3.50") and float(number.after.replace(",", "")) not in page.numbers
+    )
     # 20 to 90 % more, rounded to the zeros that the old number ends with: 1,240 to a ten
     assert 1.15 <= float(number.after.replace(",", "")) / float(number.before.replace(",", "")) <= 2.0
     assert ("," in number.after, len(number.after.partition(".")[2])) == (
@@ -158,7 +162,9 @@ def test_years_keep_their_order_and_months_their_days(seed: int) -> None:
 
 
 def test_values_have_known_bounds() -> None:
-    assert other_number("2", {3.0, 4.0}, Random(0)) is None, "3 and 4 are all that 2 becomes: 2 + 2, at most 1.9 x 2"
+    assert other_number("2", {3.0, 4.0}, Random(0)) is None, (
+        "3 and 4 are all that 2 becomes: 2 + 2, at most 1.9 x 2"
+    )
     assert other_year(2024, set(), Random(0), "up") is None, "2027 and later have not come"
     assert other_year(1950, set(), Random(0), None, 1949, 1951) is None, "nothing between"
 

@@ -93,7 +93,9 @@ def test_shuffled_references_have_the_same_texts_behind_other_keys(
     twin = made["shuffled_references"]
     before = {one.key: one.url for one in report.references}
     after = {one.key: one.url for one in twin.document.references}
-    assert sorted(map(str, before.values())) == sorted(map(str, after.values())) and list(before) == list(after)
+    assert sorted(map(str, before.values())) == sorted(map(str, after.values())) and list(before) == list(
+        after
+    )
     assert all(before[key] != after[key] for key in before) and len(before) == 7
 
 
@@ -139,7 +141,9 @@ def test_what_has_no_place_is_named() -> None:
     report = parse_report("Just one line without an end")
     found = twins("r", report, FlawSettings())
     assert [one.kind for one in found if isinstance(one, Impossible)] == list(FLAWS)
-    french = parse_report("Le chauffage urbain de la ville a été rénové entre 2019 et 2024 par la commune. " * 3)
+    french = parse_report(
+        "Le chauffage urbain de la ville a été rénové entre 2019 et 2024 par la commune. " * 3
+    )
     assert all(
         isinstance(one, Impossible) and "'fr'" in one.reason for one in twins("r", french, FlawSettings())
     )
@@ -153,7 +157,9 @@ def test_the_same_seed_makes_the_same_twins(report: Document) -> None:
 def test_real_reports_have_twins_that_differ_in_their_changes_alone(shared: Path) -> None:
     rows = (shared / "data/reports/drb/raw.jsonl").read_text(encoding="utf-8").splitlines()
     texts = [json.loads(row)["article"] for row in (*rows[:3], *rows[-3:])]
-    texts += [path.read_text(encoding="utf-8") for path in sorted((shared / "data/reports/lrb").glob("*.md"))[:6]]
+    texts += [
+        path.read_text(encoding="utf-8") for path in sorted((shared / "data/reports/lrb").glob("*.md"))[:6]
+    ]
     made: Counter[tuple[FlawKind, str]] = Counter()
     for number, text in enumerate(texts):
         try:

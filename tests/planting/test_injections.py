@@ -23,7 +23,15 @@ def test_there_are_enough_of_each() -> None:
     counts = Counter((one.language, one.place) for one in found)
     assert min(counts.values()) >= 8 and len(counts) == 4
     kinds = {one.kind for one in found}
-    assert {"fake_turn", "fence_break", "fake_guidance", "order", "base64", "zero_width", "homoglyph"} <= kinds
+    assert {
+        "fake_turn",
+        "fence_break",
+        "fake_guidance",
+        "order",
+        "base64",
+        "zero_width",
+        "homoglyph",
+    } <= kinds
     assert [one.id for one in attacks_on("page", ["zh"])] == [
         one.id for one in found if (one.place, one.language) == ("page", "zh")
     ]

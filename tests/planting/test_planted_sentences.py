@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from local_judge.planting.kinds import Language
-from local_judge.planting.sentences import stands_alone, standalone_sentences
+from local_judge.planting.sentences import standalone_sentences, stands_alone
 
 
 @pytest.mark.parametrize(

@@ -79,16 +79,15 @@ async def test_a_third_is_paraphrased_and_a_third_merged(
     system, user = next(call for call in engine.calls if "in other words" in call.prompt).messages
     assert system.content == SYSTEM
     assert user.content.split("```\n\n")[1] == (
-        "Say what the sentence above says in other words, as one sentence in English. Keep every name, number, date and "
-        "unit as it is written. Add nothing and leave nothing out."
+        "Say what the sentence above says in other words, as one sentence in English. Keep every name, number, date "
+        "and unit as it is written. Add nothing and leave nothing out."
     )
     question = next(call for call in engine.calls if call.options is not None).messages[1].content
     assert question.startswith("Text:\n```\n") and "```\n\nSentence:\n```\n" in question
     assert question.endswith(
-        "```\n\nDoes the text above state everything that this sentence states, with the same numbers, dates, names, units "
-        "and direction? Answer Yes or No."
+        "```\n\nDoes the text above state everything that this sentence states, with the same numbers, dates, names, "
+        "units and direction? Answer Yes or No."
     )
-
 
 
 async def test_the_question_is_put_both_ways(
@@ -119,6 +118,8 @@ async def test_a_judge_that_copies_or_fails_leaves_all_word_for_word(
     made = await restate(draw, pages, judge, seed=0)
     assert made.draw == draw
     assert made.rejected["same"] == n_restated(draw) // 2
-    assert made.rejected.get("failed", 0) == len(made.failures) == sum(
-        isinstance(one, Failure) for one in made.failures
+    assert (
+        made.rejected.get("failed", 0)
+        == len(made.failures)
+        == sum(isinstance(one, Failure) for one in made.failures)
     )

@@ -53,7 +53,9 @@ _MORE = re.compile(r"(?:超过|超|逾|高于|多于|大于|至少|不少于|不
 _MORE_BEHIND = re.compile(r"(?:以上|多|余)")
 _UP_TO = re.compile(r"(?:不到|不足|低于|少于|小于|至多|最多|不超过|近|接近|将近)\s?(?:约)?[\d.,]+\s?$")
 _UNIT = re.compile(
-    r"(?<=\d)\s?(" + "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True)) + r")(?![/以内的半年])(?!(?<=人)[民均次])"
+    r"(?<=\d)\s?("
+    + "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
+    + r")(?![/以内的半年])(?!(?<=人)[民均次])"
 )
 
 _NEGATIVE = re.compile(r"[不没无未非否勿莫]|难以|缺乏|避免|防止|并非|拒绝|除了|之外")

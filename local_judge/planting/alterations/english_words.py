@@ -103,9 +103,7 @@ _PAIRS: tuple[tuple[str, str, str, str], ...] = (
 
 
 _OPPOSITES = {
-    word: "|".join(
-        other if word == one else one for one, other, _, _ in _PAIRS if word in (one, other)
-    )
+    word: "|".join(other if word == one else one for one, other, _, _ in _PAIRS if word in (one, other))
     for pair in _PAIRS
     for word in pair[:2]
 }

@@ -56,11 +56,7 @@ def _english(text: str) -> Iterator[Name]:
     for found in _CAPITALISED.finditer(text):
         start, parts = found.start(), found[0].split(" ")
         opening = start == 0 or text[start - 2 : start] in (". ", "\n")
-        if (
-            len(parts) > 1
-            and opening
-            and parts[0] in _STARTERS
-        ):
+        if len(parts) > 1 and opening and parts[0] in _STARTERS:
             start += len(parts[0]) + 1
             parts = parts[1:]
         kind = _kind(parts, text[:start])
