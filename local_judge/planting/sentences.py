@@ -97,7 +97,13 @@ _VERB = re.compile(
 _DEFINITE = re.compile(r"The ((?:[\w’'-]+,? ){1,6})")
 _ANCHOR = re.compile(r"[A-Z0-9]|\bof\b")
 _QUOTING = re.compile(r'["“”‘?!«»]|(?<!\w)[\'’]|[\'’](?!\w)|:\s*$|;\s*$')
+_NAMED = re.compile(
+    r"(?<=[\w,;)] )(?!(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|January|February|March|April|June|July|"
+    r"August|September|October|November|December)\b)[A-Z]|^\w+ \d{4}|\b\d{4}\b"
+)
 _LEAST_WORDS, _MOST_WORDS = 6, 60
+_ENOUGH_WORDS = 10
+"""A shorter sentence has to name somebody, some place, or a year."""
 _LONGEST = 320
 
 
@@ -118,6 +124,7 @@ def _english(sentence: str) -> bool:
         and _MARKUP.search(sentence) is None
         and _PARTICULAR.search(sentence) is not None
         and _VERB.search(sentence) is not None
+        and (words >= _ENOUGH_WORDS or _NAMED.search(sentence) is not None)
         and _anchored(sentence)
     )
 
@@ -137,7 +144,7 @@ _LEANING_ZH = re.compile(
     r"我|您|你|本|上述|以上|以下|如下|前者|后者|下面|上面|随后|随即|随着|同时|此外|另外|另一|其中|首先|其次|再次|最后|最终|"
     r"不过|不仅|不但|虽然|尽管|然而|因此|所以|于是|总之|总体|综上|例如|比如|譬如|特别|尤其|尤为|具体|目前|现在|如今|当前|"
     r"近年|近期|最近|今年|去年|明年|今天|昨天|昨日|当时|当年|当地|之后|之前|期间|至此|到|在|如果|若|只有|只要|除|相比|相较|"
-    r"一方面|第[一二三四五六七八九十]|[一二三四五六七八九十]是|注|表|图|见|计划|预计|旨在|有望|占|约占|达到|包括|成为|位于|拥有|获得|实现|推动|提供|增长|同比|一致地|应|需|可|能|使|让|即|未来|已|未|经|必须|要|总|全年|全市|全县|全省|首飞|各|公司|平台|项目(?=现|于)|实验结果|结果|\d{4}年共"
+    r"一方面|第[一二三四五六七八九十]|[一二三四五六七八九十]是|注|表|图|见|计划|预计|旨在|有望|占|约占|达到|包括|成为|位于|拥有|获得|实现|推动|提供|增长|同比|一致地|应|需|可|能|使|让|即|未来|已|未|经|必须|要|总|全年|全市|全县|全省|首飞|各|公司|平台|项目|研究组|小组|团队|机队|抽查|电池|数据|施工|\d{4}年的数据|实验结果|结果|\d{4}年共"
 )
 _PRONOUN_ZH = re.compile(
     r"[他她您你我它]|日前|日内|本[文报章节研项次人]|该[^国]|[这那](?!曲|霸|些年)|上述|前述|如下|以下|前者|后者|笔者|此[外类次时举]|其(?!他|它|中|余|实|次|间)|"

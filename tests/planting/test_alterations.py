@@ -187,6 +187,10 @@ def test_names_have_kinds_and_parts_of_names_have_none() -> None:
     ]
 
 
+def test_a_possessive_keeps_its_ending() -> None:
+    assert altered("Time is on Max Schiff’s side.", "name") == "Time is on John Castellano’s side."
+
+
 def test_an_edit_can_be_undone() -> None:
     edit = Edit(kind="number", start=4, before="14", after="2,000")
     assert edit.applied("has 14 piers") == "has 2,000 piers"

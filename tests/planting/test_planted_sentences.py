@@ -32,6 +32,7 @@ def test_whole_checkable_sentences_are_claims(sentence: str, language: Language)
         ("Mayor Holt opened the city on 4 July 1931.", "en", "which city"),
         ("Bridges are built because ferries are slow.", "en", "no number and no name"),
         ("Opened in 1931.", "en", "too short"),
+        ("Sentencing is scheduled for Feb. 14.", "en", "short, and names nobody"),
         ("The Norden Company and the bridge of 1931 in Fernholt.", "en", "no verb"),
         ('Anna Lindqvist said that "nobody" came in 1931.', "en", "quotes"),
         ("Anna Lindqvist opened the bridge in 1931 [3].", "en", "markup"),

@@ -36,9 +36,9 @@ class Name(NamedTuple):
     text: str
 
 
-_CAPITALISED = re.compile(
-    r"(?<![\w.’'-])[A-Z][\w’'-]*[a-z](?: (?:[A-Z]\. )*[A-Z][\w’'-]*[a-z])*(?![\w-])(?![’'])"
-)
+_WORD = r"[A-Z](?:[’'][A-Z])?[\w-]*[a-z]"
+_CAPITALISED = re.compile(rf"(?<![\w.’'-]){_WORD}(?: (?:[A-Z]\. )*{_WORD})*(?![\w-])(?![’'](?!s\b))")
+"""A possessive's `’s` is not of the name, and stays."""
 _COUNTRIES = {name: f"country {adjective}" for adjective, names in enumerate(COUNTRIES) for name in names}
 _CITIES = frozenset(CITIES)
 _JOINED = re.compile(r" (?:of|and the|&) [A-Z]| [A-Z]|[-–/]")
