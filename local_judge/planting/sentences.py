@@ -52,7 +52,7 @@ _LEANING = re.compile(
     r"Alternatively|Otherwise|Still|Yet|Nor|Neither|Either|Finally|Lastly|First|Second|Third|Firstly|Secondly|"
     r"Thirdly|Next|Soon|Eventually|Initially|Originally|Previously|Today|Now|Currently|Recently|Yesterday|Tomorrow|"
     r"Tonight|Indeed|Perhaps|Maybe|Please|Click|Read|See|Note|Update|Photo|Image|Source|Overall|Traditionally|"
-    r"Historically|All that|All of|Both of|Popularly|Because|Since|While|Though|Although|If|When|"
+    r"Historically|Nearby|Even if|All that|All of|Both of|Popularly|Because|Since|While|Though|Although|If|When|"
     r"In addition|For example|For instance|As a result|As such|As of|After (?:that|this)|At (?:the|this|that) time|"
     r"In (?:sum|short|many ways|brief|conclusion|summary|turn|contrast|particular|"
     r"fact|this|that|these|those|other|both|all|some|it|its|his|her|their)|"

@@ -113,6 +113,7 @@ def test_chinese(kind: AlterationKind, sentence: str, claim: str | None) -> None
         ("name", "The John Smith University is large.", "a part of another name"),
         ("name", "Germany and Germany again in Germany.", "stands twice"),
         ("causal", "The pioneer was led to the bridge.", "a passive"),
+        ("causal", "The storm caused the boats to sink.", "`resulted from the boats to sink` is no English"),
     ],
 )
 def test_what_would_not_be_false_or_not_be_english_is_left_alone(
