@@ -201,7 +201,8 @@ _REVERSED = tuple(
         (r"\bare caused by\b", "cause"),
         (r"(?<!be )(?<!been )(?<!being )\bcaused by\b", "causing"),
         (
-            r"(?<=[a-z] )caused(?= (?:the|a|an|widespread|severe|[a-z]+) [a-z])(?! (?:by|in|to))(?![^.,;]{0,90} to [a-z])",
+            r"(?<=[a-z] )caused(?= (?:the|a|an|widespread|severe|[a-z]+) [a-z])"
+            r"(?! (?:by|in|to))(?![^.,;]{0,90} to [a-z])",
             "resulted from",
         ),
         (r"\bled to\b", "resulted from"),
