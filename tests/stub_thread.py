@@ -54,7 +54,7 @@ def answer(asked: Mapping[str, Any]) -> str:
     lists = listed(text, reply)
     if lists is not None:
         return json.dumps(lists)
-    if reply.keys() & {"topic", "needs_deep_research"}:
+    if reply.keys() & {"topic", "needs_deep_research", "sentence"}:
         return json.dumps(reply)
     for key, told, sample in (
         ("personas", "role", "Knows of {}"),

@@ -22,7 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("local_judge.runs",),
     ("local_judge.protocols",),
     ("local_judge.tasks", "local_judge.annotations"),
-    ("local_judge.agents",),
+    ("local_judge.agents", "local_judge.planting"),
     ("local_judge.claims", "local_judge.cleaning"),
     ("local_judge.stats",),
     ("local_judge.judge", "local_judge.documents", "local_judge.rows"),

@@ -13,13 +13,10 @@ from pydantic import Field
 
 from local_judge.claims.model import ClaimType
 from local_judge.documents.model import Document, Frozen
+from local_judge.planting.kinds import AlterationKind
 
 GoldLabel = Literal["supported", "partial", "contradicted", "not_found"]
 """What one page says of one claim. `partial`: a part of it, and nothing against the rest."""
-
-AlterationKind = Literal["number", "date", "name", "unit", "direction", "negation", "scope", "causal"]
-"""What was changed: `direction` turns a comparison or a trend round, `scope` widens or narrows what is spoken of,
-`causal` puts another cause in the place of the one that the page gives."""
 
 VERIFIABLE: tuple[ClaimType, ...] = ("A", "B", "C", "F")
 """Classes of claims that a source has to bear out, whether the report gives one or not; not D and E."""

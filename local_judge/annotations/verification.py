@@ -12,11 +12,12 @@ from typing import Literal, NamedTuple, get_args
 
 from indexes.model import SourceStatus
 from local_judge.annotations.figures import Binary, binary
-from local_judge.annotations.model import AlterationKind, AnnotatedReport, GoldLabel
+from local_judge.annotations.model import AnnotatedReport, GoldLabel
 from local_judge.claims.model import Claim, Label
 from local_judge.claims.numbers import is_numeric
 from local_judge.documents.model import Frozen, Span
 from local_judge.judge.failures import FailureKind
+from local_judge.planting.kinds import AlterationKind
 from local_judge.stats.rates import Rate, rate
 
 Version = Literal["original", "altered"]

@@ -26,6 +26,7 @@ from local_judge.cli import (
     imports,
     judges,
     parse,
+    plant,
     rank,
     run,
     serve,
@@ -63,6 +64,7 @@ app.command("rank")(rank.rank)
 app.command("evaluate-verifier")(evaluate_verifier.evaluate_verifier)
 app.command("experiment")(experiment.experiment)
 app.command("parse")(parse.parse)
+app.command("plant")(plant.plant)
 app.command("clean")(clean.clean)
 app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)

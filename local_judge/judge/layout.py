@@ -55,15 +55,21 @@ class Prompt(Frozen):
         )
 
 
+def fence_mark(text: str) -> str:
+    """The backticks that `fence` puts around `text`: three, or one more than its longest run."""
+    mark = "```"
+    while mark in text:
+        mark += "`"
+    return mark
+
+
 def fence(text: str, title: str) -> str:
     """`text` between two lines of backticks longer than any run of backticks in it, under a title line.
 
     What a chat template would read as a control token (`<|im_end|>`, `</s>`, `[INST]`, …) is broken by a word
     joiner, U+2060, after its first character: it reads the same, and ends no message.
     """
-    mark = "```"
-    while mark in text:
-        mark += "`"
+    mark = fence_mark(text)
     if "<" in text or "[" in text:
         text = _CONTROL.sub(lambda match: match[0][0] + "\u2060" + match[0][1:], text)
     return f"{title}\n{mark}\n{text}\n{mark}"

@@ -33,7 +33,7 @@ def race_line(findings: RaceFindings) -> str:
     asked.append(count(len(findings.sheets), "comparison"))
     asked.append(
         f"{count(findings.report.n_removed, 'citation')} cleaned from the report"
-        if findings.cleaning == "code"
+        if findings.cleaning != "none"
         else "citations left in"
     )
     return "; ".join(asked)

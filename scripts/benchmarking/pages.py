@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
-from scripts.benchmarking.planting import PageText, plant, standalone_sentences
+from local_judge.planting.pages import PlantPage, plant_pages, usable
+from local_judge.planting.sentences import standalone_sentences
 
 SPARE = 8
 """Pages looked at beyond those needed, of each kind: extraction can lose sentences."""
@@ -35,13 +36,13 @@ class Candidate(NamedTuple):
 
 def planted_snapshot(
     data: Path, n_pages: int, per_page: int, seed: int, folder: Path
-) -> tuple[Snapshot, list[PageText]]:
+) -> tuple[Snapshot, list[PlantPage]]:
     """A snapshot in `folder` of `n_pages` pages, fetched ones and encyclopedia leads in equal parts.
 
     Args:
         data: has `pages/` and `wiki/summaries_en.jsonl.gz`.
         n_pages: how many.
-        per_page: claims that each must be good for.
+        per_page: claims that each must be good for: sentences that stand alone and admit an alteration.
         seed: decides which.
         folder: empty; is written to.
 
@@ -58,12 +59,11 @@ def planted_snapshot(
         for one in short:
             if len(found) == wanted[kind] + SPARE:
                 break
-            if len(set(standalone_sentences(one.text))) >= per_page:
+            if sum(1 for _ in standalone_sentences(one.text, "en")) >= per_page:
                 found.append(one)
         trial = _snapshot(found, data / "pages", folder / f"trial-{kind}")
-        good = [
-            one for one in found if plant([PageText(url=one.url, text=_text(trial, one))], per_page, seed)
-        ]
+        rich = {page.url for page in _plantable(trial, seed) if len(page.candidates) >= per_page}
+        good = [one for one in found if trial.page(one.url).url in rich]
         if len(good) < wanted[kind]:
             raise SystemExit(
                 f"{data}: has {len(good)} short pages of kind {kind} for {per_page} claims each; "
@@ -71,7 +71,7 @@ def planted_snapshot(
             )
         chosen += good[: wanted[kind]]
     snapshot = _snapshot(chosen, data / "pages", folder / "pages")
-    return snapshot, [PageText(url=one.url, text=_text(snapshot, one)) for one in chosen]
+    return snapshot, _plantable(snapshot, seed)
 
 
 def _web(folder: Path) -> Iterator[Candidate]:
@@ -89,9 +89,8 @@ def _leads(folder: Path) -> Iterator[Candidate]:
                 yield Candidate(row["url"], row["text"], None)
 
 
-def _text(snapshot: Snapshot, candidate: Candidate) -> str:
-    page = snapshot.page(candidate.url)
-    return page.text if page.status == "ok" else ""
+def _plantable(snapshot: Snapshot, seed: int) -> list[PlantPage]:
+    return plant_pages(usable(snapshot.pages(), ("en",)), seed)
 
 
 def _snapshot(candidates: Sequence[Candidate], fetched: Path, folder: Path) -> Snapshot:

@@ -11,7 +11,8 @@ import pytest
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.annotations.load import load_annotations, sample_folder
-from local_judge.annotations.model import AlterationKind, AnnotatedReport
+from local_judge.annotations.model import AnnotatedReport
+from local_judge.planting.kinds import AlterationKind
 
 
 @pytest.fixture(scope="module")

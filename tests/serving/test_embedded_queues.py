@@ -80,13 +80,17 @@ def test_a_worker_that_dies_fails_those_who_wait_and_those_who_come(
         raise RuntimeError("a handle that cannot be read")
 
     def giving(value: object) -> Callable[..., object]:
-        def give(*_: object) -> object:
+        def give(*_: object, **__: object) -> object:
             return value
 
         return give
 
+    ids = SimpleNamespace(input_ids=SimpleNamespace(data=[[1]]))
+    tokenizer = SimpleNamespace(
+        apply_chat_template=giving("a"), encode=giving(ids), decode=giving("a"), get_vocab=giving({})
+    )
     pipeline = SimpleNamespace(
-        get_tokenizer=giving("tokenizer"),
+        get_tokenizer=giving(tokenizer),
         get_config=SimpleNamespace,
         add_request=giving(SimpleNamespace(can_read=broken, cancel=giving(None))),
         step=giving(None),

@@ -1,0 +1,1 @@
+"""One thing in a sentence changed so that its page no longer bears it out."""

@@ -1,0 +1,60 @@
+"""All alterations that a sentence admits.
+
+Invariant: the same sentence, page, names and seed give the same edits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from random import Random
+
+from local_judge.planting.alterations import chinese, english, english_words
+from local_judge.planting.alterations.ground import Ground, PageText
+from local_judge.planting.alterations.names import NamePool
+from local_judge.planting.kinds import AlterationKind, Language
+from local_judge.planting.model import Edit
+
+_Maker = Callable[[Ground], Iterable[Edit]]
+_MAKERS: dict[Language, dict[AlterationKind, _Maker]] = {
+    "en": {
+        "number": english.numbers,
+        "date": english.dates,
+        "name": english.names,
+        "unit": english.units,
+        "direction": english_words.directions,
+        "negation": english_words.negations,
+        "scope": english_words.scopes,
+        "causal": english_words.causes,
+    },
+    "zh": {
+        "number": chinese.numbers,
+        "date": chinese.dates,
+        "name": chinese.names,
+        "unit": chinese.units,
+        "direction": chinese.directions,
+        "negation": chinese.negations,
+        "scope": chinese.scopes,
+        "causal": chinese.causes,
+    },
+}
+
+
+def alterations(
+    sentence: str, page: PageText, names: NamePool, language: Language, rng: Random
+) -> Mapping[AlterationKind, Edit]:
+    """One edit of each kind that `sentence` admits and its page does not bear out.
+
+    Args:
+        sentence: of the page.
+        page: its title and text.
+        names: of other pages, to be put in the place of one of this page.
+        language: of the sentence.
+        rng: decides between several places and values.
+    """
+    ground = Ground(sentence, page, names, language, rng)
+    made: dict[AlterationKind, Edit] = {}
+    for kind, make in _MAKERS[language].items():
+        one = ground.chosen(make(ground))
+        if one is not None:
+            made[kind] = one
+    return made

@@ -1,0 +1,1 @@
+"""Twins of reports: the same report with one thing wrong."""

@@ -1,0 +1,173 @@
+"""A twin has its one flaw, and is the report everywhere else."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from local_judge.demo.outcome import sample_folder
+from local_judge.documents import Document, UnreadableReport, parse_report
+from local_judge.planting.flaws.flaws import FLAWS, FlawSettings, twins
+from local_judge.planting.flaws.insertions import passages
+from local_judge.planting.flaws.twin import Impossible, Twin, digest, undone
+from local_judge.planting.kinds import LANGUAGES
+from local_judge.planting.model import FlawKind
+
+REPORT = (sample_folder() / "report.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def report() -> Document:
+    return parse_report(REPORT)
+
+
+@pytest.fixture(scope="module")
+def made(report: Document) -> dict[FlawKind, Twin]:
+    found = [one for one in twins("r", report, FlawSettings(seed=1)) if isinstance(one, Twin)]
+    return {twin.flaw.kind: twin for twin in found}
+
+
+def cited(document: Document) -> list[tuple[str, frozenset[str | None]]]:
+    """Label of each sentence with its sources."""
+    return [
+        (one.label, frozenset(document.citation(citation).url for citation in one.citations))
+        for one in document.sentences
+    ]
+
+
+def check(twin: Twin, report: Document) -> None:
+    """What must hold of every twin."""
+    flaw = twin.flaw
+    assert undone(twin.text, flaw.changes) == report.text != twin.text
+    for change in flaw.changes:
+        assert report.text[change.start : change.start + len(change.before)] == change.before
+        assert twin.text[change.twin_start : change.twin_start + len(change.after)] == change.after
+    assert (flaw.report_digest, flaw.twin_digest) == (digest(report.text), digest(twin.text))
+    assert parse_report(twin.text) == twin.document
+    assert set(flaw.sentences) <= {sentence.label for sentence in twin.document.sentences}
+    assert set(flaw.about) <= {sentence.label for sentence in report.sentences}
+
+
+def test_the_sample_report_has_all_twins(made: dict[FlawKind, Twin], report: Document) -> None:
+    assert tuple(made) == FLAWS
+    assert [twin.flaw.id for twin in made.values()] == [f"r~{kind}" for kind in FLAWS]
+    for twin in made.values():
+        check(twin, report)
+
+
+def test_a_contradiction_says_a_sentence_of_the_report_with_one_thing_changed(
+    made: dict[FlawKind, Twin], report: Document
+) -> None:
+    twin = made["contradiction"]
+    assert len(twin.flaw.changes) == len(twin.flaw.sentences) == len(twin.flaw.about) == 3
+    assert len(twin.document.sentences) == len(report.sentences) + 3
+    texts = {sentence.label: sentence.text for sentence in report.sentences}
+    put_in = {sentence.text for sentence in twin.document.sentences if sentence.label in twin.flaw.sentences}
+    assert {change.after.strip() for change in twin.flaw.changes} == put_in
+    contradicted = [re.sub(r" \[\d+\]", "", texts[label]) for label in twin.flaw.about]
+    for text in put_in:
+        # all words but one or two are those of the sentence that it contradicts
+        words = Counter(text.split())
+        assert min((words - Counter(other.split())).total() for other in contradicted) <= 2
+        assert text not in contradicted
+
+
+def test_moved_citations_lead_elsewhere_and_all_others_stay(
+    made: dict[FlawKind, Twin], report: Document
+) -> None:
+    twin = made["moved_citations"]
+    before, after = dict(cited(report)), dict(cited(twin.document))
+    changed = [label for label in before if before[label] != after[label]]
+    assert tuple(changed) == twin.flaw.sentences and len(changed) >= 2
+    assert not any(before[label] & after[label] for label in changed)
+    assert Counter(one.key for one in report.citations) == Counter(one.key for one in twin.document.citations)
+
+
+def test_shuffled_references_have_the_same_texts_behind_other_keys(
+    made: dict[FlawKind, Twin], report: Document
+) -> None:
+    twin = made["shuffled_references"]
+    before = {one.key: one.url for one in report.references}
+    after = {one.key: one.url for one in twin.document.references}
+    assert sorted(map(str, before.values())) == sorted(map(str, after.values())) and list(before) == list(
+        after
+    )
+    assert all(before[key] != after[key] for key in before) and len(before) == 7
+
+
+def test_a_dropped_section_is_gone_with_its_heading(made: dict[FlawKind, Twin], report: Document) -> None:
+    twin = made["dropped"]
+    (change,) = twin.flaw.changes
+    assert change.after == "" and change.before.startswith("## ") and change.before.endswith("\n\n")
+    assert len(report.sentences) - len(twin.document.sentences) == len(twin.flaw.about) >= 2
+    assert not re.search(r"Overview|References", change.before.splitlines()[0])
+
+
+def test_a_checklist_item_is_dropped_with_the_section_that_answers_it(report: Document) -> None:
+    settings = FlawSettings(kinds=("dropped",))
+    (twin,) = twins("r", report, settings, ["Does the report say how satisfied households and tenants were?"])
+    assert isinstance(twin, Twin) and twin.flaw.changes[0].before.startswith("## What residents noticed")
+    assert twin.flaw.detail.endswith("were?")
+
+
+def test_fallacies_stand_at_the_end_of_paragraphs_and_cite_nothing(made: dict[FlawKind, Twin]) -> None:
+    twin = made["reasoning"]
+    assert len(twin.flaw.sentences) == 3 == len(twin.flaw.detail.split(", "))
+    assert all(not one.citations for one in twin.document.sentences if one.label in twin.flaw.sentences)
+
+
+def test_padding_makes_the_report_longer_by_the_share_asked_for(report: Document) -> None:
+    (twin,) = twins("r", report, FlawSettings(kinds=("padding",), padding=0.5))
+    assert isinstance(twin, Twin)
+    found = re.fullmatch(r"(\d+) words without content put into (\d+)", twin.flaw.detail)
+    assert found is not None
+    # the last paragraph may go over by its own length, three sentences of up to 30 words
+    assert 0 <= int(found[1]) - 0.5 * int(found[2]) <= 90
+
+
+def test_passages_hold_no_number_and_no_citation() -> None:
+    for language in LANGUAGES:
+        for name, least in (("reasoning", 10), ("padding", 24)):
+            found = passages(name, language)
+            assert len(found) == len({one.text for one in found}) == least
+            assert not any(re.search(r"\d|\[|http", one.text) for one in found)
+
+
+def test_what_has_no_place_is_named() -> None:
+    report = parse_report("Just one line without an end")
+    found = twins("r", report, FlawSettings())
+    assert [one.kind for one in found if isinstance(one, Impossible)] == list(FLAWS)
+    french = parse_report(
+        "Le chauffage urbain de la ville a été rénové entre 2019 et 2024 par la commune. " * 3
+    )
+    assert all(
+        isinstance(one, Impossible) and "'fr'" in one.reason for one in twins("r", french, FlawSettings())
+    )
+
+
+def test_the_same_seed_makes_the_same_twins(report: Document) -> None:
+    assert twins("r", report, FlawSettings(seed=5)) == twins("r", report, FlawSettings(seed=5))
+    assert twins("r", report, FlawSettings(seed=5)) != twins("r", report, FlawSettings(seed=6))
+
+
+def test_real_reports_have_twins_that_differ_in_their_changes_alone(shared: Path) -> None:
+    rows = (shared / "data/reports/drb/raw.jsonl").read_text(encoding="utf-8").splitlines()
+    texts = [json.loads(row)["article"] for row in (*rows[:3], *rows[-3:])]
+    texts += [
+        path.read_text(encoding="utf-8") for path in sorted((shared / "data/reports/lrb").glob("*.md"))[:6]
+    ]
+    made: Counter[tuple[FlawKind, str]] = Counter()
+    for number, text in enumerate(texts):
+        try:
+            report = parse_report(text)
+        except UnreadableReport:
+            continue
+        for twin in twins(str(number), report, FlawSettings()):
+            if isinstance(twin, Twin):
+                check(twin, report)
+                made[twin.flaw.kind, report.language] += 1
+    assert all(made[kind, language] >= 2 for kind in FLAWS for language in LANGUAGES), made
