@@ -20,6 +20,9 @@ from local_judge.protocols.dream.writing.findings import WritingFindings
 from local_judge.reporting.numbers import NONE, count
 from local_judge.reporting.tables import safe
 
+SHOWN_REASONS = 3
+"""Of a refused query; `--json` and the findings have all."""
+
 
 def dream_lines(findings: DreamFindings) -> Iterator[str]:
     """What was found by each metric that needs no plan, one line each."""
@@ -98,10 +101,16 @@ def _fact_table(found: FactualityFindings) -> Table:
 
 def _queries(fact: CheckedFact) -> str:
     lines = [safe(query.text) + (" (code)" if query.by == "code" else "") for query in fact.queries]
-    lines += [f"refused: {safe(query.text)} ({safe(', '.join(query.why))})" for query in fact.refused]
+    lines += [f"refused: {safe(query.text)} ({_some(query.why)})" for query in fact.refused]
     if fact.run is not None:
         lines.append(f"agent: {fact.run.outcome}, {count(fact.run.spent.turns, 'turn')}")
     return "\n".join(lines)
+
+
+def _some(reasons: Sequence[str]) -> str:
+    """The first reasons, and how many more there are."""
+    more = f", and {len(reasons) - SHOWN_REASONS} more" if len(reasons) > SHOWN_REASONS else ""
+    return f"{safe(', '.join(reasons[:SHOWN_REASONS]))}{more}"
 
 
 def _evidence(fact: CheckedFact) -> Iterator[str]:

@@ -99,7 +99,7 @@ def test_a_worker_that_dies_fails_those_who_wait_and_those_who_come(
     openvino = SimpleNamespace(Tensor=giving(None))
     monkeypatch.setattr("serving.engines.openvino_worker.load_openvino", giving((genai, openvino)))
     worker = Worker(weights, kv_tokens=1024, max_num_seqs=8, properties={})
-    assert worker.ready.result(10) == "tokenizer"
+    assert worker.ready.result(10) is tokenizer
     waiting = worker.submit(Request((1, 2), {}))
     with pytest.raises(EngineFault, match=r"w\.gguf"):
         waiting.result(10)

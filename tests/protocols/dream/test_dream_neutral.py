@@ -114,3 +114,8 @@ def test_the_salient_come_first_and_equals_are_spread_over_the_report() -> None:
     assert chosen(30) == list(range(1, 11))
     unasked = [claim(number, salient=None) for number in range(1, 7)]
     assert [one.id for one in most_salient(unasked, 3)] == ["L1.S2.1", "L1.S4.1", "L1.S6.1"]
+
+
+@pytest.mark.parametrize("query", ["No", "the first of all", "?!", ""])
+def test_a_query_that_could_find_no_page_is_refused(query: str) -> None:
+    assert given_away(query, "The mill ground barley.") == (query,)

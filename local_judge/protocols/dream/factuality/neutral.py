@@ -7,6 +7,7 @@ A query is refused if it holds
     wording     words that stand so in a row in the claim: three with an auxiliary verb among them (is, has, will ...),
                 or six that are no name; eight characters in Chinese, Japanese and other scripts without spaces
     everything  all content words of the claim, three at least
+    nothing     no word that could find a page
 
 Invariant: decided by code alone, from the two texts; what passes holds no figure of the claim in any spelling with
 digits. Another verb that gives the answer away by itself, beyond the words of direction, is not noticed.
@@ -83,10 +84,10 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+"
 
 
 def given_away(query: str, claim: str) -> tuple[str, ...]:
-    """What of the claim a query gives away, as the query has it; empty if it is neutral."""
+    """What of the claim a query gives away, as the query has it, or all of one that asks nothing; else empty."""
     query, claim = unicodedata.normalize("NFKC", query), unicodedata.normalize("NFKC", claim)
     found = [*_numbers(query), *_values(query, claim), *_wording(query, claim)]
-    if not found and _says_all(query, claim):
+    if not found and (_says_all(query, claim) or _says_nothing(query)):
         found = [query]
     return tuple(dict.fromkeys(found))
 
@@ -167,3 +168,7 @@ def _tells(run: list[str]) -> bool:
 def _says_all(query: str, claim: str) -> bool:
     content = {word.casefold() for word in _words(claim)} - _FUNCTION
     return len(content) >= CONTENT and content <= {word.casefold() for word in _words(query)}
+
+
+def _says_nothing(query: str) -> bool:
+    return all(word.casefold() in _FUNCTION | _VALUES | {"yes"} for word in _words(query))
