@@ -292,3 +292,13 @@ def test_judges_can_be_compared() -> None:
         ("L2.S1.1 https://0.example/", None),
         ("L4.S1.1 https://0.example/", "neutral"),
     ]
+
+
+def test_what_nothing_decides_is_undefined_and_no_failure_of_ours() -> None:
+    # No cited page has a text. A sentence without citations whose claims are lost leaves CA open, and CI undefined.
+    undecided = findings("u", lost_uncited=1)
+    score = score_citation([undecided]).score
+    assert (score.value, score.n_failed, score.n_undefined) == (None, 0, 1)
+    # So it does not open the mean of CI over reports, where the other has 2 * 100 * 100 / 200.
+    mean = over_citation([[undecided], [findings("s")]], 0).find("ci_task_mean").score
+    assert (mean.value, mean.low, mean.high, mean.n_failed, mean.n_undefined) == (100.0, 100.0, 100.0, 0, 1)

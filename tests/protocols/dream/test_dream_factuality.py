@@ -300,6 +300,24 @@ async def test_a_label_without_quotation_is_asked_for_again_and_then_a_failure(
     assert [fact.label for fact in found.facts] == ["contradicted", "supported"]
 
 
+async def test_a_quotation_that_was_rejected_stays_so_when_the_claim_is_asked_for_again(
+    make_judge: MakeJudge, snapshot: Snapshot
+) -> None:
+    told = script(budget={"opposing": ["The budget was ninety crowns."]})
+
+    def answer(call: Call) -> Reply:
+        if call.prompt.count("Decide these 1 claims") and len(engine.calls) > 2:
+            return script()(call)
+        return told(call)
+
+    judge, engine = make_judge(answer)
+    found = await judge_factuality(case(), bench(judge, claims(BUDGET), snapshot), FactualitySettings())
+    [budget] = found.facts
+    assert (budget.label, len(budget.opposing), len(engine.calls)) == ("contradicted", 1, 3)
+    assert budget.rejected == ("The budget was ninety crowns.",)
+    assert "quotations that occur in no passage: 1" in score_factuality([found]).score.note
+
+
 async def test_a_quotation_on_the_wrong_side_is_none_for_the_label(
     make_judge: MakeJudge, snapshot: Snapshot
 ) -> None:

@@ -46,6 +46,16 @@ def claim(number: int, text: str = "", kind: str = "F", **more: Any) -> Claim:
         ("opening in may", "It opened in May.", ("may",)),
         ("COVID-19 vaccine GPT-4 PM2.5", "COVID-19 spread.", ()),
         ("EUR5 grant Q3", "The grant was 5.", ("5", "3")),
+        ("NZD500 bridge", "The bridge cost NZD500 million.", ("500",)),
+        ("bridge Year-2020", "The bridge opened in 2020.", ("Year-2020",)),
+        ("bridge opening Nov-2020", "The bridge opened in 2020.", ("2020",)),
+        ("COVID-19 deaths", "COVID-19 killed 19 people.", ()),  # the claim's own name
+        ("council twelve members", "The council has 12 members.", ("twelve",)),
+        ("two towers council", "The council met.", ()),  # no figure that it could spell
+        ("市议会十二人", "市议会有12人。", ("十二",)),
+        ("bridge opening Nov", "The bridge opened in November.", ("Nov",)),
+        ("Fernholt bills declined", "The bill fell after the works.", ("declined",)),
+        ("जलवायु परिवर्तन समझौता", "जलवायु परिवर्तन समझौता पेरिस में हुआ।", ()),  # vowel signs end no word
         (
             "World Health Organization of the United Nations",
             "The World Health Organization of the United Nations met.",
@@ -80,6 +90,8 @@ def test_what_a_query_gives_away(query: str, claim: str, why: tuple[str, ...]) -
         ("COVID-19 vaccines reduced deaths by 90% in 2021.", "COVID-19 vaccines reduced deaths"),
         ("Paris is the capital of France.", "Paris capital"),
         ("Sales fell in March 2023.", None),  # one word is no query
+        ("The bridge cost NZD500 million.", "bridge cost"),
+        ("जलवायु परिवर्तन समझौता 2015 में हुआ।", "जलवायु परिवर्तन समझौता में हुआ"),
         ("该公司2023年营业收入增长了百分之十二。", "该公司 年营业收入"),
     ],
 )

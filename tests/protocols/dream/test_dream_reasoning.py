@@ -158,6 +158,17 @@ async def test_fates(make_judge: MakeJudge, snapshot: Snapshot) -> None:
     )
 
 
+async def test_words_of_a_page_that_is_not_named_prove_nothing(
+    make_judge: MakeJudge, snapshot: Snapshot
+) -> None:
+    answer = assessment([COST], deduction(COST, "critical", url=" ", page_quote="Mills cost 3 million"))
+    judge, _ = make_judge([act("finish", answer=answer)])
+    found = await judge_reasoning(case(task=ONE), bench(judge, snapshot=snapshot), ReasoningSettings())
+    [fault] = found.questions[0].deductions
+    assert fault.fate == "unproven" and found.questions[0].points == 10.0
+    assert fault.evidence is not None and fault.evidence.quote == "Mills cost 3 million"
+
+
 async def test_known_values(make_judge: MakeJudge) -> None:
     # r1: 10 - (6 + 3 + 3 + 1) is below 0: 0. r2: 10 - 1 = 9. Mean: 4.5 of 10.
     graver = assessment(

@@ -127,7 +127,8 @@ def _integrity(attribution: Score, faithfulness: Score, cited: bool, note: str) 
     if attribution.value is None and not attribution.n_failed:
         return Score(value=None, n_undefined=1, note=NOTHING_VERIFIABLE, **counts)
     if cited and faithfulness.value is None and not faithfulness.n_failed:
-        return Score(value=None, n_undefined=1, note=NOTHING_DECIDED, **counts)
+        # Whatever the claims are that CA lacks: CI is no failure of ours, and in no mean.
+        return Score(value=None, n_expected=counts["n_expected"], n_undefined=1, note=NOTHING_DECIDED)
     value = None
     if attribution.value is not None and faithfulness.value is not None:
         value = harmonic(attribution.value, faithfulness.value)

@@ -3,14 +3,16 @@
 A query is refused if it holds
 
     number      a number in digits that is no part of a name (COVID-19, GPT-4, PM2.5), the claim's or another
-    value       a number word, unit, month or word of direction (rose, fell, more, first, not ...) of the claim
+    value       a number word, unit, month or word of direction (rose, fell, more, first, not ...) of the claim, or
+                another word for it: a month's short form, "declined" for "fell", any number word for its figures
     wording     words that stand so in a row in the claim: three with an auxiliary verb among them (is, has, will ...),
                 or six that are no name; eight characters in Chinese, Japanese and other scripts without spaces
     everything  all content words of the claim, three at least
     nothing     no word that could find a page
 
 Invariant: decided by code alone, from the two texts; what passes holds no figure of the claim in any spelling with
-digits. Another verb that gives the answer away by itself, beyond the words of direction, is not noticed.
+digits or in the number words listed, and no month of it. Another verb that gives the answer away by itself, beyond the
+words of direction, is not noticed.
 """
 
 from __future__ import annotations
@@ -40,17 +42,30 @@ _MONTHS = _listed(
     aug sep sept oct nov dec
     """
 )
-_DIRECTIONS = _listed(
+_RISING = _listed(
     """
-    rose rise rises risen rising fell fall falls fallen falling grew grow grows grown growing shrank shrink shrinks
-    shrunk shrinking increase increases increased increasing decrease decreases decreased decreasing decline
-    declines declined declining drop drops dropped dropping gain gains gained lost lose loses exceed exceeds
+    rose rise rises risen rising grew grow grows grown growing increase increases increased increasing
+    """
+)
+_FALLING = _listed(
+    """
+    fell fall falls fallen falling shrank shrink shrinks shrunk shrinking decrease decreases decreased decreasing
+    decline declines declined declining drop drops dropped dropping
+    """
+)
+_DIRECTIONS = (
+    _RISING
+    | _FALLING
+    | _listed(
+        """
+    gain gains gained lost lose loses exceed exceeds
     exceeded exceeding surpass surpasses surpassed outperform outperforms outperformed improve improves improved
     improving worsen worsens worsened more less fewer most least higher lower highest lowest larger smaller largest
     smallest greater greatest better worse best worst faster slower fastest slowest cheaper cheapest first last only
     never not no none without always majority minority all every succeeded failed approved rejected banned allowed
     legal illegal safe unsafe effective ineffective true false
     """
+    )
 )
 _UNITS = _listed(
     """
@@ -70,23 +85,40 @@ _FUNCTION = _listed(
     with from as into over per than their there which who
     """
 )
-_VALUES = _MONTHS | _DIRECTIONS | _UNITS | {form for word in NUMBER_WORDS for form in (word, f"{word}s")}
+_NUMBERS = {form: word for word in NUMBER_WORDS for form in (word, f"{word}s")}
+_VALUES = _MONTHS | _DIRECTIONS | _UNITS | _NUMBERS.keys()
+_UNSPACED_NUMBER = re.compile(
+    r"百分之[〇零一二两三四五六七八九十百]+|[〇零一二两三四五六七八九十百千万亿]+(?=[年月日个倍成%％元人次家项种级])"
+)
 _UNSPACED_VALUES = re.compile(
-    r"百分之[〇零一二两三四五六七八九十百]+|[〇零一二两三四五六七八九十百千万亿]+(?=[年月日个倍成%％元人次家项种级])|增长|下降|增加|减少|上升|下跌|超过|低于|高于|最大|最小|最高|最低|首次|没有"
+    rf"{_UNSPACED_NUMBER.pattern}|增长|下降|增加|减少|上升|下跌|超过|低于|高于|最大|最小|最高|最低|首次|没有"
 )
 _UNSPACED_BREAK = re.compile(rf"\d+|(?:{_UNSPACED_VALUES.pattern})|[的了在是和与为被将]")
+_BEFORE_AMOUNTS = _listed(
+    """
+    USD EUR GBP CNY RMB JPY INR CHF AUD CAD NZD HKD SGD TWD NTD KRW THB IDR MYR VND PKR SEK NOK DKK PLN CZK HUF RON
+    RUB UAH TRY ILS SAR AED EGP ZAR NGN KES BRL MXN ARS CLP US Rs FY CY Q H
+    """
+) | {month.capitalize() for month in _MONTHS}
+"""What stands before an amount or a day, with no blank between them."""
 _NAME_WITH_NUMBER = re.compile(
-    r"(?<![\w.])(?!(?:USD|EUR|GBP|CNY|RMB|JPY|INR|CHF|AUD|CAD|US|Rs|FY|CY|Q|H)-?\d)[^\W\d_]*[A-Z][^\W\d_]*-?\d[\w.]*(?<!\.)"
+    rf"(?<![\w.])(?!(?:{'|'.join(sorted(_BEFORE_AMOUNTS))})-?\d)[^\W\d_]*[A-Z][^\W\d_]*-?\d[\w.]*(?<!\.)"
 )
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_MARKS = (
+    "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u0900-\u0963"
+    "\u0966-\u096f\u0971-\u0df3\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u200c\u200d"
+)
+"""Vowel signs and other marks within words, which are no letters to Python."""
+_LETTERS = rf"[^\W_](?:[^\W_]|[{_MARKS}])*"
+_WORD = re.compile(rf"{_LETTERS}(?:['’]{_LETTERS})?")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
 
 
 def given_away(query: str, claim: str) -> tuple[str, ...]:
     """What of the claim a query gives away, as the query has it, or all of one that asks nothing; else empty."""
     query, claim = unicodedata.normalize("NFKC", query), unicodedata.normalize("NFKC", claim)
-    found = [*_numbers(query), *_values(query, claim), *_wording(query, claim)]
+    found = [*_numbers(query, claim), *_values(query, claim), *_wording(query, claim)]
     if not found and (_says_all(query, claim) or _says_nothing(query)):
         found = [query]
     return tuple(dict.fromkeys(found))
@@ -130,18 +162,36 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-def _numbers(query: str) -> Iterator[str]:
-    yield from _DIGITS.findall(_NAME_WITH_NUMBER.sub(" ", query))
+def _figures(text: str) -> list[str]:
+    """Numbers in digits that are no part of a name."""
+    return _DIGITS.findall(_NAME_WITH_NUMBER.sub(" ", text))
+
+
+def _numbers(query: str, claim: str) -> Iterator[str]:
+    yield from _figures(query)
+    figures, names = set(_figures(claim)), set(_NAME_WITH_NUMBER.findall(claim))
+    for name in _NAME_WITH_NUMBER.findall(query):
+        if name not in names and not figures.isdisjoint(_DIGITS.findall(name)):
+            yield name  # "Year-2020" is a name by its form alone
+    if figures:
+        yield from (word for word in _words(query) if word.casefold() in _NUMBERS)
+        yield from _UNSPACED_NUMBER.findall(query)
 
 
 def _values(query: str, claim: str) -> Iterator[str]:
-    written = _words(claim)
-    known = {word.casefold() for word in written if word.casefold() in _VALUES}
-    if not any(word in ("May", "March") for word in written):
-        known -= {"may", "march"}  # verbs too
-    yield from (word for word in _words(query) if word.casefold() in known)
+    verbs = ("may", "march")  # months have a capital letter
+    known = {_sense(word) for word in _words(claim) if word.casefold() in _VALUES and word not in verbs}
+    yield from (word for word in _words(query) if word.casefold() in _VALUES and _sense(word) in known)
     unspaced = set(_UNSPACED_VALUES.findall(claim))
     yield from (value for value in _UNSPACED_VALUES.findall(query) if value in unspaced)
+
+
+def _sense(word: str) -> str:
+    """What a value has in common with other words for it."""
+    word = word.casefold()
+    if word in _RISING or word in _FALLING:
+        return "rise" if word in _RISING else "fall"
+    return word[:3] if word in _MONTHS else _NUMBERS.get(word, word)
 
 
 def _wording(query: str, claim: str) -> Iterator[str]:

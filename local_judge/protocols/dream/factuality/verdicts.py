@@ -78,8 +78,11 @@ async def rule(
         *(_asked([own[place]], group.passages, judge, today, SECOND) for place in bare)
     )
     for place, (second,) in zip(bare, again, strict=True):
-        replies = (*ruled[place].replies, *second.replies)
-        ruled[place] = second._replace(replies=replies)
+        first = ruled[place]
+        ruled[place] = second._replace(
+            rejected=tuple(dict.fromkeys((*first.rejected, *second.rejected))),
+            replies=(*first.replies, *second.replies),
+        )
         if lacks_quotation(second):
             ruled[place] = unquoted(ruled[place])
     return ruled

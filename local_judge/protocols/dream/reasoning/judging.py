@@ -98,8 +98,13 @@ async def _question(
         toolbox.snapshot,
     )
     pages = iter(checked)
-    evidence = [next(pages) if one.url.strip() else None for one in given]
+    evidence = [next(pages) if one.url.strip() else _of_no_page(one.page_quote) for one in given]
     return _assessed(found, case, settings, run.answer.extracted, given, evidence)
+
+
+def _of_no_page(words: str) -> CheckedCitation | None:
+    """Words said to be a page's, of which no address is given: nothing shows them. None where there are none."""
+    return CheckedCitation(url="", status="not_shown", quote=words) if words.strip() else None
 
 
 async def _alone(
