@@ -253,6 +253,11 @@ def test_looking_for_an_answer(request_: str, question: str, answer: str, found:
     assert look(request_, question, answer).found == found
 
 
+@pytest.mark.parametrize("number", ["3\u202f422", "3\u2009422", "3\u00a0422", "3\u2019422", "3,422", "3422"])
+def test_a_number_is_given_away_however_its_thousands_are_set_apart(number: str) -> None:
+    assert look(f"Explain why it is {number} degrees.", "How hot?", "3,422").found == "given_away"
+
+
 def test_words() -> None:
     assert words("In 1,240 homes (3.5%), Ｇas") == ("in", "1240", "homes", "3.5", "gas")
 
