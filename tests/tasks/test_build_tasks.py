@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from local_judge.errors import RunError
+from local_judge.judge.errors import LedgerError
 from local_judge.judge.judge import Judge
+from local_judge.reporting.building import build_notes
 from local_judge.runs.building.commands import Begun, build_tasks, outcome_of
 from local_judge.runs.building.store import BuildStore
 from local_judge.tasks.building.duplicates import method_of
@@ -281,3 +283,16 @@ async def test_a_build_that_was_stopped_between_stages_says_what_is_open(
     outcome = outcome_of(BuildStore(tmp_path / "out"))
     # Of four, 1.1 and 1.2 are dropped in qualify; the two of person 2 wait.
     assert [(row.expected, row.dropped, row.open) for row in outcome.counts] == [(4, 2, 2)]
+
+
+async def test_a_build_that_was_stopped_before_its_first_stage_was_done_says_so(
+    tmp_path: Path, make_judge: MakeJudge
+) -> None:
+    def dies(call: Call) -> Reply:
+        raise LedgerError("the disk is full")
+
+    judge, _ = make_judge(dies)
+    with pytest.raises(LedgerError):
+        await build(tmp_path / "out", judge, small())
+    (note,) = build_notes(outcome_of(BuildStore(tmp_path / "out")))
+    assert note.startswith("nothing is made yet")
