@@ -454,3 +454,10 @@ def test_a_copy_is_found_on_the_day_on_which_pages_are_read(tmp_path: Path) -> N
     own = own_texts(parse_report(REPORT), web, web.corpus(), day)
     assert own == (web.page(MIRROR, as_of=day).text_digest,)
     assert own_texts(parse_report(REPORT), web, web.corpus()) == ()
+
+
+def test_a_copy_of_a_report_of_short_lines_is_found(tmp_path: Path) -> None:
+    lines = "- Cost: 9 million\n- Opened: 2019\n- Workers: 40\n- Town: Tarn\n- Paid: half\n"
+    web = make_web(tmp_path / "web", {"url": MIRROR, "text": lines})
+    assert own_texts(parse_report(lines), web, web.corpus()) == (web.page(MIRROR).text_digest,)
+    assert own_texts(parse_report("- Cost: none\n"), web, web.corpus()) == ()

@@ -39,12 +39,13 @@ def own_texts(
         IndexesError: the snapshot is damaged, or lacks an index.
     """
     sentences = [_words(one.text) for one in body_sentences(document)]
-    long = [words for words in sentences if len(words) >= RUN]
-    if not long:
+    whole = [word for words in sentences for word in words]
+    long = [words for words in sentences if len(words) >= RUN] or [whole]  # where all are short, they are one
+    if len(whole) < RUN:
         return ()
     step = max(1, len(long) // PROBES)
     probes = [" ".join(words[:40]) for words in long[::step][:PROBES]]
-    report = _runs([word for words in sentences for word in words])
+    report = _runs(whole)
     found: dict[str, bool] = {}
     for hits in corpus.search(probes, HITS, filters=Filters(as_of=as_of)):
         for hit in hits:
