@@ -172,6 +172,24 @@ async def test_too_few_are_asked_for_again_and_what_stays_missing_is_counted(
     assert [(row.expected, row.made, row.dropped, row.failed) for row in outcome.counts] == [(3, 1, 1, 2)]
 
 
+async def test_what_is_said_of_missing_tasks_is_what_the_last_replies_lacked(
+    tmp_path: Path, make_judge: MakeJudge
+) -> None:
+    def three_is_too_many(call: Call) -> Reply:
+        if "write 3 research requests" in call.messages[-1].content:
+            return "no JSON"
+        reply: Mapping[str, Any] = scripted(call)
+        if "tasks" in reply and "These stand:" in call.messages[-1].content:
+            return {"tasks": [{"request": matter("011"), "challenges": "", "period": ""}]}  # the first again
+        return reply
+
+    judge, _ = make_judge(three_is_too_many)
+    outcome = await build(tmp_path / "out", judge, small(1, 3))
+    (failed,) = (row for row in outcome.audit if row.outcome == "failed")
+    assert (failed.reasons, failed.n_tasks) == (("incomplete",), 2)
+    assert failed.says.endswith("1 different tasks of 3")
+
+
 async def test_prompts_as_sent(tmp_path: Path, make_judge: MakeJudge) -> None:
     judge, engine = make_judge(scripted)
     await build(tmp_path / "out", judge, small(5, 4))
