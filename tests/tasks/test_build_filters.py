@@ -23,6 +23,7 @@ from local_judge.tasks.building.settings import (
     NecessitySettings,
     Profile,
     Quality,
+    load_build_config,
 )
 
 CONFIG = BuildConfig(date=dt.date(2026, 3, 1))
@@ -216,3 +217,19 @@ def test_ids_change_with_the_text() -> None:
     # First 8 hex digits of SHA-256("x").
     assert task_id("health-p1-t2", "x") == "health-p1-t2-2d711642"
     assert task_id("health-p1-t2", "y") != task_id("health-p1-t2", "x")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("confidence: yes", "confidence"),
+        ("confidence: '0.9'", "confidence"),
+        ("make: {tasks: true}", "make.tasks"),
+        ("duplicates: {threshold: no}", "duplicates.threshold"),
+    ],
+)
+def test_a_word_is_no_number_of_a_config(tmp_path: Path, text: str, place: str) -> None:
+    path = tmp_path / "build.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=rf"build\.yaml: {place}: Input should be a valid"):
+        load_build_config(path, {})
