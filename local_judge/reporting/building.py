@@ -34,6 +34,8 @@ def build_table(counts: Sequence[DomainCounts]) -> Table:
 
 def build_notes(outcome: Outcome) -> Iterator[str]:
     """What a reader has to know beside the table, a line each."""
+    if not outcome.counts:
+        yield "nothing is made yet: the build was stopped before its first stage was done; the same command goes on"
     reasons: dict[tuple[str, str, str], int] = {}
     for row in outcome.audit:
         key = row.outcome, row.stage, ", ".join(row.reasons)

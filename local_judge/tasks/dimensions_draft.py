@@ -93,8 +93,8 @@ class CriteriaReply(_Reply):
     @model_validator(mode="after")
     def _different(self) -> CriteriaReply:
         names = [" ".join(one.criterion.split()).casefold() for one in self.criteria]
-        if len(set(names)) < len(names):
-            raise ValueError("two criteria have the same name")
+        if not all(names) or len(set(names)) < len(names):
+            raise ValueError("a criterion has no name of its own")
         if not sum(one.weight for one in self.criteria):
             raise ValueError("all weights are 0")
         return self

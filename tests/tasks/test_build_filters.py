@@ -23,6 +23,7 @@ from local_judge.tasks.building.settings import (
     NecessitySettings,
     Profile,
     Quality,
+    load_build_config,
 )
 
 CONFIG = BuildConfig(date=dt.date(2026, 3, 1))
@@ -188,7 +189,7 @@ def test_a_ballot_paper_there_and_back(tmp_path: Path) -> None:
     text = ballot_paper(given, "Ada", 0)
     assert "'=HYPERLINK" in text and "'-b" in text  # no spreadsheet takes a cell for a formula
     path.write_text(text.replace("\n,'-b", "\n2,'-b").replace("\n,a", "\n1,a"), encoding="utf-8")
-    assert read_ballot(path, "Ada", known) == Ballot(voter="Ada", ranks={"a": 1, "-b": 2})
+    assert read_ballot(path, "Ada", known).ranks == {"a": 1, "-b": 2}
 
 
 @pytest.mark.parametrize(
@@ -216,3 +217,19 @@ def test_ids_change_with_the_text() -> None:
     # First 8 hex digits of SHA-256("x").
     assert task_id("health-p1-t2", "x") == "health-p1-t2-2d711642"
     assert task_id("health-p1-t2", "y") != task_id("health-p1-t2", "x")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("confidence: yes", "confidence"),
+        ("confidence: '0.9'", "confidence"),
+        ("make: {tasks: true}", "make.tasks"),
+        ("duplicates: {threshold: no}", "duplicates.threshold"),
+    ],
+)
+def test_a_word_is_no_number_of_a_config(tmp_path: Path, text: str, place: str) -> None:
+    path = tmp_path / "build.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=rf"build\.yaml: {place}: Input should be a valid"):
+        load_build_config(path, {})

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from local_judge.errors import InputError
-from local_judge.runs.building.commands import build_tasks, read_source
+from local_judge.runs.building.commands import build_tasks, count_ballot, read_source
 from local_judge.runs.building.store import BuildStore
 from local_judge.tasks.building.duplicates import method_of
 from local_judge.tasks.building.outcome import Outcome
@@ -189,3 +189,26 @@ def test_a_value_of_the_wrong_kind_is_refused_with_its_place(
     path = written(tmp_path / "rows.json", rows)
     with pytest.raises(InputError, match=says):
         read_source(None, None, path)
+
+
+async def test_votes_count_for_the_text_that_was_ranked(tmp_path: Path, make_judge: MakeJudge) -> None:
+    path, paper = tmp_path / "any.jsonl", tmp_path / "ada.csv"
+    store, method = BuildStore(tmp_path / "out"), method_of(CONFIG.duplicates)
+    judge, _ = make_judge(scripted)
+
+    async def made(*numbers: str) -> Outcome:
+        rows = [{"id": id, "prompt": matter(number)} for id, number in zip("ab", numbers, strict=True)]
+        source = read_source(None, None, written(path, rows, lines=True))
+        return await build_tasks(store, CONFIG, source, judge, method, change=True)
+
+    await made("133", "134")
+    paper.write_text("id,rank\na,2\nb,1\n", encoding="utf-8")
+    ranked, _, _ = count_ballot(store, "Ada", paper)
+    assert [(line.id, line.place) for line in ranked.kept] == [("b", 1), ("a", 2)] and ranked.n_voters == 1
+    # `a` keeps its id and says something else: the vote on it counts no more, and the one on `b` does.
+    changed = await made("142", "134")
+    assert [(line.id, line.place) for line in changed.kept] == [("b", 1), ("a", None)]
+    assert (await made("142", "143")).n_voters == 0
+    paper.write_text(f"id,rank,prompt\na,1,{matter('133').replace(',', ';')}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="'a' has another text by now"):
+        count_ballot(store, "Ada", paper)

@@ -15,7 +15,7 @@ from local_judge.runs.building.store import BuildStore
 from local_judge.tasks.building.duplicates import method_of
 from local_judge.tasks.building.giveaway import look, words
 from local_judge.tasks.building.outcome import Outcome
-from local_judge.tasks.building.settings import BuildConfig, DuplicateSettings
+from local_judge.tasks.building.settings import BuildConfig, DuplicateSettings, ReformulateSettings
 from local_judge.tasks.guidance import guidance_file, load_rows
 from local_judge.tasks.load import load_tasks
 from serving.engines.scripted import Call, Reply, ScriptedEngine
@@ -195,6 +195,30 @@ async def test_an_item_becomes_a_report_task_with_drafted_guidance(
     assert load_rows(out / "guidance.jsonl")[line.id].status == "reviewed"
 
 
+async def test_other_settings_draft_guidance_anew_and_leave_what_a_person_decided(
+    tmp_path: Path, make_judge: MakeJudge
+) -> None:
+    items = write_jsonl(tmp_path / "items.jsonl", [ITEM])
+    out = tmp_path / "out"
+    file = guidance_file(out / "guidance.jsonl")
+
+    async def built(most: int, points: Reply) -> str:
+        limits = ReformulateSettings(points=most)
+        config = CONFIG.model_copy(update={"reformulate": limits})
+        judge, _ = make_judge(answering(request=REPORT, points=points))
+        begun = read_source(None, items, None)
+        method = method_of(CONFIG.duplicates)
+        outcome = await build_tasks(BuildStore(out), config, begun, judge, method, change=True)
+        return load_rows(file.path)[outcome.kept[0].id].text
+
+    other = {"points": [f"The report explains {matter}." for matter in ("heat", "bonds", "carbon")]}
+    assert await built(8, POINTS) != (drafted := await built(5, other))
+    assert drafted.splitlines()[0] == "- The report explains heat."
+    (row,) = file.load().values()
+    file.replace(row, row.reviewed("Ada"))
+    assert await built(6, POINTS) == drafted
+
+
 async def test_a_request_that_gives_the_answer_away_is_mended_or_dropped(
     tmp_path: Path, make_judge: MakeJudge
 ) -> None:
@@ -251,6 +275,11 @@ OPTIONS = "Which is denser?\nA. Ice\nB. Liquid water"
 )
 def test_looking_for_an_answer(request_: str, question: str, answer: str, found: str) -> None:
     assert look(request_, question, answer).found == found
+
+
+@pytest.mark.parametrize("number", ["3\u202f422", "3\u2009422", "3\u00a0422", "3\u2019422", "3,422", "3422"])
+def test_a_number_is_given_away_however_its_thousands_are_set_apart(number: str) -> None:
+    assert look(f"Explain why it is {number} degrees.", "How hot?", "3,422").found == "given_away"
 
 
 def test_words() -> None:

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from local_judge.errors import RunError
+from local_judge.judge.errors import LedgerError
 from local_judge.judge.judge import Judge
+from local_judge.reporting.building import build_notes
 from local_judge.runs.building.commands import Begun, build_tasks, outcome_of
 from local_judge.runs.building.store import BuildStore
 from local_judge.tasks.building.duplicates import method_of
@@ -170,6 +172,24 @@ async def test_too_few_are_asked_for_again_and_what_stays_missing_is_counted(
     assert [(row.expected, row.made, row.dropped, row.failed) for row in outcome.counts] == [(3, 1, 1, 2)]
 
 
+async def test_what_is_said_of_missing_tasks_is_what_the_last_replies_lacked(
+    tmp_path: Path, make_judge: MakeJudge
+) -> None:
+    def three_is_too_many(call: Call) -> Reply:
+        if "write 3 research requests" in call.messages[-1].content:
+            return "no JSON"
+        reply: Mapping[str, Any] = scripted(call)
+        if "tasks" in reply and "These stand:" in call.messages[-1].content:
+            return {"tasks": [{"request": matter("011"), "challenges": "", "period": ""}]}  # the first again
+        return reply
+
+    judge, _ = make_judge(three_is_too_many)
+    outcome = await build(tmp_path / "out", judge, small(1, 3))
+    (failed,) = (row for row in outcome.audit if row.outcome == "failed")
+    assert (failed.reasons, failed.n_tasks) == (("incomplete",), 2)
+    assert failed.says.endswith("1 different tasks of 3")
+
+
 async def test_prompts_as_sent(tmp_path: Path, make_judge: MakeJudge) -> None:
     judge, engine = make_judge(scripted)
     await build(tmp_path / "out", judge, small(5, 4))
@@ -281,3 +301,16 @@ async def test_a_build_that_was_stopped_between_stages_says_what_is_open(
     outcome = outcome_of(BuildStore(tmp_path / "out"))
     # Of four, 1.1 and 1.2 are dropped in qualify; the two of person 2 wait.
     assert [(row.expected, row.dropped, row.open) for row in outcome.counts] == [(4, 2, 2)]
+
+
+async def test_a_build_that_was_stopped_before_its_first_stage_was_done_says_so(
+    tmp_path: Path, make_judge: MakeJudge
+) -> None:
+    def dies(call: Call) -> Reply:
+        raise LedgerError("the disk is full")
+
+    judge, _ = make_judge(dies)
+    with pytest.raises(LedgerError):
+        await build(tmp_path / "out", judge, small())
+    (note,) = build_notes(outcome_of(BuildStore(tmp_path / "out")))
+    assert note.startswith("nothing is made yet")

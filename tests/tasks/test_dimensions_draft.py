@@ -120,6 +120,7 @@ POINT = {"criterion": "Point", "explanation": "Says it well.", "weight": 1}
         ("coverage", {"reason": "", "weight": 0}, "the judge gives every dimension the weight 0"),
         ("criteria", {"criteria": []}, "criteria of coverage"),
         ("criteria", {"criteria": [POINT, POINT]}, "criteria of coverage"),
+        ("criteria", {"criteria": [{**POINT, "criterion": "  "}]}, "criteria of coverage"),
         (
             "criteria",
             {"criteria": [{**POINT, "criterion": f"p{i}"} for i in range(11)]},

@@ -26,7 +26,7 @@ from pydantic import BaseModel
 
 from local_judge.documents.model import Frozen
 from local_judge.errors import RunError
-from local_judge.rows import alone
+from local_judge.rows import alone, write_jsonl
 from local_judge.runs.manifest import difference
 from local_judge.runs.store import RunStore
 from local_judge.tasks.building.model import (
@@ -49,7 +49,7 @@ from serving.types import EngineIdentity
 
 T = TypeVar("T", bound=BaseModel)
 
-MANIFEST, SUMMARY = "build.json", "summary.json"
+MANIFEST, SUMMARY, GUIDANCE = "build.json", "summary.json", "guidance.jsonl"
 DERIVED = (
     "personas.jsonl",
     "candidates.jsonl",
@@ -155,8 +155,21 @@ class BuildStore:
         try:
             for name in DERIVED:
                 (self.root / name).unlink(missing_ok=True)
+            self._clear_drafts()
         except OSError as error:
             raise RunError(f"{self.root}: cannot be written ({error.strerror or error})") from None
+
+    def _clear_drafts(self) -> None:
+        """Guidance that nobody has decided on: `finish` puts none in the place of a row that is there."""
+        path = self.root / GUIDANCE
+        if not path.exists():
+            return
+        with alone(path):
+            decided = [row for row in guidance_file(path).load().values() if row.status != "drafted"]
+            if decided:
+                write_jsonl(path, decided)
+            else:
+                path.unlink()
 
     def write(self, build: Build, stage: Stage) -> None:
         """Write what a stage has made."""
@@ -220,7 +233,7 @@ class BuildStore:
     def _draft_guidance(self, build: Build, judge: EngineIdentity, outcome: Outcome) -> None:
         """Beside what a person may have reviewed there meanwhile."""
         order = {line.id: place for place, line in enumerate(outcome.kept)}
-        file = guidance_file(self.root / "guidance.jsonl")
+        file = guidance_file(self.root / GUIDANCE)
         for one in build.candidates:
             if one.guidance and one.id in order:
                 row = GuidanceRow(

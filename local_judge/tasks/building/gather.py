@@ -72,19 +72,21 @@ async def gather(
     replies: list[tuple[str, ...]] = []
     failure: Failure | None = None
     draw = idle = 0
+    alone = False
     while len(items) < n and idle <= judge.settings.reasks:
         # What cannot be read may have been too much at once.
-        wanted = n - len(items) if failure is None else 1
+        wanted = 1 if alone else n - len(items)
         answer = await judge.ask(
             prompt(items, wanted), _list_of(kind, wanted), draw=draw, max_tokens=wanted * kind.tokens
         )
         draw += 1
         if isinstance(answer, Failure):
-            failure = answer
+            failure, alone = answer, True
             if answer.kind not in UNREADABLE:
                 break
             idle += 1
             continue
+        failure = None  # what was said of an earlier reply is not why items are missing
         keys += answer.replies
         fresh = _fresh(kind, items, getattr(answer.value, kind.key))
         items += fresh[:wanted]

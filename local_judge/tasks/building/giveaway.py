@@ -49,8 +49,10 @@ def look(request: str, question: str, answer: str) -> Look:
 
 def words(text: str) -> tuple[str, ...]:
     """The words and numbers of a text, folded."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    joined = re.sub(r"(?<=\d)[,\u2009\u202f'](?=\d{3}(?!\d))", "", folded)
+    # Spaces that hold a number together go before NFKC makes ordinary ones of them.
+    whole = re.sub(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))", "", text)
+    folded = unicodedata.normalize("NFKC", whole).casefold()
+    joined = re.sub(r"(?<=\d)[,'\u2019](?=\d{3}(?!\d))", "", folded)
     return tuple(_WORD.findall(joined))
 
 

@@ -88,6 +88,7 @@ class Outcome(NamedTuple):
     """By stage, then as they were made."""
     counts: tuple[DomainCounts, ...]
     n_voters: int
+    """Who have ranked one of the tasks at least."""
 
 
 def settle(build: Build, config: BuildConfig, ballots: Sequence[Ballot]) -> Outcome:
@@ -109,14 +110,17 @@ def settle(build: Build, config: BuildConfig, ballots: Sequence[Ballot]) -> Outc
         if like is not None and like.same:
             audit.append(_duplicate(one, like, config))
     unique = {one.id: one for one in build.unique(config) if one.id not in by_id}
-    places = standings(ballots, list(unique))
+    votes = [ballot.on({id: one.prompt for id, one in unique.items()}) for ballot in ballots]
+    places = standings(votes, list(unique))
     voted = any(place.place is not None for place in places)
     cut = len(places) if config.keep is None or not voted else config.keep
     audit += [_ranked_below(unique[place.id], place, cut) for place in places[cut:]]
     kept = tuple(_line(unique[place.id], place) for place in places[:cut])
     order: tuple[Stage, ...] = get_args(Stage)
     audit.sort(key=lambda row: order.index(row.stage))
-    return Outcome(kept, tuple(audit), tuple(_counts(build, config, kept, audit)), len(ballots))
+    return Outcome(
+        kept, tuple(audit), tuple(_counts(build, config, kept, audit)), sum(bool(one.ranks) for one in votes)
+    )
 
 
 def _counts(

@@ -1,6 +1,6 @@
 """Tasks ordered by people: a CSV file each, and what their rankings make together.
 
-Invariants: votes are kept with who cast them, and for the text that was voted on (a task's id changes with its text);
+Invariants: votes are kept with who cast them, and count for the text that was voted on alone, whatever its id;
 a task that somebody left out is not ranked by them, and never last; the order does not depend on who voted first.
 """
 
@@ -33,6 +33,18 @@ class Ballot(Frozen):
     voter: str
     ranks: dict[str, Rank]
     """By task id, 1 the best; those that tie have the same."""
+    texts: dict[str, str] = Field(default_factory=dict[str, str])
+    """By task id, the SHA-256 of the request that was ranked; without it, the id has to say which text it is."""
+
+    def on(self, prompts: Mapping[str, str]) -> Ballot:
+        """The votes on these requests, by id: not those on others, nor on another text of the same id."""
+        kept = {
+            identity: rank
+            for identity, rank in self.ranks.items()
+            if identity in prompts
+            and self.texts.get(identity, _digest(prompts[identity])) == _digest(prompts[identity])
+        }
+        return self.model_copy(update={"ranks": kept})
 
 
 class Place(NamedTuple):
@@ -85,7 +97,8 @@ def read_ballot(path: Path, voter: str, known: Mapping[str, Candidate]) -> Ballo
     """What a person made of a ballot paper; rows without a rank are not ranked.
 
     Raises:
-        InputError: it cannot be read, names no task or an unknown one, or a rank is no whole number from 1.
+        InputError: it cannot be read, names no task, an unknown one or one with another text, or a rank is no whole
+            number from 1.
     """
     ranks: dict[str, int] = {}
     names = {_harmless(identity): identity for identity in known}
@@ -98,6 +111,9 @@ def read_ballot(path: Path, voter: str, known: Mapping[str, Candidate]) -> Ballo
             raise InputError(
                 f"{place}: no task {said!r} waits to be ranked; was the paper written before a change?"
             )
+        shown, text = (row.get("prompt") or "").split(), known[identity].prompt
+        if shown and shown not in (text.split(), _harmless(text).split()):
+            raise InputError(f"{place}: task {said!r} has another text by now; write a new paper with --out")
         if identity in ranks:
             raise InputError(f"{place}: task {said!r} is ranked twice")
         if not re.fullmatch("[1-9][0-9]{0,6}", rank):
@@ -105,7 +121,9 @@ def read_ballot(path: Path, voter: str, known: Mapping[str, Candidate]) -> Ballo
         ranks[identity] = int(rank)
     if not ranks:
         raise InputError(f"{path}: no task is ranked in it; write 1, 2, … into the column `rank`")
-    return Ballot(voter=voter, ranks=ranks)
+    return Ballot(
+        voter=voter, ranks=ranks, texts={identity: _digest(known[identity].prompt) for identity in ranks}
+    )
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, str | None]]]:
@@ -119,6 +137,10 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, str | None]]]:
             yield f"{path}:{reader.line_num}", row
     except csv.Error as error:
         raise InputError(f"{path}:{reader.line_num}: not CSV ({error})") from None
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _shuffled(seed: int, voter: str, identity: str) -> str:

@@ -24,7 +24,7 @@ from local_judge.tasks.languages import OWN, language_name
 
 Profile = Literal["paper", "upstream"]
 Quality = Literal["high", "medium", "low"]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, strict=True, allow_inf_nan=False)]
 
 SIMILAR = 0.9
 """Least cosine of two tasks that are one, unless a config says another."""
@@ -45,26 +45,26 @@ class Domain(Frozen):
 class PersonaSettings(Frozen):
     """How much is made from domains."""
 
-    domains: int | None = Field(default=None, ge=1)
+    domains: int | None = Field(default=None, strict=True, ge=1)
     """Only the first so many of the list; default: all."""
-    personas: int = Field(default=5, ge=1, le=50)
+    personas: int = Field(default=5, strict=True, ge=1, le=50)
     """Of each domain."""
-    tasks: int = Field(default=4, ge=1, le=50)
+    tasks: int = Field(default=4, strict=True, ge=1, le=50)
     """Of each persona."""
 
 
 class ClarifySettings(Frozen):
     """How raw questions are clarified."""
 
-    questions: int = Field(default=4, ge=1, le=12)
+    questions: int = Field(default=4, strict=True, ge=1, le=12)
     """The most that are asked back."""
 
 
 class ReformulateSettings(Frozen):
     """How question-and-answer items become report tasks."""
 
-    least: int = Field(default=3, ge=1)
-    points: int = Field(default=8, ge=1, le=30)
+    least: int = Field(default=3, strict=True, ge=1)
+    points: int = Field(default=8, strict=True, ge=1, le=30)
     """Points of guidance: fewest and most."""
 
     @model_validator(mode="after")
@@ -81,7 +81,7 @@ class NecessitySettings(Frozen):
     """A task is kept if the answer without search scores at most this."""
     qualities: tuple[Quality, ...] = Field(default=("low", "medium"), min_length=1)
     """And is of one of these qualities."""
-    answer_words: int = Field(default=600, ge=20, le=4_000)
+    answer_words: int = Field(default=600, strict=True, ge=20, le=4_000)
     """The most words of the answer without search."""
 
 
@@ -119,9 +119,9 @@ class BuildConfig(Frozen):
     """ISO 639-1 code of what is made for personas; other tasks keep the language of what they are made from."""
     date: dt.date | None = None
     """The day that judges are told it is; default: that on which the build was begun."""
-    seed: int = 0
+    seed: int = Field(default=0, strict=True)
     """Of the judge's replies, and of the order in which people see tasks."""
-    reasks: int = Field(default=2, ge=0, le=5)
+    reasks: int = Field(default=2, strict=True, ge=0, le=5)
     """How often what is missing is asked for again."""
     domain_list: tuple[Domain, ...] = Field(default_factory=default_domains, min_length=1)
     make: PersonaSettings = PersonaSettings()
@@ -129,7 +129,7 @@ class BuildConfig(Frozen):
     reformulate: ReformulateSettings = ReformulateSettings()
     necessity: NecessitySettings = NecessitySettings()
     duplicates: DuplicateSettings = DuplicateSettings()
-    keep: int | None = Field(default=None, ge=1)
+    keep: int | None = Field(default=None, strict=True, ge=1)
     """The most tasks that are kept once people have ranked them; default: all that pass."""
 
     @model_validator(mode="after")

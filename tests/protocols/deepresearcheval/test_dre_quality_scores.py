@@ -9,6 +9,8 @@ import pytest
 
 from local_judge.protocols.deepresearcheval import DeepResearchEval
 from local_judge.protocols.deepresearcheval.quality.findings import QualityFindings
+from local_judge.protocols.deepresearcheval.quality.over import over_quality
+from local_judge.protocols.deepresearcheval.quality.scores import score_quality
 from local_judge.protocols.scores import Profile, Score, ScoreNode
 from local_judge.tasks.dimensions import DimensionsRow
 
@@ -135,6 +137,21 @@ def test_dimensions_without_weight() -> None:
     assert (specific.value, specific.n_undefined, specific.note) == (None, 1, "all its weights are 0")
     assert (gap.value, gap.n_undefined, gap.low) == (None, 1, None)
     assert at(tree, "quality").value == pytest.approx(4.95 / 0.7)
+
+
+def test_what_has_no_weight_is_undefined_also_where_its_answers_failed() -> None:
+    rows = [{**one, "weight": 0} if one["kind"] == "specific" else one for one in ROW["dimensions"]]
+    unweighted = DimensionsRow.model_validate({**ROW, "dimensions": rows}).quality() or QUALITY
+    lost = marked({**SCORES, "sources_of_money.1": None}, unweighted)
+    whole, gap = score_quality([lost], "paper")
+    specific = whole.find("specific").score
+    assert [(one.value, one.n_failed, one.n_undefined) for one in (specific, gap.score)] == [(None, 0, 1)] * 2
+    # The failure is counted where an answer could matter, and over reports an undefined part opens no bound.
+    assert whole.score.n_failed == 1 and whole.score.value == pytest.approx(GENERAL)
+    over, _ = over_quality([[lost], [marked()]], "paper", 0)
+    mean = over.find("specific").score
+    assert (mean.low, mean.value, mean.high) == (pytest.approx(SPECIFIC),) * 3
+    assert (mean.n_failed, mean.n_undefined) == (0, 1)
 
 
 def test_several_judges_criterion_by_criterion() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from typing import Any
 
@@ -443,3 +444,20 @@ async def test_a_report_without_task_is_checked_too(make_judge: MakeJudge, web: 
     found = await judge_facts(case(task=None), bench(judge, web), settings())
     assert labels(found) == [("Unknown", "Unknown")] * 3
     assert TASK.prompt not in agents_calls(engine)[0].prompt
+
+
+def test_a_copy_is_found_on_the_day_on_which_pages_are_read(tmp_path: Path) -> None:
+    then = {"url": MIRROR, "text": COPY, "fetched": "2022-06-01T00:00:00Z"}
+    now = {"url": MIRROR, "text": "This page was taken down.", "fetched": "2025-06-01T00:00:00Z"}
+    web = make_web(tmp_path / "web", then, now)
+    day = dt.date(2023, 1, 1)
+    own = own_texts(parse_report(REPORT), web, web.corpus(), day)
+    assert own == (web.page(MIRROR, as_of=day).text_digest,)
+    assert own_texts(parse_report(REPORT), web, web.corpus()) == ()
+
+
+def test_a_copy_of_a_report_of_short_lines_is_found(tmp_path: Path) -> None:
+    lines = "- Cost: 9 million\n- Opened: 2019\n- Workers: 40\n- Town: Tarn\n- Paid: half\n"
+    web = make_web(tmp_path / "web", {"url": MIRROR, "text": lines})
+    assert own_texts(parse_report(lines), web, web.corpus()) == (web.page(MIRROR).text_digest,)
+    assert own_texts(parse_report("- Cost: none\n"), web, web.corpus()) == ()

@@ -146,6 +146,34 @@ def test_divided_judges_leave_a_hole() -> None:
     assert found["ratio"].denominator == 1
 
 
+@pytest.mark.parametrize("letters", [("rr", "ru"), ("ru", "rr")])
+def test_a_tie_opens_the_bounds_whoever_comes_first(letters: tuple[str, str]) -> None:
+    found = of(facts_together([shared(one) for one in letters], "paper"))
+    # The second statement is Right or Unknown: 1 or 2 of 2, and Unknown none or one; Wrong it is by nobody.
+    assert ends(found["ratio"]) == (50.0, 100.0, 100.0)
+    assert ends(found["right"]) == (1, 1, 2) and ends(found["unknown"]) == (0, 0, 1)
+    assert ends(found["wrong"]) == (0, 0, 0)
+
+
+def test_a_missing_answer_may_have_been_any_label() -> None:
+    found = of(facts_together([shared(one) for one in "rfu"], "paper"))
+    assert ends(found["ratio"]) == (0.0, None, 100.0)
+    # The third judge may have made it Right or Unknown, or have left three divided.
+    assert [ends(found[name]) for name in ("right", "wrong", "unknown")] == [(0, 0, 1)] * 3
+
+
+def test_labels_without_evidence_are_those_of_each_judge() -> None:
+    # Two of the first judge's labels are not borne out, one of the second's.
+    assert of(facts_together([shared("RRr"), shared("Rrr")], "paper"))["changed"].value == 1.5
+    file = findings("ro", source="file")
+    assert of(score_facts(file, "paper"))["changed"].value == 0  # nobody has looked its evidence up
+
+
+def test_several_judges_leave_a_missing_report_without_upper_end() -> None:
+    found = of(over_facts_together([[shared("r"), shared("r")]], "paper", 1))
+    assert ends(found["ratio"]) == (0.0, 100.0, 100.0) and ends(found["right"]) == (0.5, 1, None)
+
+
 def test_judges_with_statements_of_their_own_are_averaged() -> None:
     judges = [findings("rw"), findings("rrrw")]
     assert facts_together(judges, "paper").score.value == 62.5

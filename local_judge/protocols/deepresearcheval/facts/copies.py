@@ -12,8 +12,9 @@ Invariant: depends on the report and the snapshot alone.
 from __future__ import annotations
 
 import re
+from datetime import date
 
-from indexes.corpus import Corpus
+from indexes.corpus import Corpus, Filters
 from indexes.snapshot import Snapshot
 from indexes.text.tokens import tokenise
 from local_judge.documents.model import Document
@@ -29,20 +30,29 @@ _NO_WORDS = re.compile(r"\]\([^)\s]*\)|\[\^?\d[\d,\s–-]*\]|https?://\S+")
 """Citation marks and addresses, which a page may show otherwise."""
 
 
-def own_texts(document: Document, snapshot: Snapshot, corpus: Corpus) -> tuple[str, ...]:
-    """Digests of the texts of a snapshot that are this report. Raises IndexesError."""
+def own_texts(
+    document: Document, snapshot: Snapshot, corpus: Corpus, as_of: date | None = None
+) -> tuple[str, ...]:
+    """Digests of the texts of a snapshot, of what was known by the end of `as_of`, that are this report.
+
+    Raises:
+        IndexesError: the snapshot is damaged, or lacks an index.
+    """
     sentences = [_words(one.text) for one in body_sentences(document)]
-    long = [words for words in sentences if len(words) >= RUN]
-    if not long:
+    whole = [word for words in sentences for word in words]
+    long = [words for words in sentences if len(words) >= RUN] or [whole]  # where all are short, they are one
+    if len(whole) < RUN:
         return ()
     step = max(1, len(long) // PROBES)
     probes = [" ".join(words[:40]) for words in long[::step][:PROBES]]
-    report = _runs([word for words in sentences for word in words])
+    report = _runs(whole)
     found: dict[str, bool] = {}
-    for hits in corpus.search(probes, HITS):
+    for hits in corpus.search(probes, HITS, filters=Filters(as_of=as_of)):
         for hit in hits:
             if hit.text_digest not in found:
-                found[hit.text_digest] = _same(report, _runs(_words(snapshot.page(hit.url).text)))
+                found[hit.text_digest] = _same(
+                    report, _runs(_words(snapshot.page(hit.url, as_of=as_of).text))
+                )
     return tuple(sorted(digest for digest, same in found.items() if same))
 
 

@@ -40,7 +40,7 @@ async def judge_facts(case: Case, bench: Bench, settings: FactsSettings) -> Fact
     found = await _stated(case, bench, settings)
     chosen = choose(found.statements, case.report.id, settings)
     corpus = _corpus(bench.snapshot)
-    own = own_texts(case.report, bench.snapshot, corpus)
+    own = own_texts(case.report, bench.snapshot, corpus, settings.tools.as_of)
     hidden = tuple(sorted({*settings.tools.hidden, *own}))
     toolbox = Toolbox(bench.snapshot, settings.tools.model_copy(update={"hidden": hidden}), corpus=corpus)
     subject = Subject(case.report, case.task.prompt if case.task else None, bench.today)

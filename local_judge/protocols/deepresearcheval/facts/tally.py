@@ -79,7 +79,11 @@ def tally(findings: FactsFindings, profile: Profile) -> Tally:
         unread=unread,
         more=more,
         displaced=displaced,
-        changed=sum(ruling.given not in (None, ruling.label) for ruling in findings.rulings),
+        changed=sum(
+            ruling.given not in (None, ruling.label)
+            for ruling in findings.rulings
+            if findings.source != "file"  # its evidence was not looked up
+        ),
         found=len(findings.statements),
     )
 

@@ -94,7 +94,8 @@ def weighted(parts: Sequence[Weighted]) -> Score:
     n_expected = sum(score.n_expected for _, score in parts)
     n_failed = sum(score.n_failed for _, score in parts)
     if not whole:
-        return Score(value=None, n_expected=n_expected, n_failed=n_failed, n_undefined=1, note=NO_WEIGHT)
+        # No answer would give it a value: it is undefined, whatever failed.
+        return Score(value=None, n_expected=n_expected, n_undefined=1, note=NO_WEIGHT)
     known = [(weight, score.value) for weight, score in parts if score.value is not None]
     above = math.fsum(weight * value for weight, value in known)
     below = math.fsum(weight for weight, _ in known)
@@ -121,8 +122,8 @@ def gap_between(general: Score, specific: Score) -> Score:
     """How far the general dimensions are above the task-specific ones; -10 to 10."""
     known = general.value is not None and specific.value is not None
     value = (general.value or 0.0) - (specific.value or 0.0) if known else None
-    n_failed = general.n_failed + specific.n_failed
     undefined = not known and bool(general.n_undefined or specific.n_undefined)
+    n_failed = 0 if undefined else general.n_failed + specific.n_failed
     ends = [general.low, specific.high, general.high, specific.low]
     bounded = not undefined and None not in ends
     return Score(
