@@ -87,6 +87,19 @@ def test_moved_citations_lead_elsewhere_and_all_others_stay(
     assert Counter(one.key for one in report.citations) == Counter(one.key for one in twin.document.citations)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_fewer_citations_are_moved_where_most_lead_to_one_page(seed: int) -> None:
+    # Nine of twelve lead to page 1: six marks could be exchanged only if the other three were all among them.
+    said = "The mill with the number {} ground more flour than the other mills of the valley [{}]."
+    body = "\n\n".join(said.format(n, 1 if n < 9 else n - 7) for n in range(12))
+    listed = "\n".join(f"[{n}] Page {n}. https://p{n}.example/a" for n in range(1, 5))
+    document = parse_report(f"# Mills\n\n## Flour\n\n{body}\n\n## References\n\n{listed}\n")
+    (twin,) = twins("r", document, FlawSettings(kinds=("moved_citations",), seed=seed))
+    assert isinstance(twin, Twin)
+    check(twin, document)
+    assert 2 <= len(twin.flaw.changes) <= 6
+
+
 def test_shuffled_references_have_the_same_texts_behind_other_keys(
     made: dict[FlawKind, Twin], report: Document
 ) -> None:
