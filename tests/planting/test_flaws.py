@@ -76,6 +76,23 @@ def test_a_contradiction_says_a_sentence_of_the_report_with_one_thing_changed(
         assert text not in contradicted
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The mill of Fernholt makes more than 300 sacks of flour in the valley of Bergen.",
+        "The mill of Fernholt makes flour for the valley of Bergen since 1950.",
+        "芬霍尔特市的磨坊至少有300名工人在山谷中长期生产面粉。",
+    ],
+)
+def test_a_bound_that_moves_contradicts_nothing(said: str) -> None:
+    # More than 300 sacks and more than 450: both can be true. Turned round (less than 300), they cannot.
+    document = parse_report(f"# Mills\n\n{said}\n\nFlour is made of grain.\n\n面粉是用谷物做成的。\n")
+    for seed in range(12):
+        (twin,) = twins("r", document, FlawSettings(kinds=("contradiction",), seed=seed))
+        if isinstance(twin, Twin):
+            assert not re.match("number|date|unit", twin.flaw.detail), twin.flaw.detail
+
+
 def test_moved_citations_lead_elsewhere_and_all_others_stay(
     made: dict[FlawKind, Twin], report: Document
 ) -> None:

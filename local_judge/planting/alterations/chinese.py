@@ -35,6 +35,7 @@ _AT_LEAST = (
     r"(?:(?<![不未没])(?<!没有)(?:超过|高于|多于|大于)|(?<![不未])超|逾|至少|最少|[不未](?:少于|低于|小于)|"
     r"突破|高达|多达)"
 )
+_BOUNDED = re.compile(rf"(?:{_AT_MOST}|{_AT_LEAST})[^，。；]{{0,8}}$")
 _LESS = re.compile(rf"(?:{_AT_MOST}|以内|仅|只有)\s?(?:约)?$")
 _LESS_BEHIND = re.compile(
     r"\s?[%％万亿千元人个家名吨米公里小时天年岁座]{0,4}[或及和]?(?:以下|以内|之内|左右以下)"
@@ -204,6 +205,17 @@ def dates(ground: Ground) -> Iterator[Edit]:
             months = [month for month in months if month in ("1", "3", "5", "7", "8", "10", "12")]
         if months:
             yield ground.edit("date", found.start(1), found.end(1), rng.choice(months))
+
+
+def is_bound(sentence: str, edit: Edit) -> bool:
+    """As in `english`: whether the value that an edit changes is a bound."""
+    before, behind = sentence[: edit.start], sentence[edit.start + len(edit.before) :]
+    if edit.kind == "date":
+        return any(one.search(before) for one in (_BACKWARDS, _ONWARDS)) or any(
+            one.match(behind) for one in (_SINCE, _AFTER)
+        )
+    said = _BOUNDED.search(before) or _LESS_BEHIND.match(behind) or _GREATER_BEHIND.match(behind)
+    return edit.kind in ("number", "unit") and said is not None
 
 
 def units(ground: Ground) -> Iterator[Edit]:

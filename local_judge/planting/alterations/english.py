@@ -222,6 +222,14 @@ def _ordinal(number: int) -> str:
     return f"{number}{last}"
 
 
+def is_bound(sentence: str, edit: Edit) -> bool:
+    """Whether the value that an edit changes is a bound: "over 40" and "over 60" can both be true."""
+    before = sentence[: edit.start]
+    return edit.kind in ("number", "date", "unit") and (
+        _BOUNDED.search(before) is not None or (edit.kind == "date" and _side(before) is not None)
+    )
+
+
 def units(ground: Ground) -> Iterator[Edit]:
     """Units of measure, powers of a thousand, currencies, periods."""
     sentence = ground.sentence
