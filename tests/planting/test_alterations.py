@@ -159,6 +159,10 @@ def test_a_number_moves_to_the_side_on_which_the_old_statement_does_not_imply_th
         ("number", "More than 90 percent of all boats pay.", "en", r"More than \d"),
         ("number", "At least 85% of all boats pay.", "en", r"At least \d"),
         ("number", "No fewer than 30 boats pay a toll.", "en", r"than [12]\d boats"),
+        ("number", "There 90 percent or more of all boats pay.", "en", r"There [1-7]\d percent"),
+        ("number", "It is open to boats of 30 tonnes or less.", "en", r"of [3-9]\d tonnes"),
+        ("date", "It was built in 1950 or earlier.", "en", "in (?:19[5-9]|20)"),
+        ("unit", "It stands 5 miles or more from there.", "en", "kilometres"),
         # a wider range holds what a narrower one does
         ("number", "It takes between 10 and 20 boats a day.", "en", "between"),
         ("number", "It takes 10 to 20 boats a day.", "en", "10 to"),

@@ -60,6 +60,12 @@ _AT_LEAST = (
 _LESS = re.compile(_AT_MOST + r" (?:about |[$£€])?$", re.I)
 _GREATER = re.compile(_AT_LEAST + r" (?:about |almost |nearly |[$£€])?$", re.I)
 _BOUNDED = re.compile(rf"(?:{_AT_MOST}|{_AT_LEAST})[^,;()]{{0,40}}$", re.I)
+_OR_LESS = re.compile(
+    r"[^,;()]{0,30}?\b(?:or|and) (?:less|fewer|below|under|younger|lower|shorter|earlier|before)\b"
+)
+_OR_MORE = re.compile(
+    r"[^,;()]{0,30}?\b(?:or|and) (?:more|above|over|older|higher|greater|longer|later|after)\b"
+)
 _DENIED = re.compile(
     r"(?:\b(?:not|never|cannot)|n[’']t) (?!(?:more|greater|higher|larger|less|fewer|lower|smaller|later|earlier) than|"
     r"before|after)[^,;()]{0,60}$",
@@ -140,8 +146,8 @@ def numbers(ground: Ground) -> Iterator[Edit]:
             continue
         if _WITHIN_RANGE.search(before) or _DENIED.search(before):
             continue
-        side: Side = "down" if _LESS.search(before) else "up"
-        bound = _GREATER.search(before) is not None
+        side: Side = "down" if _LESS.search(before) or _OR_LESS.match(behind) else "up"
+        bound = _GREATER.search(before) is not None or _OR_MORE.match(behind) is not None
         percent = _PERCENT.match(behind) is not None and float(found[0].replace(",", "")) <= 100
         most = 99 if percent else float("inf")
         other = other_number(found[0], ground.page.numbers, ground.rng, side, most, turns=not bound)
@@ -169,6 +175,7 @@ def dates(ground: Ground) -> Iterator[Edit]:
             or _ERA.match(behind)
             or _BETWEEN.search(before)
             or _DENIED.search(before)
+            or _bounded_behind(behind)
             or (
                 re.search(r"[A-Z]\w* $", before)
                 and not (
@@ -224,10 +231,16 @@ def _ordinal(number: int) -> str:
 
 def is_bound(sentence: str, edit: Edit) -> bool:
     """Whether the value that an edit changes is a bound: "over 40" and "over 60" can both be true."""
-    before = sentence[: edit.start]
+    before, behind = sentence[: edit.start], sentence[edit.start + len(edit.before) :]
     return edit.kind in ("number", "date", "unit") and (
-        _BOUNDED.search(before) is not None or (edit.kind == "date" and _side(before) is not None)
+        _BOUNDED.search(before) is not None
+        or _bounded_behind(behind)
+        or (edit.kind == "date" and _side(before) is not None)
     )
+
+
+def _bounded_behind(behind: str) -> bool:
+    return _OR_LESS.match(behind) is not None or _OR_MORE.match(behind) is not None
 
 
 def units(ground: Ground) -> Iterator[Edit]:
@@ -237,7 +250,9 @@ def units(ground: Ground) -> Iterator[Edit]:
         before, after = sentence[: found.start()], _UNITS[found[0]]
         grows = _SIZES.get(after, 1.0) > _SIZES.get(found[0], 1.0)
         implied = _MORE.search(before) if not grows else _LESS_THAN.search(before)
-        if not implied and not _CONVERTED.match(sentence[found.end() :]) and "(" not in before[-12:]:
+        behind = sentence[found.end() :]
+        implied = implied or _bounded_behind(behind)
+        if not implied and not _CONVERTED.match(behind) and "(" not in before[-12:]:
             yield ground.edit("unit", found.start(), found.end(), after)
     for found in _UNIT_BOUND.finditer(sentence):
         if "(" in sentence[max(0, found.start() - 8) : found.start()]:
