@@ -73,7 +73,7 @@ _DENIED = re.compile(
 )
 """A denial turns the side round on which one statement implies another."""
 _WITHIN_RANGE = re.compile(
-    r"(?:\bbetween [^,;()]{1,40}|(?<!\bfrom )(?<![\d.,$£€])[$£€]?\d[\d.,]*(?: ?%| percent| per cent)? (?:to|or)) "
+    r"(?:\bbetween [^,;()]{1,40}|(?<![\d.,$£€])[$£€]?\d[\d.,]*(?:\s?%|\spercent|\sper cent)?\s(?:to|or))\s"
     r"(?:about )?[$£€]?$",
     re.I,
 )
