@@ -129,7 +129,7 @@ def _is_snapshot(path: Path) -> bool:
 
 def _refuse(options: dict[str, object], what: str, path: Path, found: str) -> None:
     for name, value in options.items():
-        if value:
+        if value is not None:
             raise ConfigError(f"{name} is for {what}; {path} is {found}")
 
 

@@ -1,7 +1,8 @@
 """What scores made of an experiment: a value for each condition, and whether they did what they should.
 
 Invariants: pure functions of stored scores; a score without a value is None and in no figure, and what failed stands
-beside the value; a curve in which a report has no value is never called as expected.
+beside the value; a curve in which a report has no value, or in which failures leave more than 0.1 of the scale open, is
+never called as expected.
 
 For a curve y over conditions x, with the ideal curve z, all values divided by the score's scale:
 
@@ -34,7 +35,7 @@ RANKED = 0.8
 STEEP = 0.5
 """Least share of the ideal's slope."""
 LEVEL = 0.1
-"""Furthest that the values of a flat curve may lie apart."""
+"""Furthest that the values of a flat curve may lie apart, and that failures may leave a value open."""
 NEAR = 0.25
 """Furthest that a flat curve may lie from the ideal."""
 
@@ -202,9 +203,16 @@ def _pairs(design: Design, scores: Mapping[str, Score], expected: Expectation | 
     )
 
 
+def _open(point: Point, scale: float) -> bool:
+    """Whether what failed could move the value further than a flat curve may move."""
+    if not point.n_failed:
+        return False
+    return point.low is None or point.high is None or round((point.high - point.low) / scale, 9) > LEVEL
+
+
 def _verdict(curve: Curve, expected: Expectation, xs: Sequence[float]) -> Verdict:
     values = [point.value for point in curve.points if point.value is not None and point.n == point.n_reports]
-    if len(values) < len(curve.points):
+    if len(values) < len(curve.points) or any(_open(point, expected.scale) for point in curve.points):
         return "incomplete"
     if not expected.ideal:
         pairs = curve.pairs

@@ -169,12 +169,20 @@ def calibration_of(
 
 
 def _judged(heard: Sequence[Heard]) -> list[Judged]:
-    return [Judged(one.row.true, one.log_odds, one.url) for one in heard if one.log_odds is not None]
+    """With what the judge said; URLs that lead to the same text are one page, which no fold may divide."""
+    pages: dict[str, str] = {}
+    for one in sorted(heard, key=lambda one: one.url):
+        pages.setdefault(one.text_digest, one.url)
+    return [
+        Judged(one.row.true, one.log_odds, pages[one.text_digest])
+        for one in heard
+        if one.log_odds is not None
+    ]
 
 
 def _enough(heard: Sequence[Heard]) -> None:
     """Raises Uncalibratable for too few to fit by themselves."""
-    n, n_true, pages = len(heard), sum(one.row.true for one in heard), len({one.url for one in heard})
+    n, n_true, pages = len(heard), sum(one.row.true for one in heard), len({one.text_digest for one in heard})
     if n < LEAST_CLAIMS or min(n_true, n - n_true) < LEAST_OF_A_KIND or pages < LEAST_PAGES:
         raise Uncalibratable(
             "few_pages",

@@ -148,6 +148,7 @@ def _row(raw: RawReport, identity: str, text: str) -> TwinRow:
 def write_claims(out: Path, draw: Draw, summary: ClaimsSummary) -> None:
     """The files of planted claims. Raises InputError, RunError where one cannot be written."""
     rows = [ClaimRow(id=claim.id, claim=claim.claim, url=claim.url) for claim in draw.claims]
+    _forget(out)
     write_jsonl(out / CLAIMS, rows)
     RunStore(out).write_json(SUMMARY, summary)
     write_jsonl(out / PLANTED, draw.claims)
@@ -155,9 +156,18 @@ def write_claims(out: Path, draw: Draw, summary: ClaimsSummary) -> None:
 
 def write_reports(out: Path, made: PlantedReports) -> None:
     """The files of planted flaws. Raises InputError, RunError where one cannot be written."""
+    _forget(out)
     write_jsonl(out / REPORTS, made.rows)
     RunStore(out).write_json(SUMMARY, made.summary)
     write_jsonl(out / PLANTED, made.flaws)
+
+
+def _forget(out: Path) -> None:
+    """What an earlier command said of claims and reports goes before these do."""
+    try:
+        (out / PLANTED).unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{out / PLANTED}: cannot be written ({error.strerror or error})") from None
 
 
 def read_planted_claims(out: Path) -> list[PlantedClaim]:

@@ -52,7 +52,7 @@ class Preference(Frozen):
 
     n: int
     n_failed: int
-    """Pairs of which a score is missing."""
+    """Pairs of which a score is missing; of reports also those of which one is not in the run, or crashed in it."""
     n_above: int
     n_tied: int
     n_below: int
@@ -169,10 +169,12 @@ def _gap(scores: Scores, pair: _Pair) -> float | None:
 
 
 def _totals(scores: Scores, twins: Mapping[str, Sequence[str]]) -> list[tuple[str, float | None]]:
-    """Mean difference of each report and twin over the items that both have a score for."""
-    by_twin: dict[tuple[str, str], list[float | None]] = {}
+    """Mean difference of each report and twin over the items that both have a score for; None where there are none."""
+    by_twin: dict[tuple[str, str], list[float | None]] = {
+        (report, twin): [] for report in sorted(twins) for twin in twins[report]
+    }
     for pair in _pairs(scores, twins):
-        by_twin.setdefault((pair.report, pair.twin), []).append(_gap(scores, pair))
+        by_twin[pair.report, pair.twin].append(_gap(scores, pair))
     totals: list[tuple[str, float | None]] = []
     for (report, _), gaps in by_twin.items():
         known = [gap for gap in gaps if gap is not None]

@@ -134,6 +134,21 @@ def test_the_picture_is_well_formed_and_draws_no_missing_point() -> None:
     assert tree.findall(".//{*}script") == []
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [(9.0, 10.0, "as expected"), (0.0, 10.0, "incomplete"), (None, None, "incomplete")],
+)
+def test_what_failures_leave_open_is_not_called_as_expected(
+    low: float | None, high: float | None, verdict: str
+) -> None:
+    # All that was judged got 10 of 10. With one unit of ten failed the mean lies from 9 on, with nearly all from 0 on.
+    found = rows((10.0, 10.0, 10.0))
+    node = ScoreNode(id="s", label="S", score=Score(value=10.0, low=low, high=high, n_failed=1))
+    found[1] = found[1].model_copy(update={"scores": (node,)})
+    (one,) = curves_of(design(expected("flat", 1.0, 1.0, 1.0, scale=10.0)), found, "paper")
+    assert (one.verdict, one.points[1].n_failed) == (verdict, 1)
+
+
 @pytest.mark.parametrize(("n_falling", "verdict"), [(4, "as expected"), (3, "not as expected")])
 def test_without_an_ideal_four_in_five_pairs_have_to_fall(n_falling: int, verdict: str) -> None:
     values = [(1.0, 0.5, 0.2 if unit < n_falling else 1.0) for unit in range(5)]

@@ -152,6 +152,60 @@ def test_a_number_moves_to_the_side_on_which_the_old_statement_does_not_imply_th
     assert since is not None and int(re.findall(r"\d+", since)[0]) < 1950
 
 
+@pytest.mark.parametrize(
+    ("kind", "sentence", "language", "true"),
+    [
+        # what more than 90 percent do, more than 50 do; 90 cannot grow by a fifth and be a share
+        ("number", "More than 90 percent of all boats pay.", "en", r"More than \d"),
+        ("number", "At least 85% of all boats pay.", "en", r"At least \d"),
+        ("number", "No fewer than 30 boats pay a toll.", "en", r"than [12]\d boats"),
+        ("number", "It is said that 90 percent or more of all boats pay.", "en", r"that [1-7]\d percent"),
+        ("number", "It is open to boats of 30 tonnes or less.", "en", r"of [3-9]\d tonnes"),
+        ("date", "It was built in 1950 or earlier.", "en", "in (?:19[5-9]|20)"),
+        ("unit", "It stands 5 miles or more from there.", "en", "kilometres"),
+        # a wider range holds what a narrower one does
+        ("number", "It takes between 10 and 20 boats a day.", "en", "between"),
+        ("number", "It takes 10 to 20 boats a day.", "en", "10 to"),
+        ("number", "It takes 10\u00a0to 20 boats a day.", "en", "to (?!20)"),
+        ("number", "A passage lasts from 4 to 33 minutes.", "en", "to [4-9]"),
+        ("number", "It takes between two and five boats a day.", "en", "between"),
+        ("date", "It was built between 1950 and 1960.", "en", "between"),
+        ("date", "It was built prior to 1950.", "en", "to (?:19[5-9]|20)"),
+        ("date", "It was built no later than 1950.", "en", "than (?:19[5-9]|20)"),
+        ("date", "It was not built before 1950.", "en", "before 19[34]"),
+        ("date", "It was in use as late as 1950.", "en", "as 19[34]"),
+        # of 300 a day, a month has 9,000
+        ("unit", "It takes more than 300 boats a day.", "en", "a month"),
+        ("unit", "It takes at most 300 boats a year.", "en", "a day"),
+        ("unit", "It stands not more than 5 kilometres from there.", "en", "miles"),
+        ("unit", "It stands a minimum of 5 miles from there.", "en", "kilometres"),
+        ("unit", "It cost more than £40.", "en", "€"),
+        ("number", "The fleet did not exceed 50 boats.", "en", "exceed"),
+        ("number", "桥上没有超过50艘船只需要付费。", "zh", r"过(?:[6-9]\d|1\d\d)艘"),
+        ("number", "桥上超过90%的船只需要付费。", "zh", r"超过\d"),
+        ("number", "桥上不少于30艘船只需要付费。", "zh", r"于[12]\d艘"),
+        ("number", "桥的长度为30米或以下。", "zh", r"为[3-9]\d米"),
+        ("number", "桥的长度在300到500米之间。", "zh", "之间"),
+        ("date", "这座桥于1950年以前建成。", "zh", "于(?:19[5-9]|20)"),
+        ("date", "这座桥于1950年底前建成。", "zh", "于(?:19[5-9]|20)"),
+        ("date", "这座桥不晚于1950年建成。", "zh", "于(?:19[5-9]|20)"),
+        ("date", "这座桥于1950年至1960年间建成。", "zh", "年间"),
+        ("unit", "这座桥的长度不少于5公里。", "zh", "5米"),
+    ],
+)
+def test_no_bound_or_range_becomes_one_that_the_sentence_implies(
+    kind: AlterationKind, sentence: str, language: Language, true: str
+) -> None:
+    made = [altered(sentence, kind, language, seed=seed) for seed in range(30)]
+    assert not [claim for claim in made if claim is not None and re.search(true, claim)]
+
+
+def test_a_number_grows_by_a_fifth_at_least_however_it_is_rounded() -> None:
+    # 1,100 in whole hundreds: a fifth more is 1,320, which is 1,400 and not 1,300.
+    drawn = {other_number("1100", (), Random(seed)) for seed in range(200)}
+    assert min(int(one) for one in drawn if one is not None) == 1400
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_years_keep_their_order_and_months_their_days(seed: int) -> None:
     claim = altered("It was built from 1884 to 1886 and burnt in 1890.", "date", seed=seed)

@@ -36,7 +36,7 @@ def heard(language: str, n: int, lean: float, *, per_page: int = 4, seed: int = 
             url=f"https://{language}.example/{number // per_page}",
             status="ok",
             language=language,
-            text_digest="t",
+            text_digest=f"{language}{number // per_page}",
             log_odds=lean + (1 if number % 2 == 0 else -1) + random.gauss(0, 1),
             failure=None,
             reply=f"r{number}",
@@ -48,6 +48,15 @@ def heard(language: str, n: int, lean: float, *, per_page: int = 4, seed: int = 
 def unanswered(one: Heard, status: SourceStatus = "ok") -> Heard:
     failure = Failure(kind="timeout", detail="no answer") if status == "ok" else None
     return one._replace(log_odds=None, failure=failure, status=status, reply=None)
+
+
+def test_urls_of_the_same_text_are_one_page() -> None:
+    # 24 claims of 6 URLs, every two of which lead to the same text.
+    claims = heard("en", 24, 2.0)
+    same = [one._replace(text_digest=f"t{number // 8}") for number, one in enumerate(claims)]
+    assert calibrate(claims, JUDGE, QUICK).calibrations[0].n_pages == 6
+    pooled = calibrate(same, JUDGE, QUICK).calibrations[0]
+    assert (pooled.n_pages, pooled.folds) == (3, 3)
 
 
 def test_each_language_that_has_enough_claims_has_its_own() -> None:

@@ -84,3 +84,10 @@ def test_without_twins_or_scores_there_is_nothing_to_say() -> None:
     found = scale_report("sampled", {}, TWINS, {}, draws=10)
     assert (found.items.n, found.items.value, found.ties.tied.value) == (0, None, None)
     assert found.retest is not None and found.retest.mean_difference is None
+
+
+def test_a_twin_that_the_run_has_no_scores_of_is_counted_as_failed() -> None:
+    scores = {("a", "c"): 7.0, ("a~1", "c"): 5.0}
+    found = scale_report("sampled", scores, {"a": ["a~1", "a~2"], "b": ["b~1"]})
+    # a and a~1 alone can be compared; a~2, and b with b~1, crashed or were not run.
+    assert (found.reports.n, found.reports.n_failed, found.reports.n_above) == (1, 2, 1)

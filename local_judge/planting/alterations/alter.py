@@ -39,6 +39,14 @@ _MAKERS: dict[Language, dict[AlterationKind, _Maker]] = {
 }
 
 
+_IS_BOUND: dict[Language, Callable[[str, Edit], bool]] = {"en": english.is_bound, "zh": chinese.is_bound}
+
+
+def contradicts(sentence: str, edit: Edit, language: Language) -> bool:
+    """Whether a sentence and what an edit makes of it cannot both be true: one that moves a bound leaves room."""
+    return not _IS_BOUND[language](sentence, edit)
+
+
 def alterations(
     sentence: str, page: PageText, names: NamePool, language: Language, rng: Random
 ) -> Mapping[AlterationKind, Edit]:

@@ -26,12 +26,34 @@ _ORDINAL = re.compile(r"(?:第|[A-Za-z]|~|约为|系列|型号|版本|编号)\s?
 _HAN_NUMBER = re.compile(
     r"(?<![一二两三四五六七八九十百千万第])([两三四五六七八九])(?=(?:大类|大|个|种|类|家|名|座|条|项|所|支|艘|台|倍|层|部分|方面|阶段))"
 )
-_LESS = re.compile(r"(?:不到|不足|低于|少于|小于|至多|最多|不超过|以内|近|接近|将近|仅|只有)\s?(?:约)?$")
-_LESS_BEHIND = re.compile(r"\s?[%％万亿千元人个家名吨米公里小时天年岁]{0,4}(?:以下|以内|之内|左右以下)")
+_AT_MOST = (
+    r"(?:不到|不足|(?<!不)(?<!未)(?:低于|少于|小于)|至多|最多|(?:[不未没]|没有)(?:超过|高于|多于|大于)|"
+    r"近|接近|将近)"
+)
+"""What stands before a bound from above; `_AT_LEAST`: from below."""
+_AT_LEAST = (
+    r"(?:(?<![不未没])(?<!没有)(?:超过|高于|多于|大于)|(?<![不未])超|逾|至少|最少|[不未](?:少于|低于|小于)|"
+    r"突破|高达|多达)"
+)
+_BOUNDED = re.compile(rf"(?:{_AT_MOST}|{_AT_LEAST})[^，。；]{{0,8}}$")
+_LESS = re.compile(rf"(?:{_AT_MOST}|以内|仅|只有)\s?(?:约)?$")
+_LESS_BEHIND = re.compile(
+    r"\s?[%％万亿千元人个家名吨米公里小时天年岁座]{0,4}[或及和]?(?:以下|以内|之内|左右以下)"
+)
+_GREATER = re.compile(rf"{_AT_LEAST}\s?(?:约|了)?$")
+_GREATER_BEHIND = re.compile(r"\s?[%％万亿千元人个家名吨米公里小时天年岁座]{0,4}[或及和]?(?:以上|多|余)")
+_RANGE = re.compile(r"(?<![从由])(?<![\d.,])\d[\d.,]*\s?[%％\u4e00-\u9fff]{0,3}(?:至|到|或|－)\s?$")
+"""Before the end of a range: a wider one holds what a narrower one does. What rises from a value to another is none."""
+_BETWEEN = re.compile(r"[^，。；]{0,8}之间")
 _PERCENT = re.compile(r"\s?[%％]")
-_BACKWARDS = re.compile(r"(?:自|从|自从|早在|截至|截止到?)\s?$")
-_SINCE = re.compile(r"\s?年(?:\d{1,2}月)?(?:起|以来|之前|前|开始)")
-_AFTER = re.compile(r"\s?年(?:\d{1,2}月)?(?:之后|以后|后)")
+_BACKWARDS = re.compile(r"(?:自|从|自从|早在|截至|截止到?|(?<!不)早于|不晚于|不迟于|最迟)\s?$")
+_ONWARDS = re.compile(r"(?:(?<!不)晚于|(?<!不)迟于|不早于|直到|直至)\s?$")
+_DAY = r"\s?年(?:\d{1,2}月)?(?:\d{1,2}[日号])?[初中底末]?"
+_SINCE = re.compile(_DAY + r"(?:起|以来|以前|之前|前|开始)")
+_AFTER = re.compile(_DAY + r"(?:之后|以后|后)")
+_SPAN = re.compile(_DAY + r"\s?(?:至|到|和|与)\s?\d|" + _DAY + r"\s?之?间")
+_SPANNED = re.compile(r"\d\s?年[^，。；]{0,6}(?:至|到|和|与)\s?$")
+"""What was begun in a span was begun in a longer one, and what went on in it went on in a shorter one."""
 _UNITS = pairs(
     """
     亿元:万元 万元:亿元 亿美元:万美元 万美元:亿美元 亿吨:万吨 万吨:亿吨 万人:亿人 亿人:万人 亿次:万次 万次:亿次
@@ -49,9 +71,9 @@ _SIZES = {
     "MB": 1,
 }  # fmt: skip
 """How large a unit is beside others of its kind."""
-_MORE = re.compile(r"(?:超过|超|逾|高于|多于|大于|至少|不少于|不低于|突破)\s?(?:约|了)?[\d.,]+\s?$")
-_MORE_BEHIND = re.compile(r"(?:以上|多|余)")
-_UP_TO = re.compile(r"(?:不到|不足|低于|少于|小于|至多|最多|不超过|近|接近|将近)\s?(?:约)?[\d.,]+\s?$")
+_MORE = re.compile(rf"{_AT_LEAST}\s?(?:约|了)?[\d.,]+\s?$")
+_MORE_BEHIND = re.compile(r"[或及]?(?:以上|多|余)")
+_UP_TO = re.compile(rf"{_AT_MOST}\s?(?:约)?[\d.,]+\s?$")
 _UNIT = re.compile(
     r"(?<=\d)\s?("
     + "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
@@ -141,9 +163,13 @@ def numbers(ground: Ground) -> Iterator[Edit]:
             continue
         if not re.match(r"\s?[%％\u4e00-\u9fffA-Za-z℃+]", behind):
             continue
+        if _RANGE.search(before) or _BETWEEN.match(behind):
+            continue
         side: Side = "down" if _LESS.search(before) or _LESS_BEHIND.match(behind) else "up"
         percent = _PERCENT.match(behind) is not None and float(found[0].replace(",", "")) <= 100
-        other = other_number(found[0], ground.page.numbers, ground.rng, side, 99 if percent else float("inf"))
+        bound = _GREATER.search(before) is not None or _GREATER_BEHIND.match(behind) is not None
+        most = 99 if percent else float("inf")
+        other = other_number(found[0], ground.page.numbers, ground.rng, side, most, turns=not bound)
         if other is not None:
             yield ground.edit("number", found.start(), found.end(), other)
     for found in _HAN_NUMBER.finditer(sentence):
@@ -164,9 +190,12 @@ def dates(ground: Ground) -> Iterator[Edit]:
         year = int(found[0])
         low = max((one for one in years if one < year), default=0)
         high = min((one for one in years if one > year), default=9999)
-        behind = sentence[found.end() :]
-        back = _BACKWARDS.search(sentence[: found.start()]) or _SINCE.match(behind)
-        side: Side | None = "down" if back else "up" if _AFTER.match(behind) else None
+        before, behind = sentence[: found.start()], sentence[found.end() :]
+        if _SPAN.match(behind) or _SPANNED.search(before):
+            continue
+        back = _BACKWARDS.search(before) or _SINCE.match(behind)
+        onwards = _ONWARDS.search(before) or _AFTER.match(behind)
+        side: Side | None = "down" if back else "up" if onwards else None
         other = other_year(year, page.numbers, rng, side, low, high)
         if other is not None and not page.has(other):
             yield ground.edit("date", found.start(), found.end(), other)
@@ -176,6 +205,17 @@ def dates(ground: Ground) -> Iterator[Edit]:
             months = [month for month in months if month in ("1", "3", "5", "7", "8", "10", "12")]
         if months:
             yield ground.edit("date", found.start(1), found.end(1), rng.choice(months))
+
+
+def is_bound(sentence: str, edit: Edit) -> bool:
+    """As in `english`: whether the value that an edit changes is a bound."""
+    before, behind = sentence[: edit.start], sentence[edit.start + len(edit.before) :]
+    if edit.kind == "date":
+        return any(one.search(before) for one in (_BACKWARDS, _ONWARDS)) or any(
+            one.match(behind) for one in (_SINCE, _AFTER)
+        )
+    said = _BOUNDED.search(before) or _LESS_BEHIND.match(behind) or _GREATER_BEHIND.match(behind)
+    return edit.kind in ("number", "unit") and said is not None
 
 
 def units(ground: Ground) -> Iterator[Edit]:

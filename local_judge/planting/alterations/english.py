@@ -47,14 +47,50 @@ _OPENING = re.compile(
 )
 _NAMED_AFTER = re.compile(r"\s[A-Z]")
 _CONVERTED = re.compile(r"[^;,]{0,60}?\((?:about |approximately |~ ?|c\. ?)?[$£€]?[\d.,]+")
-_LESS = re.compile(
-    r"\b(?:less than|fewer than|under|below|up to|at most|no more than|not more than|within|almost|nearly|"
-    r"maximum of|limited to|as (?:low|few|little) as) (?:about |[$£€])?$",
+_AT_MOST = (
+    r"(?:(?<!\bno )(?<!\bnot )\b(?:less|fewer|lower|smaller) than|\b(?:no|not) (?:more|greater|higher|larger) than|"
+    r"\b(?:under|below|up to|at most|within|almost|nearly|maximum of|limited to|as (?:low|few|little) as))"
+)
+"""What stands before a bound from above: the statement holds of every greater number too."""
+_AT_LEAST = (
+    r"(?:(?<!\bno )(?<!\bnot )\b(?:more|greater|higher|larger) than|\b(?:no|not) (?:less|fewer|lower|smaller) than|"
+    r"\b(?:over|exceed(?:s|ed|ing)?|at least|above|upwards? of|beyond|minimum of|as (?:many|much|high) as))"
+)
+"""What stands before a bound from below: the statement holds of every smaller number too."""
+_LESS = re.compile(_AT_MOST + r" (?:about |[$£€])?$", re.I)
+_GREATER = re.compile(_AT_LEAST + r" (?:about |almost |nearly |[$£€])?$", re.I)
+_BOUNDED = re.compile(rf"(?:{_AT_MOST}|{_AT_LEAST})[^,;()]{{0,40}}$", re.I)
+_OR_LESS = re.compile(
+    r"[^,;()]{0,30}?\b(?:or|and) (?:less|fewer|below|under|younger|lower|shorter|earlier|before)\b"
+)
+_OR_MORE = re.compile(
+    r"[^,;()]{0,30}?\b(?:or|and) (?:more|above|over|older|higher|greater|longer|later|after)\b"
+)
+_DENIED = re.compile(
+    r"(?:\b(?:not|never|cannot)|n[’']t) (?!(?:more|greater|higher|larger|less|fewer|lower|smaller|later|earlier) than|"
+    r"before|after)[^,;()]{0,60}$",
     re.I,
 )
+"""A denial turns the side round on which one statement implies another."""
+_WITHIN_RANGE = re.compile(
+    r"(?:\bbetween [^,;()]{1,40}|(?<![\d.,$£€])[$£€]?\d[\d.,]*(?:\s?%|\spercent|\sper cent)?\s(?:to|or))\s"
+    r"(?:about )?[$£€]?$",
+    re.I,
+)
+"""Before the end of a range: a wider range holds what a narrower one does."""
 _PERCENT = re.compile(r" ?(?:%|percent|per cent)")
-_BACKWARDS = re.compile(r"\b(?:[Ss]ince|[Bb]efore|[Bb]y|[Ff]rom) (?:the )?(?:early |mid-?|late )?$")
-_ONWARDS = re.compile(r"\b(?:[Aa]fter|[Uu]ntil|to|through) (?:the )?(?:early |mid-?|late )?$")
+_BACKWARDS = re.compile(
+    r"\b(?:since|(?<!\bnot )before|by|from|prior to|(?:no|not) (?:later than|after)|as early as|"
+    r"(?<!\bno )(?<!\bnot )earlier than) (?:the )?(?:early |mid-?|late )?$",
+    re.I,
+)
+_ONWARDS = re.compile(
+    r"\b(?:(?<!\bno )(?<!\bnot )after|until|(?<!\bprior )to|through|as late as|not before|(?:no|not) earlier than|"
+    r"(?<!\bno )(?<!\bnot )later than) (?:the )?(?:early |mid-?|late )?$",
+    re.I,
+)
+_BETWEEN = re.compile(r"\bbetween [^,;()]{0,40}$", re.I)
+"""What was begun in a span was begun in a longer one, and what went on in it went on in a shorter one."""
 _PER_PERIOD = {"a day": "a month", "per day": "per month", "per year": "per day", "a year": "a day"}
 _SIZES = {
     "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
@@ -88,14 +124,9 @@ _BOUND_UNITS = pairs(
     """
 )
 _MORE = re.compile(
-    r"\b(?:more than|over|exceed(?:s|ed|ing)?|at least|above|upwards? of|not less than|no less than|for|lasted|"
-    r"lasting|beyond) (?:about |almost |nearly |[$£€])?[\d.,–]+\s$",
-    re.I,
+    rf"(?:{_AT_LEAST}|\b(?:for|lasted|lasting)) (?:about |almost |nearly |[$£€])?[\d.,–]+\s$", re.I
 )
-_LESS_THAN = re.compile(
-    r"\b(?:less than|fewer than|under|below|up to|at most|no more than|within|almost|nearly) [$£€]?[\d.,–]+\s$",
-    re.I,
-)
+_LESS_THAN = re.compile(rf"{_AT_MOST} [$£€]?[\d.,–]+\s$", re.I)
 _CURRENCY = re.compile(r"[$£€](?=\d)")
 _PERIOD = re.compile(r"\b(?:a|per) (?:day|year)\b")
 
@@ -113,12 +144,18 @@ def numbers(ground: Ground) -> Iterator[Edit]:
             continue  # a year of long ago
         if (_IDENTIFIES.search(before) and not _OPENING.fullmatch(before)) or before.endswith(("(", "~")):
             continue
-        side: Side = "down" if _LESS.search(before) else "up"
+        if _WITHIN_RANGE.search(before) or _DENIED.search(before):
+            continue
+        side: Side = "down" if _LESS.search(before) or _OR_LESS.match(behind) else "up"
+        bound = _GREATER.search(before) is not None or _OR_MORE.match(behind) is not None
         percent = _PERCENT.match(behind) is not None and float(found[0].replace(",", "")) <= 100
-        other = other_number(found[0], ground.page.numbers, ground.rng, side, 99 if percent else float("inf"))
+        most = 99 if percent else float("inf")
+        other = other_number(found[0], ground.page.numbers, ground.rng, side, most, turns=not bound)
         if other is not None:
             yield ground.edit("number", found.start(), found.end(), other)
     for found in _NUMBER_WORD.finditer(sentence):
+        if _BETWEEN.search(sentence[: found.start()]) or _DENIED.search(sentence[: found.start()]):
+            continue
         values = [(word, value) for word, value in NUMBER_WORDS.items() if value not in ground.page.numbers]
         less = _LESS.search(sentence[: found.start()]) is not None
         old = NUMBER_WORDS[found[0]]
@@ -136,6 +173,9 @@ def dates(ground: Ground) -> Iterator[Edit]:
         if (
             _NAMED_AFTER.match(behind)
             or _ERA.match(behind)
+            or _BETWEEN.search(before)
+            or _DENIED.search(before)
+            or _bounded_behind(behind)
             or (
                 re.search(r"[A-Z]\w* $", before)
                 and not (
@@ -152,9 +192,10 @@ def dates(ground: Ground) -> Iterator[Edit]:
         if other is not None and not page.has(other):
             yield ground.edit("date", found.start(), found.end(), other)
     for found in _MONTH.finditer(sentence):
+        before = sentence[: found.start()]
         late = re.search(r"\b(?:29|30|31)\b", sentence) is not None
         months = [one for one in MONTHS if not page.has(one[:3]) and (one in _LONG_MONTHS or not late)]
-        if months and _side(sentence[: found.start()]) is None:
+        if months and _side(before) is None and not _BETWEEN.search(before):
             yield ground.edit("date", found.start(), found.end(), rng.choice(months))
     for found in _DECADE.finditer(sentence):
         side = _side(sentence[: found.start()])
@@ -167,7 +208,7 @@ def dates(ground: Ground) -> Iterator[Edit]:
         ]
         decades = [f"{first + step}s" for step in steps if 1100 <= first + step <= 2010]
         free = [one for one in decades if not page.has(one[:3])]
-        if free and len(years) == 0:
+        if free and len(years) == 0 and not _BETWEEN.search(sentence[: found.start()]):
             yield ground.edit("date", found.start(), found.end(), rng.choice(free))
     for found in _CENTURY.finditer(sentence):
         centuries = [number for number in range(3, 21) if abs(number - int(found[1])) in (2, 3, 4)]
@@ -188,6 +229,20 @@ def _ordinal(number: int) -> str:
     return f"{number}{last}"
 
 
+def is_bound(sentence: str, edit: Edit) -> bool:
+    """Whether the value that an edit changes is a bound: "over 40" and "over 60" can both be true."""
+    before, behind = sentence[: edit.start], sentence[edit.start + len(edit.before) :]
+    return edit.kind in ("number", "date", "unit") and (
+        _BOUNDED.search(before) is not None
+        or _bounded_behind(behind)
+        or (edit.kind == "date" and _side(before) is not None)
+    )
+
+
+def _bounded_behind(behind: str) -> bool:
+    return _OR_LESS.match(behind) is not None or _OR_MORE.match(behind) is not None
+
+
 def units(ground: Ground) -> Iterator[Edit]:
     """Units of measure, powers of a thousand, currencies, periods."""
     sentence = ground.sentence
@@ -195,17 +250,20 @@ def units(ground: Ground) -> Iterator[Edit]:
         before, after = sentence[: found.start()], _UNITS[found[0]]
         grows = _SIZES.get(after, 1.0) > _SIZES.get(found[0], 1.0)
         implied = _MORE.search(before) if not grows else _LESS_THAN.search(before)
-        if not implied and not _CONVERTED.match(sentence[found.end() :]) and "(" not in before[-12:]:
+        behind = sentence[found.end() :]
+        implied = implied or _bounded_behind(behind)
+        if not implied and not _CONVERTED.match(behind) and "(" not in before[-12:]:
             yield ground.edit("unit", found.start(), found.end(), after)
     for found in _UNIT_BOUND.finditer(sentence):
         if "(" in sentence[max(0, found.start() - 8) : found.start()]:
             continue
         yield ground.edit("unit", found.start(), found.end(), _BOUND_UNITS[found[0]])
     for found in _CURRENCY.finditer(sentence):
-        if len(_CURRENCY.findall(sentence)) == 1:
+        if len(_CURRENCY.findall(sentence)) == 1 and not _BOUNDED.search(sentence[: found.start()]):
             yield ground.edit("unit", found.start(), found.end(), "£" if found[0] != "£" else "€")
     for found in _PERIOD.finditer(sentence):
-        if re.search(r"\d[\w ]{0,24} $", sentence[: found.start()]):
+        before = sentence[: found.start()]
+        if re.search(r"\d[\w ]{0,24} $", before) and not _BOUNDED.search(before):
             yield ground.edit("unit", found.start(), found.end(), _PER_PERIOD[found[0]])
 
 

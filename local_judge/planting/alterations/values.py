@@ -7,6 +7,7 @@ decimals, zeros at the end), and lies on the side on which the old statement doe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from random import Random
 from typing import Literal
@@ -17,7 +18,13 @@ LAST_YEAR = 2025
 
 
 def other_number(
-    written: str, taken: Collection[float], rng: Random, side: Side = "up", most: float = float("inf")
+    written: str,
+    taken: Collection[float],
+    rng: Random,
+    side: Side = "up",
+    most: float = float("inf"),
+    *,
+    turns: bool = True,
 ) -> str | None:
     """A number of the same form; None if none is found.
 
@@ -27,6 +34,7 @@ def other_number(
         rng: draws it.
         side: `up` by 20 to 90 %, `down` by 20 to 60 %; by 2 units of the last place at least.
         most: the greatest that makes sense, such as 100 of percent; beyond it the number shrinks instead.
+        turns: whether it may; a bound from below only grows.
     """
     plain = written.replace(",", "")
     decimals = len(plain.partition(".")[2])
@@ -39,9 +47,12 @@ def other_number(
             changed = value + max(2 * step, value * rng.uniform(0.2, 0.9))
         else:
             changed = value - max(2 * step, value * rng.uniform(0.2, 0.6))
-        changed = round(round(changed / step) * step, decimals)
+        # Away from the old value, so that what is drawn is the least change and not undercut by rounding.
+        places = changed / step
+        whole = math.ceil(places - 1e-9) if side == "up" else math.floor(places + 1e-9)
+        changed = round(whole * step, decimals)
         if changed > most:
-            side = "down"
+            side = "down" if turns else side
         elif changed > 0 and changed not in taken and (decimals or changed >= 2):
             return f"{changed:,.{decimals}f}" if "," in written else f"{changed:.{decimals}f}"
     return None

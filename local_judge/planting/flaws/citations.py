@@ -31,7 +31,10 @@ class _Mark(NamedTuple):
 
 
 def moved(document: Document, share: float, rng: Random) -> Plan | str:
-    """Marks of a share of the sentences exchanged among them; why not, where that cannot be."""
+    """Marks of a share of the sentences exchanged among them; why not, where that cannot be.
+
+    Of fewer where so many cannot be exchanged, as where most lead to one page.
+    """
     marks = [mark for sentence in document.sentences if (mark := _mark(document, sentence)) is not None]
     by_style: dict[str, list[_Mark]] = {}
     for mark in marks:
@@ -41,8 +44,8 @@ def moved(document: Document, share: float, rng: Random) -> Plan | str:
     n = max(2, round(share * len(same)))
     if len(same) < 2 or len({url for mark in same for url in mark.urls}) < 2:
         return "fewer than two sentences whose only citations lead to different pages"
-    for _ in range(_TRIES):
-        chosen = rng.sample(same, min(n, len(same)))
+    for size in (size for size in range(min(n, len(same)), 1, -1) for _ in range(_TRIES)):
+        chosen = rng.sample(same, size)
         others = _deranged(chosen, rng)
         if others:
             cuts = [

@@ -1,7 +1,8 @@
 """A report that says two things of one matter.
 
 Invariant: what is put in is a sentence of the report with one thing changed that cannot be true beside it (a number, a
-date, a unit, a direction, a negation), without citations, in another paragraph; the report nowhere says the same.
+date or a unit that is no bound, a direction, a negation), without citations, in another paragraph; the report nowhere
+says the same.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from random import Random
 
 from local_judge.documents import Document, Sentence
-from local_judge.planting.alterations.alter import alterations
+from local_judge.planting.alterations.alter import alterations, contradicts
 from local_judge.planting.alterations.ground import PageText
 from local_judge.planting.alterations.names import NamePool
 from local_judge.planting.flaws.places import bare, joined, places
@@ -32,7 +33,7 @@ def contradictions(document: Document, language: Language, n: int, rng: Random) 
         if block.kind not in ("paragraph", "list_item") or text is None or not stands_alone(text, language):
             continue
         made = alterations(text, page, nobody, language, Random(f"{rng.random()}:{sentence.label}"))
-        edits = [made[kind] for kind in KINDS if kind in made]
+        edits = [made[kind] for kind in KINDS if kind in made and contradicts(text, made[kind], language)]
         if edits:
             edit = rng.choice(edits)
             sources.append((sentence, edit, edit.applied(text)))
