@@ -229,6 +229,15 @@ def test_missing_reports_open_the_bounds_of_a_run() -> None:
     assert published.note == "1 of 2 reports without all answers"
 
 
+def test_upstream_says_of_how_many_reports_a_judge_failed() -> None:
+    lost = marked({**SCORES, "insight.1": None})
+    over, _ = over_quality([[marked(), lost], [marked(), marked()]], "upstream", 0)
+    # The first report has the value of one judge: nobody knows what the other would have made of it.
+    assert over.score.value == pytest.approx(6.13)
+    assert (over.score.low, over.score.high, over.score.n_failed) == (None, None, 0)
+    assert over.score.note == "1 of 2 reports by a part of the judges"
+
+
 def test_judges_are_compared_by_criteria_that_they_share() -> None:
     rated = DRE.rated(findings())
     assert [(one.metric, one.item, one.value) for one in rated][:2] == [

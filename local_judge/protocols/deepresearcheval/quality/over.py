@@ -81,6 +81,7 @@ def _upstream(trees: Sequence[Tree], n_missing: int) -> Tree:
     system = upstream.summary(results, [_SYSTEM])["models"][_SYSTEM]
     averages: dict[str, float] = system["dimension_averages"]
     n, n_failed = len(trees) + n_missing, len(trees) + n_missing - len(finished)
+    n_part = sum(trees[int(number)][0].score.n_failed > 0 for number in finished)
     n_zero = len(finished) - system["total_queries"]
     columns = [averages[name + upstream.SUFFIX] for name in DIMENSIONS if name + upstream.SUFFIX in averages]
     general = sum(columns) / len(columns) if columns else None
@@ -94,6 +95,7 @@ def _upstream(trees: Sequence[Tree], n_missing: int) -> Tree:
     }
     notes = [f"{n_zero} of {n} reports have a total of 0 and are left out"] if n_zero else []
     notes += [f"{n_failed} of {n} reports without all answers"] if n_failed else []
+    notes += [f"{n_part} of {n} reports by a part of the judges"] if n_part else []
 
     def score(*path: str) -> Score:
         value = values[path]
@@ -102,8 +104,8 @@ def _upstream(trees: Sequence[Tree], n_missing: int) -> Tree:
             n_expected=n,
             n_failed=n_failed,
             n_undefined=int(value is None and not n_failed),
-            low=None if n_failed else value,
-            high=None if n_failed else value,
+            low=None if n_failed or n_part else value,
+            high=None if n_failed or n_part else value,
             note="; ".join(notes),
         )
 
