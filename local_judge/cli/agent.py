@@ -15,7 +15,6 @@ from local_judge.agents.ask import AskedQuestion, ask_question
 from local_judge.agents.limits import AgentLimits
 from local_judge.agents.toolbox import Toolbox, ToolSettings
 from local_judge.agents.transcript import render_transcript
-from local_judge.agents.wishes import WISHES, write_wishes
 from local_judge.cli.ending import stoppable
 from local_judge.cli.options import (
     AsJson,
@@ -32,6 +31,7 @@ from local_judge.cli.snapshot.look import AsOf, SnapshotPath, day
 from local_judge.errors import ConfigError
 from local_judge.reporting.agents import answer_text
 from local_judge.reporting.tables import plain
+from local_judge.runs.asked import claim, keep
 from local_judge.runs.session import open_judge
 from local_judge.runs.store import RunStore
 from local_judge.runs.stored_runs import stored_runs
@@ -79,17 +79,15 @@ def ask(
     toolbox = Toolbox(Snapshot.open(snapshot), settings)
     limits = AgentLimits(turns=turns, tokens=tokens, calls=calls)
     preset = load_preset(judge)
+    if out is not None:
+        claim(RunStore(out), question)
     with stoppable(replies):
         asked = asyncio.run(_ask(preset, base_url or [], replies, reasks, offline, toolbox, question, limits))
-    script = render_transcript(asked.result)
     if out is not None:
-        store = RunStore(out)
-        store.write_json("answer.json", asked)
-        store.write_text("transcript.md", script)
-        write_wishes(out / WISHES, asked.result.wishes)
+        keep(RunStore(out), asked)
     print(json.dumps(asked.model_dump(mode="json"), ensure_ascii=False) if as_json else answer_text(asked))
     if transcript and not as_json:
-        print(f"\n{script}", end="")
+        print(f"\n{render_transcript(asked.result)}", end="")
     if asked.result.answer is None:
         raise SystemExit(3)
 

@@ -66,7 +66,7 @@ PLACES: Mapping[str, Mapping[Path, Place]] = {
         ("readability",): Place("presentation"),
     },
     "fact": {
-        ("citation_accuracy",): Place("sources"),
+        ("citation_accuracy",): Place("sources", 0, 1),
         ("effective_citations",): Place("sources", 0, None),
     },
     "liveresearchbench": {

@@ -56,6 +56,29 @@ def test_a_question_is_answered_with_a_quotation_that_was_looked_up(
     assert len(server.chats) == before
 
 
+def test_a_directory_holds_one_question_and_no_run(
+    command: Command, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
+) -> None:
+    out, run = tmp_path / "asked", tmp_path / "run"
+    assert ask(command, snapshot, preset, server, QUESTION, "--out", out).code == 0
+    kept = (out / "answer.json").read_bytes()
+    assert (
+        ask(command, snapshot, preset, server, QUESTION, "--out", out).code == 0
+    )  # the same question goes on
+    other = ask(command, snapshot, preset, server, "zeppelin", "--out", out)
+    assert (other.code, other.err) == (
+        1,
+        f"local-judge: {out}: holds the answer to another question; choose another --out\n",
+    )
+    run.mkdir()
+    (run / "manifest.json").write_text("{}")
+    (run / "wishes.jsonl").write_text("its own\n")
+    refused = ask(command, snapshot, preset, server, QUESTION, "--out", run)
+    assert (refused.code, refused.err) == (1, f"local-judge: {run}: holds a run; choose another --out\n")
+    assert (out / "answer.json").read_bytes() == kept
+    assert (run / "wishes.jsonl").read_text() == "its own\n"
+
+
 def test_what_was_not_found_is_a_wish(
     command: Command, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
 ) -> None:

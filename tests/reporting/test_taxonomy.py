@@ -196,3 +196,19 @@ def test_printed() -> None:
         "without a place: race/overall (spans all verticals); deepresearcheval/quality (spans all verticals); "
         "deepresearcheval/general_gap (a difference of two scores)"
     )
+
+
+@pytest.mark.parametrize(
+    ("protocol", "path", "value", "share"),
+    [
+        ("fact", ("citation_accuracy",), 0.95, 95.0),  # a share, 0 to 1
+        ("deer", ("format_style",), 1.0, 0.0),  # a rubric's least is 1
+        ("deepresearcheval", ("quality", "specific"), 7.5, 75.0),
+        ("liveresearchbench", ("accuracy",), 3.0, None),  # a number of errors has no upper end
+    ],
+)
+def test_values_are_read_on_their_own_scale(
+    protocol: str, path: tuple[str, ...], value: float, share: float | None
+) -> None:
+    found = PLACES[protocol][path].normalised(value)
+    assert found == (None if share is None else pytest.approx(share))

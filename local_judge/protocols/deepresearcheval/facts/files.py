@@ -83,6 +83,8 @@ def result_files(path: Path) -> list[ResultFile]:
         raise InputError(f"{path}: no task_*.json in it")
     found: list[ResultFile] = []
     for one in paths:
+        if not one.exists():
+            raise InputError(f"{one}: No such file or directory")
         named = FILE.fullmatch(one.name)
         if named is None:
             raise InputError(f"{one}: not a result file's name; it has to be task_ID.json")

@@ -1,0 +1,34 @@
+"""The directory that `agent ask` leaves: answer, transcript, wishes, and the ledger.
+
+Invariant: it holds one question. What a run, or another question, has left is never written over.
+"""
+
+from __future__ import annotations
+
+from local_judge.agents.ask import AskedQuestion
+from local_judge.agents.transcript import render_transcript
+from local_judge.agents.wishes import WISHES, write_wishes
+from local_judge.errors import RunError
+from local_judge.runs.store import RunStore
+
+ANSWER, TRANSCRIPT = "answer.json", "transcript.md"
+
+
+def claim(store: RunStore, question: str) -> None:
+    """Make sure that a question may be answered here.
+
+    Raises:
+        RunError: the directory holds a run, another question, or something else.
+    """
+    if not (store.root / ANSWER).exists():
+        if not store.is_new():
+            raise RunError(f"{store.root}: holds a run; choose another --out")
+    elif store.read_model(ANSWER, AskedQuestion).question != question:
+        raise RunError(f"{store.root}: holds the answer to another question; choose another --out")
+
+
+def keep(store: RunStore, asked: AskedQuestion) -> None:
+    """Write what came of a question. Raises RunError: it cannot be written."""
+    store.write_json(ANSWER, asked)
+    store.write_text(TRANSCRIPT, render_transcript(asked.result))
+    write_wishes(store.root / WISHES, asked.result.wishes)
