@@ -184,7 +184,7 @@ async def test_progress_is_told_by_host(web: Web) -> None:
 
 
 INTERRUPTED = """
-import asyncio, sys
+import asyncio, signal, sys
 from ipaddress import ip_address
 from indexes.fetch.crawl import fetch_pages
 from indexes.fetch.settings import FetchSettings
@@ -193,6 +193,7 @@ class Names:
     async def resolve(self, host):
         return [ip_address("127.0.0.1")]
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs start with it ignored
 port = int(sys.argv[1])
 urls = [f"http://a.test:{port}/{number}" for number in range(1000)]
 settings = FetchSettings(allow_hosts=(f"a.test:{port}",), delay=0.01)
