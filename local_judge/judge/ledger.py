@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -58,6 +59,8 @@ class LedgerStats(Frozen):
     cached_tokens: int
     completion_tokens: int
     bytes: int
+    busy_seconds: float
+    """In which at least one of the calls was under way."""
 
 
 class Ledger:
@@ -242,6 +245,7 @@ class Ledger:
                 cached_tokens=tokens[2],
                 completion_tokens=tokens[3],
                 bytes=one("PRAGMA page_count")[0] * one("PRAGMA page_size")[0],
+                busy_seconds=_busy(self._reader.execute("SELECT created, latency FROM replies")),
             )
 
     async def _write(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
@@ -280,6 +284,16 @@ class Ledger:
             self._known.clear()
         parts = request_parts(request)
         self._known.update(parts[name] for name in ("judge", "system", "shared", "schema"))
+
+
+def _busy(calls: Iterable[tuple[str, float]]) -> float:
+    """Seconds that the calls take up together: `created` is when a call ended, and it had begun `latency` before."""
+    ends = [(datetime.fromisoformat(created).timestamp(), latency) for created, latency in calls]
+    total, until = 0.0, float("-inf")
+    for start, end in sorted((end - latency, end) for end, latency in ends):
+        total += max(0.0, end - max(start, until))
+        until = max(until, end)
+    return total
 
 
 _COLUMNS = ("judge", "system", "shared", "own", "schema", "sampling", "kind", "options")

@@ -44,9 +44,13 @@ class Job:
     offline: bool = True
     calibrations: Sequence[Given] = ()
     """Files that count before what the ledger has."""
+    held: Mapping[str, Judge] | None = None
+    """Judges that are open already, and are not closed when the job is done."""
 
     def judges(self, planning: bool = False) -> AbstractAsyncContextManager[Mapping[str, Judge]]:
         """The judges of this job, open."""
+        if self.held is not None:
+            return contextlib.nullcontext(self.held)
         return open_judges(
             self.seats,
             ledger=self.ledger,

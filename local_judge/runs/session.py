@@ -78,6 +78,29 @@ async def open_judges(
         EngineError: an engine cannot be reached at all.
         ConfigError: two judges are the same model asked in the same way, or a calibration is of none of them.
     """
+    async with open_engines(seats, only_engine) as engines:
+        check_given(calibrations, {name: await engine.identity() for name, engine in engines.items()})
+        with Ledger.open(ledger, read_only=planning) as replies:
+            yield {
+                seat.name: await judge_on(
+                    seat,
+                    PlanningEngine(engines[seat.name]) if planning else engines[seat.name],
+                    replies,
+                    reasks,
+                    calibrations,
+                )
+                for seat in seats
+            }
+
+
+@contextlib.asynccontextmanager
+async def open_engines(seats: Sequence[Seat], only_engine: bool = True) -> AsyncGenerator[dict[str, Engine]]:
+    """The engines of some judges by name, each known to answer.
+
+    Raises:
+        EngineError: one cannot be reached at all.
+        ConfigError: two judges are the same model asked in the same way.
+    """
     base_urls = [url for seat in seats for url in seat.base_urls]
     with offline.only(base_urls) if only_engine else contextlib.nullcontext():
         async with contextlib.AsyncExitStack() as opened:
@@ -88,20 +111,19 @@ async def open_judges(
                 await engine.identity()
                 engines[seat.name] = engine
             await _refuse_twins(seats, engines)
-            identities = {name: await engine.identity() for name, engine in engines.items()}
-            check_given(calibrations, identities)
-            replies = opened.enter_context(Ledger.open(ledger, read_only=planning))
-            yield {
-                seat.name: Judge(
-                    PlanningEngine(engines[seat.name]) if planning else engines[seat.name],
-                    replies,
-                    JudgeSettings(
-                        sampling=seat.preset.sampling, reasks=reasks, threshold=seat.preset.threshold
-                    ),
-                    calibrations_for(identities[seat.name], replies, calibrations),
-                )
-                for seat in seats
-            }
+            yield engines
+
+
+async def judge_on(
+    seat: Seat, engine: Engine, ledger: Ledger, reasks: int, calibrations: Sequence[Given] = ()
+) -> Judge:
+    """A judge on an open engine, asked as its preset says."""
+    return Judge(
+        engine,
+        ledger,
+        JudgeSettings(sampling=seat.preset.sampling, reasks=reasks, threshold=seat.preset.threshold),
+        calibrations_for(await engine.identity(), ledger, calibrations),
+    )
 
 
 async def _refuse_twins(seats: Sequence[Seat], engines: Mapping[str, Engine]) -> None:

@@ -1,0 +1,89 @@
+"""What a part of a qualification works with.
+
+Invariant: every part asks the same open engine, with a ledger and a meter of its own, so that what it costs is known;
+what a part finds depends on nothing but the bench.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from indexes.snapshot import Snapshot
+from local_judge.judge.judge import Judge
+from local_judge.planting.model import PlantedClaim
+from local_judge.qualification.figures import Measure
+from local_judge.qualification.model import Item, PartName
+from local_judge.runs.calibrations import Given
+from local_judge.runs.config import RunConfig
+from local_judge.runs.inputs import RawReport
+from local_judge.runs.job import Job
+from local_judge.runs.seats import Seat
+from local_judge.runs.store import RunStore
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A judge, and what it is asked about."""
+
+    judge: Judge
+    """With this part's ledger and meter."""
+    seat: Seat
+    snapshot: Snapshot
+    claims: Sequence[PlantedClaim]
+    """Planted in the snapshot."""
+    reports: Sequence[RawReport]
+    """Reports that nothing has been done to, with their tasks."""
+    folder: Path
+    """Of this part: for runs and whatever else it keeps."""
+    seed: int
+    given: Sequence[Given] = ()
+    """The judge's calibrations, once verification has fitted them."""
+
+    def job(
+        self, name: str, reports: Sequence[RawReport], config: RunConfig, snapshot: Snapshot | None
+    ) -> Job:
+        """A run of this judge over some reports, in a folder of its own; `config` is settled."""
+        return Job(
+            reports=reports,
+            snapshot=snapshot,
+            seats=[self.seat],
+            config=config,
+            store=RunStore(self.folder / name),
+            ledger=self.judge.ledger.path,
+            calibrations=self.given,
+            held={self.seat.name: self.judge},
+        )
+
+
+class Found(NamedTuple):
+    """What a part found."""
+
+    items: tuple[Item, ...]
+    notes: tuple[str, ...] = ()
+    """What a reader must know: what could not be planted, what was left out."""
+    calibrations: tuple[Given, ...] = ()
+    """Fitted on the way, for the parts that come after."""
+
+
+class Part(Protocol):
+    """One kind of question."""
+
+    @property
+    def name(self) -> PartName:
+        """Under which it is kept."""
+        ...
+
+    async def ask(self, bench: Bench) -> Found:
+        """Ask the judge, and give every item, answered or not, in an order that does not depend on the replies.
+
+        Raises:
+            LedgerError: a reply could not be stored.
+        """
+        ...
+
+    def measures(self, items: Sequence[Item]) -> list[Measure]:
+        """The figures that these items allow, in the order of the page."""
+        ...

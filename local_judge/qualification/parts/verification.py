@@ -1,0 +1,209 @@
+"""Does the judge see whether a page states a claim?
+
+Invariant: each planted claim is one item for each method that it was asked by; what is called calibrated is out of
+fold, so that no claim is judged by a fit that has seen its page.
+
+    method=raw          P(yes) of `scored`, a yes from 0.5 on
+    method=calibrated   the same answers, calibrated and with the threshold of the other folds
+    method=grouped      labels of `grouped`, ranked supported > partial > not_found > off_topic > contradicted
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from pydantic import Field
+
+from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.model import Label
+from local_judge.judge.calibration import CalibrationFile, sigmoid
+from local_judge.planting.model import PlantedClaim
+from local_judge.qualification.bench import Bench, Found
+from local_judge.qualification.figures import Measure, Value, share
+from local_judge.qualification.model import Item, PartName
+from local_judge.runs.calibrate import calibrate
+from local_judge.runs.calibrations import Given
+from local_judge.runs.known import Heard, KnownClaim, hear
+from local_judge.runs.store import RunStore
+from local_judge.runs.verify import ClaimRow, verify_rows
+from local_judge.stats.calibration.assess import Settings, calibrated
+from local_judge.stats.calibration.errors import Uncalibratable
+from local_judge.stats.calibration.folds import FOLDS
+from local_judge.stats.calibration.reliability import BINS, ece_of
+from local_judge.stats.calibration.separation import NEUTRAL, Judged, auc
+from serving.types import Frozen
+
+RANKS: Final[dict[Label, int]] = {
+    "supported": 4,
+    "partial": 3,
+    "not_found": 2,
+    "off_topic": 1,
+    "contradicted": 0,
+}
+CALIBRATION = "calibration.json"
+
+
+class VerificationSettings(Frozen):
+    """How much is asked."""
+
+    claims: int = Field(default=300, ge=8)
+    """Planted in the snapshot, half of them false."""
+    per_page: int = Field(default=4, ge=1)
+    grouped: bool = True
+    """Ask the same claims by `grouped` too."""
+    folds: int = Field(default=FOLDS, ge=2)
+
+
+class Verification:
+    """The part."""
+
+    name: PartName = "verification"
+
+    def __init__(self, settings: VerificationSettings) -> None:
+        self.settings = settings
+
+    async def ask(self, bench: Bench) -> Found:
+        """One question a claim by `scored`; by `grouped` all claims of a page in one."""
+        rows = [
+            KnownClaim(id=one.id, claim=one.claim, url=one.url, true=one.true, kind=one.kind)
+            for one in bench.claims
+        ]
+        config = ClaimsConfig(method="scored", calibration="none", reliability=False)
+        heard = await hear(rows, bench.snapshot, bench.judge, config)
+        known = {one.id: one for one in bench.claims}
+        items = [_raw(one, known[one.row.id]) for one in heard]
+        notes: list[str] = []
+        given: tuple[Given, ...] = ()
+        try:
+            fitted = calibrate(
+                heard,
+                await bench.judge.engine.identity(),
+                Settings(folds=self.settings.folds, seed=bench.seed, draws=0),
+            )
+            RunStore(bench.folder).write_json(CALIBRATION, CalibrationFile(calibrations=fitted.calibrations))
+            given = (Given(bench.folder / CALIBRATION, fitted.calibrations),)
+            items += self._calibrated(heard, known, bench.seed)
+        except Uncalibratable as error:
+            notes.append(f"not calibrated: {error}")
+        if self.settings.grouped:
+            items += await _grouped(bench)
+        return Found(tuple(items), tuple(notes), given)
+
+    def _calibrated(self, heard: Sequence[Heard], known: dict[str, PlantedClaim], seed: int) -> list[Item]:
+        """The answers of all languages together, each out of fold."""
+        answered = sorted((one for one in heard if one.log_odds is not None), key=lambda one: one.row.id)
+        judged = [Judged(one.row.true, one.log_odds or 0.0, one.text_digest) for one in answered]
+        held = calibrated(judged, Settings(folds=self.settings.folds, seed=seed, draws=0))[1]
+        said = {
+            one.row.id: (claim.value, called)
+            for one, claim, called in zip(answered, held.judged, held.called, strict=True)
+        }
+        items: list[Item] = []
+        for one in heard:
+            value, called = said.get(one.row.id, (None, None))
+            items.append(_item(one, known[one.row.id], "calibrated", value, called))
+        return items
+
+    def measures(self, items: Sequence[Item]) -> list[Measure]:
+        """AUC, accuracy, F1 and calibration, then the same by kind, language and length of evidence."""
+        found: list[Measure] = []
+        for method in ("raw", "calibrated", "grouped"):
+            own = [item for item in items if item.facets["method"] == method]
+            if own:
+                found += _measures(method, {})
+                for facet in ("language", "length", "kind"):
+                    for value in sorted({item.facets[facet] for item in own} - {"true"}):
+                        found += _measures(method, {facet: value})
+        return found
+
+
+def _raw(heard: Heard, claim: PlantedClaim) -> Item:
+    if heard.log_odds is None:
+        return _item(heard, claim, "raw", None, None)
+    p = sigmoid(heard.log_odds)
+    return _item(heard, claim, "raw", p, p >= NEUTRAL)
+
+
+def _item(heard: Heard, claim: PlantedClaim, method: str, said: float | None, called: bool | None) -> Item:
+    failure = heard.failure.kind if heard.failure else None
+    return Item(
+        id=f"{claim.id}:{method}",
+        unit=heard.text_digest or heard.url,
+        facets=_facets(claim, method),
+        truth=float(claim.true),
+        said=said,
+        called=called,
+        failure=failure,
+    )
+
+
+def _facets(claim: PlantedClaim, method: str) -> dict[str, str]:
+    return {
+        "method": method,
+        "kind": claim.kind or "true",
+        "language": claim.language,
+        "length": claim.length,
+    }
+
+
+async def _grouped(bench: Bench) -> list[Item]:
+    rows = [ClaimRow(id=one.id, claim=one.claim, url=one.url) for one in bench.claims]
+    config = ClaimsConfig(method="grouped", form="terse", reliability=False)
+    verified = await verify_rows(rows, bench.snapshot, bench.judge, config)
+    return [
+        Item(
+            id=f"{claim.id}:grouped",
+            unit=claim.text_digest,
+            facets=_facets(claim, "grouped"),
+            truth=float(claim.true),
+            said=None if one.label is None else RANKS[one.label],
+            called=None if one.label is None else one.label == "supported",
+            failure=one.failure.kind if one.failure else None,
+        )
+        for claim, one in zip(bench.claims, verified, strict=True)
+    ]
+
+
+def _measures(method: str, only: dict[str, str]) -> list[Measure]:
+    """Of one kind of alteration: these beside all true claims."""
+
+    def of(item: Item) -> bool:
+        return item.facets["method"] == method and all(
+            item.facets[facet] == value or (facet == "kind" and item.facets[facet] == "true")
+            for facet, value in only.items()
+        )
+
+    def measure(what: str, value: Value, better: str = "more") -> Measure:
+        end = "".join(f"/{facet}={value}" for facet, value in only.items())
+        return Measure(
+            f"verification/{what}/{method}{end}", of, value, "more" if better == "more" else "less"
+        )
+
+    found = [
+        measure("auc", _auc),
+        measure("accuracy", share(lambda item: item.called == (item.truth == 1))),
+        measure("f1", _f1),
+        measure("caught", share(lambda item: None if item.truth else not item.called)),
+        measure("called_wrong", share(lambda item: not item.called if item.truth else None), "less"),
+    ]
+    if method != "grouped":
+        found.append(measure("ece", _ece, "less"))
+    return found
+
+
+def _auc(items: Sequence[Item]) -> float | None:
+    return auc([Judged(item.truth == 1, item.said or 0.0, item.unit) for item in items])
+
+
+def _f1(items: Sequence[Item]) -> float | None:
+    """Of finding the altered claims: 2 hits / (2 hits + misses + false alarms)."""
+    hits = sum(item.truth == 0 and not item.called for item in items)
+    wrong = sum((item.truth == 0) == bool(item.called) for item in items)
+    return 2 * hits / (2 * hits + wrong) if hits or wrong else None
+
+
+def _ece(items: Sequence[Item]) -> float | None:
+    p = np.array([item.said for item in items], np.float64)
+    return ece_of(p, np.array([item.truth for item in items], np.float64), "width", BINS)
