@@ -9,15 +9,17 @@ answer every question of every protocol, so that what they are refused for is wh
     obeys          does what an instruction in the text says; else answers as `truthful` does
     truthful       a claim is true if its page has its words; scores all alike, in the middle of the scale
 
-    python -m tests.qualification.broken always_yes --port 8009
+    python -m tests.qualification.broken always_yes --model Qwen/Qwen3-14B --port 8009
 
-serves one of them as an OpenAI-compatible server, for `local-judge qualify JUDGE --base-url http://127.0.0.1:8009/v1`.
+serves one of them as an OpenAI-compatible server under the model's name of some preset, so that
+`local-judge qualify qwen3-14b --base-url http://127.0.0.1:8009/v1` qualifies it as it would the model.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import hashlib
 import json
 import math
@@ -246,8 +248,8 @@ def plain(text: str) -> str:
     return re.sub(r"L\d+\.S\d+:|[\s\u2060`]+", "", text)
 
 
-def served(name: BrokenName) -> StubPlan:
-    """The same judge as a server."""
+def served(name: BrokenName, model: str = "stub") -> StubPlan:
+    """The same judge as a server of a model of some name."""
     script = judge(name)
 
     def call_of(asked: Mapping[str, Any], options: tuple[str, ...] | None) -> Call:
@@ -263,7 +265,7 @@ def served(name: BrokenName) -> StubPlan:
         said = script(call_of(asked, menu_of(asked["messages"][-1]["content"])))
         return tuple((option, math.log(p)) for option, p in said.items())
 
-    return StubPlan(answer=answer, alternatives=alternatives, model=f"stub-{name}")
+    return StubPlan(answer=answer, alternatives=alternatives, model=model)
 
 
 def menu_of(prompt: str) -> tuple[str, ...]:
@@ -282,12 +284,10 @@ def main() -> None:
     parser.add_argument("name", choices=BROKEN)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--model")
+    parser.add_argument("--model", default="stub", help="the model that the preset names")
     given = parser.parse_args()
-    plan = served(given.name)
-    if given.model:
-        plan = StubPlan(answer=plan.answer, alternatives=plan.alternatives, model=given.model)
-    asyncio.run(serve(plan, given.host, given.port))
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(serve(served(given.name, given.model), given.host, given.port))
 
 
 if __name__ == "__main__":
