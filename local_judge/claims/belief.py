@@ -16,7 +16,7 @@ from local_judge.claims.model import Claim, Quote
 from local_judge.claims.prompts import template
 from local_judge.documents.model import Span
 from local_judge.judge.judge import Judge, Pick
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fenced, fill
 from local_judge.judge.requests import canonical, prompt_digest, sha256
 
 OPTIONS = ("Yes", "No")
@@ -47,13 +47,18 @@ SUPPORTED, CONTRADICTED = "supported", "contradicted"
 """The two questions about a claim."""
 
 
-@cache
 def question_digest(name: str) -> str:
     """SHA-256 of a question as it is sent, about a page and a claim that never change.
 
     Whatever changes the words around page and claim (system text, fences, order, options, the question itself)
     changes it, so that a calibration that was fitted on other words is not found.
     """
+    return digest_as_laid_out(name, fenced())
+
+
+@cache
+def digest_as_laid_out(name: str, is_fenced: bool) -> str:
+    """See `question_digest`. With fences and without are two questions, which the second argument keeps apart."""
     page = Page(
         url="https://page.example/",
         original_url="https://page.example/",

@@ -5,7 +5,7 @@ import pytest
 from indexes.model import Chunk
 from indexes.snapshot import Snapshot
 from local_judge.claims import belief
-from local_judge.claims.belief import question, question_digest
+from local_judge.claims.belief import digest_as_laid_out, question, question_digest
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import Exhibit, exhibits
 from local_judge.claims.nearest import best_sentence, nearest_sentences
@@ -227,13 +227,13 @@ async def test_a_threshold_of_the_config_counts_before_the_calibration_s(
 def test_a_question_is_known_by_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     assert question_digest("supported") != question_digest("contradicted")
     before = question_digest("supported")
-    question_digest.cache_clear()
+    digest_as_laid_out.cache_clear()
 
     def other(name: str) -> str:
         return "{{claim}}\n\nIs it so? Answer Yes or No."
 
     monkeypatch.setattr(belief, "template", other)
     changed = question_digest("supported")
-    question_digest.cache_clear()
+    digest_as_laid_out.cache_clear()
     monkeypatch.undo()
     assert changed != before == question_digest("supported")
