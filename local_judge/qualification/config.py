@@ -15,6 +15,7 @@ from pydantic import Field
 from local_judge.errors import ConfigError
 from local_judge.judge.standing import Scale
 from local_judge.qualification.model import PartName
+from local_judge.qualification.parts.extraction import ExtractionSettings
 from local_judge.qualification.parts.obedience.settings import ObedienceSettings
 from local_judge.qualification.parts.verification import VerificationSettings
 from local_judge.qualification.thresholds import ALL, Threshold
@@ -30,6 +31,7 @@ class QualifyConfig(Frozen):
     parts: tuple[PartName, ...] = PARTS
     verification: VerificationSettings = VerificationSettings()
     obedience: ObedienceSettings = ObedienceSettings()
+    extraction: ExtractionSettings = ExtractionSettings()
     reasks: int = Field(default=2, ge=0, le=5)
     seed: int = 0
     draws: int = Field(default=1000, ge=0, le=100_000)
