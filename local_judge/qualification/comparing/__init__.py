@@ -7,6 +7,8 @@ Invariant: a comparison is a pure function of finished qualifications; it asks n
     expense     cost beside quality, and who is dominated
     together    the mean of several judges against the better one
     orders      agreement of judges on the scores of reports, and whether the order of systems would stay
+    scores      what judges gave the same reports
     carry       qualifications read, compared, written
     page        the page
+    plot        quality against cost
 """

@@ -175,12 +175,26 @@ class Stability(Frozen):
     """For each other judge with an order of the same systems: whether it is this one."""
 
 
+class Member(Frozen):
+    """One of the compared judges."""
+
+    name: str
+    model: str
+    in_all: str
+    """What its qualification says in one line."""
+    n_items: int
+    n_unanswered: int
+
+
 class Comparison(Frozen):
-    """All of it."""
+    """All of it. `comparison.json`."""
 
     format: Literal["local_judge comparison"] = "local_judge comparison"
-    version: Literal[1] = 1
-    judges: tuple[str, ...]
+    judges: tuple[Member, ...]
+    snapshot: str
+    """Digest of the pages."""
+    reports: tuple[str, ...]
+    """Ids."""
     seed: int
     draws: int
     differences: tuple[Difference, ...]
@@ -189,4 +203,3 @@ class Comparison(Frozen):
     together: tuple[Together, ...]
     agreeing: tuple[Agreeing, ...]
     stability: tuple[Stability, ...]
-    notes: tuple[str, ...] = ()
