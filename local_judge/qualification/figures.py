@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from local_judge.qualification.model import Figure, Item
+from local_judge.qualification.model import Figure, Item, Unmeasured
 from local_judge.stats.agreement.estimate import Estimate, resamples, with_interval
 
 Value = Callable[[Sequence[Item]], float | None]
@@ -35,15 +35,26 @@ class Draws(NamedTuple):
     seed: int
 
 
-def figure(measure: Measure, items: Sequence[Item], draws: Draws) -> Figure:
-    """One figure with its interval over units."""
+def figure(
+    measure: Measure, items: Sequence[Item], draws: Draws, unmeasured: Sequence[Unmeasured] = ()
+) -> Figure:
+    """One figure with its interval over units; where it has no value, `unmeasured` may know why."""
     concerned = [item for item in items if measure.of(item)]
     answered = [item for item in concerned if item.said is not None]
     n_failed = len(concerned) - len(answered)
     value = measure.value(answered) if answered else None
     if value is None:
-        reason = "nothing was asked" if not concerned else "no answers" if not answered else "not defined"
-        return Figure(id=measure.id, value=None, n=len(answered), n_failed=n_failed, reason=reason)
+        known = next((one for one in unmeasured if measure.id.startswith(one.figures)), None)
+        silent = bool(concerned) and not answered
+        if known is not None:
+            reason, by_judge = known.reason, known.by_judge
+        elif silent:
+            reason, by_judge = f"the judge answered none of {len(concerned)}", True
+        else:
+            reason, by_judge = "not defined" if concerned else "nothing was asked", False
+        return Figure(
+            id=measure.id, value=None, n=len(answered), n_failed=n_failed, reason=reason, by_judge=by_judge
+        )
     groups = by_unit(answered)
     values = [
         measure.value([item for place in draw for item in groups[place]])

@@ -10,7 +10,7 @@ fold, so that no claim is judged by a fit that has seen its page.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -19,10 +19,11 @@ from pydantic import Field
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import Label
 from local_judge.judge.calibration import CalibrationFile, sigmoid
+from local_judge.judge.judge import Judge
 from local_judge.planting.model import PlantedClaim
-from local_judge.qualification.bench import Bench, Found
+from local_judge.qualification.bench import Bench, Found, cost_of
 from local_judge.qualification.figures import Measure, Value, share
-from local_judge.qualification.model import Item, PartName
+from local_judge.qualification.model import Cost, Item, PartName, Unmeasured
 from local_judge.runs.calibrate import calibrate
 from local_judge.runs.calibrations import Given
 from local_judge.runs.known import Heard, KnownClaim, hear
@@ -42,7 +43,10 @@ RANKS: Final[dict[Label, int]] = {
     "off_topic": 1,
     "contradicted": 0,
 }
-CALIBRATION = "calibration.json"
+METHODS: Final = ("raw", "calibrated", "grouped")
+TRUE: Final = "true"
+"""The kind of a claim with which nothing is wrong."""
+CALIBRATION: Final = "calibration.json"
 
 
 class VerificationSettings(Frozen):
@@ -66,30 +70,27 @@ class Verification:
 
     async def ask(self, bench: Bench) -> Found:
         """One question a claim by `scored`; by `grouped` all claims of a page in one."""
-        rows = [
-            KnownClaim(id=one.id, claim=one.claim, url=one.url, true=one.true, kind=one.kind)
-            for one in bench.claims
-        ]
-        config = ClaimsConfig(method="scored", calibration="none", reliability=False)
-        heard = await hear(rows, bench.snapshot, bench.judge, config)
         known = {one.id: one for one in bench.claims}
+        costs: dict[str, Cost] = {}
+        async with bench.apart("scored") as judge:
+            heard = await _hear(bench, judge)
+            costs["scored"] = cost_of(judge)
         items = [_raw(one, known[one.row.id]) for one in heard]
-        notes: list[str] = []
         given: tuple[Given, ...] = ()
+        unmeasured: tuple[Unmeasured, ...] = ()
         try:
-            fitted = calibrate(
-                heard,
-                await bench.judge.engine.identity(),
-                Settings(folds=self.settings.folds, seed=bench.seed, draws=0),
-            )
+            identity = await bench.judge.engine.identity()
+            fitted = calibrate(heard, identity, Settings(folds=self.settings.folds, seed=bench.seed, draws=0))
             RunStore(bench.folder).write_json(CALIBRATION, CalibrationFile(calibrations=fitted.calibrations))
             given = (Given(bench.folder / CALIBRATION, fitted.calibrations),)
             items += self._calibrated(heard, known, bench.seed)
         except Uncalibratable as error:
-            notes.append(f"not calibrated: {error}")
+            unmeasured = tuple(_uncalibrated(error, heard))
         if self.settings.grouped:
-            items += await _grouped(bench)
-        return Found(tuple(items), tuple(notes), given)
+            async with bench.apart("grouped") as judge:
+                items += await _grouped(bench, judge)
+                costs["grouped"] = cost_of(judge)
+        return Found(tuple(items), calibrations=given, costs=costs, unmeasured=unmeasured)
 
     def _calibrated(self, heard: Sequence[Heard], known: dict[str, PlantedClaim], seed: int) -> list[Item]:
         """The answers of all languages together, each out of fold."""
@@ -111,14 +112,33 @@ class Verification:
     def measures(self, items: Sequence[Item]) -> list[Measure]:
         """AUC, accuracy, F1 and calibration, then the same by kind, language and length of evidence."""
         found: list[Measure] = []
-        for method in ("raw", "calibrated", "grouped"):
-            own = [item for item in items if item.facets["method"] == method]
-            if own:
-                found += _measures(method, {})
-                for facet in ("language", "length", "kind"):
-                    for value in sorted({item.facets[facet] for item in own} - {"true"}):
-                        found += _measures(method, {facet: value})
+        methods = METHODS if self.settings.grouped else METHODS[:2]
+        for method in methods:
+            found += _measures(method, {})
+            for facet in ("language", "length", "kind"):
+                for value in sorted({item.facets[facet] for item in items} - {TRUE}):
+                    found += _measures(method, {facet: value})
         return found
+
+
+async def _hear(bench: Bench, judge: Judge) -> list[Heard]:
+    rows = [
+        KnownClaim(id=one.id, claim=one.claim, url=one.url, true=one.true, kind=one.kind)
+        for one in bench.claims
+    ]
+    config = ClaimsConfig(method="scored", calibration="none", reliability=False)
+    return await hear(rows, bench.snapshot, judge, config)
+
+
+def _uncalibrated(error: Uncalibratable, heard: Sequence[Heard]) -> Iterator[Unmeasured]:
+    """Too few claims are what was asked; that nothing tells them apart, or most have no answer, is the judge."""
+    silent = 2 * sum(one.log_odds is None for one in heard) > len(heard)
+    for what in ("auc", "accuracy", "f1", "caught", "called_wrong", "ece"):
+        yield Unmeasured(
+            figures=f"verification/{what}/calibrated",
+            reason=f"not calibrated: {error}",
+            by_judge=silent or error.kind in ("constant", "inverted"),
+        )
 
 
 def _raw(heard: Heard, claim: PlantedClaim) -> Item:
@@ -144,16 +164,16 @@ def _item(heard: Heard, claim: PlantedClaim, method: str, said: float | None, ca
 def _facets(claim: PlantedClaim, method: str) -> dict[str, str]:
     return {
         "method": method,
-        "kind": claim.kind or "true",
+        "kind": claim.kind or TRUE,
         "language": claim.language,
         "length": claim.length,
     }
 
 
-async def _grouped(bench: Bench) -> list[Item]:
+async def _grouped(bench: Bench, judge: Judge) -> list[Item]:
     rows = [ClaimRow(id=one.id, claim=one.claim, url=one.url) for one in bench.claims]
     config = ClaimsConfig(method="grouped", form="terse", reliability=False)
-    verified = await verify_rows(rows, bench.snapshot, bench.judge, config)
+    verified = await verify_rows(rows, bench.snapshot, judge, config)
     return [
         Item(
             id=f"{claim.id}:grouped",
@@ -173,7 +193,7 @@ def _measures(method: str, only: dict[str, str]) -> list[Measure]:
 
     def of(item: Item) -> bool:
         return item.facets["method"] == method and all(
-            item.facets[facet] == value or (facet == "kind" and item.facets[facet] == "true")
+            item.facets[facet] == value or (facet == "kind" and item.facets[facet] == TRUE)
             for facet, value in only.items()
         )
 
