@@ -33,6 +33,8 @@ class Item(Frozen):
     """What the judge said, in the part's own unit; None where it did not answer."""
     called: bool | None = None
     """The decision that followed, where there is one."""
+    cut: float | None = None
+    """From which `said` on it is a yes, where that was fitted."""
     failure: FailureKind | None = None
     """Why it did not answer."""
 
