@@ -24,9 +24,7 @@ NEUTRAL = 0.5
 """The threshold where neither the config nor a calibration nor the judge has one."""
 
 
-def question(
-    exhibit: Exhibit, name: str, claim: Claim | None = None, nearest: Quote | None = None
-) -> Prompt:
+def question(exhibit: Exhibit, name: str, claim: Claim | None = None, nearest: Quote | None = None) -> Prompt:
     """A yes-or-no question about a page.
 
     Args:

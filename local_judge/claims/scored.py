@@ -1,11 +1,10 @@
-"""Verification by probabilities: the page in front, then for each claim the page's nearest sentence once more, and one
-answer token.
+"""Verification by probabilities: the page in front, then one answer token per claim.
 
-P(yes) is the softmax over the log-probabilities of "Yes" and "No" after "does the text state everything that this
-claim states?". Where the judge has a calibration of the question, for the page's language or pooled, the confidence is
-what that makes of the log-odds, and its threshold counts; else it is P(yes). A claim is `supported` if confidence >=
-threshold. Only for the others a second question tells `contradicted` from `not_found`. `partial` and `off_topic` are
-never given by this method.
+Beside the claim stands the page's sentence nearest to it, once more. P(yes) is the softmax over the log-probabilities of
+"Yes" and "No" after "does the text state this claim exactly?". Where the judge has a calibration of the question, for
+the page's language or pooled, the confidence is what that makes of the log-odds, and its threshold counts; else it is
+P(yes). A claim is `supported` if confidence >= threshold. Only for the others a second question tells `contradicted`
+from `not_found`. `partial` and `off_topic` are never given by this method.
 
 Invariant: a verdict's quotation is the nearest sentence as the judge was shown it: of the passage that the within-page
 ranker puts first for the claim, the one that shares most words with it. It shows where to look and is not the judge's

@@ -27,7 +27,7 @@ from local_judge.claims.belief import CONTRADICTED, OPTIONS, SUPPORTED, question
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import Exhibit, exhibits
 from local_judge.claims.grouped import FullFinding, TerseFinding, verification_prompt
-from local_judge.claims.model import Claim, Label
+from local_judge.claims.model import Claim, Label, Quote
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence
@@ -198,7 +198,8 @@ def _own(method: Literal["scored", "grouped"], form: Literal["full", "terse"]) -
 
 def _scored_digest() -> str:
     exhibit, claim = sample_exhibit(), sample_claims()[0]
-    prompts = [question(exhibit, name, claim) for name in (SUPPORTED, CONTRADICTED)]
+    nearest = Quote(text="Text.", start=0, end=5)
+    prompts = [question(exhibit, name, claim, nearest) for name in (SUPPORTED, CONTRADICTED)]
     return digest_of(prompts, [OPTIONS])
 
 

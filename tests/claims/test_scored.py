@@ -35,7 +35,9 @@ def is_second(call: Call) -> bool:
     return "cannot be true together with this claim" in call.prompt
 
 
-def test_the_two_questions_share_page_nearest_sentence_and_claim(exhibit: Exhibit, snapshot: Snapshot) -> None:
+def test_the_two_questions_share_page_nearest_sentence_and_claim(
+    exhibit: Exhibit, snapshot: Snapshot
+) -> None:
     [nearest] = nearest_sentences(exhibit.page, [DWELLINGS], snapshot, CONFIG)
     assert nearest is not None
     first, second = (
