@@ -10,6 +10,7 @@ from typing import get_args
 from pydantic import Field
 
 from local_judge.qualification.model import PartName
+from local_judge.qualification.parts.sensitivity.settings import SensitivitySettings
 from local_judge.qualification.parts.verification import VerificationSettings
 from serving.types import Frozen
 
@@ -21,6 +22,7 @@ class QualifyConfig(Frozen):
 
     parts: tuple[PartName, ...] = PARTS
     verification: VerificationSettings = VerificationSettings()
+    sensitivity: SensitivitySettings = SensitivitySettings()
     reasks: int = Field(default=2, ge=0, le=5)
     seed: int = 0
     draws: int = Field(default=1000, ge=0, le=100_000)
