@@ -24,6 +24,7 @@ from local_judge.qualification.figures import Draws, figure
 from local_judge.qualification.model import Asked, Cost, Figure, Item, PartName
 from local_judge.qualification.parts.extraction import ExtractionPart
 from local_judge.qualification.parts.obedience import Obedience
+from local_judge.qualification.parts.sensitivity import Sensitivity
 from local_judge.qualification.parts.verification import Verification
 from local_judge.qualification.thresholds import ALL
 from local_judge.runs.calibrations import Given
@@ -38,6 +39,7 @@ MAKERS: Mapping[PartName, Callable[[QualifyConfig], Part]] = {
     "verification": lambda config: Verification(config.verification),
     "obedience": lambda config: Obedience(config.obedience),
     "extraction": lambda config: ExtractionPart(config.extraction),
+    "sensitivity": lambda config: Sensitivity(config.sensitivity),
 }
 
 

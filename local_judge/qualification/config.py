@@ -17,6 +17,7 @@ from local_judge.judge.standing import Scale
 from local_judge.qualification.model import PartName
 from local_judge.qualification.parts.extraction import ExtractionSettings
 from local_judge.qualification.parts.obedience.settings import ObedienceSettings
+from local_judge.qualification.parts.sensitivity.settings import SensitivitySettings
 from local_judge.qualification.parts.verification import VerificationSettings
 from local_judge.qualification.thresholds import ALL, Threshold
 from local_judge.runs.config import laid_over, validated
@@ -32,6 +33,7 @@ class QualifyConfig(Frozen):
     verification: VerificationSettings = VerificationSettings()
     obedience: ObedienceSettings = ObedienceSettings()
     extraction: ExtractionSettings = ExtractionSettings()
+    sensitivity: SensitivitySettings = SensitivitySettings()
     reasks: int = Field(default=2, ge=0, le=5)
     seed: int = 0
     draws: int = Field(default=1000, ge=0, le=100_000)

@@ -13,9 +13,7 @@ from pydantic import Field
 from local_judge.judge.failures import FailureKind
 from serving.types import Frozen
 
-PartName = Literal[
-    "verification", "extraction", "retest", "position", "length", "sensitivity", "obedience", "labels"
-]
+PartName = Literal["verification", "extraction", "retest", "position", "sensitivity", "obedience", "labels"]
 """In the order of the page."""
 
 
