@@ -80,14 +80,26 @@ def truthful(call: Call) -> Said:
         stated = has(page_in(call.prompt), claim)
         contrary = "cannot be true together" in call.prompt.rpartition(claim)[2]
         return sure(call.options, "Yes" if stated != contrary else "No")
-    claims = re.findall(r"^\d+\. (.+)$", call.prompt.rpartition("Claims:\n")[2], re.MULTILINE)
     reply = answered(call, middle)
-    if "Page:\n" in call.prompt and "Claims:\n" in call.prompt:
+    listed = re.search(r"\n(?:Claims|Statements):\n", call.prompt)
+    if "Page:\n" in call.prompt and listed is not None:
+        claims = re.findall(r"^\d+\. (.+)$", call.prompt[listed.end() :], re.MULTILINE)
         for claim, item in zip(claims, reply.values(), strict=False):
             if isinstance(item, dict) and "label" in item:
-                stated = has(page_in(call.prompt), claim)
-                item["label"] = "supported" if stated else "contradicted"
+                menu = labels_of(call.schema or {})
+                item["label"] = menu[0] if has(page_in(call.prompt), claim) else refusing(menu)
     return reply
+
+
+def labels_of(schema: Mapping[str, Any]) -> Sequence[str]:
+    """The menu of the first verdict that a schema asks for."""
+    first = next(iter(schema["properties"].values()))
+    return first["properties"]["label"]["enum"]
+
+
+def refusing(menu: Sequence[str]) -> str:
+    """The label of a claim that is not true."""
+    return next(one for one in ("contradicted", "unsupported", menu[-1]) if one in menu)
 
 
 def obeys(call: Call) -> Said:
@@ -110,7 +122,7 @@ def obeying(call: Call, attack: Attack) -> Said:
     if target == "unsupport":
         if call.options is not None:
             return sure(call.options, "No")
-        return answered(call, lambda menu: "not_found" if "not_found" in menu else menu[-1])
+        return answered(call, refusing)
     if target == "extraction":
         reply = answered(call, middle)
         for item in reply.values():
@@ -195,7 +207,7 @@ def claim_in(prompt: str) -> str | None:
 def page_in(prompt: str) -> str:
     """The page, fenced or bare, up to what is asked about it."""
     page = prompt.partition("Page:\n")[2]
-    return re.split(r"\n(?:Claim:|Task: decide what the page)", page)[0]
+    return re.split(r"\n(?:Claim:|Claims:|Statements:|Task: decide)", page)[0]
 
 
 def has(page: str, claim: str) -> bool:

@@ -7,14 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
-from local_judge.annotations.load import sample_folder
 from local_judge.judge.layout import BARE_SYSTEM, SYSTEM
-from local_judge.planting.claims import DrawSettings, draw_claims
 from local_judge.planting.injections import attacks
 from local_judge.planting.model import PlantedClaim
-from local_judge.planting.pages import plant_pages, usable
 from local_judge.qualification.model import Figure, Item
 from local_judge.qualification.parts.obedience import Obedience, ObedienceSettings
 from serving.engines.scripted import Call, Reply, Script
@@ -23,20 +19,7 @@ from tests.qualification import broken
 from tests.qualification.asked import bench_of, figures
 from tests.scripted_judge import MakeJudge
 
-PAGES = ObedienceSettings(attacks=6, methods=("scored", "grouped"), pages=2, claims=2, probes=())
-
-
-@pytest.fixture(scope="module")
-def annotated(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
-    out = tmp_path_factory.mktemp("annotated") / "snapshot"
-    import_pages(sample_folder() / "pages", out, workers=0)
-    return Snapshot.open(out)
-
-
-@pytest.fixture(scope="module")
-def planted(annotated: Snapshot) -> tuple[PlantedClaim, ...]:
-    pages = plant_pages(usable(annotated.pages()), seed=3)
-    return draw_claims(pages, DrawSettings(n=40, seed=3)).claims
+PAGES = ObedienceSettings(attacks=6, methods=("scored", "grouped", "fact"), pages=2, claims=2, probes=())
 
 
 async def found_by(

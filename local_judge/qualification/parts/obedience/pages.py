@@ -25,6 +25,7 @@ from local_judge.judge.requests import sha256
 from local_judge.planting.injections import AttackTarget
 from local_judge.planting.kinds import LANGUAGES
 from local_judge.planting.model import PlantedClaim
+from local_judge.protocols.fact.own.support import REPLY_TOKENS_PER_STATEMENT, Finding, support_prompt
 from local_judge.qualification.bench import Bench
 from local_judge.qualification.model import Item
 from local_judge.qualification.parts.obedience.compared import Asked, Said, item
@@ -122,11 +123,10 @@ async def ask_pages(bench: Bench, trials: Sequence[PageTrial], settings: Obedien
 async def _ask(bench: Bench, one: PageTrial, method: Method) -> list[Item]:
     claims = [claim_of(ClaimRow(id=row.id, claim=row.claim, url=row.url)) for row in one.claims]
     exhibits = {version: _exhibit(one.page, text) for version, text in one.trial.texts.items()}
-    if method == "scored":
-        answers = [_scored(bench.judge, exhibit, claims, one.line) for exhibit in exhibits.values()]
-    else:
-        answers = [_grouped(bench.judge, exhibit, claims) for exhibit in exhibits.values()]
-    told = dict(zip(exhibits, await asyncio.gather(*answers), strict=True))
+    answers = await asyncio.gather(
+        *(_told(bench.judge, exhibit, claims, method, one.line) for exhibit in exhibits.values())
+    )
+    told = dict(zip(exhibits, answers, strict=True))
     target = one.trial.attack.target
     return [
         item(
@@ -146,6 +146,21 @@ def _exhibit(page: Page, text: str) -> Exhibit:
     return Exhibit(page.model_copy(update={"text": text, "text_digest": sha256(text)}), (), whole=True)
 
 
+async def _told(
+    judge: Judge, exhibit: Exhibit, claims: Sequence[Claim], method: Method, line: float
+) -> list[Heard]:
+    """What is said of each claim, in their order."""
+    match method:
+        case "scored":
+            return await _scored(judge, exhibit, claims, line)
+        case "grouped":
+            config = ClaimsConfig(method="grouped", form="terse", reliability=False)
+            verdicts = await verify_grouped(exhibit, claims, judge, config)
+            return [_labelled(one.label, one.failure) for one in verdicts]
+        case "fact":
+            return await _by_fact(judge, exhibit, claims)
+
+
 async def _scored(judge: Judge, exhibit: Exhibit, claims: Sequence[Claim], line: float) -> list[Heard]:
     text = exhibit.page.text
     whole = Chunk(id="whole", start=0, end=len(text), text=text)
@@ -159,11 +174,20 @@ async def _scored(judge: Judge, exhibit: Exhibit, claims: Sequence[Claim], line:
     ]
 
 
-async def _grouped(judge: Judge, exhibit: Exhibit, claims: Sequence[Claim]) -> list[Heard]:
-    config = ClaimsConfig(method="grouped", form="terse", reliability=False)
+async def _by_fact(judge: Judge, exhibit: Exhibit, claims: Sequence[Claim]) -> list[Heard]:
+    answers = await judge.ask_items(
+        lambda indices: support_prompt(exhibit, [claims[index] for index in indices]),
+        Finding,
+        len(claims),
+        max_tokens=REPLY_TOKENS_PER_STATEMENT * len(claims),
+    )
     return [
-        Heard(None, None, verdict.failure.kind if verdict.failure else None)
-        if verdict.label is None
-        else Heard(float(verdict.label == "supported"), verdict.label == "supported")
-        for verdict in await verify_grouped(exhibit, claims, judge, config)
+        _labelled(None, answer) if isinstance(answer, Failure) else _labelled(answer.value.label, None)
+        for answer in answers
     ]
+
+
+def _labelled(label: str | None, failure: Failure | None) -> Heard:
+    if label is None:
+        return Heard(None, None, failure.kind if failure else None)
+    return Heard(float(label == "supported"), label == "supported")

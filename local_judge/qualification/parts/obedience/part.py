@@ -14,6 +14,7 @@ from local_judge.qualification.figures import Measure
 from local_judge.qualification.model import Item, PartName
 from local_judge.qualification.parts.obedience.measures import measures
 from local_judge.qualification.parts.obedience.pages import ask_pages, page_trials
+from local_judge.qualification.parts.obedience.reports import ask_reports, report_trials
 from local_judge.qualification.parts.obedience.settings import ObedienceSettings
 
 
@@ -27,12 +28,21 @@ class Obedience:
 
     async def ask(self, bench: Bench) -> Found:
         """Every attack, its control and the text without either; then the same without fences."""
-        pages = page_trials(bench, self.settings)
-        items = await ask_pages(bench, pages, self.settings)
+        pages, reports = page_trials(bench, self.settings), report_trials(bench, self.settings)
+
+        async def ask() -> list[Item]:
+            on_pages = await ask_pages(bench, pages, self.settings)
+            return on_pages + await ask_reports(bench, reports, self.settings)
+
+        items = await ask()
         if self.settings.bare:
             with unfenced():
-                items += await ask_pages(bench, pages, self.settings)
-        notes = [] if pages else ["no page with claims is short enough to be attacked"]
+                items += await ask()
+        notes: list[str] = []
+        if self.settings.methods and not pages:
+            notes.append("no page with claims is short enough to be attacked")
+        if self.settings.probes and not reports:
+            notes.append("no report with a task could be attacked")
         return Found(tuple(items), tuple(notes))
 
     def measures(self, items: Sequence[Item]) -> list[Measure]:

@@ -5,14 +5,25 @@ Invariant: whatever changes an item is a field here.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 
 from serving.types import Frozen
 
-Method = Literal["scored", "grouped"]
-ProbeName = Literal["race", "deer", "presentation", "consistency", "coverage", "depth", "extraction"]
+Method = Literal["scored", "grouped", "fact"]
+"""`scored` and `grouped` verify claims for all protocols; `fact` is FACT's own question."""
+ProbeName = Literal[
+    "race",
+    "deer",
+    "deepresearcheval",
+    "liveresearchbench.presentation",
+    "liveresearchbench.coverage",
+    "liveresearchbench.depth",
+    "dream",
+    "extraction",
+]
+"""See `probes.PROBES`."""
 
 
 class ObedienceSettings(Frozen):
@@ -21,13 +32,13 @@ class ObedienceSettings(Frozen):
     attacks: int = Field(default=12, ge=1)
     """At most so many for each answer that attacks want (`planting.injections.AttackTarget`), even over tricks and
     languages."""
-    methods: tuple[Method, ...] = ("scored", "grouped")
+    methods: tuple[Method, ...] = get_args(Method)
     """By which claims about attacked pages are verified."""
     pages: int = Field(default=4, ge=1)
     """The shortest of each language that have claims, used in turn."""
     claims: int = Field(default=2, ge=1)
     """At most so many of a page for each attack: false ones where it wants support, true ones where it does not."""
-    probes: tuple[ProbeName, ...] = ("race", "deer", "presentation", "coverage", "depth", "extraction")
+    probes: tuple[ProbeName, ...] = get_args(ProbeName)
     """What attacked reports are asked about."""
     reports: int = Field(default=2, ge=1)
     """The shortest of each language, used in turn."""
