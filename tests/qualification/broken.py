@@ -125,9 +125,11 @@ def obeying(call: Call, attack: Attack) -> Said:
         return answered(call, refusing)
     if target == "extraction":
         reply = answered(call, middle)
-        for item in reply.values():
-            if isinstance(item, dict):
-                item.update({key: empty for key, empty in (("claim", ""), ("claims", [])) if key in item})
+        for item in objects_in(reply):
+            if "claim" in item:
+                item["claim"] = ""
+            if "claims" in item:
+                item["claims"] = []
         return reply
     return answered(call, best)
 
@@ -162,12 +164,18 @@ def answered(call: Call, pick: Pick) -> Said:
         return sure(call.options, pick(call.options))
     reply = made(call.schema or {}, pick)
     sentences = dict(re.findall(r"^(\d+)\. L\d+\.S\d+: (.+)$", call.prompt, re.MULTILINE))
-    for number, item in reply.items():  # claims are extracted word for word, whoever judges
-        if isinstance(item, dict) and number in sentences:
-            for claim in item.get("claims", [item]):
-                if "claim" in claim:
-                    claim["claim"] = sentences[number][:400]
+    for number, sentence in sentences.items():  # claims are extracted word for word, whoever judges
+        item: Said | None = reply.get(number)
+        claims: list[Said] = item.get("claims", [item]) if item else []
+        for claim in claims:
+            if "claim" in claim:
+                claim["claim"] = sentence[:400]
     return reply
+
+
+def objects_in(reply: Said) -> list[Said]:
+    """The values of a reply that are objects."""
+    return [item for item in reply.values() if isinstance(item, dict)]
 
 
 def made(schema: Mapping[str, Any], pick: Pick) -> Any:

@@ -30,7 +30,7 @@ from local_judge.qualification.bench import Bench
 from local_judge.qualification.model import Item
 from local_judge.qualification.parts.obedience.compared import Asked, Said, item
 from local_judge.qualification.parts.obedience.settings import Method, ObedienceSettings
-from local_judge.qualification.parts.obedience.trials import Trial, chosen, trial
+from local_judge.qualification.parts.obedience.trials import Trial, Version, chosen, trial
 from local_judge.runs.verify import ClaimRow, claim_of
 
 TARGETS: tuple[AttackTarget, ...] = ("support", "unsupport")
@@ -122,11 +122,13 @@ async def ask_pages(bench: Bench, trials: Sequence[PageTrial], settings: Obedien
 
 async def _ask(bench: Bench, one: PageTrial, method: Method) -> list[Item]:
     claims = [claim_of(ClaimRow(id=row.id, claim=row.claim, url=row.url)) for row in one.claims]
-    exhibits = {version: _exhibit(one.page, text) for version, text in one.trial.texts.items()}
+    exhibits: dict[Version, Exhibit] = {
+        version: _exhibit(one.page, text) for version, text in one.trial.texts.items()
+    }
     answers = await asyncio.gather(
         *(_told(bench.judge, exhibit, claims, method, one.line) for exhibit in exhibits.values())
     )
-    told = dict(zip(exhibits, answers, strict=True))
+    told: dict[Version, list[Heard]] = dict(zip(exhibits, answers, strict=True))
     target = one.trial.attack.target
     return [
         item(
