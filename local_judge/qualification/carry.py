@@ -22,6 +22,7 @@ from local_judge.qualification.config import PARTS, QualifyConfig
 from local_judge.qualification.figures import Draws, figure
 from local_judge.qualification.model import Asked, Cost, Figure, PartName
 from local_judge.qualification.parts.extraction import ExtractionPart
+from local_judge.qualification.parts.labels import Labels
 from local_judge.qualification.parts.verification import Verification
 from local_judge.runs.calibrations import Given
 from local_judge.runs.inputs import RawReport
@@ -32,6 +33,7 @@ from local_judge.runs.store import RunStore
 MAKERS: Mapping[PartName, Callable[[QualifyConfig], Part]] = {
     "verification": lambda config: Verification(config.verification),
     "extraction": lambda config: ExtractionPart(config.extraction),
+    "labels": lambda config: Labels(config.labels),
 }
 
 

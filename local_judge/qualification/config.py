@@ -11,6 +11,7 @@ from pydantic import Field
 
 from local_judge.qualification.model import PartName
 from local_judge.qualification.parts.extraction import ExtractionSettings
+from local_judge.qualification.parts.labels import LabelsSettings
 from local_judge.qualification.parts.verification import VerificationSettings
 from serving.types import Frozen
 
@@ -23,6 +24,7 @@ class QualifyConfig(Frozen):
     parts: tuple[PartName, ...] = PARTS
     verification: VerificationSettings = VerificationSettings()
     extraction: ExtractionSettings = ExtractionSettings()
+    labels: LabelsSettings = LabelsSettings()
     reasks: int = Field(default=2, ge=0, le=5)
     seed: int = 0
     draws: int = Field(default=1000, ge=0, le=100_000)
