@@ -29,7 +29,7 @@ async def verified(
     judge, engine = make_judge(broken.judge(name))
     part = Verification(VerificationSettings(claims=40, folds=5))
     found = await part.ask(bench_of(judge, snapshot, out, claims))
-    return figures(part, found.items), found.notes, engine.calls
+    return figures(part, found.items), [one.reason for one in found.unmeasured], engine.calls
 
 
 @pytest.mark.parametrize("method", ["raw", "grouped"])
