@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from local_judge.judge.standing import ProtocolVerdict
+from local_judge.judge.standing import ProtocolVerdict, in_all
 from local_judge.qualification.model import Asked, Cost, Figure
 from local_judge.qualification.qualify import Qualification, not_asked, thresholds_digest
-from local_judge.qualification.thresholds import ALL, Check, bound, check, in_all, number
+from local_judge.qualification.thresholds import ALL, Check, bound, check, number
 from local_judge.reporting.numbers import NONE, count
 from local_judge.reporting.tables import plain
 
@@ -191,8 +191,9 @@ def _cost(found: Qualification) -> Iterator[str]:
     yield from table(("", "seconds", "prompt tokens a second", "generated a second"), times)
     yield ""
     yield (
-        "Computed: prompt tokens that the engine did not take from its cache, and those that it generated. Seconds in "
-        "which a call was under way, when the calls were made: the one table that another run does not repeat."
+        "Computed: tokens that were generated, and tokens of prompts that the engine did not take from its cache, or "
+        "took only because another part or method had asked about the same page before. Seconds in which a call was "
+        "under way, when the calls were made: the one table that another run does not repeat."
     )
 
 
