@@ -13,9 +13,7 @@ from pydantic import Field
 from local_judge.judge.failures import FailureKind
 from serving.types import Frozen
 
-PartName = Literal[
-    "verification", "extraction", "retest", "position", "length", "sensitivity", "obedience", "labels"
-]
+PartName = Literal["verification", "extraction", "retest", "position", "sensitivity", "obedience", "labels"]
 """In the order of the page."""
 
 
@@ -33,6 +31,8 @@ class Item(Frozen):
     """What the judge said, in the part's own unit; None where it did not answer."""
     called: bool | None = None
     """The decision that followed, where there is one."""
+    cut: float | None = None
+    """From which `said` on it is a yes, where that was fitted."""
     failure: FailureKind | None = None
     """Why it did not answer."""
 

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from indexes.snapshot import Snapshot
 from local_judge.judge.judge import Judge
+from local_judge.judge.layout import fenced
 from local_judge.judge.planning import PlanningEngine
 from local_judge.runs.calibrations import Given, keep
 from local_judge.runs.config import RunConfig, chosen_protocols
@@ -115,7 +116,10 @@ async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[Ca
         EngineError: the engine cannot be reached at all.
         RunError: the directory holds another run.
         ConfigError: a qualification that was given is of none of the judges.
+        RuntimeError: in an `unfenced` block, of which the manifest would say nothing.
     """
+    if not fenced():
+        raise RuntimeError("a run cannot be made without fences: its manifest would not say so")
     existing_manifest(job.store)  # a directory of something else is refused before a ledger is put into it
     check_inputs(job.reports, job.snapshot, chosen_protocols(job.config))
     async with job.judges() as judges:

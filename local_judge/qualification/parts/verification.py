@@ -30,7 +30,7 @@ from local_judge.runs.store import RunStore
 from local_judge.runs.verify import ClaimRow, verify_rows
 from local_judge.stats.calibration.assess import Settings, calibrated
 from local_judge.stats.calibration.errors import Uncalibratable
-from local_judge.stats.calibration.folds import FOLDS
+from local_judge.stats.calibration.folds import FOLDS, folds_of
 from local_judge.stats.calibration.reliability import BINS, ece_of
 from local_judge.stats.calibration.separation import NEUTRAL, Judged, auc_of
 from serving.types import Frozen
@@ -96,14 +96,16 @@ class Verification:
         answered = sorted((one for one in heard if one.log_odds is not None), key=lambda one: one.row.id)
         judged = [Judged(one.row.true, one.log_odds or 0.0, one.text_digest) for one in answered]
         held = calibrated(judged, Settings(folds=self.settings.folds, seed=seed, draws=0))[1]
+        placed = folds_of([one.page for one in judged], self.settings.folds, seed)
         said = {
-            one.row.id: (claim.value, called)
+            one.row.id: (claim.value, called, held.thresholds[placed[claim.page]])
             for one, claim, called in zip(answered, held.judged, held.called, strict=True)
         }
         items: list[Item] = []
         for one in heard:
-            value, called = said.get(one.row.id, (None, None))
-            items.append(_item(one, known[one.row.id], "calibrated", value, called))
+            value, called, cut = said.get(one.row.id, (None, None, None))
+            item = _item(one, known[one.row.id], "calibrated", value, called)
+            items.append(item.model_copy(update={"cut": cut}))
         return items
 
     def measures(self, items: Sequence[Item]) -> list[Measure]:
