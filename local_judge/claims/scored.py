@@ -1,6 +1,6 @@
 """Verification by probabilities: the page in front, then one answer token per claim.
 
-Beside the claim stands the page's sentence nearest to it, once more. P(yes) is the softmax over the log-probabilities of
+Beside the claim the page's sentence nearest to it stands once more. P(yes) is the softmax over the log-probabilities of
 "Yes" and "No" after "does the text state this claim exactly?". Where the judge has a calibration of the question, for
 the page's language or pooled, the confidence is what that makes of the log-odds, and its threshold counts; else it is
 P(yes). A claim is `supported` if confidence >= threshold. Only for the others a second question tells `contradicted`

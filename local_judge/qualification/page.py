@@ -123,6 +123,8 @@ def _part(found: Qualification, asked: Asked) -> Iterator[str]:
         yield ""
         yield from _pivot([one for one in own if _facet(one.id) == facet and one.n + one.n_failed])
     for reason in dict.fromkeys(one.reason for one in whole if one.value is None):
+        if reason in asked.notes:
+            continue
         names = ", ".join(f"`{one.id}`" for one in whole if one.value is None and one.reason == reason)
         yield ""
         yield f"No value ({cell(reason)}): {names}."
@@ -143,7 +145,7 @@ def _pivot(figures: Sequence[Figure]) -> Iterator[str]:
     rows: dict[str, dict[str, Figure]] = {}
     for one in figures:
         _, what, *rest = one.id.split("/")
-        rows.setdefault(" ".join(rest), {})[what] = one
+        rows.setdefault(" ".join(rest) or "in all", {})[what] = one
     columns = list(dict.fromkeys(what for row in rows.values() for what in row))
     if rows:
         lines = [
@@ -238,12 +240,12 @@ def _methods(found: Qualification) -> Iterator[str]:
 
 
 def value(figure: Figure) -> str:
-    """`0.931 (0.880–0.965)`, or a dash."""
+    """`0.931 (0.88–0.97)`, or a dash."""
     if figure.value is None:
         return NONE
     if figure.low is None or figure.high is None:
         return number(figure.value)
-    return f"{number(figure.value)} ({number(figure.low)}–{number(figure.high)})"
+    return f"{number(figure.value)} ({figure.low:.2f}–{figure.high:.2f})"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> Iterator[str]:

@@ -1,25 +1,34 @@
-"""Judges of which it is known what they are worth, qualified."""
-
-"""A bench on the small set of reports, with a scripted judge."""
+"""Benches, subjects and scripted judges of the qualification's tests."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
+from indexes.making.importing import import_pages
+from indexes.snapshot import Snapshot
+from local_judge.annotations.load import sample_folder
+from local_judge.planting.claims import DrawSettings, draw_claims
 from local_judge.planting.model import PlantedClaim
+from local_judge.planting.pages import plant_pages, usable
+from local_judge.qualification.bench import Bench, Found, Part
 from local_judge.qualification.config import QualifyConfig, load_qualify_config
+from local_judge.qualification.figures import Draws, figure
+from local_judge.qualification.model import Figure
 from local_judge.qualification.qualify import Qualification, qualify
+from local_judge.qualification.small.load import small_reports, small_snapshot
 from local_judge.runs import session
+from local_judge.runs.inputs import RawReport
 from local_judge.runs.planting import read_planted_claims
 from local_judge.runs.seats import seats_of
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 
+from ..scripted_judge import MakeJudge
 from ..stub_thread import write_preset
 
 Qualify = Callable[..., tuple[Qualification, ScriptedEngine]]
@@ -78,22 +87,6 @@ def qualified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Qualify:
     return run
 
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
-
-import pytest
-
-from indexes.snapshot import Snapshot
-from local_judge.qualification.bench import Bench, Found, Part
-from local_judge.qualification.figures import Draws, figure
-from local_judge.qualification.model import Figure
-from local_judge.qualification.small.load import small_reports, small_snapshot
-from local_judge.runs.inputs import RawReport
-from serving.engines.scripted import ScriptedEngine
-
-from ..scripted_judge import MakeJudge
-
-
 class Asked(NamedTuple):
     """What a part found, as figures too."""
 
@@ -145,18 +138,6 @@ def ask_part(tmp_path: Path, make_judge: MakeJudge, small_pages: Snapshot) -> As
         return Asked(found, figures, engine)
 
     return ask
-
-
-"""A snapshot in two languages, and claims planted in it."""
-
-from __future__ import annotations
-
-import pytest
-
-from indexes.making.importing import import_pages
-from local_judge.annotations.load import sample_folder
-from local_judge.planting.claims import DrawSettings, draw_claims
-from local_judge.planting.pages import plant_pages, usable
 
 
 @pytest.fixture(scope="session")

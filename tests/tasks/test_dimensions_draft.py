@@ -58,8 +58,8 @@ not look for in a report on something else.
 Every report is scored anyway for these, whatever its subject, and none of them is to be named again: how much of what \
 the request needs the report treats, and how fully; whether the report explains, weighs, connects and concludes, \
 beyond listing; whether the report does what the request asks for, in the scope and form that it sets; \
-whether the report can be followed: its order, its language, its layout. Whether its statements are true and its sources good is examined \
-elsewhere too, and not to be named either.
+whether the report can be followed: its order, its language, its layout. Whether its statements are true and its \
+sources good is examined elsewhere too, and not to be named either.
 
 Name 1 to 3 dimensions of quality that belong to this request alone."""
     )

@@ -77,6 +77,7 @@ class Verification:
         items = [_raw(one, known[one.row.id]) for one in heard]
         given: tuple[Given, ...] = ()
         unmeasured: tuple[Unmeasured, ...] = ()
+        notes: tuple[str, ...] = ()
         try:
             identity = await bench.judge.engine.identity()
             fitted = calibrate(heard, identity, Settings(folds=self.settings.folds, seed=bench.seed, draws=0))
@@ -85,11 +86,12 @@ class Verification:
             items += self._calibrated(heard, known, bench.seed)
         except Uncalibratable as error:
             unmeasured = tuple(_uncalibrated(error, heard))
+            notes = (unmeasured[0].reason,)
         if self.settings.grouped:
             async with bench.apart("grouped") as judge:
                 items += await _grouped(bench, judge)
                 costs["grouped"] = cost_of(judge)
-        return Found(tuple(items), calibrations=given, costs=costs, unmeasured=unmeasured)
+        return Found(tuple(items), notes, calibrations=given, costs=costs, unmeasured=unmeasured)
 
     def _calibrated(self, heard: Sequence[Heard], known: dict[str, PlantedClaim], seed: int) -> list[Item]:
         """The answers of all languages together, each out of fold."""
