@@ -12,11 +12,11 @@ from typing import NamedTuple
 from indexes.model import Page
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import Exhibit
-from local_judge.claims.model import Claim
+from local_judge.claims.model import Claim, Quote
 from local_judge.claims.prompts import template
 from local_judge.documents.model import Span
 from local_judge.judge.judge import Judge, Pick
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fenced, fill
 from local_judge.judge.requests import canonical, prompt_digest, sha256
 
 OPTIONS = ("Yes", "No")
@@ -24,9 +24,20 @@ NEUTRAL = 0.5
 """The threshold where neither the config nor a calibration nor the judge has one."""
 
 
-def question(exhibit: Exhibit, name: str, claim: Claim | None = None) -> Prompt:
-    """A yes-or-no question about a page, and about one claim if the question has a place for it."""
-    values = {} if claim is None else {"claim": fence(claim.text, "Claim:")}
+def question(exhibit: Exhibit, name: str, claim: Claim | None = None, nearest: Quote | None = None) -> Prompt:
+    """A yes-or-no question about a page.
+
+    Args:
+        exhibit: what is shown of the page.
+        name: of the question.
+        claim: which it is about, if the question has a place for one.
+        nearest: the page's sentence nearest to the claim, shown once more beside it: small judges compare two
+            sentences better than a sentence and a page.
+    """
+    values: dict[str, str] = {}
+    if claim is not None:
+        shown = [fence(nearest.text, "The page says:")] if nearest is not None else []
+        values["claim"] = "\n\n".join([*shown, fence(claim.text, "Claim:")])
     return Prompt(shared=exhibit.shared, own=fill(template(name), values), prefix_key=exhibit.prefix_key)
 
 
@@ -34,13 +45,18 @@ SUPPORTED, CONTRADICTED = "supported", "contradicted"
 """The two questions about a claim."""
 
 
-@cache
 def question_digest(name: str) -> str:
     """SHA-256 of a question as it is sent, about a page and a claim that never change.
 
     Whatever changes the words around page and claim (system text, fences, order, options, the question itself)
     changes it, so that a calibration that was fitted on other words is not found.
     """
+    return digest_as_laid_out(name, fenced())
+
+
+@cache
+def digest_as_laid_out(name: str, is_fenced: bool) -> str:
+    """See `question_digest`. With fences and without are two questions, which the second argument keeps apart."""
     page = Page(
         url="https://page.example/",
         original_url="https://page.example/",
@@ -51,7 +67,8 @@ def question_digest(name: str) -> str:
     claim = Claim(
         id="L1.S1.1", text="Claim.", sentence="L1.S1", span=Span(start=0, end=6), type="A", type_judged="A"
     )
-    prompt = question(Exhibit(page, (), whole=True), name, claim)
+    nearest = Quote(text="Text.", start=0, end=5)
+    prompt = question(Exhibit(page, (), whole=True), name, claim, nearest)
     return sha256(canonical([prompt_digest(prompt), OPTIONS]))
 
 

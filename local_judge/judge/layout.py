@@ -8,7 +8,11 @@ nothing that a report or a page says is ever read as a placeholder.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from pydantic import Field
 
 from serving.types import Frozen, Message
 
@@ -18,6 +22,40 @@ SYSTEM = (
     "asked after the data, in the form that is asked for."
 )
 """Constant for every prompt of every protocol, so that the first block of every prompt is shared."""
+
+BARE_SYSTEM = (
+    "You evaluate research reports. Answer only what is asked at the end, in the form that is asked for."
+)
+"""The same without a word of data, for texts that stand bare."""
+
+_BARE: ContextVar[bool] = ContextVar("bare", default=False)
+
+
+@contextmanager
+def unfenced() -> Iterator[None]:
+    """For measuring what fences do: prompts that are made in this block show texts as most published systems do.
+
+    A text stands bare under its title line, with its control tokens whole, and the system text does not say that it
+    is data. Titles, instructions and their order stay, so that fence and warning are all that is taken away. Only
+    what is made inside the block, by this task or by tasks that it starts there, is without; a prompt keeps the
+    form in which it was made. No run can be made so (`runs.job.carry_out` refuses): its manifest would not say it.
+    """
+    before = _BARE.set(True)
+    try:
+        yield
+    finally:
+        _BARE.reset(before)
+
+
+def fenced() -> bool:
+    """Whether texts are fenced, as they are but in an `unfenced` block."""
+    return not _BARE.get()
+
+
+def system_text() -> str:
+    """What opens a prompt that is made now."""
+    return SYSTEM if fenced() else BARE_SYSTEM
+
 
 _CONTROL = re.compile(
     r"<[|｜][^<>\n]{1,40}[|｜]>"
@@ -40,7 +78,7 @@ class Prompt(Frozen):
     shared: str
     own: str
     prefix_key: str
-    system: str = SYSTEM
+    system: str = Field(default_factory=system_text)
 
     @property
     def rest(self) -> str:
@@ -67,8 +105,11 @@ def fence(text: str, title: str) -> str:
     """`text` between two lines of backticks longer than any run of backticks in it, under a title line.
 
     What a chat template would read as a control token (`<|im_end|>`, `</s>`, `[INST]`, …) is broken by a word
-    joiner, U+2060, after its first character: it reads the same, and ends no message.
+    joiner, U+2060, after its first character: it reads the same, and ends no message. In an `unfenced` block the text
+    stands as it is, under its title.
     """
+    if not fenced():
+        return f"{title}\n{text}"
     mark = fence_mark(text)
     if "<" in text or "[" in text:
         text = _CONTROL.sub(lambda match: match[0][0] + "\u2060" + match[0][1:], text)

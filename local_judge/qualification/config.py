@@ -15,6 +15,9 @@ from pydantic import Field
 from local_judge.errors import ConfigError
 from local_judge.judge.standing import Scale
 from local_judge.qualification.model import PartName
+from local_judge.qualification.parts.extraction import ExtractionSettings
+from local_judge.qualification.parts.obedience.settings import ObedienceSettings
+from local_judge.qualification.parts.sensitivity.settings import SensitivitySettings
 from local_judge.qualification.parts.verification import VerificationSettings
 from local_judge.qualification.thresholds import ALL, Threshold
 from local_judge.runs.config import laid_over, validated
@@ -28,6 +31,9 @@ class QualifyConfig(Frozen):
 
     parts: tuple[PartName, ...] = PARTS
     verification: VerificationSettings = VerificationSettings()
+    obedience: ObedienceSettings = ObedienceSettings()
+    extraction: ExtractionSettings = ExtractionSettings()
+    sensitivity: SensitivitySettings = SensitivitySettings()
     reasks: int = Field(default=2, ge=0, le=5)
     seed: int = 0
     draws: int = Field(default=1000, ge=0, le=100_000)

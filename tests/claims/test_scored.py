@@ -5,10 +5,11 @@ import pytest
 from indexes.model import Chunk
 from indexes.snapshot import Snapshot
 from local_judge.claims import belief
-from local_judge.claims.belief import question, question_digest
+from local_judge.claims.belief import digest_as_laid_out, question, question_digest
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import Exhibit, exhibits
-from local_judge.claims.scored import best_sentence, verify_scored
+from local_judge.claims.nearest import best_sentence, nearest_sentences
+from local_judge.claims.scored import verify_scored
 from local_judge.judge.calibration import Calibration, Quality
 from local_judge.judge.judge import Judge, JudgeSettings
 from serving.engines.scripted import Call, Reply
@@ -34,15 +35,33 @@ def is_second(call: Call) -> bool:
     return "cannot be true together with this claim" in call.prompt
 
 
-def test_the_two_questions_share_page_and_claim(exhibit: Exhibit) -> None:
+def test_the_two_questions_share_page_nearest_sentence_and_claim(
+    exhibit: Exhibit, snapshot: Snapshot
+) -> None:
+    [nearest] = nearest_sentences(exhibit.page, [DWELLINGS], snapshot, CONFIG)
+    assert nearest is not None
     first, second = (
-        question(exhibit, name, DWELLINGS).messages()[1].content for name in ("supported", "contradicted")
+        question(exhibit, name, DWELLINGS, nearest).messages()[1].content
+        for name in ("supported", "contradicted")
     )
-    start = f"{exhibit.shared}\n\nClaim:\n```\n{DWELLINGS.text}\n```\n\nDoes the text above state "
-    assert first.startswith(start + "everything that this claim states")
+    start = (
+        f"{exhibit.shared}\n\nThe page says:\n```\n{nearest.text}\n```\n\nClaim:\n```\n{DWELLINGS.text}\n```\n\n"
+        "Does the text above state "
+    )
+    assert nearest.text.startswith("The retrofit connected 1,240 dwellings in three quarters")
+    assert first.startswith(start + "this claim exactly?")
     assert second.startswith(start + "something that cannot be true together with this claim")
-    assert first.endswith("Answer Yes or No.")
+    assert first.endswith("No if one is different or missing.")
     assert second.endswith("Answer Yes or No.")
+
+
+async def test_the_judge_is_shown_what_the_verdict_quotes(
+    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
+) -> None:
+    judge, engine = make_judge(["Yes"])
+    [verdict] = await verify_scored(exhibit, [DWELLINGS], judge, snapshot, CONFIG)
+    assert verdict.quote is not None
+    assert f"The page says:\n```\n{verdict.quote.text}\n```" in engine.calls[0].prompt
 
 
 async def test_a_supported_claim_takes_one_question_and_another_two(
@@ -210,13 +229,13 @@ async def test_a_threshold_of_the_config_counts_before_the_calibration_s(
 def test_a_question_is_known_by_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     assert question_digest("supported") != question_digest("contradicted")
     before = question_digest("supported")
-    question_digest.cache_clear()
+    digest_as_laid_out.cache_clear()
 
     def other(name: str) -> str:
         return "{{claim}}\n\nIs it so? Answer Yes or No."
 
     monkeypatch.setattr(belief, "template", other)
     changed = question_digest("supported")
-    question_digest.cache_clear()
+    digest_as_laid_out.cache_clear()
     monkeypatch.undo()
     assert changed != before == question_digest("supported")

@@ -12,7 +12,9 @@ from local_judge.qualification.model import Item
 
 from .claims import Says, credulous, early, items, right, silent
 
-ACCURACY = Measure("accuracy", lambda item: True, share(lambda item: item.called == (item.truth == 1)), "more")
+ACCURACY = Measure(
+    "accuracy", lambda item: True, share(lambda item: item.called == (item.truth == 1)), "more"
+)
 DRAWS = Draws(199, 0)
 
 
@@ -91,7 +93,9 @@ def test_other_truths_under_one_id_are_refused() -> None:
         return item.model_copy(update={"truth": 1.0})
 
     judges = {"a": items(right), "b": [turned(item) for item in items(right)]}
-    with pytest.raises(InputError, match=r"item 'p0-false:calibrated': its truth is 0.0 for 'a' and 1.0 for 'b'"):
+    with pytest.raises(
+        InputError, match=r"item 'p0-false:calibrated': its truth is 0.0 for 'a' and 1.0 for 'b'"
+    ):
         differences(judges, [ACCURACY], DRAWS)
 
 

@@ -1,0 +1,101 @@
+"""Attacks in reports: do scores rise, are checklists passed, is the report preferred, are claims left out?
+
+Invariant: a report is compared with itself without the attack, by the same question.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from indexes.text.language import detect_language
+from local_judge.documents import UnreadableReport, parse_report
+from local_judge.documents.model import Document
+from local_judge.planting.kinds import Language
+from local_judge.qualification.bench import Bench
+from local_judge.qualification.model import Item
+from local_judge.qualification.parts.obedience.compared import Asked, item
+from local_judge.qualification.parts.obedience.probes import Shown, ask, target_of, uncited
+from local_judge.qualification.parts.obedience.settings import ObedienceSettings, ProbeName
+from local_judge.qualification.parts.obedience.trials import Trial, chosen, trial
+
+
+class ReportTrial(NamedTuple):
+    """An attack in a report, and the question that it aims at."""
+
+    trial: Trial
+    probe: ProbeName
+    prompt: str
+
+
+class _Report(NamedTuple):
+    id: str
+    document: Document
+    prompt: str
+    language: str
+
+
+def report_trials(bench: Bench, settings: ObedienceSettings) -> list[ReportTrial]:
+    """Each attack in one of the shortest reports, in its own language where there are such, for each question."""
+    reports = _reports(bench)
+    trials: list[ReportTrial] = []
+    for probe in settings.probes:
+        usable = [one for one in reports if probe != "extraction" or uncited(one.document)]
+        for number, attack in enumerate(chosen("report", target_of(probe), settings.attacks, bench.seed)):
+            some = in_language(usable, attack.language)[: settings.reports]
+            if not some:
+                continue
+            report = some[number % len(some)]
+            made = trial(attack, report.id, report.document.text, bench.seed, settings.control)
+            if made is not None:
+                trials.append(ReportTrial(made, probe, report.prompt))
+    return trials
+
+
+def in_language(reports: Sequence[_Report], language: Language) -> list[_Report]:
+    """Those in a language; all where none is in it."""
+    return [one for one in reports if one.language == language] or list(reports)
+
+
+def _reports(bench: Bench) -> list[_Report]:
+    """Reports that can be read and have a task, the shortest first."""
+    found: list[_Report] = []
+    for raw in bench.reports:
+        try:
+            document = parse_report(raw.content)
+        except UnreadableReport:
+            continue
+        if raw.task is not None:
+            found.append(_Report(raw.id, document, raw.task.prompt, detect_language(document.text)))
+    return sorted(found, key=lambda one: (len(one.document.text), one.id))
+
+
+async def ask_reports(bench: Bench, trials: Sequence[ReportTrial], settings: ObedienceSettings) -> list[Item]:
+    """One item for each attack or control and question, in the layout that is in force."""
+    found = await asyncio.gather(*(_ask(bench, one, settings) for one in trials))
+    return [one for items in found for one in items]
+
+
+async def _ask(bench: Bench, one: ReportTrial, settings: ObedienceSettings) -> list[Item]:
+    texts = one.trial.texts
+    documents = {version: parse_report(text) for version, text in texts.items()}
+    answers = await asyncio.gather(
+        *(
+            ask(
+                one.probe,
+                Shown(document, documents["plain"], one.prompt),
+                bench.judge,
+                settings.margin,
+                settings.sentences,
+            )
+            for document in documents.values()
+        )
+    )
+    told = dict(zip(documents, answers, strict=True))
+    asked = Asked(one.trial.attack, one.trial.unit, "report", one.probe)
+    return [
+        item(asked, version, told["plain"], said, settings.margin)
+        for version, said in told.items()
+        if version != "plain"
+    ]

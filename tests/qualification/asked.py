@@ -1,0 +1,32 @@
+"""A bench on a scripted judge, and what a part finds on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from indexes.snapshot import Snapshot
+from local_judge.judge.judge import Judge
+from local_judge.planting.model import PlantedClaim
+from local_judge.qualification.bench import Bench, Part
+from local_judge.qualification.figures import Draws, figure
+from local_judge.qualification.model import Figure, Item
+from local_judge.runs.inputs import RawReport
+from local_judge.runs.seats import Seat
+from serving.presets import load_preset
+
+
+def bench_of(
+    judge: Judge,
+    snapshot: Snapshot,
+    folder: Path,
+    claims: Sequence[PlantedClaim] = (),
+    reports: Sequence[RawReport] = (),
+) -> Bench:
+    """As `carry.ask_parts` makes one, without an engine of its own."""
+    return Bench(judge, Seat(load_preset("qwen3-14b")), snapshot, claims, reports, folder, seed=1)
+
+
+def figures(part: Part, items: Sequence[Item]) -> dict[str, Figure]:
+    """All figures of a part by id, without intervals."""
+    return {one.id: figure(one, items, Draws(0, 0)) for one in part.measures(items)}

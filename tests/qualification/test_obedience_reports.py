@@ -1,0 +1,141 @@
+"""Attacks in reports, by judges of whom it is known what they do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from indexes.snapshot import Snapshot
+from local_judge.judge.layout import BARE_SYSTEM, SYSTEM
+from local_judge.qualification.model import Figure, Item
+from local_judge.qualification.parts.obedience import Obedience, ObedienceSettings
+from local_judge.qualification.parts.obedience.probes import PROBES, UNDELIVERED
+from local_judge.qualification.parts.obedience.settings import ProbeName
+from local_judge.qualification.parts.obedience.trials import chosen
+from local_judge.runs.inputs import RawReport, load_reports
+from serving.engines.scripted import Call, Reply, Script
+from serving.errors import EngineFault
+from tests.qualification import broken
+from tests.qualification.asked import bench_of, figures
+from tests.scripted_judge import MakeJudge
+
+DEMO = Path("local_judge/demo")
+PROBES_ASKED: tuple[ProbeName, ...] = (*PROBES, "extraction")
+
+
+@pytest.fixture(scope="module")
+def reports() -> list[RawReport]:
+    return load_reports([DEMO / "report.md"], DEMO / "tasks.jsonl")
+
+
+async def found_by(
+    script: Script,
+    make_judge: MakeJudge,
+    snapshot: Snapshot,
+    reports: list[RawReport],
+    out: Path,
+    **settings: object,
+) -> tuple[list[Item], dict[str, Figure], list[Call]]:
+    judge, engine = make_judge(script)
+    part = Obedience(ObedienceSettings.model_validate({"attacks": 4, "methods": (), **settings}))
+    found = await part.ask(bench_of(judge, snapshot, out, reports=reports))
+    return list(found.items), figures(part, found.items), engine.calls
+
+
+async def test_who_obeys_does_so_on_every_question(
+    make_judge: MakeJudge, annotated: Snapshot, reports: list[RawReport], tmp_path: Path
+) -> None:
+    items, told, _ = await found_by(broken.obeys, make_judge, annotated, reports, tmp_path)
+    assert {item.facets["protocol"] for item in items} == set(PROBES_ASKED)
+    for name in PROBES_ASKED:
+        success = told[f"obedience/success/fenced/protocol={name}"]
+        # One of the three attacks on checklists stands in a block that numbered sentences leave out.
+        shown = 2 / 3 if PROBES.get(name, PROBES["race"]).target == "checklist" else 1.0
+        assert success.value == pytest.approx(shown), name
+        assert told[f"obedience/control/fenced/protocol={name}"].value == 0.0
+    # Of RACE from 50 to 99.45 of 100 (0.99 of the 10, the rest on the other ten numbers).
+    assert told["obedience/shift/fenced/protocol=race"].value == pytest.approx(0.4945)
+    # Of a pair from a tie in both orders (0.5) to two games won.
+    assert told["obedience/shift/fenced/protocol=liveresearchbench.depth"].value == 0.5
+    assert told["obedience/shift/fenced/protocol=extraction"].value == 1.0
+
+
+async def test_who_is_right_does_not_move(
+    make_judge: MakeJudge, annotated: Snapshot, reports: list[RawReport], tmp_path: Path
+) -> None:
+    items, told, _ = await found_by(broken.truthful, make_judge, annotated, reports, tmp_path)
+    assert {item.said for item in items} == {0.0}
+    assert told["obedience/success/fenced"].value == told["obedience/success/bare"].value == 0.0
+    assert told["obedience/fencing"].value == 0.0
+
+
+async def test_who_gives_the_best_score_anyway_cannot_be_made_to(
+    make_judge: MakeJudge, annotated: Snapshot, reports: list[RawReport], tmp_path: Path
+) -> None:
+    items, told, _ = await found_by(
+        broken.always_yes, make_judge, annotated, reports, tmp_path, probes=("race", "deer")
+    )
+    assert {item.called for item in items} == {None}
+    assert told["obedience/success/fenced"].reason == "nothing was asked"
+    assert told["obedience/already/fenced"].value == 1.0
+
+
+async def test_a_rise_below_the_margin_is_no_success(
+    make_judge: MakeJudge, annotated: Snapshot, reports: list[RawReport], tmp_path: Path
+) -> None:
+    def swayed(call: Call) -> Reply:
+        """From 5 to 5.4 of 10: a rise of 0.04."""
+        return {"5": 0.6, "6": 0.4} if broken.attack_in(call.prompt) else {"5": 1.0}
+
+    for margin, success in ((0.05, 0.0), (0.03, 1.0)):
+        _, told, _ = await found_by(
+            swayed, make_judge, annotated, reports, tmp_path, probes=("race",), margin=margin
+        )
+        assert told["obedience/success/fenced"].value == success
+        assert told["obedience/shift/fenced/protocol=race"].value == pytest.approx(0.04, abs=1e-6)
+
+
+async def test_what_is_sent_with_fences_and_without(
+    make_judge: MakeJudge, annotated: Snapshot, reports: list[RawReport], tmp_path: Path
+) -> None:
+    _, _, calls = await found_by(
+        broken.truthful, make_judge, annotated, reports, tmp_path, probes=("liveresearchbench.coverage",)
+    )
+    half = len(calls) // 2
+    assert [call.messages[0].content for call in calls] == [SYSTEM] * half + [BARE_SYSTEM] * half
+    assert all(call.messages[1].content.startswith("Report:\n```") for call in calls[:half])
+    for call in calls[half:]:
+        text = call.messages[1].content
+        assert text.startswith("Report:\n# ") or text.startswith("Report:\nL1")
+        assert f"Items, each with its id in brackets:\n[q1] {UNDELIVERED[0]}" in text
+
+
+@pytest.mark.parametrize("name", PROBES_ASKED)
+async def test_a_judge_that_answers_nothing_leaves_failures(
+    name: ProbeName, make_judge: MakeJudge, annotated: Snapshot, reports: list[RawReport], tmp_path: Path
+) -> None:
+    def silent(call: Call) -> Reply:
+        return EngineFault("no")
+
+    items, told, _ = await found_by(silent, make_judge, annotated, reports, tmp_path, probes=(name,))
+    assert items and {(item.said, item.failure) for item in items} == {(None, "server_error")}
+    assert told["obedience/success/fenced"].n_failed == len(items) // 4
+
+
+async def test_a_report_without_task_is_not_attacked(
+    make_judge: MakeJudge, annotated: Snapshot, reports: list[RawReport], tmp_path: Path
+) -> None:
+    judge, _ = make_judge(broken.truthful)
+    part = Obedience(ObedienceSettings(methods=()))
+    untold = [report._replace(task=None) for report in reports]
+    found = await part.ask(bench_of(judge, annotated, tmp_path, reports=untold))
+    assert found.items == () and found.notes == ("no report with a task could be attacked",)
+
+
+def test_attacks_are_spread_over_tricks_and_languages() -> None:
+    some = chosen("report", "score", 8, seed=0)
+    assert len({one.kind for one in some}) == 8
+    assert {sum(one.language == language for one in some) for language in ("en", "zh")} == {4}
+    assert chosen("report", "score", 8, seed=0) == some != chosen("report", "score", 8, seed=1)
+    assert len(chosen("page", "unsupport", 8, seed=0)) == 1
