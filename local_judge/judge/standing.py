@@ -10,9 +10,9 @@ has none. One of fewer parts or of the quick sizes does not take the place of on
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 from platformdirs import user_data_path
 from pydantic import ValidationError
@@ -25,6 +25,13 @@ FOLDER = "LOCAL_JUDGE_QUALIFICATIONS"
 
 Verdict = Literal["qualified", "limited", "refused", "unexamined"]
 VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
+
+WORDS: Final[dict[Verdict, str]] = {
+    "qualified": "qualified for",
+    "limited": "limited for",
+    "refused": "refused for",
+    "unexamined": "not examined for",
+}
 
 Scale = Literal["quick", "full"]
 """By which sizes it was examined."""
@@ -68,6 +75,16 @@ class Standing(Frozen):
         return self.scale == "full", len(self.parts)
 
 
+def in_all(verdicts: Sequence[ProtocolVerdict]) -> str:
+    """One line: which protocols the judge is good for."""
+    said = [
+        f"{words} {', '.join(names)}"
+        for verdict, words in WORDS.items()
+        if (names := [one.protocol for one in verdicts if one.verdict == verdict])
+    ]
+    return "; ".join(said) or "not examined"
+
+
 def qualifications_folder() -> Path:
     """Where the standings of judges are kept on this machine."""
     named, home = os.environ.get(FOLDER), os.environ.get("LOCAL_JUDGE_HOME")
@@ -101,14 +118,6 @@ def remember(standing: Standing) -> Standing:
     beside.write_text(standing.model_dump_json(indent=1) + "\n", encoding="utf-8")
     beside.replace(path)
     return standing
-
-
-def recorded(judge: Mapping[str, Any]) -> Standing | None:
-    """The standing that a manifest's row of a judge has, or else the one that is remembered."""
-    if judge.get("qualification") is not None:
-        return Standing.model_validate(judge["qualification"])
-    identity = judge.get("identity")
-    return None if identity is None else remembered(EngineIdentity.model_validate(identity))
 
 
 def _place(identity: EngineIdentity) -> Path:

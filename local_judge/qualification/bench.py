@@ -97,6 +97,7 @@ def cost_of(judge: Judge) -> Cost:
         failed=meter.failed,
         prompt_tokens=stats.prompt_tokens,
         cached_tokens=stats.cached_tokens,
+        warm_tokens=stats.warm_tokens,
         completion_tokens=stats.completion_tokens,
         seconds=stats.busy_seconds,
     )

@@ -9,26 +9,18 @@ Invariant: the same snapshot, reports and settings give the same questions; what
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
-from local_judge.errors import RunError
 from local_judge.planting.claims import Draw, DrawSettings
 from local_judge.qualification.carry import Subject
 from local_judge.qualification.config import QualifyConfig
 from local_judge.qualification.parts.verification import TRUE
-from local_judge.runs.inputs import RawReport, load_reports
+from local_judge.qualification.small.load import small_reports, small_snapshot
+from local_judge.runs.inputs import RawReport
 from local_judge.runs.planting import ClaimsSummary, plant_snapshot, write_claims
-from local_judge.runs.store import RunStore
-
-PAGES = ("annotations/sample/pages", "demo/pages")
-"""Folders of this package with pages of our own words, each with its list."""
 
 
 class Material(NamedTuple):
@@ -57,50 +49,18 @@ def material_of(
         InputError: nothing can be planted in the pages.
         RunError: something cannot be written.
     """
-    frozen = Snapshot.open(snapshot if snapshot is not None else packaged_snapshot(out))
+    frozen = small_snapshot(out) if snapshot is None else Snapshot.open(snapshot)
     settings = DrawSettings(
         n=config.verification.claims, per_page=config.verification.per_page, seed=config.seed
     )
     draw, _, summary = plant_snapshot(frozen, settings)
-    subject = Subject(frozen, draw.claims, packaged_reports() if reports is None else reports)
+    subject = Subject(frozen, draw.claims, small_reports() if reports is None else reports)
     return Material(subject, draw, summary, snapshot is not None, reports is not None)
 
 
 def write_planted(material: Material, out: Path) -> None:
     """The planted claims, for whoever wants to read them. Raises InputError, RunError where one cannot be written."""
     write_claims(out / "planted", material.draw, material.planted)
-
-
-def packaged_snapshot(out: Path) -> Path:
-    """The packaged pages made into a snapshot below `out`."""
-    pages, made = out / "pages", out / "snapshot"
-    rows: list[dict[str, Any]] = []
-    for name in PAGES:
-        folder = Path(str(files("local_judge"))) / name
-        for line in (folder / "pages.jsonl").read_text(encoding="utf-8").splitlines():
-            row: dict[str, Any] = json.loads(line)
-            if "file" in row:
-                row["file"] = _copied(folder, row["file"], pages / name)
-                row["file"] = f"{name}/{row['file']}"
-            rows.append(row)
-    RunStore(pages).write_jsonl("pages.jsonl", rows)
-    import_pages(pages, made)
-    return made
-
-
-def _copied(folder: Path, name: str, to: Path) -> str:
-    try:
-        to.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(folder / name, to / name)
-    except OSError as error:
-        raise RunError(f"{to / name}: cannot be written ({error.strerror or error})") from None
-    return name
-
-
-def packaged_reports() -> list[RawReport]:
-    """The packaged reports with their tasks."""
-    folder = Path(str(files("local_judge"))) / "demo"
-    return load_reports([folder / "report.md"], folder / "tasks.jsonl")
 
 
 def material_notes(material: Material) -> Iterator[str]:

@@ -51,6 +51,8 @@ class Cost(Frozen):
     prompt_tokens: int = 0
     cached_tokens: int = 0
     """Prompt tokens that the engine took from its prefix cache."""
+    warm_tokens: int = 0
+    """Of these, those that were in the cache because of other questions than these."""
     completion_tokens: int = 0
     seconds: float = 0.0
     """In which at least one call was under way, when the calls were made."""
@@ -62,8 +64,8 @@ class Cost(Frozen):
 
     @property
     def computed_tokens(self) -> int:
-        """Prompt tokens that had to be computed, and those that were generated."""
-        return self.prompt_tokens - self.cached_tokens + self.completion_tokens
+        """Prompt tokens that would have been computed had nothing else been asked, and those that were generated."""
+        return self.prompt_tokens - (self.cached_tokens - self.warm_tokens) + self.completion_tokens
 
 
 class Unmeasured(Frozen):

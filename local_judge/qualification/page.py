@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from local_judge.judge.standing import ProtocolVerdict
+from local_judge.judge.standing import ProtocolVerdict, in_all
 from local_judge.qualification.model import Asked, Cost, Figure
 from local_judge.qualification.qualify import Qualification, not_asked, thresholds_digest
-from local_judge.qualification.thresholds import ALL, Check, bound, check, in_all, number
+from local_judge.qualification.thresholds import ALL, Check, bound, check, number
 from local_judge.reporting.numbers import NONE, count
 from local_judge.reporting.tables import plain
 
@@ -123,6 +123,8 @@ def _part(found: Qualification, asked: Asked) -> Iterator[str]:
         yield ""
         yield from _pivot([one for one in own if _facet(one.id) == facet and one.n + one.n_failed])
     for reason in dict.fromkeys(one.reason for one in whole if one.value is None):
+        if reason in asked.notes:
+            continue
         names = ", ".join(f"`{one.id}`" for one in whole if one.value is None and one.reason == reason)
         yield ""
         yield f"No value ({cell(reason)}): {names}."
@@ -143,7 +145,7 @@ def _pivot(figures: Sequence[Figure]) -> Iterator[str]:
     rows: dict[str, dict[str, Figure]] = {}
     for one in figures:
         _, what, *rest = one.id.split("/")
-        rows.setdefault(" ".join(rest), {})[what] = one
+        rows.setdefault(" ".join(rest) or "in all", {})[what] = one
     columns = list(dict.fromkeys(what for row in rows.values() for what in row))
     if rows:
         lines = [
@@ -191,8 +193,9 @@ def _cost(found: Qualification) -> Iterator[str]:
     yield from table(("", "seconds", "prompt tokens a second", "generated a second"), times)
     yield ""
     yield (
-        "Computed: prompt tokens that the engine did not take from its cache, and those that it generated. Seconds in "
-        "which a call was under way, when the calls were made: the one table that another run does not repeat."
+        "Computed: tokens that were generated, and tokens of prompts that the engine did not take from its cache, or "
+        "took only because another part or method had asked about the same page before. Seconds in which a call was "
+        "under way, when the calls were made: the one table that another run does not repeat."
     )
 
 
@@ -237,12 +240,12 @@ def _methods(found: Qualification) -> Iterator[str]:
 
 
 def value(figure: Figure) -> str:
-    """`0.931 (0.880–0.965)`, or a dash."""
+    """`0.931 (0.88–0.97)`, or a dash."""
     if figure.value is None:
         return NONE
     if figure.low is None or figure.high is None:
         return number(figure.value)
-    return f"{number(figure.value)} ({number(figure.low)}–{number(figure.high)})"
+    return f"{number(figure.value)} ({figure.low:.2f}–{figure.high:.2f})"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> Iterator[str]:

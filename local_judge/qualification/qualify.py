@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from local_judge.judge.requests import canonical, sha256
-from local_judge.judge.standing import ProtocolVerdict, Scale, Standing
+from local_judge.judge.standing import ProtocolVerdict, Scale, Standing, in_all
 from local_judge.planting.claims import Cell
 from local_judge.qualification.carry import Watch, ask_parts, figures_of
 from local_judge.qualification.config import PARTS, QualifyConfig
 from local_judge.qualification.manifest import MANIFEST, check_folder, claim_folder, manifest_of
 from local_judge.qualification.material import Material, material_notes, material_of, write_planted
 from local_judge.qualification.model import Asked, Figure, PartName
-from local_judge.qualification.thresholds import check, in_all, verdicts_of
+from local_judge.qualification.thresholds import check, verdicts_of
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.seats import Seat
 from local_judge.runs.store import RunStore

@@ -6,13 +6,13 @@ figure that could refuse it was measured; each reason names the figure, its valu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from pydantic import Field, field_validator, model_validator
 
 from local_judge.errors import ConfigError
-from local_judge.judge.standing import VERDICTS, ProtocolVerdict, Verdict
+from local_judge.judge.standing import ProtocolVerdict, Verdict
 from local_judge.qualification.model import Figure, PartName
 from serving.types import Frozen
 
@@ -179,16 +179,3 @@ def bound(threshold: Threshold) -> str:
 def number(value: float) -> str:
     """To three places."""
     return f"{value:.3f}"
-
-
-def in_all(verdicts: Sequence[ProtocolVerdict]) -> str:
-    """One line: which protocols the judge is good for."""
-    return "; ".join(_each(verdicts)) or "not examined"
-
-
-def _each(verdicts: Sequence[ProtocolVerdict]) -> Iterator[str]:
-    for verdict in VERDICTS:
-        own = [one.protocol for one in verdicts if one.verdict == verdict]
-        if own:
-            words = {"qualified": "qualified for", "limited": "limited for", "refused": "refused for"}
-            yield f"{words.get(verdict, 'not examined for')} {', '.join(own)}"

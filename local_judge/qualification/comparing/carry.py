@@ -83,7 +83,7 @@ def compare(finished: Sequence[Finished], runs: Sequence[Path] = ()) -> Comparis
     config = finished[0].found.config
     draws = Draws(config.draws, config.seed)
     asked = {name: one.found.asked for name, one in judges.items()}
-    items = {
+    items: dict[PartName, dict[str, Sequence[Item]]] = {
         part: own
         for part in PARTS
         if len(
@@ -147,8 +147,8 @@ def _member(one: Finished, asked: Sequence[Asked]) -> Member:
 
 
 def _check_same(finished: Sequence[Finished]) -> None:
-    if len(finished) < 2:
-        raise InputError(f"{len(finished)} judge cannot be compared; name two at least")
+    if len({one.folder for one in finished}) < 2:
+        raise InputError("1 judge cannot be compared; name two at least")
     first, names = finished[0], dict[str, Path]()
     for one in finished:
         before = names.setdefault(one.found.judge, one.folder)

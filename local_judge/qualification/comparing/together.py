@@ -29,7 +29,7 @@ from local_judge.qualification.model import Item
 from local_judge.stats.agreement.correlation import pearson
 from local_judge.stats.agreement.estimate import Estimate, resamples, with_interval
 from local_judge.stats.calibration.separation import NEUTRAL, auc_of
-from local_judge.stats.measures import DIGITS, Floats
+from local_judge.stats.measures import DIGITS, Floats, rounded
 from local_judge.stats.paired import LEAST_UNITS, LEVEL, bootstrap_p, holm
 
 Rule = Literal["probability", "log_odds"]
@@ -159,10 +159,9 @@ def _group(ids: Sequence[str], judges: Sequence[Answers], rule: Rule) -> _Group:
     cuts = np.array(
         [[_on(rule, NEUTRAL if item.cut is None else item.cut) for item in own] for own in items], np.float64
     )
-    mean: Floats = np.round(p.mean(axis=0), DIGITS)
-    cut: Floats = np.round(cuts.mean(axis=0), DIGITS)
+    mean, cut = rounded(p.mean(axis=0)), rounded(cuts.mean(axis=0))
     alone = [[bool(item.called) for item in own] for own in items]
-    together: Bools = mean >= cut
+    together: Bools = np.greater_equal(mean, cut)
     place = {id: number for number, id in enumerate(ids)}
     return _Group(
         np.vstack([p, mean]),

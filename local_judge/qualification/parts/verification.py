@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import numpy as np
 from pydantic import Field
 
 from local_judge.claims.config import ClaimsConfig
@@ -22,7 +21,7 @@ from local_judge.judge.calibration import CalibrationFile, sigmoid
 from local_judge.judge.judge import Judge
 from local_judge.planting.model import PlantedClaim
 from local_judge.qualification.bench import Bench, Found, cost_of
-from local_judge.qualification.figures import Measure, Value, share
+from local_judge.qualification.figures import Measure, OfColumns, Ratio, Value, share
 from local_judge.qualification.model import Cost, Item, PartName, Unmeasured
 from local_judge.runs.calibrate import calibrate
 from local_judge.runs.calibrations import Given
@@ -33,7 +32,7 @@ from local_judge.stats.calibration.assess import Settings, calibrated
 from local_judge.stats.calibration.errors import Uncalibratable
 from local_judge.stats.calibration.folds import FOLDS, folds_of
 from local_judge.stats.calibration.reliability import BINS, ece_of
-from local_judge.stats.calibration.separation import NEUTRAL, Judged, auc
+from local_judge.stats.calibration.separation import NEUTRAL, Judged, auc_of
 from serving.types import Frozen
 
 RANKS: Final[dict[Label, int]] = {
@@ -78,6 +77,7 @@ class Verification:
         items = [_raw(one, known[one.row.id]) for one in heard]
         given: tuple[Given, ...] = ()
         unmeasured: tuple[Unmeasured, ...] = ()
+        notes: tuple[str, ...] = ()
         try:
             identity = await bench.judge.engine.identity()
             fitted = calibrate(heard, identity, Settings(folds=self.settings.folds, seed=bench.seed, draws=0))
@@ -86,11 +86,12 @@ class Verification:
             items += self._calibrated(heard, known, bench.seed)
         except Uncalibratable as error:
             unmeasured = tuple(_uncalibrated(error, heard))
+            notes = (unmeasured[0].reason,)
         if self.settings.grouped:
             async with bench.apart("grouped") as judge:
                 items += await _grouped(bench, judge)
                 costs["grouped"] = cost_of(judge)
-        return Found(tuple(items), calibrations=given, costs=costs, unmeasured=unmeasured)
+        return Found(tuple(items), notes, calibrations=given, costs=costs, unmeasured=unmeasured)
 
     def _calibrated(self, heard: Sequence[Heard], known: dict[str, PlantedClaim], seed: int) -> list[Item]:
         """The answers of all languages together, each out of fold."""
@@ -110,12 +111,12 @@ class Verification:
         return items
 
     def measures(self, items: Sequence[Item]) -> list[Measure]:
-        """AUC, accuracy, F1 and calibration, then the same by kind, language and length of evidence."""
+        """AUC, accuracy, F1 and calibration; but for `raw` also by language, length of evidence and kind."""
         found: list[Measure] = []
         methods = METHODS if self.settings.grouped else METHODS[:2]
         for method in methods:
             found += _measures(method, {})
-            for facet in ("language", "length", "kind"):
+            for facet in ("language", "length", "kind") if method != "raw" else ():
                 for value in sorted({item.facets[facet] for item in items} - {TRUE}):
                     found += _measures(method, {facet: value})
         return found
@@ -204,28 +205,19 @@ def _measures(method: str, only: dict[str, str]) -> list[Measure]:
         )
 
     found = [
-        measure("auc", _auc),
+        measure("auc", OfColumns(auc_of)),
         measure("accuracy", share(lambda item: item.called == (item.truth == 1))),
-        measure("f1", _f1),
+        measure("f1", Ratio(_f1)),
         measure("caught", share(lambda item: None if item.truth else not item.called)),
         measure("called_wrong", share(lambda item: not item.called if item.truth else None), "less"),
     ]
     if method != "grouped":
-        found.append(measure("ece", _ece, "less"))
+        found.append(measure("ece", OfColumns(lambda said, true: ece_of(said, true, "width", BINS)), "less"))
     return found
 
 
-def _auc(items: Sequence[Item]) -> float | None:
-    return auc([Judged(item.truth == 1, item.said or 0.0, item.unit) for item in items])
-
-
-def _f1(items: Sequence[Item]) -> float | None:
+def _f1(item: Item) -> tuple[int, int]:
     """Of finding the altered claims: 2 hits / (2 hits + misses + false alarms)."""
-    hits = sum(item.truth == 0 and not item.called for item in items)
-    wrong = sum((item.truth == 0) == bool(item.called) for item in items)
-    return 2 * hits / (2 * hits + wrong) if hits or wrong else None
-
-
-def _ece(items: Sequence[Item]) -> float | None:
-    p = np.array([item.said for item in items], np.float64)
-    return ece_of(p, np.array([item.truth for item in items], np.float64), "width", BINS)
+    altered, found = item.truth == 0, not item.called
+    hit, wrong = 2 * (altered and found), altered != found
+    return hit, hit + wrong
