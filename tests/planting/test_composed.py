@@ -70,7 +70,9 @@ def page(text: str) -> Page:
 
 
 def test_a_report_of_few_pages_is_shorter_and_there_is_none_of_nothing() -> None:
-    text = "Harlow Mill was built in 1974 by the town of Harlow. Harlow Mill in Kent employed 48 people in 1980."
+    text = (
+        "Harlow Mill was built in 1974 by the town of Harlow. Harlow Mill in Kent employed 48 people in 1980."
+    )
     (only,) = compose([page(text)], ComposeSettings(reports=3, sentences=16))
     # 2 of the 10 sentences that were wanted, and of the 6 fillers 6 * 2 // 10 = 1.
     assert [one.planted for one in only.sentences].count(True) == 2

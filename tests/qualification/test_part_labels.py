@@ -31,10 +31,10 @@ async def asked(
     snapshot: Snapshot,
     folder: Path,
     script: Callable[[Call], Reply],
-    settings: LabelsSettings = LabelsSettings(reports=(ONE,)),
+    settings: LabelsSettings | None = None,
 ) -> tuple[tuple[Item, ...], dict[str, Figure]]:
     judge, _ = make_judge(script)
-    part = Labels(settings)
+    part = Labels(settings or LabelsSettings(reports=(ONE,)))
     found = await part.ask(bench_of(judge, snapshot, folder))
     return found.items, figures_by_id(part, found.items)
 

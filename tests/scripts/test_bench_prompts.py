@@ -48,6 +48,11 @@ def planted(snapshot: Snapshot) -> Sequence[PlantedClaim]:
     return draw_claims(pages, DrawSettings(n=16, per_page=4, languages=("en",))).claims
 
 
+def always(reply: Reply) -> Callable[[Call], Reply]:
+    """A judge that says one thing, and picks no option."""
+    return lambda call: EngineUnreachable("gone") if call.options else reply
+
+
 def knowing(planted: Sequence[PlantedClaim]) -> Callable[[Call], Reply]:
     """A judge that knows which claims are true, in every form of answer."""
     true = {one.claim: one.true for one in planted}
@@ -107,7 +112,7 @@ async def test_a_judge_that_knows_is_right_by_every_way(
 async def test_a_judge_that_answers_nothing_has_no_figure(
     name: str, reply: Reply, make_judge: MakeJudge, snapshot: Snapshot, planted: Sequence[PlantedClaim]
 ) -> None:
-    judge, _ = make_judge(lambda call: EngineUnreachable("gone") if call.options else reply)
+    judge, _ = make_judge(always(reply))
     said = await prompt_verification.verified(VERIFICATION[name], planted, snapshot, judge)
     found = prompt_verification.verification_figures(planted, said)
     assert (found["n"], found["failed"]) == (0, len(planted))
@@ -192,7 +197,7 @@ async def test_deer_extraction_as_sent_and_read(make_judge: MakeJudge) -> None:
 
 @pytest.mark.parametrize("name", EXTRACTION)
 async def test_extraction_by_a_judge_that_answers_nothing(name: str, make_judge: MakeJudge) -> None:
-    judge, _ = make_judge(lambda call: "{")
+    judge, _ = make_judge(always("{"))
     reports = composed()
     found = await prompt_extraction.extracted(EXTRACTION[name], reports, judge)
     figures = prompt_extraction.extraction_figures(reports, found)
@@ -230,13 +235,13 @@ async def test_twins_below_level_and_above(name: str, make_judge: MakeJudge) -> 
     assert (found["n"], found["twins"]) == (5, 4)
     # One below by 1, one above by 1, two level.
     assert (found["below"], found["level"], found["above"]) == (0.25, 0.5, 0.25)
-    assert found["fall"] == pytest.approx(0, abs=1e-4)
+    assert abs(found["fall"]) < 1e-4
 
 
 @pytest.mark.parametrize("name", SCORING)
 async def test_scores_that_were_not_given_are_no_scores(name: str, make_judge: MakeJudge) -> None:
     cases = prompt_scoring.cases(1, seed=0)
-    judge, _ = make_judge(lambda call: EngineUnreachable("gone"))
+    judge, _ = make_judge(always(EngineUnreachable("gone")))
     scores = await prompt_scoring.scored(SCORING[name], cases, judge)
     found = prompt_scoring.scoring_figures(cases, scores)
     assert (found["n"], found["failed"], found["twins"]) == (0, 5, 0)
@@ -294,7 +299,8 @@ def test_rows_of_several_judges_stand_in_one_table_and_a_new_one_takes_the_old_o
         "| prompt | whose | judge | digest | answered | AUC | accuracy | fitted | caught | called wrong | "
         "prompt tokens | computed | generated |\n"
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
-        "| `deer` | DEER | small | `0123456789ab` | 19 of 20 | 0.88 | 0.75 | – | 1.00 | 0.50 | 200 | about 150 | 40.5 |\n",
+        "| `deer` | DEER | small | `0123456789ab` | 19 of 20 | 0.88 | 0.75 | – | 1.00 | 0.50 | 200 | "
+        "about 150 | 40.5 |\n",
     )
     more = [{**ROW, "judge": "large"}, {**ROW, "prompt": "scored"}, {**ROW, "computed": 1000}]
     table = table_of(with_rows(once, "verification", more, list(VERIFICATION)), "verification")
@@ -326,7 +332,11 @@ def test_digests_tell_prompts_apart() -> None:
 
 def test_a_digest_follows_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
     before = VERIFICATION["deer"].digest()
-    monkeypatch.setattr(prompt_verification, "instructions", lambda name: instructions(name) + " ")
+
+    def reworded(name: str) -> str:
+        return instructions(name) + " "
+
+    monkeypatch.setattr(prompt_verification, "instructions", reworded)
     assert VERIFICATION["deer"].digest() != before
 
 

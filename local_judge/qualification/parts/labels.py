@@ -14,7 +14,7 @@ originals and altered claims never stand in one prompt. A page that cannot be re
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal
@@ -97,7 +97,7 @@ class Labels:
 
 
 @contextmanager
-def _pages(path: Path, snapshot: Snapshot) -> Iterator[Snapshot]:
+def _pages(path: Path, snapshot: Snapshot) -> Generator[Snapshot]:
     """Of the pages beside annotations, made for as long as the block; without any, the snapshot at hand."""
     try:
         beside = pages_beside([path])
