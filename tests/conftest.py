@@ -78,6 +78,14 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         pytest.fail(f"this test tried to reach the network: {attempts}")
 
 
+@pytest.fixture(autouse=True)
+def qualifications(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder where the verdicts on judges are kept: a test neither reads nor writes the developer's own."""
+    folder = tmp_path_factory.mktemp("qualifications")
+    monkeypatch.setenv("LOCAL_JUDGE_QUALIFICATIONS", str(folder))
+    return folder
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real reports, pages and golden vectors beside the checkout; skips where there is none."""

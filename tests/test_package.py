@@ -65,6 +65,10 @@ def test_wheel_holds_every_file_of_the_packages(wheel: zipfile.ZipFile) -> None:
         if path.is_file() and "__pycache__" not in path.parts
     }
     expected |= {f"serving/configs/judges/{path.name}" for path in (ROOT / "configs" / "judges").iterdir()}
+    expected |= {
+        f"local_judge/qualification/configs/{path.name}"
+        for path in (ROOT / "configs" / "qualification").iterdir()
+    }
     held = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert held == expected
     assert {"local_judge/py.typed", "serving/py.typed", "indexes/py.typed"} <= held

@@ -1,13 +1,14 @@
 """Verification by probabilities: the page in front, then one answer token per claim.
 
-P(yes) is the softmax over the log-probabilities of "Yes" and "No" after "does the text state everything that this
-claim states?". Where the judge has a calibration of the question, for the page's language or pooled, the confidence is
-what that makes of the log-odds, and its threshold counts; else it is P(yes). A claim is `supported` if confidence >=
-threshold. Only for the others a second question tells `contradicted` from `not_found`. `partial` and `off_topic` are
-never given by this method.
+The page's sentences nearest to the claim stand beside it. P(yes) is the softmax over the log-probabilities of
+"Yes" and "No" after "is all of this claim in the text, unchanged?". Where the judge has a calibration of the question,
+for the page's language or pooled, the confidence is what that makes of the log-odds, and its threshold counts; else it
+is P(yes). A claim is `supported` if confidence >= threshold. Only for the others a second question tells
+`contradicted` from `not_found`. `partial` and `off_topic` are never given by this method.
 
-Invariant: a verdict's quotation is a sentence of the passage that the within-page ranker puts first for the claim, the
-one that shares most words with it; it shows where to look and is not the judge's own.
+Invariant: a verdict's quotation is the nearest sentence, as the judge was shown it: of the passages that the
+within-page ranker puts first for the claim, the one that shares most words with it. It shows where to look and is not
+the judge's own choice.
 """
 
 from __future__ import annotations
@@ -15,15 +16,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from sentencex import get_sentence_boundaries
-
-from indexes.model import Chunk
 from indexes.snapshot import Snapshot
-from indexes.text.tokens import tokenise
 from local_judge.claims.belief import CONTRADICTED, OPTIONS, SUPPORTED, believe, question
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import Exhibit
 from local_judge.claims.model import Claim, Label, Quote, Verdict
+from local_judge.claims.nearest import nearest_sentences
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 
@@ -32,32 +30,28 @@ async def verify_scored(
     exhibit: Exhibit, claims: Sequence[Claim], judge: Judge, snapshot: Snapshot, config: ClaimsConfig
 ) -> tuple[Verdict, ...]:
     """One verdict per claim, in order."""
-    ranked = snapshot.passages(exhibit.page, [claim.text for claim in claims], 1, config.ranker)
-    quotes = [
-        best_sentence(passages[0].chunk, claim.text) if passages else None
-        for claim, passages in zip(claims, ranked, strict=True)
-    ]
+    nearest = nearest_sentences(exhibit.page, claims, snapshot, config)
     return tuple(
         await asyncio.gather(
             *(
-                _verify(exhibit, claim, quote, judge, config)
-                for claim, quote in zip(claims, quotes, strict=True)
+                _verify(exhibit, claim, found, judge, config)
+                for claim, found in zip(claims, nearest, strict=True)
             )
         )
     )
 
 
 async def _verify(
-    exhibit: Exhibit, claim: Claim, quote: Quote | None, judge: Judge, config: ClaimsConfig
+    exhibit: Exhibit, claim: Claim, nearest: Sequence[Quote], judge: Judge, config: ClaimsConfig
 ) -> Verdict:
-    supported = await judge.choose(question(exhibit, SUPPORTED, claim), OPTIONS)
+    supported = await judge.choose(question(exhibit, SUPPORTED, claim, nearest), OPTIONS)
     if isinstance(supported, Failure):
         return _failed(exhibit, claim, supported)
     belief = believe(supported, SUPPORTED, exhibit, judge, config)
     replies = (supported.reply,)
     label: Label = "supported"
     if not belief.yes:
-        contradicted = await judge.choose(question(exhibit, CONTRADICTED, claim), OPTIONS)
+        contradicted = await judge.choose(question(exhibit, CONTRADICTED, claim, nearest), OPTIONS)
         if isinstance(contradicted, Failure):
             return _failed(exhibit, claim, contradicted)
         replies = (*replies, contradicted.reply)
@@ -67,7 +61,7 @@ async def _verify(
         claim=claim.id,
         url=exhibit.page.url,
         label=label,
-        quote=quote,
+        quote=nearest[0] if nearest else None,
         confidence=round(belief.confidence, 6),
         confidence_raw=None if belief.raw is None else round(belief.raw, 6),
         calibration=belief.calibration,
@@ -76,22 +70,6 @@ async def _verify(
         method="scored",
         replies=replies,
     )
-
-
-def best_sentence(chunk: Chunk, claim: str) -> Quote:
-    """The sentence of `chunk` that shares most words with `claim`; of equals, the first."""
-    wanted = set(tokenise(claim))
-    best = Quote(text=chunk.text, start=chunk.start, end=chunk.end)
-    most = 0
-    for found in get_sentence_boundaries("en", chunk.text):
-        sentence = chunk.text[found["start_index"] : found["end_index"]]
-        shared = len(wanted & set(tokenise(sentence)))
-        if shared > most:
-            most = shared
-            text = sentence.strip()
-            start = chunk.start + found["start_index"] + sentence.index(text)
-            best = Quote(text=text, start=start, end=start + len(text))
-    return best
 
 
 def _failed(exhibit: Exhibit, claim: Claim, failure: Failure) -> Verdict:

@@ -19,6 +19,7 @@ from local_judge.cli import (
     agree,
     calibrate,
     clean,
+    compare,
     demo,
     evaluate_verifier,
     experiment,
@@ -27,6 +28,7 @@ from local_judge.cli import (
     judges,
     parse,
     plant,
+    qualify,
     rank,
     run,
     serve,
@@ -59,6 +61,8 @@ app.command("export")(export.export)
 app.command("import")(imports.import_)
 app.command("verify")(verify.verify)
 app.command("calibrate")(calibrate.calibrate)
+app.command("qualify")(qualify.qualify)
+app.command("compare")(compare.compare)
 app.command("agree")(agree.agree)
 app.command("rank")(rank.rank)
 app.command("evaluate-verifier")(evaluate_verifier.evaluate_verifier)

@@ -64,6 +64,14 @@ CalibrationFiles = Annotated[
         help="Calibrations of a judge (`local-judge calibrate --out`); repeat for several judges.",
     ),
 ]
+QualificationFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--qualification",
+        help="What a judge was found to be worth (`qualification.json` of `local-judge qualify`), shown with the "
+        "results; repeat for several judges.",
+    ),
+]
 Offline = Annotated[
     bool, typer.Option("--offline/--no-offline", help="Refuse every connection but to the judge's server.")
 ]

@@ -30,6 +30,7 @@ from local_judge.cli.options import (
     Offline,
     PlansFile,
     Protocols,
+    QualificationFiles,
     References,
     Settings,
     SomeSnapshotDir,
@@ -38,6 +39,7 @@ from local_judge.cli.options import (
 )
 from local_judge.reporting.judges import agreement_table, judge_tables
 from local_judge.reporting.progress import RunProgress
+from local_judge.reporting.standings import standing_lines
 from local_judge.reporting.tables import plan_notes, plan_table, run_summary, stdout
 from local_judge.runs.batch import with_criteria_of
 from local_judge.runs.calibrations import load_calibrations
@@ -48,6 +50,8 @@ from local_judge.runs.job import Job, carry_out, plan
 from local_judge.runs.manifest import judges_of
 from local_judge.runs.records import CaseRecord, load_run_scores, load_scores
 from local_judge.runs.seats import seats_of
+from local_judge.runs.standings import as_json as standings_as_json
+from local_judge.runs.standings import load_standing, recorded_standings
 from local_judge.runs.store import RunStore
 
 
@@ -79,6 +83,7 @@ def run(
     terse: Terse = False,
     ledger: Ledger = None,
     calibration: CalibrationFiles = None,
+    qualification: QualificationFiles = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N reports.")] = None,
     offline: Offline = True,
     dry_run: Annotated[
@@ -120,6 +125,7 @@ def run(
         ledger=ledger or store.ledger,
         offline=offline,
         calibrations=[load_calibrations(path) for path in calibration or ()],
+        qualifications=[load_standing(path) for path in qualification or ()],
     )
     if dry_run:
         planned = asyncio.run(plan(job))
@@ -142,6 +148,7 @@ def _print_results(job: Job, records: Sequence[CaseRecord], as_json: bool) -> No
     scores = load_scores(store, protocols, (None, *judges))
     over = load_run_scores(store, protocols, (None, *judges))
     agreement = load_agreement(store)
+    standings = recorded_standings(store)
     if not as_json:
         console = stdout()
         together = [row for row in scores if row.judge is None]
@@ -149,7 +156,10 @@ def _print_results(job: Job, records: Sequence[CaseRecord], as_json: bool) -> No
         if judges:
             console.print(*judge_tables(records, scores, judges), sep="\n")
             console.print(agreement_table(agreement, whole=False))
+        for line in standing_lines(standings, protocols):
+            console.print(line, markup=False, soft_wrap=True)
         return
     rows: dict[str, Sequence[BaseModel]] = {"cases": records, "scores": scores, "over": over}
     rows |= {"agreement": agreement} if judges else {}
-    print(json.dumps({name: [row.model_dump(mode="json") for row in found] for name, found in rows.items()}))
+    dumped = {name: [row.model_dump(mode="json") for row in found] for name, found in rows.items()}
+    print(json.dumps({**dumped, "qualifications": standings_as_json(standings)}))

@@ -14,6 +14,7 @@ from local_judge.cli.options import AsJson, OneOfJudges
 from local_judge.errors import RunError
 from local_judge.reporting.judges import agreement_notes, agreement_table, judge_tables
 from local_judge.reporting.rubric import score_notes
+from local_judge.reporting.standings import standing_lines
 from local_judge.reporting.tables import (
     by_whom,
     claim_summary,
@@ -36,6 +37,8 @@ from local_judge.runs.records import (
     load_scores,
 )
 from local_judge.runs.rescoring import rescore as compute
+from local_judge.runs.standings import as_json as standings_as_json
+from local_judge.runs.standings import recorded_standings
 from local_judge.runs.store import RunStore, claims_file, findings_file
 
 RunDir = Annotated[Path, typer.Argument(help="A run directory.")]
@@ -94,7 +97,8 @@ def show(
         details = _details(store, one, protocols, scores, chosen, items)
     if as_json:
         dumped = _dumped(records, scores, over, details, claims)
-        rows = {"agreement": [row.model_dump(mode="json") for row in agreement]} if judges else {}
+        rows: dict[str, object] = {"qualifications": standings_as_json(recorded_standings(store))}
+        rows |= {"agreement": [row.model_dump(mode="json") for row in agreement]} if judges else {}
         print(json.dumps(dumped | rows, ensure_ascii=False))
         return
     if one is None:
@@ -105,6 +109,15 @@ def show(
         every = load_scores(store, protocols, (None, *judges))
         shown = {record.id for record in records}
         _print_judges(records, [row for row in every if row.case in shown], agreement, judges)
+    _print_standings(store, protocols, chosen)
+
+
+def _print_standings(store: RunStore, protocols: Sequence[str], judge: str | None = None) -> None:
+    """What the judges whose scores are shown were found to be worth."""
+    every = recorded_standings(store)
+    shown = every if judge is None else {judge: every[judge]}
+    for line in standing_lines(shown, protocols):
+        stdout().print(line, markup=False, soft_wrap=True)
 
 
 def _print_judges(
@@ -194,3 +207,4 @@ def rescore(run: RunDir, as_json: AsJson = False) -> None:
     stdout().print(run_summary(records, together, load_run_scores(store, protocols)))
     if judges:
         _print_judges(records, scores, load_agreement(store), judges)
+    _print_standings(store, protocols)

@@ -113,12 +113,13 @@ def applying(
 
 def differing(calibrations: Sequence[Calibration], identity: EngineIdentity) -> tuple[str, ...]:
     """The fields in which the judge of the nearest calibration differs from `identity`, in order of their names."""
+    return min((differing_fields(one.identity, identity) for one in calibrations), key=len)
 
-    def fields(one: Calibration) -> tuple[str, ...]:
-        theirs, ours = one.identity.model_dump(mode="json"), identity.model_dump(mode="json")
-        return tuple(name for name in sorted(ours) if theirs[name] != ours[name])
 
-    return min((fields(one) for one in calibrations), key=len)
+def differing_fields(one: EngineIdentity, other: EngineIdentity) -> tuple[str, ...]:
+    """The fields in which two identities differ, in order of their names."""
+    theirs, ours = one.model_dump(mode="json"), other.model_dump(mode="json")
+    return tuple(name for name in sorted(ours) if theirs[name] != ours[name])
 
 
 def sigmoid(x: float) -> float:

@@ -57,6 +57,8 @@ class LedgerStats(Frozen):
     texts: int
     prompt_tokens: int
     cached_tokens: int
+    warm_tokens: int
+    """Of these, those of the first call of each prefix: in the engine's cache before this ledger asked."""
     completion_tokens: int
     bytes: int
     busy_seconds: float
@@ -243,6 +245,7 @@ class Ledger:
                 texts=one("SELECT count(*) FROM texts")[0],
                 prompt_tokens=tokens[1],
                 cached_tokens=tokens[2],
+                warm_tokens=one(_WARM)[0],
                 completion_tokens=tokens[3],
                 bytes=one("PRAGMA page_count")[0] * one("PRAGMA page_size")[0],
                 busy_seconds=_busy(self._reader.execute("SELECT created, latency FROM replies")),
@@ -299,6 +302,12 @@ def _busy(calls: Iterable[tuple[str, float]]) -> float:
 _COLUMNS = ("judge", "system", "shared", "own", "schema", "sampling", "kind", "options")
 
 _KNOWN_AT_MOST = 4096
+
+_WARM = """
+SELECT coalesce(sum(cached_tokens), 0) FROM replies WHERE rowid IN (
+    SELECT min(replies.rowid) FROM replies JOIN requests USING (key) GROUP BY prefix
+)
+"""
 
 
 def _select(connection: sqlite3.Connection, key: str) -> Reply | None:

@@ -6,16 +6,19 @@ what a part finds depends on nothing but the bench.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import contextlib
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from indexes.snapshot import Snapshot
 from local_judge.judge.judge import Judge
+from local_judge.judge.ledger import Ledger
 from local_judge.planting.model import PlantedClaim
 from local_judge.qualification.figures import Measure
-from local_judge.qualification.model import Item, PartName
+from local_judge.qualification.model import Cost, Item, PartName, Unmeasured
 from local_judge.runs.calibrations import Given
 from local_judge.runs.config import RunConfig
 from local_judge.runs.inputs import RawReport
@@ -41,6 +44,19 @@ class Bench:
     seed: int
     given: Sequence[Given] = ()
     """The judge's calibrations, once verification has fitted them."""
+    shown: dict[str, Judge] = field(default_factory=dict[str, Judge])
+    """Whose meters a display shows."""
+
+    @contextlib.asynccontextmanager
+    async def apart(self, name: str) -> AsyncGenerator[Judge]:
+        """The same judge with another ledger and meter, for questions whose cost is to be known by itself.
+
+        Raises:
+            LedgerError: the ledger cannot be opened.
+        """
+        with Ledger.open(self.folder / f"{name}.sqlite") as ledger:
+            self.shown[name] = Judge(self.judge.engine, ledger, self.judge.settings, self.judge.calibrations)
+            yield self.shown[name]
 
     def job(
         self, name: str, reports: Sequence[RawReport], config: RunConfig, snapshot: Snapshot | None
@@ -66,6 +82,25 @@ class Found(NamedTuple):
     """What a reader must know: what could not be planted, what was left out."""
     calibrations: tuple[Given, ...] = ()
     """Fitted on the way, for the parts that come after."""
+    costs: Mapping[str, Cost] = MappingProxyType({})
+    """Of what was asked apart."""
+    unmeasured: tuple[Unmeasured, ...] = ()
+
+
+def cost_of(judge: Judge) -> Cost:
+    """What the judge has been asked, and what its ledger says that the answers took."""
+    meter, stats = judge.meter, judge.ledger.stats()
+    return Cost(
+        calls=meter.made + meter.replayed + meter.failed,
+        reasked=meter.reasked,
+        repaired=meter.repaired,
+        failed=meter.failed,
+        prompt_tokens=stats.prompt_tokens,
+        cached_tokens=stats.cached_tokens,
+        warm_tokens=stats.warm_tokens,
+        completion_tokens=stats.completion_tokens,
+        seconds=stats.busy_seconds,
+    )
 
 
 class Part(Protocol):

@@ -9,6 +9,7 @@ same figures.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -17,22 +18,35 @@ from indexes.snapshot import Snapshot
 from local_judge.judge.judge import Judge
 from local_judge.judge.ledger import Ledger
 from local_judge.planting.model import PlantedClaim
-from local_judge.qualification.bench import Bench, Part
+from local_judge.qualification.bench import Bench, Part, cost_of
 from local_judge.qualification.config import PARTS, QualifyConfig
 from local_judge.qualification.figures import Draws, figure
-from local_judge.qualification.model import Asked, Cost, Figure, PartName
+from local_judge.qualification.model import Asked, Cost, Figure, Item, PartName
+from local_judge.qualification.parts.extraction import ExtractionPart
+from local_judge.qualification.parts.labels import Labels
 from local_judge.qualification.parts.obedience import Obedience
+from local_judge.qualification.parts.sensitivity import Sensitivity
 from local_judge.qualification.parts.verification import Verification
+from local_judge.qualification.thresholds import ALL
 from local_judge.runs.calibrations import Given
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.seats import Seat
 from local_judge.runs.session import judge_on, open_engines
 from local_judge.runs.store import RunStore
+from local_judge.stats.rates import rate
+from serving.types import EngineIdentity
 
 MAKERS: Mapping[PartName, Callable[[QualifyConfig], Part]] = {
     "verification": lambda config: Verification(config.verification),
     "obedience": lambda config: Obedience(config.obedience),
+    "extraction": lambda config: ExtractionPart(config.extraction),
+    "sensitivity": lambda config: Sensitivity(config.sensitivity),
+    "labels": lambda config: Labels(config.labels),
 }
+
+
+Watch = Callable[[PartName, Mapping[str, Judge]], contextlib.AbstractContextManager[object]]
+"""Opened with a part and its judges by the name of their ledgers, of which more may come."""
 
 
 class Subject(NamedTuple):
@@ -50,7 +64,8 @@ async def ask_parts(
     out: Path,
     *,
     offline: bool = True,
-    told: Callable[[PartName], None] = lambda name: None,
+    begun: Callable[[EngineIdentity], None] = lambda identity: None,
+    watch: Watch = lambda name, judges: contextlib.nullcontext(),
 ) -> list[Asked]:
     """Every part in turn, each on disk before the next begins.
 
@@ -60,7 +75,8 @@ async def ask_parts(
         config: which parts, and how much.
         out: where all is kept.
         offline: refuse every connection but to the judge's server.
-        told: is told of each part before it begins.
+        begun: is told who the judge is before it is asked anything; may refuse to go on.
+        watch: shows each part while it is asked.
 
     Raises:
         EngineError: the judge cannot be reached at all.
@@ -70,10 +86,10 @@ async def ask_parts(
     asked: list[Asked] = []
     given: tuple[Given, ...] = ()
     async with open_engines([seat], offline) as engines:
+        begun(await engines[seat.name].identity())
         for name in PARTS:
             if name not in config.parts or name not in MAKERS:
                 continue
-            told(name)
             folder = out / "work" / name
             folder.mkdir(parents=True, exist_ok=True)
             with Ledger.open(folder / "replies.sqlite") as ledger:
@@ -87,38 +103,51 @@ async def ask_parts(
                     folder,
                     config.seed,
                     given,
+                    {name: judge},
                 )
-                found = await MAKERS[name](config).ask(bench)
+                with watch(name, bench.shown):
+                    found = await MAKERS[name](config).ask(bench)
                 given += found.calibrations
                 asked.append(
-                    Asked(part=name, items=found.items, cost=cost_of(judge, ledger), notes=found.notes)
+                    Asked(
+                        part=name,
+                        items=found.items,
+                        cost=sum(found.costs.values(), cost_of(judge)),
+                        costs=dict(found.costs),
+                        unmeasured=found.unmeasured,
+                        notes=found.notes,
+                    )
                 )
             store.write_json(f"parts/{name}.json", asked[-1])
     return asked
 
 
-def cost_of(judge: Judge, ledger: Ledger) -> Cost:
-    """What the judge has been asked, and what its ledger says that the answers took."""
-    meter, stats = judge.meter, ledger.stats()
-    return Cost(
-        calls=meter.made + meter.replayed + meter.failed,
-        reasked=meter.reasked,
-        repaired=meter.repaired,
-        failed=meter.failed,
-        prompt_tokens=stats.prompt_tokens,
-        cached_tokens=stats.cached_tokens,
-        completion_tokens=stats.completion_tokens,
-        seconds=stats.busy_seconds,
-    )
-
-
 def figures_of(asked: Sequence[Asked], config: QualifyConfig) -> list[Figure]:
-    """All figures, in the order of the page."""
+    """All figures, in the order of the page: each part's own, how it was answered, and so over all parts."""
     found: list[Figure] = []
     for one in asked:
         part = MAKERS[one.part](config)
         found += [
-            figure(measure, one.items, Draws(config.draws, config.seed))
+            figure(measure, one.items, Draws(config.draws, config.seed), one.unmeasured)
             for measure in part.measures(one.items)
         ]
-    return found
+        found += _answering(one.part, one.items, one.cost)
+    items = [item for one in asked for item in one.items]
+    return found + _answering(ALL, items, sum((one.cost for one in asked), Cost()))
+
+
+def _answering(of: str, items: Sequence[Item], cost: Cost) -> list[Figure]:
+    """How a judge answers, whatever it says: shares of the items, and of the calls."""
+    unanswered = sum(item.failure is not None for item in items)
+    return [
+        _rate(f"{of}/unanswered", unanswered, len(items)),
+        _rate(f"{of}/reasked", cost.reasked, cost.calls),
+        _rate(f"{of}/repaired", cost.repaired, cost.calls),
+    ]
+
+
+def _rate(id: str, hits: int, of: int) -> Figure:
+    if not of:
+        return Figure(id=id, value=None, n=0, reason="nothing was asked")
+    found = rate(hits, of)
+    return Figure(id=id, value=hits / of, low=found.low, high=found.high, n=of)

@@ -1,17 +1,27 @@
 """How a judge is qualified.
 
 Invariant: whatever changes a page is a field here; a part that is not chosen is not asked, and is named on the page.
+The packaged settings are files that a user can read: `configs/qualification/full.yaml`, and `quick.yaml` laid over it.
 """
 
 from __future__ import annotations
 
-from typing import get_args
+from pathlib import Path
+from typing import Any, cast, get_args
 
+import yaml
 from pydantic import Field
 
+from local_judge.errors import ConfigError
+from local_judge.judge.standing import Scale
 from local_judge.qualification.model import PartName
+from local_judge.qualification.parts.extraction import ExtractionSettings
+from local_judge.qualification.parts.labels import LabelsSettings
 from local_judge.qualification.parts.obedience.settings import ObedienceSettings
+from local_judge.qualification.parts.sensitivity.settings import SensitivitySettings
 from local_judge.qualification.parts.verification import VerificationSettings
+from local_judge.qualification.thresholds import ALL, Threshold
+from local_judge.runs.config import laid_over, validated
 from serving.types import Frozen
 
 PARTS: tuple[PartName, ...] = get_args(PartName)
@@ -23,7 +33,57 @@ class QualifyConfig(Frozen):
     parts: tuple[PartName, ...] = PARTS
     verification: VerificationSettings = VerificationSettings()
     obedience: ObedienceSettings = ObedienceSettings()
+    extraction: ExtractionSettings = ExtractionSettings()
+    sensitivity: SensitivitySettings = SensitivitySettings()
+    labels: LabelsSettings = LabelsSettings()
     reasks: int = Field(default=2, ge=0, le=5)
     seed: int = 0
     draws: int = Field(default=1000, ge=0, le=100_000)
     """Of each interval's bootstrap."""
+    thresholds: dict[str, Threshold | None] = Field(default_factory=dict[str, Threshold | None])
+    """By name; None takes one away."""
+
+
+def config_folder() -> Path:
+    """Where the packaged settings are: beside this module in a wheel, else in the repository."""
+    here = Path(__file__).parent
+    packaged = here / "configs"
+    return packaged if packaged.is_dir() else here.parent.parent / "configs" / "qualification"
+
+
+def load_qualify_config(scale: Scale, path: Path | None, parts: tuple[str, ...] | None) -> QualifyConfig:
+    """The packaged settings with a user's file and the command line laid over them.
+
+    Args:
+        scale: which of the packaged ones.
+        path: a YAML file that says only what it changes.
+        parts: of the command line; None leaves what the files say.
+
+    Raises:
+        ConfigError: a file cannot be read, has an unknown key or a value out of range, or names a part that is none.
+    """
+    data, place = _read(config_folder() / "full.yaml"), f"{scale}.yaml"
+    if scale == "quick":
+        data = laid_over(data, _read(config_folder() / place))
+    if path is not None:
+        data, place = laid_over(data, _read(path), nulls=True), str(path)
+    config = validated(QualifyConfig, data, place)
+    if parts is not None:
+        config = validated(QualifyConfig, {**config.model_dump(), "parts": parts}, "--parts")
+    for name, threshold in config.thresholds.items():
+        part = "" if threshold is None else threshold.figure.partition("/")[0]
+        if part and part != ALL and part not in PARTS:
+            raise ConfigError(
+                f"{place}: thresholds.{name}.figure: no part {part!r}; there are: {', '.join((*PARTS, ALL))}"
+            )
+    return config
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        loaded: object = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path}: {' '.join(str(error).split())}") from None
+    if not isinstance(loaded, dict | None):
+        raise ConfigError(f"{path}: expected a mapping of settings")
+    return cast("dict[str, Any]", loaded or {})

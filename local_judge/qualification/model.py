@@ -13,9 +13,7 @@ from pydantic import Field
 from local_judge.judge.failures import FailureKind
 from serving.types import Frozen
 
-PartName = Literal[
-    "verification", "extraction", "retest", "position", "length", "sensitivity", "obedience", "labels"
-]
+PartName = Literal["verification", "extraction", "retest", "position", "sensitivity", "obedience", "labels"]
 """In the order of the page."""
 
 
@@ -33,6 +31,8 @@ class Item(Frozen):
     """What the judge said, in the part's own unit; None where it did not answer."""
     called: bool | None = None
     """The decision that followed, where there is one."""
+    cut: float | None = None
+    """From which `said` on it is a yes, where that was fitted."""
     failure: FailureKind | None = None
     """Why it did not answer."""
 
@@ -51,9 +51,31 @@ class Cost(Frozen):
     prompt_tokens: int = 0
     cached_tokens: int = 0
     """Prompt tokens that the engine took from its prefix cache."""
+    warm_tokens: int = 0
+    """Of these, those that were in the cache because of other questions than these."""
     completion_tokens: int = 0
     seconds: float = 0.0
     """In which at least one call was under way, when the calls were made."""
+
+    def __add__(self, other: Cost) -> Cost:
+        """Both together; the seconds of one after the other."""
+        fields = type(self).model_fields
+        return Cost(**{name: getattr(self, name) + getattr(other, name) for name in fields})
+
+    @property
+    def computed_tokens(self) -> int:
+        """Prompt tokens that would have been computed had nothing else been asked, and those that were generated."""
+        return self.prompt_tokens - (self.cached_tokens - self.warm_tokens) + self.completion_tokens
+
+
+class Unmeasured(Frozen):
+    """Figures that a part meant to give and could not."""
+
+    figures: str
+    """How their ids begin."""
+    reason: str
+    by_judge: bool
+    """Whether the judge is why, and not what it was asked about."""
 
 
 class Asked(Frozen):
@@ -62,6 +84,10 @@ class Asked(Frozen):
     part: PartName
     items: tuple[Item, ...]
     cost: Cost
+    """Of all its questions."""
+    costs: dict[str, Cost] = Field(default_factory=dict[str, Cost])
+    """Of these, what the part counted apart: by method."""
+    unmeasured: tuple[Unmeasured, ...] = ()
     notes: tuple[str, ...] = ()
     """What a reader must know: what could not be planted, what was left out."""
 
@@ -81,3 +107,5 @@ class Figure(Frozen):
     """Items of the same kind without an answer."""
     reason: str = ""
     """Why there is no value."""
+    by_judge: bool = False
+    """Whether there is no value because of the judge: it did not answer, or what it said cannot be measured."""

@@ -81,6 +81,34 @@ class RunProgress:
         self._progress.advance(self._task)
 
 
+class PartProgress:
+    """Context manager that shows what one part of a qualification has asked so far, if standard error is a terminal."""
+
+    def __init__(self, name: str, judges: Mapping[str, Judge]) -> None:
+        console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn(name),
+            MeterColumn(judges),
+            TimeElapsedColumn(),
+            console=console,
+            refresh_per_second=1 / POLL_SECONDS,
+            get_time=time.monotonic,
+            disable=not console.is_terminal,
+        )
+        self._progress.add_task(name, total=None)
+
+    def __enter__(self) -> PartProgress:
+        """Start to draw."""
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Draw the last state and stop."""
+        self._progress.stop()
+
+
 def describe(meter: Meter, seconds: float) -> str:
     """Counters in one line: `14 calls, 3 replayed, 210 tokens/s in, 18 out, 83 % cached`."""
     parts = [f"{meter.made} calls"]

@@ -26,6 +26,7 @@ from local_judge.runs.manifest import build_manifest, claim_directory, existing_
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.seats import Seat
 from local_judge.runs.session import open_judges
+from local_judge.runs.standings import GivenStanding, as_json, standings_of
 from local_judge.runs.store import RunStore
 from serving.types import Frozen
 
@@ -45,6 +46,8 @@ class Job:
     offline: bool = True
     calibrations: Sequence[Given] = ()
     """Files that count before what the ledger has."""
+    qualifications: Sequence[GivenStanding] = ()
+    """Of the judges, before what this machine remembers."""
     held: Mapping[str, Judge] | None = None
     """Judges that are open already, and are not closed when the job is done."""
 
@@ -112,6 +115,7 @@ async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[Ca
     Raises:
         EngineError: the engine cannot be reached at all.
         RunError: the directory holds another run.
+        ConfigError: a qualification that was given is of none of the judges.
         RuntimeError: in an `unfenced` block, of which the manifest would say nothing.
     """
     if not fenced():
@@ -121,6 +125,8 @@ async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[Ca
     async with job.judges() as judges:
         digest = job.snapshot.digest if job.snapshot else None
         manifest = await build_manifest(job.config, judges, job.reports, digest, arguments)
+        if job.held is None:
+            manifest["qualifications"] = as_json(await standings_of(judges, job.qualifications))
         claim_directory(job.store, manifest)
         await keep(judges.values())
         job.store.unfinish()

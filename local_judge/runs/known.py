@@ -19,6 +19,7 @@ from local_judge.claims.belief import OPTIONS, SUPPORTED, log_odds, question
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import exhibits
 from local_judge.claims.model import Claim
+from local_judge.claims.nearest import nearest_sentences
 from local_judge.errors import InputError
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
@@ -107,9 +108,11 @@ async def hear(
     async def one(url: str, watcher: Watcher | None) -> None:
         claims = [claim_of(ClaimRow(id=row.id, claim=row.claim, url=row.url)) for row in by_url[url]]
         asked = [
-            (claim, question(exhibit, SUPPORTED, claim))
+            (claim, question(exhibit, SUPPORTED, claim, nearest))
             for exhibit, group in exhibits(pages[url], claims, snapshot, config)
-            for claim in group
+            for claim, nearest in zip(
+                group, nearest_sentences(pages[url], group, snapshot, config), strict=True
+            )
         ]
 
         async def ask(claim: Claim, prompt: Prompt) -> None:

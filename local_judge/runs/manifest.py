@@ -117,6 +117,8 @@ def _sha256(text: str) -> str:
 def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
     """Write the manifest, or check that the one already there is the same but for versions and arguments.
 
+    Judges that have been qualified since then are recorded as such.
+
     Raises:
         RunError: the directory holds a run of something else.
     """
@@ -132,6 +134,11 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
             raise RunError(
                 f"{store.root}: holds a run with another {key}{where}; choose another --out, or delete it"
             )
+    known: dict[str, Any] = there.get("qualifications") or {}
+    found: dict[str, Any] = manifest.get("qualifications") or {}
+    merged = known | {name: standing for name, standing in found.items() if standing is not None}
+    if merged != known:
+        store.write_json("manifest.json", {**there, "qualifications": merged})
 
 
 def difference(one: object, other: object) -> list[str]:

@@ -17,18 +17,19 @@ KINDS = ("prompt_too_long", "report_too_long")
 
 def n_too_long(found: Iterable[BaseModel]) -> int:
     """How many failures in findings or claim sets say that a question did not fit."""
-    return sum(failure.kind in KINDS for one in found for failure in _failures(one))
+    return sum(failure.kind in KINDS for one in found for failure in failures_in(one))
 
 
-def _failures(value: object) -> Iterator[Failure]:
+def failures_in(value: object) -> Iterator[Failure]:
+    """All failures in what was found, however deep they stand, in its order."""
     if isinstance(value, Failure):
         yield value
     elif isinstance(value, BaseModel):
         for name in type(value).model_fields:
-            yield from _failures(getattr(value, name))
+            yield from failures_in(getattr(value, name))
     elif isinstance(value, tuple | list):
         for one in cast("Iterable[object]", value):
-            yield from _failures(one)
+            yield from failures_in(one)
     elif isinstance(value, dict):
         for one in cast("Mapping[object, object]", value).values():
-            yield from _failures(one)
+            yield from failures_in(one)

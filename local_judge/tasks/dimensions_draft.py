@@ -2,7 +2,7 @@
 
 Invariants: a draft has one to three specific dimensions, a weight for every dimension and one to ten criteria of each,
 or is a failure; it is made from the request alone, so that the same task and judge give the same draft, whatever system
-is judged by it.
+is judged by it. What the judge names beside that and is general, or named already, is left out.
 
 Asked in order: the specific dimensions; then the weights of all dimensions, and the criteria of each, at the same time.
 """
@@ -62,11 +62,19 @@ class DimensionsReply(_Reply):
 
     dimensions: Annotated[list[DraftedDimension], Field(min_length=LEAST_SPECIFIC, max_length=MOST_SPECIFIC)]
 
+    @property
+    def new(self) -> tuple[DraftedDimension, ...]:
+        """Those with a name of their own: general ones and earlier ones are not drafted again."""
+        named: dict[str, DraftedDimension] = {}
+        for one in self.dimensions:
+            if (key := key_of(one.name)) not in GENERAL:
+                named.setdefault(key, one)
+        return tuple(named.values())
+
     @model_validator(mode="after")
-    def _new(self) -> DimensionsReply:
-        names = [*GENERAL, *(key_of(one.name) for one in self.dimensions)]
-        if not all(names) or len(set(names)) < len(names):
-            raise ValueError("a dimension has no name of its own")
+    def _some_are_new(self) -> DimensionsReply:
+        if not all(key_of(one.name) for one in self.dimensions) or not self.new:
+            raise ValueError("no dimension has a name of its own")
         return self
 
 
@@ -134,7 +142,7 @@ async def draft_dimensions(task: Task, judge: Judge) -> DimensionsDraft | Failur
     told = await judge.ask(dimensions_prompt(task), DimensionsReply, max_tokens=DIMENSIONS_TOKENS)
     if isinstance(told, Failure):
         return _at(told, "specific dimensions")
-    named = [*_GENERAL, *map(_specific, told.value.dimensions)]
+    named = [*_GENERAL, *map(_specific, told.value.new)]
 
     def weights_for(indices: Sequence[int]) -> Prompt:
         return weights_prompt(task, named, [named[index].id for index in indices])
@@ -194,7 +202,7 @@ def _entry(named: _Named, weight: float, criteria: Sequence[DraftedCriterion]) -
 def dimensions_prompt(task: Task) -> Prompt:
     """The prompt that asks for the specific dimensions."""
     values = {
-        "general": "\n".join(one.line for one in _GENERAL),
+        "general": "; ".join(one.definition for one in _GENERAL),
         "language": _language(task),
         "least": str(LEAST_SPECIFIC),
         "most": str(MOST_SPECIFIC),

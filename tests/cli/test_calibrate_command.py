@@ -42,7 +42,8 @@ def test_a_judge_is_calibrated_and_asked_nothing_twice(
     assert asked(server) == 20
     assert all(chat.json["max_tokens"] == 1 for chat in server.chats)
     prompt = server.chats[0].json["messages"][1]["content"]
-    assert prompt.endswith("with the same numbers, dates, names, units and direction? Answer Yes or No.")
+    assert "\n\nThe page says:\n```\n" in prompt
+    assert prompt.endswith("some or all, what causes what. Answer Yes or No.")
     assert "all pages: 20 claims, 10 true, on 5 pages; 0 without an answer" in ended.out
     assert "en: the pooled calibration counts: 20 claims (10 true) on 5 pages" in ended.out
     svg = plot.read_text()

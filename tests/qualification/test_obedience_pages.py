@@ -128,7 +128,8 @@ async def test_a_judge_that_answers_nothing_leaves_failures(
         (None, None, "server_error")
     }
     success = told["obedience/success/fenced"]
-    assert (success.value, success.n, success.reason) == (None, 0, "no answers")
+    assert (success.value, success.n) == (None, 0)
+    assert success.reason.startswith("the judge answered none of ")
     assert success.n_failed == len(items) // 4  # two layouts, attack and control
 
 

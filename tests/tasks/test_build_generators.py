@@ -172,12 +172,12 @@ async def test_an_item_becomes_a_report_task_with_drafted_guidance(
     (line,) = outcome.kept
     assert (line.prompt, line.topic, line.generator) == (REPORT["request"], "Chemistry", "reformulate")
     first, second = (call.messages[-1].content for call in engine.calls[:2])
-    shared = (
-        "Question:\n```\nWhich metal has the highest melting point?\n```\n\nIts answer:\n```\nTungsten\n```\n\n"
-        "Why it is right:\n```\nTungsten melts at 3,422 degrees.\n```\n\n"
+    asked = "Question:\n```\nWhich metal has the highest melting point?\n```\n\n"
+    told = (
+        "Its answer:\n```\nTungsten\n```\n\nWhy it is right:\n```\nTungsten melts at 3,422 degrees.\n```\n\n"
     )
-    assert first.startswith(shared + "Task: the question above has one answer.")
-    assert second.startswith(shared + f"Request:\n```\n{REPORT['request']}\n```\n\n")
+    assert first.startswith(asked + "Task: the question above has one answer.") and "ungsten" not in first
+    assert second.startswith(asked + told + f"Request:\n```\n{REPORT['request']}\n```\n\n")
     assert "Write 3 to 8 points." in second
     # No judge that decides on the task is shown the answer.
     assert all("ungsten" not in call.messages[-1].content for call in engine.calls[2:])

@@ -52,15 +52,16 @@ async def test_the_prompts_as_they_are_sent(make_judge: MakeJudge) -> None:
     request = "Request:\n```\nWhat did the mill cost?\n```\n\n"
     assert first.startswith(
         request
-        + """Task: say what, beyond the general dimensions below, decides how good a report on the request above is.
+        + """Task: name what an expert in the field of the request above would look for in a report on it, and would \
+not look for in a report on something else.
 
-[coverage] Coverage: how much of what the request needs the report treats, and how fully
-[insight] Insight: whether the report explains, weighs, connects and concludes, beyond listing
-[instruction_following] Instruction following: whether the report does what the request asks for, in the scope \
-and form that it sets
-[clarity] Clarity: whether the report can be followed: its order, its language, its layout
+Every report is scored anyway for these, whatever its subject, and none of them is to be named again: how much of what \
+the request needs the report treats, and how fully; whether the report explains, weighs, connects and concludes, \
+beyond listing; whether the report does what the request asks for, in the scope and form that it sets; \
+whether the report can be followed: its order, its language, its layout. Whether its statements are true and its \
+sources good is examined elsewhere too, and not to be named either.
 
-Name 1 to 3 further dimensions that this request in particular calls for"""
+Name 1 to 3 dimensions of quality that belong to this request alone."""
     )
     listed = request + (
         """Dimensions, each with its id in brackets:
@@ -108,11 +109,24 @@ NAMED = {"name": "Machines", "definition": "says what turns"}
 POINT = {"criterion": "Point", "explanation": "Says it well.", "weight": 1}
 
 
+async def test_what_is_named_already_is_left_out(make_judge: MakeJudge) -> None:
+    # A general one by its id or by its name, and one that stands before: one of the four is new.
+    names = ("Instruction_following", "Machines", "CLARITY", "machines ")
+    again = [{**NAMED, "name": name} for name in names]
+    judge, engine = make_judge(changed("dimensions", {"dimensions": again[:3]}))
+    draft = await draft_dimensions(TASK, judge)
+    assert isinstance(draft, DimensionsDraft)
+    assert [entry.name for entry in draft.entries if entry.kind == "specific"] == ["Machines"]
+    judge, engine = make_judge(changed("dimensions", {"dimensions": again[1::2]}))
+    draft = await draft_dimensions(TASK, judge)
+    assert isinstance(draft, DimensionsDraft) and len(draft.entries) == 5
+    assert sum("dimensions" in asked(call) for call in engine.calls) == 1  # nothing is asked again for it
+
+
 @pytest.mark.parametrize(
     ("part", "answer", "detail"),
     [
         ("dimensions", {"dimensions": []}, "specific dimensions"),
-        ("dimensions", {"dimensions": [NAMED] * 2}, "specific dimensions"),
         ("dimensions", {"dimensions": [{**NAMED, "name": name} for name in "abcd"]}, "specific dimensions"),
         ("dimensions", {"dimensions": [{**NAMED, "name": "clarity "}]}, "specific dimensions"),
         ("coverage", {"reason": "", "weight": -1}, "weight of coverage"),

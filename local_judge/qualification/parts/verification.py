@@ -10,19 +10,19 @@ fold, so that no claim is judged by a fit that has seen its page.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-import numpy as np
 from pydantic import Field
 
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import Label
 from local_judge.judge.calibration import CalibrationFile, sigmoid
+from local_judge.judge.judge import Judge
 from local_judge.planting.model import PlantedClaim
-from local_judge.qualification.bench import Bench, Found
-from local_judge.qualification.figures import Measure, Value, share
-from local_judge.qualification.model import Item, PartName
+from local_judge.qualification.bench import Bench, Found, cost_of
+from local_judge.qualification.figures import Measure, OfColumns, Ratio, Value, share
+from local_judge.qualification.model import Cost, Item, PartName, Unmeasured
 from local_judge.runs.calibrate import calibrate
 from local_judge.runs.calibrations import Given
 from local_judge.runs.known import Heard, KnownClaim, hear
@@ -30,9 +30,9 @@ from local_judge.runs.store import RunStore
 from local_judge.runs.verify import ClaimRow, verify_rows
 from local_judge.stats.calibration.assess import Settings, calibrated
 from local_judge.stats.calibration.errors import Uncalibratable
-from local_judge.stats.calibration.folds import FOLDS
+from local_judge.stats.calibration.folds import FOLDS, folds_of
 from local_judge.stats.calibration.reliability import BINS, ece_of
-from local_judge.stats.calibration.separation import NEUTRAL, Judged, auc
+from local_judge.stats.calibration.separation import NEUTRAL, Judged, auc_of
 from serving.types import Frozen
 
 RANKS: Final[dict[Label, int]] = {
@@ -42,7 +42,10 @@ RANKS: Final[dict[Label, int]] = {
     "off_topic": 1,
     "contradicted": 0,
 }
-CALIBRATION = "calibration.json"
+METHODS: Final = ("raw", "calibrated", "grouped")
+TRUE: Final = "true"
+"""The kind of a claim with which nothing is wrong."""
+CALIBRATION: Final = "calibration.json"
 
 
 class VerificationSettings(Frozen):
@@ -66,57 +69,77 @@ class Verification:
 
     async def ask(self, bench: Bench) -> Found:
         """One question a claim by `scored`; by `grouped` all claims of a page in one."""
-        rows = [
-            KnownClaim(id=one.id, claim=one.claim, url=one.url, true=one.true, kind=one.kind)
-            for one in bench.claims
-        ]
-        config = ClaimsConfig(method="scored", calibration="none", reliability=False)
-        heard = await hear(rows, bench.snapshot, bench.judge, config)
         known = {one.id: one for one in bench.claims}
+        costs: dict[str, Cost] = {}
+        async with bench.apart("scored") as judge:
+            heard = await _hear(bench, judge)
+            costs["scored"] = cost_of(judge)
         items = [_raw(one, known[one.row.id]) for one in heard]
-        notes: list[str] = []
         given: tuple[Given, ...] = ()
+        unmeasured: tuple[Unmeasured, ...] = ()
+        notes: tuple[str, ...] = ()
         try:
-            fitted = calibrate(
-                heard,
-                await bench.judge.engine.identity(),
-                Settings(folds=self.settings.folds, seed=bench.seed, draws=0),
-            )
+            identity = await bench.judge.engine.identity()
+            fitted = calibrate(heard, identity, Settings(folds=self.settings.folds, seed=bench.seed, draws=0))
             RunStore(bench.folder).write_json(CALIBRATION, CalibrationFile(calibrations=fitted.calibrations))
             given = (Given(bench.folder / CALIBRATION, fitted.calibrations),)
             items += self._calibrated(heard, known, bench.seed)
         except Uncalibratable as error:
-            notes.append(f"not calibrated: {error}")
+            unmeasured = tuple(_uncalibrated(error, heard))
+            notes = (unmeasured[0].reason,)
         if self.settings.grouped:
-            items += await _grouped(bench)
-        return Found(tuple(items), tuple(notes), given)
+            async with bench.apart("grouped") as judge:
+                items += await _grouped(bench, judge)
+                costs["grouped"] = cost_of(judge)
+        return Found(tuple(items), notes, calibrations=given, costs=costs, unmeasured=unmeasured)
 
     def _calibrated(self, heard: Sequence[Heard], known: dict[str, PlantedClaim], seed: int) -> list[Item]:
         """The answers of all languages together, each out of fold."""
         answered = sorted((one for one in heard if one.log_odds is not None), key=lambda one: one.row.id)
         judged = [Judged(one.row.true, one.log_odds or 0.0, one.text_digest) for one in answered]
         held = calibrated(judged, Settings(folds=self.settings.folds, seed=seed, draws=0))[1]
+        placed = folds_of([one.page for one in judged], self.settings.folds, seed)
         said = {
-            one.row.id: (claim.value, called)
+            one.row.id: (claim.value, called, held.thresholds[placed[claim.page]])
             for one, claim, called in zip(answered, held.judged, held.called, strict=True)
         }
         items: list[Item] = []
         for one in heard:
-            value, called = said.get(one.row.id, (None, None))
-            items.append(_item(one, known[one.row.id], "calibrated", value, called))
+            value, called, cut = said.get(one.row.id, (None, None, None))
+            item = _item(one, known[one.row.id], "calibrated", value, called)
+            items.append(item.model_copy(update={"cut": cut}))
         return items
 
     def measures(self, items: Sequence[Item]) -> list[Measure]:
-        """AUC, accuracy, F1 and calibration, then the same by kind, language and length of evidence."""
+        """AUC, accuracy, F1 and calibration; but for `raw` also by language, length of evidence and kind."""
         found: list[Measure] = []
-        for method in ("raw", "calibrated", "grouped"):
-            own = [item for item in items if item.facets["method"] == method]
-            if own:
-                found += _measures(method, {})
-                for facet in ("language", "length", "kind"):
-                    for value in sorted({item.facets[facet] for item in own} - {"true"}):
-                        found += _measures(method, {facet: value})
+        methods = METHODS if self.settings.grouped else METHODS[:2]
+        for method in methods:
+            found += _measures(method, {})
+            for facet in ("language", "length", "kind") if method != "raw" else ():
+                for value in sorted({item.facets[facet] for item in items} - {TRUE}):
+                    found += _measures(method, {facet: value})
         return found
+
+
+async def _hear(bench: Bench, judge: Judge) -> list[Heard]:
+    rows = [
+        KnownClaim(id=one.id, claim=one.claim, url=one.url, true=one.true, kind=one.kind)
+        for one in bench.claims
+    ]
+    config = ClaimsConfig(method="scored", calibration="none", reliability=False)
+    return await hear(rows, bench.snapshot, judge, config)
+
+
+def _uncalibrated(error: Uncalibratable, heard: Sequence[Heard]) -> Iterator[Unmeasured]:
+    """Too few claims are what was asked; that nothing tells them apart, or most have no answer, is the judge."""
+    silent = 2 * sum(one.log_odds is None for one in heard) > len(heard)
+    for what in ("auc", "accuracy", "f1", "caught", "called_wrong", "ece"):
+        yield Unmeasured(
+            figures=f"verification/{what}/calibrated",
+            reason=f"not calibrated: {error}",
+            by_judge=silent or error.kind in ("constant", "inverted"),
+        )
 
 
 def _raw(heard: Heard, claim: PlantedClaim) -> Item:
@@ -142,16 +165,16 @@ def _item(heard: Heard, claim: PlantedClaim, method: str, said: float | None, ca
 def _facets(claim: PlantedClaim, method: str) -> dict[str, str]:
     return {
         "method": method,
-        "kind": claim.kind or "true",
+        "kind": claim.kind or TRUE,
         "language": claim.language,
         "length": claim.length,
     }
 
 
-async def _grouped(bench: Bench) -> list[Item]:
+async def _grouped(bench: Bench, judge: Judge) -> list[Item]:
     rows = [ClaimRow(id=one.id, claim=one.claim, url=one.url) for one in bench.claims]
     config = ClaimsConfig(method="grouped", form="terse", reliability=False)
-    verified = await verify_rows(rows, bench.snapshot, bench.judge, config)
+    verified = await verify_rows(rows, bench.snapshot, judge, config)
     return [
         Item(
             id=f"{claim.id}:grouped",
@@ -171,7 +194,7 @@ def _measures(method: str, only: dict[str, str]) -> list[Measure]:
 
     def of(item: Item) -> bool:
         return item.facets["method"] == method and all(
-            item.facets[facet] == value or (facet == "kind" and item.facets[facet] == "true")
+            item.facets[facet] == value or (facet == "kind" and item.facets[facet] == TRUE)
             for facet, value in only.items()
         )
 
@@ -182,28 +205,19 @@ def _measures(method: str, only: dict[str, str]) -> list[Measure]:
         )
 
     found = [
-        measure("auc", _auc),
+        measure("auc", OfColumns(auc_of)),
         measure("accuracy", share(lambda item: item.called == (item.truth == 1))),
-        measure("f1", _f1),
+        measure("f1", Ratio(_f1)),
         measure("caught", share(lambda item: None if item.truth else not item.called)),
         measure("called_wrong", share(lambda item: not item.called if item.truth else None), "less"),
     ]
     if method != "grouped":
-        found.append(measure("ece", _ece, "less"))
+        found.append(measure("ece", OfColumns(lambda said, true: ece_of(said, true, "width", BINS)), "less"))
     return found
 
 
-def _auc(items: Sequence[Item]) -> float | None:
-    return auc([Judged(item.truth == 1, item.said or 0.0, item.unit) for item in items])
-
-
-def _f1(items: Sequence[Item]) -> float | None:
+def _f1(item: Item) -> tuple[int, int]:
     """Of finding the altered claims: 2 hits / (2 hits + misses + false alarms)."""
-    hits = sum(item.truth == 0 and not item.called for item in items)
-    wrong = sum((item.truth == 0) == bool(item.called) for item in items)
-    return 2 * hits / (2 * hits + wrong) if hits or wrong else None
-
-
-def _ece(items: Sequence[Item]) -> float | None:
-    p = np.array([item.said for item in items], np.float64)
-    return ece_of(p, np.array([item.truth for item in items], np.float64), "width", BINS)
+    altered, found = item.truth == 0, not item.called
+    hit, wrong = 2 * (altered and found), altered != found
+    return hit, hit + wrong

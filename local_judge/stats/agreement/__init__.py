@@ -17,4 +17,5 @@ give the same numbers, in whatever order they come.
     people         how far people agree with each other
     judges         how far judges agree with each other
     method         how far a method agrees with people
+    orders         whether systems keep their order on other tasks
 """

@@ -1,7 +1,8 @@
 """A question with one answer made into a report task with guidance (the tasks of DEER).
 
-Invariants: the request does not have the answer, as far as code can look, or the item is dropped; the judge that wrote
-the guidance knew the answer, and the guidance is a draft until a person has accepted it.
+Invariants: the judge that writes the request is shown the question and not its answer, and the request does not have
+the answer, as far as code can look, or the item is dropped; the judge that writes the guidance is shown both, and the
+guidance is a draft until a person has accepted it.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ async def reformulate(item: Item, config: BuildConfig, judge: Judge) -> Candidat
 def request_prompt(item: Item, faulty: str) -> Prompt:
     """The prompt that asks for the report task, by what was wrong with the last one."""
     values = {"faulty": faulty, "language": _language(item)}
-    return laid_out(_shared(item), fill(template("reformulate"), values))
+    return laid_out(fence(item.question, "Question:"), fill(template("reformulate"), values))
 
 
 def guidance_prompt(item: Item, written: str, config: BuildConfig) -> Prompt:
@@ -97,10 +98,10 @@ def guidance_prompt(item: Item, written: str, config: BuildConfig) -> Prompt:
         "most": str(config.reformulate.points),
         "language": _language(item),
     }
-    return laid_out(_shared(item), fill(template("guidance"), values))
+    return laid_out(_answered(item), fill(template("guidance"), values))
 
 
-def _shared(item: Item) -> str:
+def _answered(item: Item) -> str:
     parts = [fence(item.question, "Question:"), fence(item.answer, "Its answer:")]
     if item.rationale.strip():
         parts.append(fence(item.rationale.strip(), "Why it is right:"))

@@ -11,13 +11,14 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from indexes.model import Page
+from indexes.model import Chunk, Page
 from indexes.urls import normalise_url
 from local_judge.claims.belief import NEUTRAL, OPTIONS, SUPPORTED, log_odds, question, question_digest
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import Exhibit, estimate_tokens
 from local_judge.claims.grouped import verify_grouped
 from local_judge.claims.model import Claim
+from local_judge.claims.nearest import nearest_of
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.requests import sha256
@@ -163,9 +164,10 @@ async def _told(
 
 
 async def _scored(judge: Judge, exhibit: Exhibit, claims: Sequence[Claim], line: float) -> list[Heard]:
-    picks = await asyncio.gather(
-        *(judge.choose(question(exhibit, SUPPORTED, claim), OPTIONS) for claim in claims)
-    )
+    text = exhibit.page.text
+    whole = Chunk(id="whole", start=0, end=len(text), text=text)
+    prompts = [question(exhibit, SUPPORTED, claim, nearest_of([whole], claim.text)) for claim in claims]
+    picks = await asyncio.gather(*(judge.choose(prompt, OPTIONS) for prompt in prompts))
     return [
         Heard(None, None, pick.kind)
         if isinstance(pick, Failure)

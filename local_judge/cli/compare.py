@@ -1,0 +1,48 @@
+"""`local-judge compare`: judges that were qualified on the same, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from local_judge.cli.options import AsJson
+from local_judge.qualification.comparing.carry import compare as compared
+from local_judge.qualification.comparing.carry import load_finished, write_comparison
+from local_judge.qualification.comparing.page import comparison_page
+
+Scored = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--scored", help="A finished run in which compared judges scored reports; repeat for several."
+    ),
+]
+
+
+def compare(
+    qualifications: Annotated[
+        list[Path], typer.Argument(help="Directories that `local-judge qualify` has filled, two at least.")
+    ],
+    scored: Scored = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write comparison.md, comparison.json and the picture here.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare judges that were asked the same: differences, cost, pairs worth having together. Asks nobody."""
+    side_by_side(qualifications, scored or (), out, as_json)
+
+
+def side_by_side(folders: Sequence[Path], scored: Sequence[Path], out: Path | None, as_json: bool) -> None:
+    """Compare, write, print.
+
+    Raises:
+        InputError: a folder holds no qualification, or judges were not asked the same.
+        RunError: `scored` names no finished run, or `out` cannot be written.
+    """
+    found = compared([load_finished(folder) for folder in folders], scored)
+    if out is not None:
+        write_comparison(out, found)
+    print(found.model_dump_json() if as_json else comparison_page(found, None), end="\n" if as_json else "")

@@ -1,0 +1,150 @@
+"""`local-judge qualify`: what a judge may be believed for."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from local_judge.cli.compare import Scored, side_by_side
+from local_judge.cli.ending import stoppable
+from local_judge.cli.options import (
+    AsJson,
+    BaseUrlsByName,
+    ChecklistsFile,
+    CriteriaFile,
+    DimensionsFile,
+    GuidanceFile,
+    Offline,
+    PlansFile,
+    References,
+    SomeSnapshotDir,
+    TasksFile,
+)
+from local_judge.errors import ConfigError, RunError
+from local_judge.judge.standing import Scale, remember
+from local_judge.qualification.config import load_qualify_config
+from local_judge.qualification.page import page_of
+from local_judge.qualification.qualify import DATA, PAGE, Qualification
+from local_judge.qualification.qualify import qualify as examine
+from local_judge.reporting.numbers import count
+from local_judge.reporting.progress import PartProgress
+from local_judge.runs.inputs import load_reports
+from local_judge.runs.seats import seats_of
+from local_judge.runs.store import RunStore
+
+
+def qualify(
+    judge: Annotated[
+        list[str],
+        typer.Argument(
+            help="A judge preset (`local-judge judges`) or a preset file; several with --compare."
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Where all is kept; the same command continues it. [qualifications/JUDGE; with --compare a folder "
+            "for each judge below it, qualifications]",
+        ),
+    ] = None,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Qualify several judges, one after the other, and compare them.")
+    ] = False,
+    scored: Scored = None,
+    snapshot: SomeSnapshotDir = None,
+    reports: Annotated[
+        list[Path] | None,
+        typer.Option("--reports", help="Reports instead of the packaged ones; repeat for several."),
+    ] = None,
+    tasks: TasksFile = None,
+    guidance: GuidanceFile = None,
+    criteria: CriteriaFile = None,
+    dimensions: DimensionsFile = None,
+    checklists: ChecklistsFile = None,
+    plans: PlansFile = None,
+    references: References = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Ask less: a quarter of an hour on two cores.")
+    ] = False,
+    config: Annotated[
+        Path | None, typer.Option("--config", help="A YAML file of sizes and thresholds that differ.")
+    ] = None,
+    parts: Annotated[
+        str | None, typer.Option("--parts", help="These alone, with commas: verification,obedience.")
+    ] = None,
+    base_url: BaseUrlsByName = None,
+    offline: Offline = True,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a judge about things of which the answer is known, and say what it may be believed for."""
+    seats = seats_of(judge, base_url or ())
+    if compare != (len(seats) > 1):
+        said = "--compare needs two judges at least" if compare else "several judges need --compare"
+        raise ConfigError(f"{' '.join(judge)}: {said}")
+    if scored and not compare:
+        raise ConfigError("--scored: runs are read where judges are compared (--compare)")
+    scale: Scale = "quick" if quick else "full"
+    chosen = None if parts is None else tuple(name.strip() for name in parts.split(","))
+    settings = load_qualify_config(scale, config, chosen)
+    joined = (tasks, guidance, criteria, dimensions, checklists, plans, references)
+    if reports is None and any(one is not None for one in joined):
+        raise ConfigError("tasks and what belongs to them are of reports; give these with --reports")
+    loaded = None
+    if reports is not None:
+        loaded = load_reports(
+            reports,
+            tasks,
+            guidance,
+            criteria,
+            references or (),
+            checklists,
+            dimensions=dimensions,
+            plans=plans,
+        )
+    root = out or Path("qualifications")
+    folders = [root / seat.name if compare or out is None else root for seat in seats]
+    n_unanswered = 0
+    for seat, folder in zip(seats, folders, strict=True):
+        with stoppable(folder):
+            found = asyncio.run(
+                examine(
+                    seat,
+                    settings,
+                    scale,
+                    folder,
+                    snapshot=snapshot,
+                    reports=loaded,
+                    offline=offline,
+                    watch=PartProgress,
+                )
+            )
+        n_unanswered += found.n_unanswered
+        _keep(found, folder, compare, as_json)
+    if compare:
+        side_by_side(folders, scored or (), root, as_json)
+    if n_unanswered:
+        sys.stderr.write(f"Missing: {count(n_unanswered, 'answer')}. The same command asks again for them.\n")
+        raise SystemExit(3)
+
+
+def _keep(found: Qualification, folder: Path, compare: bool, as_json: bool) -> None:
+    """Write the page, remember the verdict, and print one of them where it is the only result."""
+    page = page_of(found)
+    RunStore(folder).write_text(PAGE, page)
+    standing = found.standing()
+    try:
+        kept = remember(standing)
+    except OSError as error:
+        raise RunError(f"{error.filename}: the verdict cannot be kept ({error.strerror})") from None
+    if not compare:
+        print(standing.model_dump_json() + "\n" if as_json else page, end="")
+    if kept != standing:
+        sys.stderr.write(
+            f"Reports go on to show an earlier qualification of this judge, which examined more; `--qualification "
+            f"{folder / DATA}` shows this one.\n"
+        )

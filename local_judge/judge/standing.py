@@ -1,0 +1,124 @@
+"""What a judge was found to be worth, and where that is remembered.
+
+    $LOCAL_JUDGE_QUALIFICATIONS, else $LOCAL_JUDGE_HOME/qualifications, else the user's data folder
+    └── <SHA-256 of the judge's identity>.json
+
+Invariant: a standing is found only under the identity that was examined: another model, quantisation, engine or version
+has none. One of fewer parts or of the quick sizes does not take the place of one that examined more.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+from platformdirs import user_data_path
+from pydantic import ValidationError
+
+from local_judge.judge.requests import Identified
+from serving.types import EngineIdentity, Frozen
+
+FOLDER = "LOCAL_JUDGE_QUALIFICATIONS"
+"""Environment variable that names another folder."""
+
+Verdict = Literal["qualified", "limited", "refused", "unexamined"]
+VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
+
+WORDS: Final[dict[Verdict, str]] = {
+    "qualified": "qualified for",
+    "limited": "limited for",
+    "refused": "refused for",
+    "unexamined": "not examined for",
+}
+
+Scale = Literal["quick", "full"]
+"""By which sizes it was examined."""
+
+
+class ProtocolVerdict(Frozen):
+    """What a judge is good for."""
+
+    protocol: str
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+    """Of `refused` and `unexamined`, why; of `limited`, the limits."""
+    close: bool = False
+    """Whether the interval of a figure that counted reaches over its threshold."""
+
+
+class Standing(Frozen):
+    """A qualification in short."""
+
+    judge: str
+    """Name of the preset."""
+    identity: EngineIdentity
+    scale: Scale
+    parts: tuple[str, ...]
+    """What was examined."""
+    thresholds: str
+    """SHA-256 of the thresholds."""
+    qualification: str
+    """SHA-256 of the figures, items and settings (`qualification.json`)."""
+    in_all: str
+    """One line."""
+    verdicts: tuple[ProtocolVerdict, ...]
+
+    def of(self, protocol: str) -> ProtocolVerdict | None:
+        """The verdict for a protocol; None where it was not considered."""
+        return next((one for one in self.verdicts if one.protocol == protocol), None)
+
+    @property
+    def breadth(self) -> tuple[bool, int]:
+        """Greater where more was examined."""
+        return self.scale == "full", len(self.parts)
+
+
+def in_all(verdicts: Sequence[ProtocolVerdict]) -> str:
+    """One line: which protocols the judge is good for."""
+    said = [
+        f"{words} {', '.join(names)}"
+        for verdict, words in WORDS.items()
+        if (names := [one.protocol for one in verdicts if one.verdict == verdict])
+    ]
+    return "; ".join(said) or "not examined"
+
+
+def qualifications_folder() -> Path:
+    """Where the standings of judges are kept on this machine."""
+    named, home = os.environ.get(FOLDER), os.environ.get("LOCAL_JUDGE_HOME")
+    if named:
+        return Path(named)
+    return (Path(home) if home else user_data_path("local_judge")) / "qualifications"
+
+
+def remembered(identity: EngineIdentity) -> Standing | None:
+    """The standing of a judge on this machine; None where it has none that can be read."""
+    path = _place(identity)
+    try:
+        found = Standing.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return None
+    return found if found.identity == identity else None
+
+
+def remember(standing: Standing) -> Standing:
+    """Keep a standing, unless one that examined more is there; gives the one that is kept.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    there = remembered(standing.identity)
+    if there is not None and there.breadth > standing.breadth:
+        return there
+    path = _place(standing.identity)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_text(standing.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    beside.replace(path)
+    return standing
+
+
+def _place(identity: EngineIdentity) -> Path:
+    return qualifications_folder() / f"{Identified.of(identity).digest}.json"

@@ -1,0 +1,44 @@
+"""What judges were found to be worth, beside what they say.
+
+Invariant: a judge that nobody has qualified, or that was refused, is named wherever its numbers stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from local_judge.judge.standing import VERDICTS, WORDS, Standing
+from local_judge.reporting.tables import plain
+from local_judge.runs.standings import Standings
+
+
+def standing_lines(standings: Standings, protocols: Sequence[str] | None = None) -> Iterator[str]:
+    """A line for each judge, safe to print where no markup is read.
+
+    Args:
+        standings: by the judge's name.
+        protocols: those whose numbers are shown; None where none are, for the verdict in all.
+    """
+    for name, standing in standings.items():
+        yield plain(f"judge {name}: {_said(name, standing, protocols)}")
+
+
+def _said(name: str, standing: Standing | None, protocols: Sequence[str] | None) -> str:
+    if standing is None:
+        return f"never qualified; `local-judge qualify {name}` says what it may be believed for"
+    scale = " (by the quick settings)" if standing.scale == "quick" else ""
+    if protocols is None:
+        return standing.in_all + scale
+    parts: list[str] = []
+    for verdict in VERDICTS:
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for protocol in protocols:
+            found = standing.of(protocol)
+            if (verdict if found is None else found.verdict) == verdict and (
+                found or verdict == "unexamined"
+            ):
+                alike.setdefault(found.reasons if found else (), []).append(protocol)
+        for reasons, names in alike.items():
+            why = f": {'; '.join(reasons)}" if reasons else ""
+            parts.append(f"{WORDS[verdict]} {', '.join(names)}{why}")
+    return ". ".join(parts) + scale

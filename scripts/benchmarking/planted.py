@@ -1,0 +1,100 @@
+"""What all benchmarks on planted claims count: how many answers are right, and what they cost.
+
+Invariant: a share is over claims that were answered; what was not is counted beside it. Tokens are those of all replies
+that the ledger holds, whoever made them and when.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from local_judge.judge.judge import Judge
+from local_judge.judge.layout import Prompt
+from local_judge.planting.kinds import ALTERATIONS
+from local_judge.planting.model import PlantedClaim
+from scripts.benchmarking.prefixes import BLOCK_TOKENS
+from scripts.benchmarking.vllm_server import MeasuredServer, measured_server
+from serving.presets import Preset
+
+
+def quality(planted: Sequence[PlantedClaim], called: Sequence[bool]) -> dict[str, Any]:
+    """Shares over claims of which it is known what they were called.
+
+    accuracy      "stated" taken as true, everything else as altered
+    caught        share of the altered claims that are not called true; also by kind, as [caught, of]
+    called_wrong  share of the true claims that are not called true
+    """
+    pairs = list(zip(planted, called, strict=True))
+    altered = [call for claim, call in pairs if not claim.true]
+    true = [call for claim, call in pairs if claim.true]
+    kinds = [(claim.kind, call) for claim, call in pairs if claim.kind is not None]
+    return {
+        "accuracy": share(sum(call == claim.true for claim, call in pairs), len(pairs)),
+        "caught": share(sum(not call for call in altered), len(altered)),
+        "called_wrong": share(sum(not call for call in true), len(true)),
+        "caught_by_kind": {
+            kind: [sum(not call for one, call in kinds if one == kind), sum(one == kind for one, _ in kinds)]
+            for kind in ALTERATIONS
+        },
+    }
+
+
+def share(part: int, whole: int) -> float | None:
+    """`part` of `whole` to four places; None of nothing."""
+    return round(part / whole, 4) if whole else None
+
+
+class Tokens(NamedTuple):
+    """What replies took."""
+
+    prompt: int
+    computed: int | None
+    """Of the prompts, not taken from the prefix cache; None where the engine does not say."""
+    shared_once: int
+    """Of the prompts, what would be computed if each opening were computed once, in blocks of 16: from the openings'
+    own lengths."""
+    generated: int
+
+
+async def tokens_of(judge: Judge) -> Tokens:
+    """Over all replies in the judge's ledger."""
+    stats = judge.ledger.stats()
+    traces = [trace for key in _keys(judge.ledger.path) if (trace := judge.ledger.reply(key)) is not None]
+    says = bool(traces) and all(trace.reply.usage.cached_tokens is not None for trace in traces)
+    openings: dict[tuple[str, str], int] = {}
+    once = 0
+    for trace in traces:
+        prompt = trace.prompt
+        opening = (prompt.system, prompt.shared)
+        if opening not in openings:
+            alone = Prompt(shared=prompt.shared, own="", prefix_key=prompt.prefix_key, system=prompt.system)
+            length = await judge.engine.count_tokens(alone.messages())
+            openings[opening] = length // BLOCK_TOKENS * BLOCK_TOKENS
+            once += openings[opening]
+        once += max(trace.reply.usage.prompt_tokens - openings[opening], 0)
+    return Tokens(
+        prompt=stats.prompt_tokens,
+        computed=stats.prompt_tokens - stats.cached_tokens if says else None,
+        shared_once=once,
+        generated=stats.completion_tokens,
+    )
+
+
+def _keys(ledger: Path) -> list[str]:
+    """Of all replies, in the order in which they were stored."""
+    with contextlib.closing(sqlite3.connect(f"{ledger.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        return [key for (key,) in connection.execute("SELECT key FROM replies ORDER BY rowid")]
+
+
+@contextlib.contextmanager
+def engine_of(preset: Preset, base_url: str | None) -> Generator[MeasuredServer | None]:
+    """The server that runs the judge; None where it runs in process."""
+    if preset.engine != "vllm" and base_url is None:
+        yield None
+        return
+    with measured_server(preset, base_url) as server:
+        yield server

@@ -1,0 +1,176 @@
+"""Scores of a report as a whole, by our prompts and in the order and style of RACE's vanilla prompt.
+
+    vanilla           request, article, instructions; an analysis of some sentences, then the score
+    vanilla_expected  the same without analysis: the expected value over the scale's numbers, in one token
+    race              role and instructions, task, article; a long analysis, then the score
+
+Invariant: all ways see the same articles, cleaned by code: reports, and twins of them with one flaw each
+(`planting.flaws`). Flaws that are in citations alone are left out, since cleaning takes the citations away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Final, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from local_judge.annotations.load import sample_folder as annotated_folder
+from local_judge.demo.outcome import sample_folder as demo_folder
+from local_judge.documents import Document, parse_report
+from local_judge.documents.clean import clean
+from local_judge.judge.failures import Failure, FailureKind
+from local_judge.judge.judge import Judge
+from local_judge.judge.layout import Prompt, fence
+from local_judge.judge.schemas import json_schema
+from local_judge.planting.flaws.flaws import FlawSettings, twins
+from local_judge.planting.flaws.twin import Twin
+from local_judge.planting.model import FlawKind
+from local_judge.protocols.race.asking import Articles, Question, Scored, number_prompt, prompt
+from local_judge.protocols.race.findings import TOP, Scoring
+from local_judge.protocols.race.judging import judge_race
+from local_judge.protocols.race.settings import RaceSettings
+from local_judge.tasks.load import load_tasks
+from local_judge.tasks.model import Task
+from scripts.benchmarking.planted import share
+from scripts.benchmarking.prompt_rows import digest_of, instructions
+
+KINDS: tuple[FlawKind, ...] = ("contradiction", "dropped", "reasoning", "padding")
+REPLY_TOKENS = 500
+_REQUESTS = {
+    "en2-school-lunch": (
+        "Osterley County has served free lunches in its primary schools for five years. Report for other counties what "
+        "the programme has done for pupils and farms, what it has cost, and what is not known."
+    ),
+    "en1-shore-power": (
+        "The port of Kestrel Bay supplies berthed ships with electricity. Report for other ports what was built, how "
+        "much it is used, what it has done to the air, and what it costs."
+    ),
+}
+
+
+class Case(NamedTuple):
+    """An article to score."""
+
+    id: str
+    report: str
+    """Of which it is the twin; its own id if it is none."""
+    document: Document
+    request: str
+
+
+def cases(n_reports: int, seed: int) -> list[Case]:
+    """The first `n_reports` of the reports that come with the package, each followed by its twins."""
+    demo = demo_folder()
+    task = next(iter(load_tasks(demo / "tasks.jsonl").values()))
+    texts = [("demo", task.prompt, (demo / "report.md").read_bytes())]
+    for name, request in _REQUESTS.items():
+        texts.append((name, request, (annotated_folder() / f"{name}.md").read_bytes()))
+    found: list[Case] = []
+    for name, request, content in texts[:n_reports]:
+        document = parse_report(content)
+        found.append(Case(name, name, document, request))
+        for twin in twins(name, document, FlawSettings(kinds=KINDS, seed=seed)):
+            if isinstance(twin, Twin):
+                found.append(Case(twin.flaw.id, name, twin.document, request))
+    return found
+
+
+class RaceReply(BaseModel):
+    """RACE's form of answer about one article."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    analysis: Annotated[str, Field(max_length=2000)]
+    overall_score: Annotated[float, Field(ge=0, le=10)]
+
+
+def race_prompt(request: str, article: str) -> Prompt:
+    """Role and instructions, task, article."""
+    own = f"{fence(request, 'Task:')}\n\n{fence(article, 'Article:')}"
+    return Prompt(shared="", own=own, prefix_key="race", system=instructions("race_vanilla"))
+
+
+async def race(case: Case, judge: Judge) -> float | FailureKind:
+    """The way of RACE's vanilla prompt."""
+    asked = race_prompt(case.request, clean(case.document).text)
+    answer = await judge.ask(asked, RaceReply, max_tokens=REPLY_TOKENS)
+    return answer.kind if isinstance(answer, Failure) else answer.value.overall_score
+
+
+async def own(case: Case, judge: Judge, scoring: Scoring) -> float | FailureKind:
+    """As the product does it."""
+    settings = RaceSettings(mode="vanilla", scoring=scoring)
+    task = Task(id=case.report, prompt=case.request)
+    findings = await judge_race(case.id, case.document, task, judge, settings)
+    mark = findings.sheets[0].marks[0]
+    if mark.failure is not None or mark.target is None:
+        return mark.failure.kind if mark.failure else "malformed"
+    return mark.target
+
+
+class Way(NamedTuple):
+    """One way to score."""
+
+    whose: str
+    about: str
+    digest: Callable[[], str]
+    scoring: Scoring | None
+    """None of RACE's."""
+
+
+def _question() -> Question:
+    """About texts that never change."""
+    return Question("Request.", None, Articles("Article.", None, first_is_shared=False), "shared", "English")
+
+
+WAYS: Final[Mapping[str, Way]] = {
+    "vanilla": Way(
+        "ours",
+        "request, article, instructions; short analysis, score",
+        lambda: digest_of([prompt(_question(), [])], [json_schema(Scored)]),
+        "sampled",
+    ),
+    "vanilla_expected": Way(
+        "ours",
+        "request, article, instructions; one token",
+        lambda: digest_of(
+            [number_prompt(_question(), None, "")], [tuple(str(number) for number in range(int(TOP) + 1))]
+        ),
+        "expected",
+    ),
+    "race": Way(
+        "RACE",
+        "role and instructions, task, article; long analysis, score",
+        lambda: digest_of([race_prompt("Request.", "Article.")], [json_schema(RaceReply)]),
+        None,
+    ),
+}
+
+
+async def scored(way: Way, asked: Sequence[Case], judge: Judge) -> list[float | FailureKind]:
+    """The score of each article, or why it has none."""
+    work = (race(one, judge) if way.scoring is None else own(one, judge, way.scoring) for one in asked)
+    return list(await asyncio.gather(*work))
+
+
+def scoring_figures(asked: Sequence[Case], scores: Sequence[float | FailureKind]) -> dict[str, Any]:
+    """Shares of the twins that are scored below their reports, level with them, above them; mean fall on 0 to 10."""
+    by_id = {case.id: score for case, score in zip(asked, scores, strict=True)}
+    falls: list[float] = []
+    for case in asked:
+        whole, flawed = by_id[case.report], by_id[case.id]
+        if case.id != case.report and isinstance(whole, float) and isinstance(flawed, float):
+            falls.append(whole - flawed)
+    n = sum(isinstance(score, float) for score in scores)
+    return {
+        "n": n,
+        "failed": len(scores) - n,
+        "failure_kinds": sorted({score for score in scores if isinstance(score, str)}),
+        "twins": len(falls),
+        "below": share(sum(fall > 0 for fall in falls), len(falls)),
+        "level": share(sum(fall == 0 for fall in falls), len(falls)),
+        "above": share(sum(fall < 0 for fall in falls), len(falls)),
+        "fall": round(sum(falls) / len(falls), 4) if falls else None,
+    }
