@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -25,10 +29,15 @@ from scripts.benchmarking import prompt_extraction, prompt_scoring, prompt_verif
 from scripts.benchmarking.planted import quality, tokens_of
 from scripts.benchmarking.prompt_rows import instructions, sample_claims, sample_exhibit
 from scripts.benchmarking.prompt_tables import COLUMNS, markers, stale, table_of, with_rows
+from scripts.benchmarking.prompt_tables import DOCUMENT as DOCUMENT_PATH
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineUnreachable
+from serving.presets import Preset
+from serving.stub import StubPlan
+from serving.stub_fill import fill
 
 from ..scripted_judge import MakeJudge
+from ..stub_thread import StubThread, leaning
 
 ROOT = Path(__file__).resolve().parents[2]
 VERIFICATION, EXTRACTION, SCORING = prompt_verification.WAYS, prompt_extraction.WAYS, prompt_scoring.WAYS
@@ -338,6 +347,70 @@ def test_a_digest_follows_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(prompt_verification, "instructions", reworded)
     assert VERIFICATION["deer"].digest() != before
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """The script as a module, on a server without a model, writing into a copy of the page."""
+    loader = SourceFileLoader("bench_prompts", str(ROOT / "scripts" / "bench_prompts"))
+    spec = spec_from_loader("bench_prompts", loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / DOCUMENT_PATH).write_bytes((ROOT / DOCUMENT_PATH).read_bytes())
+
+    class Served(NamedTuple):
+        base_url: str
+
+        def empty_cache(self) -> None:
+            emptied.append(self.base_url)
+
+    emptied: list[str] = []
+
+    @contextmanager
+    def engine_of(preset: Preset, base_url: str | None) -> Generator[Served]:
+        yield Served(server.url)
+
+    plan = StubPlan(answer=answer_to_all, alternatives=leaning, model="Qwen/Qwen3-14B")
+    with StubThread(plan) as server:
+        monkeypatch.setattr(module, "engine_of", engine_of)
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+        module.server, module.emptied = server, emptied
+        yield module
+
+
+def test_the_command_goes_on_where_it_stopped_and_writes_its_rows(
+    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--judge", "qwen3-14b", "--limit", "8", "--ledger", str(tmp_path / "ledger"), "--table"]
+    monkeypatch.setattr(sys, "argv", ["bench_prompts", "--rows", "scoring", *words])
+    assert script.main() == 0
+    asked = len(script.server.chats)
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["kind"], row["prompt"], row["asked"], row["n"]) for row in rows] == [
+        ("scoring", name, 5, 5) for name in SCORING
+    ]
+    assert [row["replayed"] for row in rows] == [0, 0, 0]
+    assert len(script.emptied) == 3
+    text = (tmp_path / DOCUMENT_PATH).read_text(encoding="utf-8")
+    table = table_of(text, "scoring")
+    assert [(cells[0], cells[2], cells[4]) for cells in table if cells[2] == "qwen3-14b"] == [
+        (f"`{name}`", "qwen3-14b", "5 of 5") for name in SCORING
+    ]
+    assert list(stale(text, "scoring", {name: way.digest() for name, way in SCORING.items()})) == []
+    assert script.main() == 0
+    again = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["replayed"] for row in again] == [5, 5, 5]
+    assert len(script.server.chats) == asked
+    monkeypatch.setattr(sys, "argv", ["bench_prompts", "--rows", "scoring", *words, "--seed", "1"])
+    with pytest.raises(SystemExit, match=r"articles\.jsonl holds others; give another --ledger"):
+        script.main()
+
+
+def answer_to_all(asked: Mapping[str, Any]) -> str:
+    """What the schema asks for."""
+    return fill(asked)
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
