@@ -13,11 +13,15 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from local_judge.qualification.model import Figure, Item, Unmeasured
 from local_judge.stats.agreement.estimate import Estimate, resamples, with_interval
-from local_judge.stats.measures import Floats
+from local_judge.stats.calibration.reliability import ece_of, gaps_of
+from local_judge.stats.calibration.separation import auc_of
+from local_judge.stats.measures import Floats, rounded
 
+Counts = npt.NDArray[np.int64]
 Value = Callable[[Sequence[Item]], float | None]
 
 
@@ -61,11 +65,7 @@ def figure(
             id=measure.id, value=None, n=len(answered), n_failed=n_failed, reason=reason, by_judge=by_judge
         )
     groups = by_unit(answered)
-    drawn = draws_of(len(groups), draws)
-    if isinstance(measure.value, Ratio | OfColumns):
-        values = measure.value.drawn(groups, drawn)
-    else:
-        values = [measure.value([item for place in draw for item in groups[place]]) for draw in drawn]
+    values = in_draws(measure.value, groups, draws)
     found = with_interval(Estimate(value, len(answered)), values, len(groups))
     return Figure(
         id=measure.id, value=value, low=found.low, high=found.high, n=len(answered), n_failed=n_failed
@@ -80,10 +80,26 @@ def by_unit(items: Sequence[Item]) -> list[list[Item]]:
     return [groups[unit] for unit in sorted(groups)]
 
 
+def in_draws(value: Value, groups: Sequence[Sequence[Item]], draws: Draws) -> list[float | None]:
+    """A value over the items of the groups that each draw takes."""
+    if isinstance(value, Ratio | Auc | Ece):
+        return value.drawn(groups, draws)
+    return [
+        value([item for place in draw for item in groups[place]]) for draw in draws_of(len(groups), draws)
+    ]
+
+
 @lru_cache(maxsize=64)
 def draws_of(n: int, draws: Draws) -> tuple[tuple[int, ...], ...]:
     """Positions below `n`, with replacement: the same for every figure over as many units."""
     return tuple(tuple(draw) for draw in resamples(n, draws.n, draws.seed))
+
+
+@lru_cache(maxsize=64)
+def times_of(n: int, draws: Draws) -> Counts:
+    """How often each position stands in each of `draws_of`: shape (draws, n)."""
+    rows = [np.bincount(np.array(draw, np.int64), minlength=n) for draw in draws_of(n, draws)]
+    return np.array(rows, np.int64).reshape(-1, n)
 
 
 @dataclass(frozen=True)
@@ -98,37 +114,56 @@ class Ratio:
         above, below = self._sums(items)
         return above / below if below else None
 
-    def drawn(self, groups: Sequence[Sequence[Item]], draws: Sequence[Sequence[int]]) -> list[float | None]:
+    def drawn(self, groups: Sequence[Sequence[Item]], draws: Draws) -> list[float | None]:
         """The value of each draw of groups; exact, as sums of integers are."""
         sums = np.array([self._sums(group) for group in groups], np.int64)
-        found = (sums[np.array(draw, np.int64)].sum(axis=0) for draw in draws)
-        return [int(above) / int(below) if below else None for above, below in found]
+        found: list[tuple[int, int]] = (times_of(len(groups), draws) @ sums).tolist()
+        return [above / below if below else None for above, below in found]
 
     def _sums(self, items: Sequence[Item]) -> tuple[int, int]:
         counts = [self.counts(item) for item in items]
         return sum(above for above, _ in counts), sum(below for _, below in counts)
 
 
-@dataclass(frozen=True)
-class OfColumns:
-    """A function of what was said and of what is true, each an array over the items."""
+class Auc:
+    """Area under the ROC curve of what was said (`stats.calibration.separation.auc`)."""
 
-    of: Callable[[Floats, Floats], float | None]
+    def __call__(self, items: Sequence[Item]) -> float | None:
+        """The value; None without a true or without an untrue item."""
+        return auc_of(*_columns(items))
+
+    def drawn(self, groups: Sequence[Sequence[Item]], draws: Draws) -> list[float | None]:
+        """The value of each draw of groups.
+
+        Formula: with w_gh twice the pairs of a true item of group g and an untrue one of group h that stand rightly, a
+        tie as half a pair, and c_g how often g is drawn: sum c_g c_h w_gh / (2 sum c_g true_g sum c_h untrue_h). All
+        sums are of integers.
+        """
+        said, true = _columns([item for group in groups for item in group])
+        owner = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+        member = (owner == np.arange(len(groups))[:, None]).astype(np.int64)
+        right, untrue = said[true == 1][:, None], said[true != 1][None, :]
+        pairs = 2 * (right > untrue).astype(np.int64) + (right == untrue)
+        wins = member[:, true == 1] @ pairs @ member[:, true != 1].T
+        times = times_of(len(groups), draws)
+        above = ((times @ wins) * times).sum(axis=1)
+        below = 2 * (times @ member[:, true == 1].sum(axis=1)) * (times @ member[:, true != 1].sum(axis=1))
+        return [int(one) / int(of) if of else None for one, of in zip(above, below, strict=True)]
+
+
+class Ece:
+    """Expected calibration error of what was said, bins of equal width (`stats.calibration.reliability.ece`)."""
 
     def __call__(self, items: Sequence[Item]) -> float | None:
         """The value."""
-        return self.of(*_columns(items))
+        return ece_of(*_columns(items)) if items else None
 
-    def drawn(self, groups: Sequence[Sequence[Item]], draws: Sequence[Sequence[int]]) -> list[float | None]:
-        """The value of each draw of groups."""
-        said, true = _columns([item for group in groups for item in group])
-        numbers = iter(range(len(said)))
-        members = [[next(numbers) for _ in group] for group in groups]
-        found: list[float | None] = []
-        for draw in draws:
-            rows = np.array([row for place in draw for row in members[place]], np.int64)
-            found.append(self.of(said[rows], true[rows]))
-        return found
+    def drawn(self, groups: Sequence[Sequence[Item]], draws: Draws) -> list[float | None]:
+        """The value of each draw of groups, to as many digits as the order of additions leaves."""
+        gaps = np.array([gaps_of(*_columns(group)) for group in groups], np.float64)
+        times = times_of(len(groups), draws)
+        sizes = times @ np.array([len(group) for group in groups], np.int64)
+        return [float(value) for value in rounded(np.abs(times @ gaps).sum(axis=1) / sizes)]
 
 
 def _columns(items: Sequence[Item]) -> tuple[Floats, Floats]:

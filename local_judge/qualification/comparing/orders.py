@@ -18,8 +18,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from local_judge.qualification.comparing.model import Agreeing, Shared, Stability
-from local_judge.qualification.figures import Draws
-from local_judge.stats.agreement.estimate import Estimate, resamples, with_interval
+from local_judge.qualification.figures import Draws, draws_of
+from local_judge.stats.agreement.estimate import Estimate, with_interval
 from local_judge.stats.agreement.icc import icc_2_1
 from local_judge.stats.agreement.orders import Kept, kept_order, ranks_of
 from local_judge.stats.measures import DIGITS, Floats, kendall
@@ -115,9 +115,7 @@ def _shares(both: Sequence[str], sides: Sequence[dict[str, Scored]], draws: Draw
     tasks = [sides[0][report].task or f"report {report}" for report in both]
     names = sorted(set(tasks))
     place = np.array([names.index(task) for task in tasks], np.int64)
-    drawn = [
-        np.bincount(draw, minlength=len(names))[place] for draw in resamples(len(names), draws.n, draws.seed)
-    ]
+    drawn = [np.bincount(draw, minlength=len(names))[place] for draw in draws_of(len(names), draws)]
     counts = np.array(drawn, np.float64).reshape(-1, len(both))
 
     def estimate(measure: Callable[[Floats], Floats], missing: str = "") -> Shared:

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from local_judge.errors import InputError
 from local_judge.qualification.comparing.model import Difference, Verdict
-from local_judge.qualification.figures import Draws, Measure
+from local_judge.qualification.figures import Draws, Measure, in_draws
 from local_judge.qualification.model import Item
-from local_judge.stats.agreement.estimate import Estimate, resamples, with_interval
+from local_judge.stats.agreement.estimate import Estimate, with_interval
 from local_judge.stats.measures import DIGITS
 from local_judge.stats.paired import LEAST_UNITS, LEVEL, bootstrap_p, holm
 
@@ -176,11 +176,7 @@ def _replicated(
     if (judge, ids) not in kept:
         groups = [[items[id] for id in unit] for unit in units]
         kept[judge, ids] = Replicated(
-            measure.value([items[id] for id in ids]),
-            [
-                measure.value([item for place in draw for item in groups[place]])
-                for draw in resamples(len(groups), draws.n, draws.seed)
-            ],
+            measure.value([items[id] for id in ids]), in_draws(measure.value, groups, draws)
         )
     return kept[judge, ids]
 

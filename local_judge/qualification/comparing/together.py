@@ -24,10 +24,10 @@ import numpy.typing as npt
 
 from local_judge.qualification.comparing.model import Expense, Gain, Together
 from local_judge.qualification.comparing.pairs import Answers, by_id, units_of
-from local_judge.qualification.figures import Draws
+from local_judge.qualification.figures import Draws, draws_of
 from local_judge.qualification.model import Item
 from local_judge.stats.agreement.correlation import pearson
-from local_judge.stats.agreement.estimate import Estimate, resamples, with_interval
+from local_judge.stats.agreement.estimate import Estimate, with_interval
 from local_judge.stats.calibration.separation import NEUTRAL, auc_of
 from local_judge.stats.measures import DIGITS, Floats, rounded
 from local_judge.stats.paired import LEAST_UNITS, LEVEL, bootstrap_p, holm
@@ -196,7 +196,7 @@ def _gain(found: _Group, measure: _Measure, draws: Draws) -> Gain | None:
     if value is None or together is None:
         return None
     drawn: list[float | None] = []
-    for draw in resamples(len(found.units), draws.n, draws.seed):
+    for draw in draws_of(len(found.units), draws):
         *ones, mean = measure(found, np.concatenate([found.units[place] for place in draw]))
         drawn.append(_less(ones, mean))
     estimate = with_interval(Estimate(value, found.p.shape[1]), drawn, len(found.units))

@@ -21,7 +21,7 @@ from local_judge.judge.calibration import CalibrationFile, sigmoid
 from local_judge.judge.judge import Judge
 from local_judge.planting.model import PlantedClaim
 from local_judge.qualification.bench import Bench, Found, cost_of
-from local_judge.qualification.figures import Measure, OfColumns, Ratio, Value, share
+from local_judge.qualification.figures import Auc, Ece, Measure, Ratio, Value, share
 from local_judge.qualification.model import Cost, Item, PartName, Unmeasured
 from local_judge.runs.calibrate import calibrate
 from local_judge.runs.calibrations import Given
@@ -31,8 +31,7 @@ from local_judge.runs.verify import ClaimRow, verify_rows
 from local_judge.stats.calibration.assess import Settings, calibrated
 from local_judge.stats.calibration.errors import Uncalibratable
 from local_judge.stats.calibration.folds import FOLDS, folds_of
-from local_judge.stats.calibration.reliability import BINS, ece_of
-from local_judge.stats.calibration.separation import NEUTRAL, Judged, auc_of
+from local_judge.stats.calibration.separation import NEUTRAL, Judged
 from serving.types import Frozen
 
 RANKS: Final[dict[Label, int]] = {
@@ -205,14 +204,14 @@ def _measures(method: str, only: dict[str, str]) -> list[Measure]:
         )
 
     found = [
-        measure("auc", OfColumns(auc_of)),
+        measure("auc", Auc()),
         measure("accuracy", share(lambda item: item.called == (item.truth == 1))),
         measure("f1", Ratio(_f1)),
         measure("caught", share(lambda item: None if item.truth else not item.called)),
         measure("called_wrong", share(lambda item: not item.called if item.truth else None), "less"),
     ]
     if method != "grouped":
-        found.append(measure("ece", OfColumns(lambda said, true: ece_of(said, true, "width", BINS)), "less"))
+        found.append(measure("ece", Ece(), "less"))
     return found
 
 

@@ -63,8 +63,12 @@ def ece(judged: Sequence[Judged], cut: Cut = "width", n_bins: int = BINS) -> flo
 
 def ece_of(p: Floats, true: Floats, cut: Cut = "width", n_bins: int = BINS) -> float:
     """As `ece`: the sum over bins of |sum of (true - p)|, by the number of claims."""
-    gaps = np.bincount(_places(p, cut, n_bins), weights=true - p, minlength=n_bins)
-    return float(np.abs(gaps).sum() / len(p))
+    return float(np.abs(gaps_of(p, true, cut, n_bins)).sum() / len(p))
+
+
+def gaps_of(p: Floats, true: Floats, cut: Cut = "width", n_bins: int = BINS) -> Floats:
+    """Of each bin the sum of (true - p). Bins of equal width are the same for all claims, so that gaps add up."""
+    return np.bincount(_places(p, cut, n_bins), weights=true - p, minlength=n_bins)
 
 
 def brier_of(p: Floats, true: Floats) -> float:

@@ -51,7 +51,9 @@ def test_the_better_judge_is_found_and_the_same_files_come_twice(examine: Examin
 def test_other_claims_are_refused_with_what_differs(examine: Examine) -> None:
     fewer = SMALL.model_copy(update={"verification": SMALL.verification.model_copy(update={"claims": 16})})
     folders = [examine("good", good), examine("poor", poor, config=fewer)]
-    with pytest.raises(InputError, match=r"poor: 'poor' was not asked the same as 'good' in .*good: another config"):
+    with pytest.raises(
+        InputError, match=r"poor: 'poor' was not asked the same as 'good' in .*good: another config"
+    ):
         of(folders)
 
 
