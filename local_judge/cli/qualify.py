@@ -26,7 +26,7 @@ from local_judge.cli.options import (
 from local_judge.errors import ConfigError, RunError
 from local_judge.judge.standing import Scale, remember
 from local_judge.qualification.config import load_qualify_config
-from local_judge.qualification.page import page_of
+from local_judge.qualification.page import page_of, summary_of
 from local_judge.qualification.qualify import DATA, PAGE
 from local_judge.qualification.qualify import qualify as examine
 from local_judge.reporting.numbers import count
@@ -104,8 +104,7 @@ def qualify(
                 watch=PartProgress,
             )
         )
-    page = page_of(found)
-    RunStore(folder).write_text(PAGE, page)
+    RunStore(folder).write_text(PAGE, page_of(found))
     standing = found.standing()
     try:
         kept = remember(standing)
@@ -114,7 +113,8 @@ def qualify(
     if as_json:
         print(standing.model_dump_json())
     else:
-        print(page, end="")
+        print(summary_of(found))
+        print(f"{folder / PAGE} has all of it.")
     if kept != standing:
         sys.stderr.write(
             f"Reports go on to show an earlier qualification of this judge, which examined more; `--qualification "
