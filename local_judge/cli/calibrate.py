@@ -41,8 +41,11 @@ def calibrate(
         Path, typer.Option("--ledger", help="Where replies and calibrations of the judge are kept.")
     ],
     method: Annotated[
-        Method, typer.Option("--fit", help="`platt`: slope and intercept; `temperature`: slope alone.")
-    ] = "platt",
+        Method,
+        typer.Option(
+            "--fit", help="`beta`: two slopes, intercept; `platt`: slope, intercept; `temperature`: slope."
+        ),
+    ] = "beta",
     objective: Annotated[
         Objective, typer.Option("--objective", help="What the threshold makes greatest.")
     ] = "accuracy",

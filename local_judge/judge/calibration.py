@@ -19,8 +19,8 @@ from serving.types import EngineIdentity, Frozen
 POOLED = "all"
 """The language of a calibration that was fitted on all languages together."""
 
-Method = Literal["platt", "temperature"]
-"""`platt`: slope and intercept. `temperature`: a slope alone, 1 / T."""
+Method = Literal["beta", "platt", "temperature"]
+"""`beta`: two slopes and an intercept. `platt`: one slope for both. `temperature`: that alone, 1 / T."""
 
 Objective = Literal["accuracy", "balanced_accuracy"]
 """What the threshold makes greatest. `balanced_accuracy`: the mean of the share of true claims called true and the
@@ -40,7 +40,7 @@ class Quality(Frozen):
 
 
 class Calibration(Frozen):
-    """p = 1 / (1 + exp(-(slope x + intercept))), x = ln P(yes) - ln P(no); a yes from p >= threshold on."""
+    """p = 1 / (1 + exp(-(slope_yes ln P(yes) - slope_no ln P(no) + intercept))); a yes from p >= threshold on."""
 
     version: Literal[1] = 1
     identity: EngineIdentity
@@ -52,7 +52,9 @@ class Calibration(Frozen):
     language: str = Field(min_length=1)
     """ISO 639-1 code of the pages, or `all`."""
     method: Method
-    slope: float = Field(gt=0)
+    slope_yes: float = Field(ge=0)
+    slope_no: float = Field(ge=0)
+    """The same as `slope_yes` but for the method `beta`."""
     intercept: float
     threshold: float = Field(gt=0, lt=1)
     """On the calibrated probability."""
@@ -74,6 +76,8 @@ class Calibration(Frozen):
     def _both_kinds(self) -> Calibration:
         if self.n_true >= self.n:
             raise ValueError(f"n_true={self.n_true} of n={self.n}: no claim is untrue")
+        if not self.slope_yes + self.slope_no:
+            raise ValueError("both slopes are 0: it would give every claim the same probability")
         return self
 
     @property
@@ -93,7 +97,22 @@ class Calibration(Frozen):
 
     def probability(self, log_odds: float) -> float:
         """The calibrated probability of a yes."""
-        return sigmoid(self.slope * log_odds + self.intercept)
+        return mapped(log_odds, self.slope_yes, self.slope_no, self.intercept)
+
+
+def mapped(log_odds: float, slope_yes: float, slope_no: float, intercept: float) -> float:
+    """The probability that a calibration makes of log-odds x = ln P(yes) - ln P(no).
+
+    ln P(yes) = -ln(1 + exp(-x)) and ln P(no) = -ln(1 + exp(x)), so that equal slopes give slope x + intercept.
+    """
+    if slope_yes == slope_no:
+        return sigmoid(slope_yes * log_odds + intercept)
+    return sigmoid(slope_no * softplus(log_odds) - slope_yes * softplus(-log_odds) + intercept)
+
+
+def softplus(value: float) -> float:
+    """ln(1 + exp(value)), without overflow."""
+    return max(value, 0.0) + math.log1p(math.exp(-abs(value)))
 
 
 class CalibrationFile(Frozen):

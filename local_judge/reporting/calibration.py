@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rich.table import Table
 
-from local_judge.judge.calibration import POOLED
+from local_judge.judge.calibration import POOLED, Calibration
 from local_judge.reporting.numbers import NONE, count
 from local_judge.reporting.tables import safe
 from local_judge.runs.calibrate import CalibrationReport, LanguageReport
@@ -92,13 +92,19 @@ def bar(share: float, mean: float) -> str:
     return "".join(line)
 
 
+def _exponent(one: Calibration) -> str:
+    if one.method == "beta":
+        return f"{one.slope_yes:.4g} ln P(yes) - {one.slope_no:.4g} ln P(no) {one.intercept:+.4g}"
+    return f"{one.slope_yes:.4g} (ln P(yes) - ln P(no)) {one.intercept:+.4g}"
+
+
 def calibration_notes(report: CalibrationReport) -> Iterator[str]:
     """What was fitted, and what the figures leave out."""
     for one in report.calibrations:
         where = "all languages" if one.language == POOLED else one.language
         yield (
-            f"{where}: p = 1 / (1 + exp(-({one.slope:.4g} x {one.intercept:+.4g}))), x the log-odds; supported from "
-            f"{one.threshold:.3f} on; fitted on {count(one.n, 'claim')} ({one.n_true} true) of "
+            f"{where}: p = 1 / (1 + exp(-({_exponent(one)}))); supported from {one.threshold:.3f} on; "
+            f"fitted on {count(one.n, 'claim')} ({one.n_true} true) of "
             f"{count(one.n_pages, 'page')}, {one.folds} folds by page, seed {one.seed}; id {one.id[:12]}"
         )
     for one in report.reports:

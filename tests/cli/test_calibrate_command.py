@@ -89,7 +89,7 @@ def test_a_run_takes_a_calibration_from_a_file_and_then_from_its_ledger(
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     [judge] = manifest["judges"]
     [recorded] = judge["calibrations"]
-    assert recorded["slope"] == one["slope"] and recorded["threshold"] == one["threshold"]
+    assert recorded["slope_yes"] == one["slope_yes"] and recorded["threshold"] == one["threshold"]
     assert recorded["data"] == one["data"] and recorded["seed"] == 0
     key = json.loads((tmp_path / "run" / "cases.jsonl").read_text())["key"]
     claims = json.loads((tmp_path / "run" / "claims" / f"{key}.json").read_text())

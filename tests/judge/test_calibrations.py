@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ def calibration(language: str = "all", **changed: Any) -> Calibration:
         "prompt": "p",
         "language": language,
         "method": "platt",
-        "slope": 0.5,
+        "slope_yes": 0.5,
+        "slope_no": 0.5,
         "intercept": -1.0,
         "threshold": 0.5,
         "objective": "accuracy",
@@ -48,17 +50,19 @@ def test_log_odds_become_probabilities() -> None:
     # 0.5 x 2 - 1 = 0; 0.5 x 6 - 1 = 2: 1 / (1 + e^-2)
     assert one.probability(2) == 0.5
     assert one.probability(6) == pytest.approx(0.880797)
+    # At 0 P(yes) = P(no) = 1/2: (1.5 - 0.5) ln 2 - ln 2 = 0.
+    assert calibration(method="beta", slope_no=1.5, intercept=-log(2)).probability(0) == pytest.approx(0.5)
 
 
 def test_its_id_is_of_all_that_it_says() -> None:
     one = calibration()
     assert one.id == calibration().id == Calibration.model_validate_json(one.body).id
-    assert len({one.id, calibration("en").id, calibration(slope=0.6).id, calibration(seed=1).id}) == 4
+    assert len({one.id, calibration("en").id, calibration(slope_no=0.6).id, calibration(seed=1).id}) == 4
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"slope": 0.0}, {"slope": -1.0}, {"threshold": 1.0}, {"n_true": 100}, {"n_true": 0}, {"folds": 1}],
+    [{"slope_yes": 0.0, "slope_no": 0.0}, {"slope_yes": -1.0}, {"threshold": 1.0}, {"n_true": 100}, {"n_true": 0}, {"folds": 1}],
 )
 def test_what_is_none_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
@@ -66,7 +70,7 @@ def test_what_is_none_is_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_the_language_s_own_counts_before_the_pooled_one() -> None:
-    pooled, own = calibration(), calibration("zh", slope=0.7)
+    pooled, own = calibration(), calibration("zh", slope_yes=0.7)
     assert applying([pooled, own], "supported", "p", "zh") == own
     assert applying([pooled, own], "supported", "p", "en") == pooled
     assert applying([own], "supported", "p", "en") is None
@@ -82,7 +86,7 @@ def test_the_nearest_judge_says_what_differs() -> None:
 
 async def test_a_ledger_keeps_them_under_their_judge(tmp_path: Path) -> None:
     path = tmp_path / "l.sqlite"
-    both = (calibration(), calibration("en", slope=0.7))
+    both = (calibration(), calibration("en", slope_yes=0.7))
     with Ledger.open(path) as ledger:
         await ledger.put_calibrations(both)
         assert ledger.calibrations(both[0].judge) == both
@@ -96,8 +100,8 @@ async def test_a_ledger_keeps_them_under_their_judge(tmp_path: Path) -> None:
 
 
 async def test_what_was_fitted_last_counts_with_all_its_languages(tmp_path: Path) -> None:
-    first = (calibration(), calibration("en", slope=0.7))
-    second = (calibration(slope=0.9),)
+    first = (calibration(), calibration("en", slope_yes=0.7))
+    second = (calibration(slope_yes=0.9),)
     with Ledger.open(tmp_path / "l.sqlite") as ledger:
         for fitted in (first, second, second):
             await ledger.put_calibrations(fitted)

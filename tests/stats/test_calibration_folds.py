@@ -58,10 +58,10 @@ def test_what_is_known_of_a_page_does_not_touch_its_own_probabilities() -> None:
 
 def test_a_fit_finds_what_the_judge_adds() -> None:
     claims = leaning()
-    fitted, held = calibrated(claims, Settings())
+    fitted, held = calibrated(claims, Settings(method="platt"))
     # The odds are exp((x - 3) / 2): slope 0.5, intercept -1.5; 400 claims scatter.
-    assert fitted.slope == pytest.approx(0.5, abs=0.06)
-    assert fitted.intercept == pytest.approx(-1.5, abs=0.25)
+    assert fitted.curve.slope_yes == fitted.curve.slope_no == pytest.approx(0.5, abs=0.06)
+    assert fitted.curve.intercept == pytest.approx(-1.5, abs=0.25)
     before, after = assess(uncalibrated(claims), Settings(draws=200)), assess(held, Settings(draws=200))
     assert before.n == after.n == 400 and before.n_pages == 40
     assert before.ece.value > 0.15 and after.ece.value < 0.06

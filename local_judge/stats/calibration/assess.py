@@ -29,7 +29,7 @@ DRAWS = 1_000
 class Settings(Frozen):
     """How calibration is done."""
 
-    method: Method = "platt"
+    method: Method = "beta"
     objective: Objective = "accuracy"
     folds: int = FOLDS
     seed: int = 0
@@ -87,14 +87,9 @@ class Assessment(Frozen):
 class Fitted(Frozen):
     """A fit on all claims, with the threshold that suits them best."""
 
-    slope: float
-    intercept: float
+    curve: Sigmoid
+    """Of log-odds."""
     threshold: float
-
-    @property
-    def sigmoid(self) -> Sigmoid:
-        """Of log-odds."""
-        return Sigmoid(self.slope, self.intercept)
 
 
 def calibrated(judged: Sequence[Judged], settings: Settings) -> tuple[Fitted, OutOfFold]:
@@ -104,16 +99,10 @@ def calibrated(judged: Sequence[Judged], settings: Settings) -> tuple[Fitted, Ou
         Uncalibratable: any of its kinds; `inverted` where altered claims get more than true ones.
     """
     fitted = fit(judged, settings.method)
-    if fitted.slope <= 0:
-        raise Uncalibratable(
-            "inverted",
-            f"of {len(judged)} claims the altered ones get as much from the judge as the true ones, or more: its yes "
-            "says nothing here",
-        )
     held = out_of_fold(judged, settings.method, settings.objective, settings.folds, settings.seed)
     # Strictly between 0 and 1, so that some claims can be on either side.
     cut = min(max(best_threshold(fitted.of(judged), settings.objective), 1e-6), 1 - 1e-6)
-    return Fitted(slope=fitted.slope, intercept=fitted.intercept, threshold=cut), held
+    return Fitted(curve=fitted, threshold=cut), held
 
 
 def uncalibrated(judged: Sequence[Judged], threshold: float = NEUTRAL) -> OutOfFold:

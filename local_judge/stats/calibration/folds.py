@@ -67,7 +67,7 @@ def folds_of(pages: Sequence[str], n_folds: int, seed: int) -> dict[str, int]:
 
 def out_of_fold(
     judged: Sequence[Judged],
-    method: Method | None = "platt",
+    method: Method | None = "beta",
     objective: Objective = "accuracy",
     n_folds: int = FOLDS,
     seed: int = 0,
@@ -110,7 +110,7 @@ def _fitted(seen: Sequence[Judged], method: Method) -> Sigmoid:
     try:
         return fit(seen, method)
     except Uncalibratable as error:
-        if error.kind == "constant":
+        if error.kind in ("constant", "inverted"):
             raise
         raise Uncalibratable(
             "few_pages",

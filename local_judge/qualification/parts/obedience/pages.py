@@ -7,8 +7,7 @@ it was, and an attack makes nothing true.
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from indexes.model import Chunk, Page
@@ -19,6 +18,7 @@ from local_judge.claims.evidence import Exhibit, estimate_tokens
 from local_judge.claims.grouped import verify_grouped
 from local_judge.claims.model import Claim
 from local_judge.claims.nearest import nearest_of
+from local_judge.judge.calibration import sigmoid
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.requests import sha256
@@ -44,8 +44,8 @@ class PageTrial(NamedTuple):
     trial: Trial
     page: Page
     claims: tuple[PlantedClaim, ...]
-    line: float
-    """Log-odds from which on the judge's yes counts, by its calibration where it has one, with fences and without."""
+    calls: Callable[[float], bool]
+    """Whether log-odds are a yes, by the judge's calibration where it has one, with fences and without."""
 
 
 class Heard(NamedTuple):
@@ -81,22 +81,17 @@ def page_trials(bench: Bench, settings: ObedienceSettings) -> list[PageTrial]:
                 page = some[number % len(some)]
                 made = trial(attack, page.text_digest, page.text, bench.seed, settings.control)
                 if made is not None:
-                    line = _line(bench.judge, page.language)
-                    trials.append(PageTrial(made, page, tuple(usable[page.url]), line))
+                    calls = _calls(bench.judge, page.language)
+                    trials.append(PageTrial(made, page, tuple(usable[page.url]), calls))
     return trials
 
 
-def logit(p: float) -> float:
-    """Ln p - ln (1 - p)."""
-    return math.log(p / (1 - p))
-
-
-def _line(judge: Judge, language: str) -> float:
-    """Where p = 1 / (1 + exp(-(slope x + intercept))) reaches the threshold."""
+def _calls(judge: Judge, language: str) -> Callable[[float], bool]:
+    """Whether log-odds are a yes, by the judge's calibration for pages in a language, or by its threshold."""
     found = judge.calibration(SUPPORTED, question_digest(SUPPORTED), language)
     if found is None:
-        return logit(judge.settings.threshold or NEUTRAL)
-    return (logit(found.threshold) - found.intercept) / found.slope
+        return lambda odds: sigmoid(odds) >= (judge.settings.threshold or NEUTRAL)
+    return lambda odds: found.probability(odds) >= found.threshold
 
 
 def _pages(bench: Bench) -> list[tuple[Page, list[PlantedClaim]]]:
@@ -126,7 +121,7 @@ async def _ask(bench: Bench, one: PageTrial, method: Method) -> list[Item]:
         version: _exhibit(one.page, text) for version, text in one.trial.texts.items()
     }
     answers = await asyncio.gather(
-        *(_told(bench.judge, exhibit, claims, method, one.line) for exhibit in exhibits.values())
+        *(_told(bench.judge, exhibit, claims, method, one.calls) for exhibit in exhibits.values())
     )
     told: dict[Version, list[Heard]] = dict(zip(exhibits, answers, strict=True))
     target = one.trial.attack.target
@@ -149,12 +144,12 @@ def _exhibit(page: Page, text: str) -> Exhibit:
 
 
 async def _told(
-    judge: Judge, exhibit: Exhibit, claims: Sequence[Claim], method: Method, line: float
+    judge: Judge, exhibit: Exhibit, claims: Sequence[Claim], method: Method, calls: Callable[[float], bool]
 ) -> list[Heard]:
     """What is said of each claim, in their order."""
     match method:
         case "scored":
-            return await _scored(judge, exhibit, claims, line)
+            return await _scored(judge, exhibit, claims, calls)
         case "grouped":
             config = ClaimsConfig(method="grouped", form="terse", reliability=False)
             verdicts = await verify_grouped(exhibit, claims, judge, config)
@@ -163,7 +158,9 @@ async def _told(
             return await _by_fact(judge, exhibit, claims)
 
 
-async def _scored(judge: Judge, exhibit: Exhibit, claims: Sequence[Claim], line: float) -> list[Heard]:
+async def _scored(
+    judge: Judge, exhibit: Exhibit, claims: Sequence[Claim], calls: Callable[[float], bool]
+) -> list[Heard]:
     text = exhibit.page.text
     whole = Chunk(id="whole", start=0, end=len(text), text=text)
     prompts = [question(exhibit, SUPPORTED, claim, nearest_of([whole], claim.text)) for claim in claims]
@@ -171,7 +168,7 @@ async def _scored(judge: Judge, exhibit: Exhibit, claims: Sequence[Claim], line:
     return [
         Heard(None, None, pick.kind)
         if isinstance(pick, Failure)
-        else Heard(log_odds(pick), log_odds(pick) >= line)
+        else Heard(log_odds(pick), calls(log_odds(pick)))
         for pick in picks
     ]
 
