@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from random import Random
 from typing import Literal, NamedTuple
 
@@ -108,9 +109,11 @@ def compose(pages: Sequence[Page], settings: ComposeSettings) -> list[Composed]:
     stocks: dict[Language, Iterator[tuple[str, list[str]]]] = {}
     for language in settings.languages:
         mine = sorted({page.url: page for page in pages if page.language == language}.items())
-        if any(_sentences(page, language) for _, page in mine):
-            Random(f"{settings.seed}:pages:{language}").shuffle(mine)
-            stocks[language] = _sections([page for _, page in mine], language, settings.seed)
+        Random(f"{settings.seed}:pages:{language}").shuffle(mine)
+        sections = _sections([page for _, page in mine], language, settings.seed)
+        first = next(sections, None)
+        if first is not None:
+            stocks[language] = chain([first], sections)
     found: list[Composed] = []
     for number in range(settings.reports if stocks else 0):
         language = list(stocks)[number % len(stocks)]
@@ -125,18 +128,24 @@ def _sentences(page: Page, language: Language) -> list[str]:
 
 
 def _sections(pages: Sequence[Page], language: Language, seed: int) -> Iterator[tuple[str, list[str]]]:
-    """A page with a few of its sentences, one after the other; a page comes again when all have had their turn."""
-    left = {page.url: _sentences(page, language) for page in pages}
+    """A page with a few of its sentences, one after the other; a page comes again when all have had their turn.
+
+    A page is read when its turn comes: a snapshot may have thousands.
+    """
+    left: dict[str, list[str]] = {}
     used: set[str] = set()
     turn = 0
-    while any(left.values()):
-        for url, stock in left.items():
-            stock[:] = [one for one in stock if one not in used]
-            chosen = Random(f"{seed}:{url}:{turn}").sample(range(len(stock)), min(PER_SECTION, len(stock)))
+    while turn == 0 or any(left.values()):
+        for page in pages:
+            stock = left[page.url] if turn else _sentences(page, language)
+            stock = left[page.url] = [one for one in stock if one not in used]
+            chosen = Random(f"{seed}:{page.url}:{turn}").sample(
+                range(len(stock)), min(PER_SECTION, len(stock))
+            )
             picked = [stock[place] for place in sorted(chosen)]
             used.update(picked)
             if picked:
-                yield url, picked
+                yield page.url, picked
         turn += 1
 
 

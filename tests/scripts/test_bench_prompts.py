@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -350,13 +349,19 @@ def test_a_digest_follows_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
-    """The script as a module, on a server without a model, writing into a copy of the page."""
+def bench() -> Any:
+    """The script as a module."""
     loader = SourceFileLoader("bench_prompts", str(ROOT / "scripts" / "bench_prompts"))
     spec = spec_from_loader("bench_prompts", loader)
     assert spec is not None
     module = module_from_spec(spec)
     loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def script(bench: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """The script on a server without a model, writing into a copy of the page."""
     (tmp_path / "docs").mkdir()
     (tmp_path / DOCUMENT_PATH).write_bytes((ROOT / DOCUMENT_PATH).read_bytes())
 
@@ -374,10 +379,10 @@ def script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
 
     plan = StubPlan(answer=answer_to_all, alternatives=leaning, model="Qwen/Qwen3-14B")
     with StubThread(plan) as server:
-        monkeypatch.setattr(module, "engine_of", engine_of)
-        monkeypatch.setattr(module, "ROOT", tmp_path)
-        module.server, module.emptied = server, emptied
-        yield module
+        monkeypatch.setattr(bench, "engine_of", engine_of)
+        monkeypatch.setattr(bench, "ROOT", tmp_path)
+        bench.server, bench.emptied = server, emptied
+        yield bench
 
 
 def test_the_command_goes_on_where_it_stopped_and_writes_its_rows(
@@ -413,25 +418,16 @@ def answer_to_all(asked: Mapping[str, Any]) -> str:
     return fill(asked)
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "bench_prompts"), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+def test_a_prompt_that_does_not_exist_is_named(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["bench_prompts", "--rows", "verification.dear"])
+    with pytest.raises(
+        SystemExit, match=r"^error: --rows verification\.dear: no such prompt; there are extraction, "
+    ):
+        bench.main()
 
 
-def test_a_prompt_that_does_not_exist_is_named() -> None:
-    ended = run("--rows", "verification.dear")
-    assert ended.returncode == 1
-    assert ended.stderr.startswith("error: --rows verification.dear: no such prompt; there are extraction, ")
-    assert ended.stderr.count("\n") == 1
-
-
-def test_a_server_that_is_not_there_is_one_line(shared: Path) -> None:
-    ended = run("--rows", "scoring.race", "--limit", "8", "--base-url", "http://127.0.0.1:9/v1")
-    assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr.startswith("error: http://127.0.0.1:9/reset_prefix_cache: ")
-    assert ended.stderr.count("\n") == 1
+def test_a_server_that_is_not_there_is_one_line(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["--rows", "scoring.race", "--limit", "8", "--base-url", "http://127.0.0.1:9/v1"]
+    monkeypatch.setattr(sys, "argv", ["bench_prompts", *words])
+    with pytest.raises(SystemExit, match=r"^error: http://127\.0\.0\.1:9/reset_prefix_cache: [^\n]+$"):
+        bench.main()
