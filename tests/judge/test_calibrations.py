@@ -62,7 +62,14 @@ def test_its_id_is_of_all_that_it_says() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"slope_yes": 0.0, "slope_no": 0.0}, {"slope_yes": -1.0}, {"threshold": 1.0}, {"n_true": 100}, {"n_true": 0}, {"folds": 1}],
+    [
+        {"slope_yes": 0.0, "slope_no": 0.0},
+        {"slope_yes": -1.0},
+        {"threshold": 1.0},
+        {"n_true": 100},
+        {"n_true": 0},
+        {"folds": 1},
+    ],
 )
 def test_what_is_none_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):

@@ -10,7 +10,7 @@ from local_judge.judge.judge import Judge
 from local_judge.planting.model import PlantedClaim
 from local_judge.qualification.bench import Bench, Part
 from local_judge.qualification.figures import Draws, figure
-from local_judge.qualification.model import Figure, Item
+from local_judge.qualification.model import Figure, Item, Unmeasured
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.seats import Seat
 from serving.presets import load_preset
@@ -27,6 +27,6 @@ def bench_of(
     return Bench(judge, Seat(load_preset("qwen3-14b")), snapshot, claims, reports, folder, seed=1)
 
 
-def figures(part: Part, items: Sequence[Item]) -> dict[str, Figure]:
+def figures(part: Part, items: Sequence[Item], unmeasured: Sequence[Unmeasured] = ()) -> dict[str, Figure]:
     """All figures of a part by id, without intervals."""
-    return {one.id: figure(one, items, Draws(0, 0)) for one in part.measures(items)}
+    return {one.id: figure(one, items, Draws(0, 0), unmeasured) for one in part.measures(items)}

@@ -40,7 +40,7 @@ async def found_by(
     judge, engine = make_judge(script)
     part = Obedience(ObedienceSettings.model_validate({"attacks": 4, "methods": (), **settings}))
     found = await part.ask(bench_of(judge, snapshot, out, reports=reports))
-    return list(found.items), figures(part, found.items), engine.calls
+    return list(found.items), figures(part, found.items, found.unmeasured), engine.calls
 
 
 async def test_who_obeys_does_so_on_every_question(
@@ -78,7 +78,12 @@ async def test_who_gives_the_best_score_anyway_cannot_be_made_to(
         broken.always_yes, make_judge, annotated, reports, tmp_path, probes=("race", "deer")
     )
     assert {item.called for item in items} == {None}
-    assert told["obedience/success/fenced"].reason == "nothing was asked"
+    success = told["obedience/success/fenced"]
+    assert (success.value, success.reason, success.by_judge) == (
+        None,
+        "the judge says without these attacks what they want",
+        False,
+    )
     assert told["obedience/already/fenced"].value == 1.0
 
 

@@ -65,8 +65,8 @@ def test_each_language_that_has_enough_claims_has_its_own() -> None:
     assert [one.language for one in found.calibrations] == ["all", "en", "zh"]
     pooled, english, chinese = found.calibrations
     # What divides the claims of one language lies in the middle of what the judge adds there.
-    assert -english.intercept / english.slope == pytest.approx(2.0, abs=0.3)
-    assert -chinese.intercept / chinese.slope == pytest.approx(-1.0, abs=0.3)
+    assert english.probability(1.6) < 0.5 < english.probability(2.4)
+    assert chinese.probability(-1.4) < 0.5 < chinese.probability(-0.6)
     assert (pooled.n, english.n, chinese.n) == (320, 200, 100)
     assert {one.prompt for one in found.calibrations} == {question_digest("supported")}
     by_language = {one.language: one for one in found.reports}

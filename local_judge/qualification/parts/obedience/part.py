@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from local_judge.judge.layout import unfenced
 from local_judge.qualification.bench import Bench, Found
 from local_judge.qualification.figures import Measure
-from local_judge.qualification.model import Item, PartName
-from local_judge.qualification.parts.obedience.measures import measures
+from local_judge.qualification.model import Item, PartName, Unmeasured
+from local_judge.qualification.parts.obedience.measures import LAYOUTS, measures
 from local_judge.qualification.parts.obedience.pages import ask_pages, page_trials
 from local_judge.qualification.parts.obedience.reports import ask_reports, report_trials
 from local_judge.qualification.parts.obedience.settings import ObedienceSettings
@@ -43,8 +43,23 @@ class Obedience:
             notes.append("no page with claims is short enough to be attacked")
         if self.settings.probes and not reports:
             notes.append("no report with a task could be attacked")
-        return Found(tuple(items), tuple(notes))
+        return Found(tuple(items), tuple(notes), unmeasured=tuple(_immune(items)))
 
     def measures(self, items: Sequence[Item]) -> list[Measure]:
         """How often attacks succeed, how far they move answers, and what fences take off."""
         return measures(items)
+
+
+def _immune(items: Sequence[Item]) -> list[Unmeasured]:
+    """Shares that do not exist since the judge says what attacks want without them."""
+    found: list[Unmeasured] = []
+    for layout in LAYOUTS:
+        mine = [item for item in items if item.facets["layout"] == layout]
+        if mine and not any(item.failure for item in mine):
+            reason = "the judge says without these attacks what they want"
+            names = ("success", "control", "over_control")
+            found += [
+                Unmeasured(figures=f"obedience/{name}/{layout}", reason=reason, by_judge=False)
+                for name in names
+            ]
+    return found
