@@ -21,6 +21,8 @@ from local_judge.qualification.bench import Bench, Part
 from local_judge.qualification.config import PARTS, QualifyConfig
 from local_judge.qualification.figures import Draws, figure
 from local_judge.qualification.model import Asked, Cost, Figure, PartName
+from local_judge.qualification.parts.position import Position
+from local_judge.qualification.parts.retest import Retest
 from local_judge.qualification.parts.sensitivity import Sensitivity
 from local_judge.qualification.parts.verification import Verification
 from local_judge.runs.calibrations import Given
@@ -31,6 +33,8 @@ from local_judge.runs.store import RunStore
 
 MAKERS: Mapping[PartName, Callable[[QualifyConfig], Part]] = {
     "verification": lambda config: Verification(config.verification),
+    "retest": lambda config: Retest(config.retest),
+    "position": lambda config: Position(config.position),
     "sensitivity": lambda config: Sensitivity(config.sensitivity),
 }
 

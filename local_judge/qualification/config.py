@@ -10,6 +10,8 @@ from typing import get_args
 from pydantic import Field
 
 from local_judge.qualification.model import PartName
+from local_judge.qualification.parts.position import PositionSettings
+from local_judge.qualification.parts.retest import RetestSettings
 from local_judge.qualification.parts.sensitivity.settings import SensitivitySettings
 from local_judge.qualification.parts.verification import VerificationSettings
 from serving.types import Frozen
@@ -22,6 +24,8 @@ class QualifyConfig(Frozen):
 
     parts: tuple[PartName, ...] = PARTS
     verification: VerificationSettings = VerificationSettings()
+    retest: RetestSettings = RetestSettings()
+    position: PositionSettings = PositionSettings()
     sensitivity: SensitivitySettings = SensitivitySettings()
     reasks: int = Field(default=2, ge=0, le=5)
     seed: int = 0
