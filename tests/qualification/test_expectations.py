@@ -12,8 +12,16 @@ from ..conftest import ROOT
 
 def documented() -> dict[tuple[str, str], tuple[set[str], set[str]]]:
     """By probe and the last words of its score: flaws that it falls with, and those that it does not rise with."""
-    text = (ROOT / "docs" / "planting.md").read_text(encoding="utf-8").partition("## What scores make of twins")[2]
-    rows = [line.strip("|").split("|") for line in text.split("| figure |")[0].splitlines() if line.startswith("|")]
+    text = (
+        (ROOT / "docs" / "planting.md")
+        .read_text(encoding="utf-8")
+        .partition("## What scores make of twins")[2]
+    )
+    rows = [
+        line.strip("|").split("|")
+        for line in text.split("| figure |")[0].splitlines()
+        if line.startswith("|")
+    ]
     found: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
     probe = ""
     same: tuple[set[str], set[str]] = (set(), set())
