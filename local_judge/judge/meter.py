@@ -6,7 +6,7 @@ or `failed`); token counts cover calls that were made, never replays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 
 @dataclass
@@ -33,3 +33,8 @@ class Meter:
     """Calls at the engine now."""
     waiting: int = 0
     """Calls waiting for their turn now."""
+
+    def add(self, other: Meter) -> None:
+        """Count what another judge has done as well, as one that is asked in another way with the same ledger."""
+        for field in fields(self):
+            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))

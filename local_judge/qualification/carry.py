@@ -25,6 +25,8 @@ from local_judge.qualification.model import Asked, Cost, Figure, Item, PartName
 from local_judge.qualification.parts.extraction import ExtractionPart
 from local_judge.qualification.parts.labels import Labels
 from local_judge.qualification.parts.obedience import Obedience
+from local_judge.qualification.parts.position import Position
+from local_judge.qualification.parts.retest import Retest
 from local_judge.qualification.parts.sensitivity import Sensitivity
 from local_judge.qualification.parts.verification import Verification
 from local_judge.qualification.thresholds import ALL
@@ -40,6 +42,8 @@ MAKERS: Mapping[PartName, Callable[[QualifyConfig], Part]] = {
     "verification": lambda config: Verification(config.verification),
     "obedience": lambda config: Obedience(config.obedience),
     "extraction": lambda config: ExtractionPart(config.extraction),
+    "retest": lambda config: Retest(config.retest),
+    "position": lambda config: Position(config.position),
     "sensitivity": lambda config: Sensitivity(config.sensitivity),
     "labels": lambda config: Labels(config.labels),
 }

@@ -18,6 +18,8 @@ from local_judge.qualification.model import PartName
 from local_judge.qualification.parts.extraction import ExtractionSettings
 from local_judge.qualification.parts.labels import LabelsSettings
 from local_judge.qualification.parts.obedience.settings import ObedienceSettings
+from local_judge.qualification.parts.position import PositionSettings
+from local_judge.qualification.parts.retest import RetestSettings
 from local_judge.qualification.parts.sensitivity.settings import SensitivitySettings
 from local_judge.qualification.parts.verification import VerificationSettings
 from local_judge.qualification.thresholds import ALL, Threshold
@@ -34,6 +36,8 @@ class QualifyConfig(Frozen):
     verification: VerificationSettings = VerificationSettings()
     obedience: ObedienceSettings = ObedienceSettings()
     extraction: ExtractionSettings = ExtractionSettings()
+    retest: RetestSettings = RetestSettings()
+    position: PositionSettings = PositionSettings()
     sensitivity: SensitivitySettings = SensitivitySettings()
     labels: LabelsSettings = LabelsSettings()
     reasks: int = Field(default=2, ge=0, le=5)

@@ -105,7 +105,7 @@ AskPart = Callable[..., Asked]
 @pytest.fixture(scope="session")
 def small_pages(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     """The pages of the small set."""
-    return small_snapshot(tmp_path_factory.mktemp("small"))
+    return small_snapshot(tmp_path_factory.mktemp("small"), workers=0)
 
 
 @pytest.fixture

@@ -52,11 +52,14 @@ def is_padding(sentence: str) -> bool:
     return False
 
 
+def faults_of(article: str) -> int:
+    """Sentences that no report has and that say something."""
+    return sum(one not in known() and not is_padding(one) for one in sentences(article))
+
+
 def faults(article: str) -> int:
-    """Sentences that no report has and that say something, and one for a report that lacks a section."""
-    own = sentences(article)
-    new = [one for one in own if one not in known() and not is_padding(one)]
-    return len(new) + (sum(one in known() for one in own) < LEAST)
+    """Those, and one for a report that lacks a section."""
+    return faults_of(article) + (sum(one in known() for one in sentences(article)) < LEAST)
 
 
 LEAST = 23

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from local_judge.documents import parse_report
 from local_judge.qualification.parts.sensitivity import Sensitivity, SensitivitySettings
 from local_judge.qualification.parts.sensitivity.settings import ProbeName
 from local_judge.qualification.small.load import small_reports
+from serving.engines.scripted import Call, Reply
+from serving.stub_fill import instance
 
 from .conftest import AskPart
-from .readers import likes_length, mute, reads_all
+from .readers import LEAST, is_padding, known, likes_length, mute, reads_all
 
 PAGES: dict[ProbeName, int | None] = dict.fromkeys(("fact", "verification", "citation", "accuracy"))
 CHEAP = Sensitivity(SensitivitySettings(probes={"whole": None, **PAGES}))
@@ -57,15 +62,15 @@ def test_a_judge_that_likes_length_rises_with_padding_and_falls_with_what_is_gon
 
 
 def test_a_judge_that_answers_nothing_leaves_failures_and_no_value(ask_part: AskPart) -> None:
-    asked = ask_part(CHEAP, mute)
-    assert len(asked.found.items) == 4 * (6 + 4 * 5)
+    asked = ask_part(CHEAP, mute, reports=small_reports()[:1])
+    assert len(asked.found.items) == 6 + 4 * 5
     assert {(item.said, item.called, item.failure) for item in asked.found.items} == {(None, None, "refused")}
     assert all(figure.value is None for figure in asked.figures.values())
-    assert asked.figures["sensitivity/wrong/race"].n_failed == 4 * 6
+    assert asked.figures["sensitivity/wrong/race"].n_failed == 6
 
 
 def test_what_has_no_task_is_judged_by_those_that_need_none(ask_part: AskPart) -> None:
-    bare = [report._replace(task=None) for report in small_reports()[:2]]
+    bare = [report._replace(task=None) for report in small_reports()[:1]]
     asked = ask_part(CHEAP, reads_all, reports=bare)
     assert {item.facets["protocol"] for item in asked.found.items} == {"fact", "deer", "dream"}
     assert "fernholt-heating: not judged by race: has no task; give --tasks" in asked.found.notes
@@ -92,3 +97,27 @@ def test_the_small_reports_have_all_that_flaws_and_protocols_need() -> None:
         task = report.task
         assert task is not None and task.guidance and task.checklist and task.plan
         assert task.plan.key_information and task.plan.reasoning
+
+
+def writes(call: Call) -> Reply:
+    """Fails every requirement of a report that lacks a section, and lists each sentence that no report has twice."""
+    shown = re.findall(r"^L\d+\.S\d+: (.+)$", call.prompt, re.MULTILINE)
+    own = [re.sub(r"\s*\[\d+\](?=[.。])", "", one) for one in shown]
+    reply: dict[str, Any] = instance(call.schema or {})
+    if "issues" in reply:
+        new = [one for one in own if one not in known() and not is_padding(one)]
+        return {"issues": [{"quote": one, "other": "", "reason": "It is new."} for one in new]}
+    met = sum(one in known() for one in own) >= LEAST
+    return {key: {**one, "met": met} for key, one in reply.items()}
+
+
+def test_judges_that_write_are_read_by_the_protocols_that_ask_them(ask_part: AskPart) -> None:
+    part = Sensitivity(SensitivitySettings(probes={"coverage": 1, "consistency": 1}))
+    asked = ask_part(part, writes)
+    # All of the checklist is met, and nothing of it without the section.
+    assert asked.value("sensitivity/moved/liveresearchbench/dropped") == -1
+    assert asked.value("sensitivity/right/liveresearchbench/contradiction") == 1
+    # Padding by coverage and by consistency, each also by itself.
+    assert asked.figures["sensitivity/moved/liveresearchbench/padding"].n == 2
+    assert asked.value("sensitivity/moved/liveresearchbench/padding/path=coverage") == 0
+    assert asked.value("sensitivity/moved/liveresearchbench/padding/path=consistency") == 0

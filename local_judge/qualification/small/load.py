@@ -67,8 +67,12 @@ def small_reports() -> list[RawReport]:
     return reports
 
 
-def small_snapshot(folder: Path) -> Snapshot:
+def small_snapshot(folder: Path, workers: int = 1) -> Snapshot:
     """The pages that they cite, with some that none cites, made into `folder/snapshot`.
+
+    Args:
+        folder: where the pages and the snapshot are put.
+        workers: processes that extract; 0 for this one.
 
     Raises:
         SnapshotExists: something else is there.
@@ -84,5 +88,5 @@ def small_snapshot(folder: Path) -> Snapshot:
             else:
                 shutil.copyfile(file, pages / file.name)
     (pages / "pages.jsonl").write_text("\n".join(lists) + "\n", encoding="utf-8")
-    import_pages(pages, folder / "snapshot")
+    import_pages(pages, folder / "snapshot", workers=workers)
     return Snapshot.open(folder / "snapshot")

@@ -11,14 +11,10 @@ Padding is one of the flaws: how often the padded twin scores higher is what a j
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
-from local_judge.documents import parse_report
-from local_judge.judge.judge import Judge
-from local_judge.planting.flaws.flaws import FlawSettings
 from local_judge.planting.model import FlawKind
 from local_judge.protocols.base import Evaluation, Particular, load_protocol
 from local_judge.qualification.bench import Bench, Found
@@ -33,65 +29,10 @@ from local_judge.qualification.parts.sensitivity.settings import (
     ProbeName,
     SensitivitySettings,
 )
+from local_judge.qualification.parts.twins import Family, families, watch
 from local_judge.runs.config import RunConfig, settled
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.job import Watcher, carry_out
-from local_judge.runs.planting import NotPlanted, plant_reports
+from local_judge.runs.job import carry_out
 from local_judge.tasks.model import Task
-
-
-class Family(NamedTuple):
-    """A report with its twins."""
-
-    report: RawReport
-    language: str
-    twins: Mapping[FlawKind, RawReport]
-
-    def texts(self, flaws: Sequence[FlawKind]) -> list[RawReport]:
-        """The report, and its twins with some flaws."""
-        return [self.report, *(self.twins[flaw] for flaw in flaws if flaw in self.twins)]
-
-
-class Silent:
-    """Watches a run and says nothing."""
-
-    def one_done(self) -> None:
-        """Nothing."""
-
-
-def watch(judges: Mapping[str, Judge], n: int) -> contextlib.AbstractContextManager[Watcher]:
-    """Nobody watches."""
-    return contextlib.nullcontext(Silent())
-
-
-def families(
-    reports: Sequence[RawReport], settings: SensitivitySettings, seed: int
-) -> tuple[list[Family], list[str]]:
-    """The reports that can be read with their twins, and what could not be planted, in words."""
-    flaws = FlawSettings(
-        kinds=settings.flaws,
-        places=settings.places,
-        share=settings.share,
-        padding=settings.padding,
-        seed=seed,
-    )
-    made = plant_reports(reports, flaws)
-    rows = {row.id: row for row in made.rows}
-    found: list[Family] = []
-    for raw in reports:
-        if raw.id in rows:
-            twins: dict[FlawKind, RawReport] = {
-                flaw.kind: raw._replace(id=flaw.id, content=rows[flaw.id].report.encode())
-                for flaw in made.flaws
-                if flaw.report == raw.id
-            }
-            found.append(Family(raw, parse_report(raw.content).language, twins))
-    notes = [f"{raw}: cannot be read: {why}" for raw, why in made.summary.unreadable.items()]
-    return found, notes + [_unplanted(one) for one in made.summary.not_planted]
-
-
-def _unplanted(one: NotPlanted) -> str:
-    return f"{one.report}: no place for {one.kind}: {one.reason}"
 
 
 class Sensitivity:
@@ -104,11 +45,13 @@ class Sensitivity:
 
     async def ask(self, bench: Bench) -> Found:
         """Reports and twins by each probe in turn."""
-        chosen = {name: n for name, n in self.settings.probes.items() if n != 0}
+        chosen: dict[ProbeName, int | None] = {name: n for name, n in self.settings.probes.items() if n != 0}
         most = None if None in chosen.values() else max((n or 0 for n in chosen.values()), default=0)
-        found, notes = families(bench.reports[:most], self.settings, bench.seed)
+        found, notes = families(bench.reports[:most], self.settings.planted(bench.seed))
         items: list[Item] = []
-        for name in (name for name in PROBES if name in chosen):
+        for name in PROBES:
+            if name not in chosen:
+                continue
             own, left_out = _askable(found[: chosen[name]], PROBES[name])
             notes += left_out
             if own:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field
 
 from local_judge.claims.config import ClaimsConfig
-from local_judge.planting.flaws.flaws import FLAWS
+from local_judge.planting.flaws.flaws import FLAWS, FlawSettings
 from local_judge.planting.model import FlawKind
 from serving.types import Frozen
 
@@ -79,3 +79,9 @@ class SensitivitySettings(Frozen):
     """Words without content, over words of the report."""
     still: float = Field(default=0.005, ge=0, lt=1)
     """A change of at most this part of the scale is none: 0.5 points of 100."""
+
+    def planted(self, seed: int) -> FlawSettings:
+        """What is planted."""
+        return FlawSettings(
+            kinds=self.flaws, places=self.places, share=self.share, padding=self.padding, seed=seed
+        )

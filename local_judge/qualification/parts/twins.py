@@ -1,0 +1,63 @@
+"""Reports with their twins, for the parts that have both judged.
+
+Invariant: a twin has the task of its report, and differs from it in one flaw.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from local_judge.documents import parse_report
+from local_judge.judge.judge import Judge
+from local_judge.planting.flaws.flaws import FlawSettings
+from local_judge.planting.model import FlawKind
+from local_judge.runs.inputs import RawReport
+from local_judge.runs.job import Watcher
+from local_judge.runs.planting import NotPlanted, plant_reports
+
+
+class Family(NamedTuple):
+    """A report with its twins."""
+
+    report: RawReport
+    language: str
+    twins: Mapping[FlawKind, RawReport]
+
+    def texts(self, flaws: Sequence[FlawKind]) -> list[RawReport]:
+        """The report, and its twins with some flaws."""
+        return [self.report, *(self.twins[flaw] for flaw in flaws if flaw in self.twins)]
+
+
+class Silent:
+    """Watches a run and says nothing."""
+
+    def one_done(self) -> None:
+        """Nothing."""
+
+
+def watch(judges: Mapping[str, Judge], n: int) -> contextlib.AbstractContextManager[Watcher]:
+    """Nobody watches."""
+    return contextlib.nullcontext(Silent())
+
+
+def families(reports: Sequence[RawReport], flaws: FlawSettings) -> tuple[list[Family], list[str]]:
+    """The reports that can be read with their twins, and what could not be planted, in words."""
+    made = plant_reports(reports, flaws)
+    rows = {row.id: row for row in made.rows}
+    found: list[Family] = []
+    for raw in reports:
+        if raw.id in rows:
+            twins: dict[FlawKind, RawReport] = {
+                flaw.kind: raw._replace(id=flaw.id, content=rows[flaw.id].report.encode())
+                for flaw in made.flaws
+                if flaw.report == raw.id
+            }
+            found.append(Family(raw, parse_report(raw.content).language, twins))
+    notes = [f"{raw}: cannot be read: {why}" for raw, why in made.summary.unreadable.items()]
+    return found, notes + [_unplanted(one) for one in made.summary.not_planted]
+
+
+def _unplanted(one: NotPlanted) -> str:
+    return f"{one.report}: no place for {one.kind}: {one.reason}"
