@@ -27,7 +27,7 @@ from local_judge.cli.options import (
 from local_judge.errors import ConfigError, RunError
 from local_judge.judge.standing import Scale, remember
 from local_judge.qualification.config import load_qualify_config
-from local_judge.qualification.page import page_of
+from local_judge.qualification.page import page_of, summary_of
 from local_judge.qualification.qualify import DATA, PAGE, Qualification
 from local_judge.qualification.qualify import qualify as examine
 from local_judge.reporting.numbers import count
@@ -134,15 +134,17 @@ def qualify(
 
 def _keep(found: Qualification, folder: Path, compare: bool, as_json: bool) -> None:
     """Write the page, remember the verdict, and print one of them where it is the only result."""
-    page = page_of(found)
-    RunStore(folder).write_text(PAGE, page)
+    RunStore(folder).write_text(PAGE, page_of(found))
     standing = found.standing()
     try:
         kept = remember(standing)
     except OSError as error:
         raise RunError(f"{error.filename}: the verdict cannot be kept ({error.strerror})") from None
-    if not compare:
-        print(standing.model_dump_json() + "\n" if as_json else page, end="")
+    if as_json and not compare:
+        print(standing.model_dump_json())
+    elif not compare:
+        print(summary_of(found))
+        print(f"{folder / PAGE} has all of it.")
     if kept != standing:
         sys.stderr.write(
             f"Reports go on to show an earlier qualification of this judge, which examined more; `--qualification "

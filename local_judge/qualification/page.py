@@ -19,10 +19,19 @@ ALIGN_LEFT, ALIGN_RIGHT = ":---", "---:"
 
 
 def page_of(found: Qualification) -> str:
-    """The whole page."""
+    """The whole page. What is broken down by kind, language and the like is folded."""
     sections = [_head(found), _judge(found), _examined(found), _thresholds(found)]
     sections += [_part(found, one) for one in found.asked]
     sections += [_answers(found), _cost(found)]
+    return _joined(sections)
+
+
+def summary_of(found: Qualification) -> str:
+    """The page's verdicts and thresholds."""
+    return _joined([_head(found), _thresholds(found)])
+
+
+def _joined(sections: Iterable[Iterable[str]]) -> str:
     return "\n".join(line for section in sections for line in (*section, ""))
 
 
@@ -120,8 +129,8 @@ def _part(found: Qualification, asked: Asked) -> Iterator[str]:
     yield ""
     yield from _pivot(whole)
     for facet in dict.fromkeys(_facet(one.id) for one in own if "=" in one.id):
-        yield ""
-        yield from _pivot([one for one in own if _facet(one.id) == facet and one.n + one.n_failed])
+        rows = list(_pivot([one for one in own if _facet(one.id) == facet and one.n + one.n_failed]))
+        yield from ("", f"<details><summary>By {facet}</summary>", "", *rows, "", "</details>")
     for reason in dict.fromkeys(one.reason for one in whole if one.value is None):
         if reason in asked.notes:
             continue

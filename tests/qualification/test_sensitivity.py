@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from local_judge.documents import parse_report
 from local_judge.qualification.parts.sensitivity import Sensitivity, SensitivitySettings
+from local_judge.qualification.parts.sensitivity.settings import ProbeName
 from local_judge.qualification.small.load import small_reports
 
 from .conftest import AskPart
 from .readers import likes_length, mute, reads_all
 
-CHEAP = Sensitivity(SensitivitySettings(probes=("whole", "pages")))
-WHOLE = Sensitivity(SensitivitySettings(probes=("whole",)))
+PAGES: dict[ProbeName, int | None] = dict.fromkeys(("fact", "verification", "citation", "accuracy"))
+CHEAP = Sensitivity(SensitivitySettings(probes={"whole": None, **PAGES}))
+WHOLE = Sensitivity(SensitivitySettings(probes={"whole": None}))
 BY_PAGES = ("fact", "deer", "liveresearchbench", "dream")
 MOVED = (8 / 16 + 9 / 18 + 10 / 20 + 10 / 19) / 4
 """Citations exchanged of those that the four reports have."""
@@ -71,7 +73,7 @@ def test_what_has_no_task_is_judged_by_those_that_need_none(ask_part: AskPart) -
 
 
 def test_fewer_reports_and_flaws_are_fewer_questions(ask_part: AskPart) -> None:
-    part = Sensitivity(SensitivitySettings(probes=("whole",), reports=2, flaws=("dropped", "padding")))
+    part = Sensitivity(SensitivitySettings(probes={"whole": 2}, flaws=("dropped", "padding")))
     asked = ask_part(part, reads_all)
     assert [item.id for item in asked.found.items] == [
         "fernholt-heating~dropped:race:overall",

@@ -6,7 +6,7 @@ doubt; else it is a failure with its kind, or, where the formula itself has no v
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from pydantic import BaseModel
@@ -26,20 +26,22 @@ class Scored(NamedTuple):
 
     store: RunStore
     records: Mapping[str, CaseRecord]
-    scores: Mapping[tuple[str, str, str], Score]
-    """By report, protocol and path."""
+    scores: Mapping[tuple[str, str], Score]
+    """By report and path."""
+    protocol: str
 
-    def failure(self, report: str, protocol: str) -> FailureKind:
+    def failure(self, report: str) -> FailureKind:
         """Why an answer about a report is missing; `incomplete` where nothing that was kept says it."""
-        none: FailureKind = "incomplete"
-        return next(self._failures(report, protocol), none)
+        for kind in self._failures(report):
+            return kind
+        return "incomplete"
 
-    def _failures(self, report: str, protocol: str) -> Iterator[FailureKind]:
+    def _failures(self, report: str) -> Iterator[FailureKind]:
         record = self.records.get(report)
         if record is None or record.status != "done":
             return
         files: list[tuple[str, type[BaseModel]]] = [
-            (findings_file(protocol, record.key, None), load_protocol(protocol).findings),
+            (findings_file(self.protocol, record.key, None), load_protocol(self.protocol).findings),
             (claims_file(record.key, None), ClaimSet),
         ]
         for name, model in files:
@@ -48,18 +50,19 @@ class Scored(NamedTuple):
                     yield failure.kind
 
 
-def scored(store: RunStore, protocols: Sequence[str]) -> Scored:
-    """The scores of a run by the formulas of the papers."""
-    rows = [row for row in load_scores(store, protocols) if row.profile == "paper"]
+def scored(store: RunStore, protocol: str) -> Scored:
+    """The scores of a run by the formulas of the paper."""
+    rows = [row for row in load_scores(store, [protocol]) if row.profile == "paper"]
     return Scored(
         store,
         {record.id: record for record in load_records(store)},
         {
-            (row.case, row.protocol, "/".join(path)): node.score
+            (row.case, "/".join(path)): node.score
             for row in rows
             for root in row.scores
             for path, node in root.walk()
         },
+        protocol,
     )
 
 
@@ -81,10 +84,10 @@ def change(run: Scored, place: Place, report: str, twin: str, still: float) -> C
         twin: id.
         still: a change of at most this part of the scale is none.
     """
-    found = {one: run.scores.get((one, place.protocol, place.path)) for one in (report, twin)}
+    found = {one: run.scores.get((one, place.path)) for one in (report, twin)}
     for one, score in found.items():
         if score is None or (score.value is None and score.n_failed):
-            return Change(None, run.failure(one, place.protocol))
+            return Change(None, run.failure(one))
     before, after = found[report], found[twin]
     if before is None or after is None or before.value is None or after.value is None:
         return None
@@ -93,7 +96,7 @@ def change(run: Scored, place: Place, report: str, twin: str, still: float) -> C
     if failed:
         ends = [_difference(after.low, before.high, place), _difference(after.high, before.low, place)]
         if len({None if end is None else direction(end, still) for end in ends}) > 1 or None in ends:
-            return Change(None, run.failure(failed[0], place.protocol))
+            return Change(None, run.failure(failed[0]))
     return Change(value)
 
 

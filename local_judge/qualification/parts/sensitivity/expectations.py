@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from local_judge.planting.model import FlawKind
-from local_judge.qualification.parts.sensitivity.settings import ProbeName
+from local_judge.qualification.parts.sensitivity.settings import PROBES, ProbeName
 
 Truth = Literal[-1, 0]
 """-1: the score falls. 0: it does not rise."""
@@ -21,12 +21,16 @@ class Place(NamedTuple):
     """Where a score stands."""
 
     probe: ProbeName
-    protocol: str
     path: str
-    """In the protocol's tree, `a/b/c`."""
+    """In the tree of the probe's protocol, `a/b/c`."""
     scale: float
     """The most that it can be; the least is 0."""
     better: Literal["more", "less"] = "more"
+
+    @property
+    def protocol(self) -> str:
+        """Whose score it is."""
+        return PROBES[self.probe].protocol
 
 
 class Expectation(NamedTuple):
@@ -38,22 +42,22 @@ class Expectation(NamedTuple):
     reason: str
 
 
-RACE = Place("whole", "race", "overall", 100.0)
-FACT = Place("pages", "fact", "citation_accuracy", 1.0)
-SUPPORT = Place("pages", "deer", "information_integrity/citation_support", 10.0)
-ERRORS = Place("pages", "liveresearchbench", "accuracy/e3_rate", 1.0, "less")
-FAITHFULNESS = Place("pages", "dream", "citation/faithfulness", 100.0)
-COVERAGE = Place("coverage", "liveresearchbench", "coverage", 100.0)
-CONSISTENCY = Place("consistency", "liveresearchbench", "consistency", 100.0)
-REASONING = Place("reasoning", "dream", "reasoning", 100.0)
-KEY_INFORMATION = Place("key_information", "dream", "key_information", 100.0)
-WRITING = Place("writing", "dream", "writing", 100.0)
-REQUEST = Place("rubric", "deer", "request_fulfillment", 10.0)
-SOUNDNESS = Place("rubric", "deer", "analytical_soundness", 10.0)
-COHERENCE = Place("rubric", "deer", "structural_coherence", 10.0)
-QUALITY = Place("quality", "deepresearcheval", "quality", 10.0)
+RACE = Place("whole", "overall", 100.0)
+FACT = Place("fact", "citation_accuracy", 1.0)
+SUPPORT = Place("verification", "information_integrity/citation_support", 10.0)
+FAITHFULNESS = Place("citation", "citation/faithfulness", 100.0)
+ERRORS = Place("accuracy", "accuracy/e3_rate", 1.0, "less")
+COVERAGE = Place("coverage", "coverage", 100.0)
+CONSISTENCY = Place("consistency", "consistency", 100.0)
+REASONING = Place("reasoning", "reasoning", 100.0)
+KEY_INFORMATION = Place("key_information", "key_information", 100.0)
+WRITING = Place("writing", "writing", 100.0)
+REQUEST = Place("rubric", "request_fulfillment", 10.0)
+SOUNDNESS = Place("rubric", "analytical_soundness", 10.0)
+COHERENCE = Place("rubric", "structural_coherence", 10.0)
+QUALITY = Place("quality", "quality", 10.0)
 
-_BY_PAGES = (FACT, SUPPORT, ERRORS, FAITHFULNESS)
+_BY_PAGES = (FACT, SUPPORT, FAITHFULNESS, ERRORS)
 _BY_READING = (
     COVERAGE,
     CONSISTENCY,
@@ -96,7 +100,7 @@ def _rows() -> Iterator[Expectation]:
 EXPECTATIONS: tuple[Expectation, ...] = tuple(_rows())
 
 
-def expected(probes: Sequence[ProbeName], flaws: Sequence[FlawKind]) -> list[Expectation]:
-    """The rows of some probes and flaws, in the order of the probes, then of the flaws."""
-    chosen = [one for one in EXPECTATIONS if one.place.probe in probes and one.flaw in flaws]
-    return sorted(chosen, key=lambda one: (probes.index(one.place.probe), flaws.index(one.flaw)))
+def expected(probe: ProbeName, flaws: Sequence[FlawKind]) -> list[Expectation]:
+    """The rows of a probe and some flaws, in the order of the flaws."""
+    chosen = [one for one in EXPECTATIONS if one.place.probe == probe and one.flaw in flaws]
+    return sorted(chosen, key=lambda one: flaws.index(one.flaw))

@@ -14,13 +14,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from local_judge.documents import parse_report
 from local_judge.judge.judge import Judge
 from local_judge.planting.flaws.flaws import FlawSettings
 from local_judge.planting.model import FlawKind
-from local_judge.protocols.base import Particular, load_protocol
+from local_judge.protocols.base import Evaluation, Particular, load_protocol
 from local_judge.qualification.bench import Bench, Found
 from local_judge.qualification.figures import Measure, mean_said, share
 from local_judge.qualification.model import Item, PartName
@@ -75,11 +75,10 @@ def families(
         padding=settings.padding,
         seed=seed,
     )
-    chosen = reports[: settings.reports]
-    made = plant_reports(chosen, flaws)
+    made = plant_reports(reports, flaws)
     rows = {row.id: row for row in made.rows}
     found: list[Family] = []
-    for raw in chosen:
+    for raw in reports:
         if raw.id in rows:
             twins: dict[FlawKind, RawReport] = {
                 flaw.kind: raw._replace(id=flaw.id, content=rows[flaw.id].report.encode())
@@ -105,37 +104,38 @@ class Sensitivity:
 
     async def ask(self, bench: Bench) -> Found:
         """Reports and twins by each probe in turn."""
-        found, notes = families(bench.reports, self.settings, bench.seed)
+        chosen = {name: n for name, n in self.settings.probes.items() if n != 0}
+        most = None if None in chosen.values() else max((n or 0 for n in chosen.values()), default=0)
+        found, notes = families(bench.reports[:most], self.settings, bench.seed)
         items: list[Item] = []
-        for name in self.settings.probes:
-            groups, left_out = _askable(found, PROBES[name])
+        for name in (name for name in PROBES if name in chosen):
+            own, left_out = _askable(found[: chosen[name]], PROBES[name])
             notes += left_out
-            for protocols, own in groups.items():
-                made, undefined = await self._probe(name, protocols, own, bench)
+            if own:
+                made, undefined = await self._probe(name, own, bench)
                 items += made
                 notes += undefined
         return Found(tuple(items), tuple(dict.fromkeys(notes)))
 
     async def _probe(
-        self, name: ProbeName, protocols: tuple[str, ...], own: Sequence[Family], bench: Bench
+        self, name: ProbeName, own: Sequence[Family], bench: Bench
     ) -> tuple[list[Item], list[str]]:
         """The items of one run, and which scores are undefined."""
         probe = PROBES[name]
-        rows = [row for row in expected([name], self.settings.flaws) if row.place.protocol in protocols]
+        rows = expected(name, self.settings.flaws)
         flaws: list[FlawKind] = list(dict.fromkeys(row.flaw for row in rows))
         texts = [text for family in own for text in family.texts(flaws)]
         config = settled(
             RunConfig(
-                protocols=protocols,
+                protocols=(probe.protocol,),
                 claims=CLAIMS,
                 reasks=bench.judge.settings.reasks,
-                settings={key: value for key, value in probe.settings.items() if key in protocols},
+                settings={probe.protocol: dict(probe.settings)},
             )
         )
-        folder = name if protocols == probe.protocols else "-".join((name, *protocols))
-        job = bench.job(folder, texts, config, bench.snapshot if probe.reads_pages else None)
+        job = bench.job(name, texts, config, bench.snapshot if probe.reads_pages else None)
         await carry_out(job, (), watch)
-        run = scored(job.store, protocols)
+        run = scored(job.store, probe.protocol)
         items: list[Item] = []
         notes: list[str] = []
         for family, row in product(own, rows):
@@ -144,7 +144,7 @@ class Sensitivity:
                 continue
             moved = change(run, row.place, family.report.id, twin.id, self.settings.still)
             if moved is None:
-                notes.append(f"{twin.id}: {row.place.protocol} {row.place.path} is not defined")
+                notes.append(f"{twin.id}: {probe.protocol} {row.place.path} is not defined")
             else:
                 items.append(self._item(family, row, moved))
         return items, notes
@@ -216,21 +216,17 @@ class Sensitivity:
         return None if item.said is None else direction(item.said, self.settings.still) > 0
 
 
-def _askable(found: Sequence[Family], probe: Probe) -> tuple[dict[tuple[str, ...], list[Family]], list[str]]:
-    """The reports by those of a probe's protocols that have in their tasks what they need, and what is left out."""
-    groups: dict[tuple[str, ...], list[Family]] = {}
-    notes: list[str] = []
-    for family in found:
-        lacking = {name: _lacks(name, probe, family.report.task) for name in probe.protocols}
-        notes += [f"{family.report.id}: not judged by {name}: {why}" for name, why in lacking.items() if why]
-        protocols = tuple(name for name, why in lacking.items() if why is None)
-        if protocols:
-            groups.setdefault(protocols, []).append(family)
-    return groups, notes
+def _askable(found: Sequence[Family], probe: Probe) -> tuple[list[Family], list[str]]:
+    """The reports whose tasks have what a probe's protocol needs, and what the others lack."""
+    protocol = load_protocol(probe.protocol, dict(probe.settings))
+    lacking = {family.report.id: _lacks(protocol, family.report.task) for family in found}
+    kept = [family for family in found if lacking[family.report.id] is None]
+    return kept, [
+        f"{report}: not judged by {probe.protocol}: {why}" for report, why in lacking.items() if why
+    ]
 
 
-def _lacks(name: str, probe: Probe, task: Task | None) -> str | None:
-    protocol = load_protocol(name, probe.settings.get(name))
+def _lacks(protocol: Evaluation[Any], task: Task | None) -> str | None:
     if task is None and protocol.without_task:
         return "it has no task"
     return protocol.lacks(task) if isinstance(protocol, Particular) else None

@@ -1,13 +1,13 @@
 """What is asked about reports and their twins.
 
-Invariant: a probe is one run over reports and twins, with settings of its own that are recorded in the run's manifest;
+Invariant: a probe is one protocol's run over reports and twins, with settings that are recorded in the run's manifest;
 no two probes score the same path of a protocol.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -18,7 +18,10 @@ from serving.types import Frozen
 
 ProbeName = Literal[
     "whole",
-    "pages",
+    "fact",
+    "verification",
+    "citation",
+    "accuracy",
     "coverage",
     "consistency",
     "reasoning",
@@ -27,37 +30,33 @@ ProbeName = Literal[
     "rubric",
     "quality",
 ]
-"""From the cheapest to the dearest, but for `pages`."""
 
 
 class Probe(NamedTuple):
     """What is run."""
 
-    protocols: tuple[str, ...]
-    settings: Mapping[str, dict[str, Any]]
+    protocol: str
+    settings: Mapping[str, Any]
     reads_pages: bool = False
 
 
 PROBES: Mapping[ProbeName, Probe] = {
     # One token a report.
-    "whole": Probe(("race",), {"race": {"mode": "vanilla", "scoring": "expected"}}),
-    # One or two tokens a cited sentence, and one a page: four protocols read the same claim set.
-    "pages": Probe(
-        ("fact", "deer", "liveresearchbench", "dream"),
-        {
-            "deer": {"parts": ["verification"]},
-            "liveresearchbench": {"parts": ["accuracy"]},
-            "dream": {"parts": ["citation"]},
-        },
-        reads_pages=True,
-    ),
-    "coverage": Probe(("liveresearchbench",), {"liveresearchbench": {"parts": ["coverage"]}}),
-    "consistency": Probe(("liveresearchbench",), {"liveresearchbench": {"parts": ["consistency"]}}),
-    "reasoning": Probe(("dream",), {"dream": {"parts": ["reasoning"], "reasoning": {"search": False}}}),
-    "key_information": Probe(("dream",), {"dream": {"parts": ["key_information"]}}),
-    "writing": Probe(("dream",), {"dream": {"parts": ["writing"]}}),
-    "rubric": Probe(("deer",), {"deer": {"parts": ["rubric"]}}),
-    "quality": Probe(("deepresearcheval",), {"deepresearcheval": {"parts": ["quality"]}}),
+    "whole": Probe("race", {"mode": "vanilla", "scoring": "expected"}),
+    # One or two tokens a cited sentence; all four read the same claim set, which the ledger answers but once.
+    "fact": Probe("fact", {}, reads_pages=True),
+    "verification": Probe("deer", {"parts": ["verification"]}, reads_pages=True),
+    "citation": Probe("dream", {"parts": ["citation"]}, reads_pages=True),
+    # One token more for each cited page.
+    "accuracy": Probe("liveresearchbench", {"parts": ["accuracy"]}, reads_pages=True),
+    # Judges that write: the shorter the reply, the earlier.
+    "coverage": Probe("liveresearchbench", {"parts": ["coverage"]}),
+    "consistency": Probe("liveresearchbench", {"parts": ["consistency"]}),
+    "reasoning": Probe("dream", {"parts": ["reasoning"], "reasoning": {"search": False}}),
+    "key_information": Probe("dream", {"parts": ["key_information"]}),
+    "writing": Probe("dream", {"parts": ["writing"]}),
+    "rubric": Probe("deer", {"parts": ["rubric"]}),
+    "quality": Probe("deepresearcheval", {"parts": ["quality"]}),
 }
 
 CLAIMS = ClaimsConfig(extraction="sentences", method="scored", reliability=False)
@@ -67,10 +66,11 @@ CLAIMS = ClaimsConfig(extraction="sentences", method="scored", reliability=False
 class SensitivitySettings(Frozen):
     """How much is asked."""
 
-    probes: tuple[ProbeName, ...] = get_args(ProbeName)
+    probes: dict[ProbeName, Annotated[int, Field(ge=0)] | None] = Field(
+        default_factory=lambda: dict.fromkeys(PROBES)
+    )
+    """On how many reports each is run, the first ones; None for all."""
     flaws: tuple[FlawKind, ...] = FLAWS
-    reports: int | None = Field(default=None, ge=1)
-    """The first so many; None for all."""
     places: int = Field(default=3, ge=1, le=8)
     """Contradictions in a twin, and fallacies in another."""
     share: float = Field(default=0.5, gt=0, le=1)

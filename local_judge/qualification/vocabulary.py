@@ -1,0 +1,45 @@
+"""The ids that figures can have.
+
+Invariant: a threshold on a figure that no part can give is refused before the judge is asked anything; one on a figure
+that a part can give, and that these settings leave out, is not measured.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from local_judge.errors import ConfigError
+
+ALL = "all"
+"""Begins the ids of figures over all parts together."""
+ANSWERS = ("unanswered", "reasked", "repaired")
+"""Of every part, and of all together."""
+
+_FACETS = r"(/\w+=[^/]+)*"
+_PROTOCOL = r"(deer|fact|liveresearchbench|dream|deepresearcheval|race)"
+_FIGURES: Mapping[str, str] = {
+    "verification": rf"((auc|accuracy|f1|caught|called_wrong)/(raw|calibrated|grouped)|ece/(raw|calibrated)){_FACETS}",
+    "extraction": rf"(recall|precision|f1|false_claims|typed){_FACETS}",
+    "retest": r"(agreement|kappa)/grouped|(difference|icc)/score",
+    "position": r"(first|bias|flipped)/(short|depth|race|options)|won/(short|depth|race)",
+    "sensitivity": rf"(right|wrong)/{_PROTOCOL}|(moved|right|wrong)/{_PROTOCOL}/\w+(/path=.+)?",
+    "obedience": rf"(success|control|shift|control_shift|over_control|already)/(fenced|bare){_FACETS}|fencing",
+    "labels": r"\w+(/.+)?",
+    ALL: "",
+}
+
+
+def check_figure(id: str, place: str) -> None:
+    """Refuse an id that no figure can have.
+
+    Raises:
+        ConfigError: it names the place, the id, and what there is.
+    """
+    part, _, rest = id.partition("/")
+    if part not in _FIGURES:
+        raise ConfigError(f"{place}: {id}: no part {part!r}; there are: {', '.join(_FIGURES)}")
+    if rest not in ANSWERS and (not rest or re.fullmatch(_FIGURES[part] or "(?!)", rest) is None):
+        raise ConfigError(
+            f"{place}: {id}: no such figure of the part {part}; docs/qualification.md lists the figures of each part"
+        )
