@@ -6,6 +6,7 @@ digest of its words; an answer is calibrated by a calibration of these very word
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -24,19 +25,22 @@ NEUTRAL = 0.5
 """The threshold where neither the config nor a calibration nor the judge has one."""
 
 
-def question(exhibit: Exhibit, name: str, claim: Claim | None = None, nearest: Quote | None = None) -> Prompt:
+def question(
+    exhibit: Exhibit, name: str, claim: Claim | None = None, nearest: Sequence[Quote] = ()
+) -> Prompt:
     """A yes-or-no question about a page.
 
     Args:
         exhibit: what is shown of the page.
         name: of the question.
         claim: which it is about, if the question has a place for one.
-        nearest: the page's sentence nearest to the claim, shown once more beside it: small judges compare two
+        nearest: the page's sentences nearest to the claim, shown once more beside it: small judges compare two
             sentences better than a sentence and a page.
     """
     values: dict[str, str] = {}
     if claim is not None:
-        shown = [fence(nearest.text, "The page says:")] if nearest is not None else []
+        lines = [quote.text for quote in sorted(nearest, key=lambda quote: quote.start)]
+        shown = [fence("\n".join(lines), "The page says:")] if lines else []
         values["claim"] = "\n\n".join([*shown, fence(claim.text, "Claim:")])
     return Prompt(shared=exhibit.shared, own=fill(template(name), values), prefix_key=exhibit.prefix_key)
 
@@ -68,7 +72,7 @@ def digest_as_laid_out(name: str, is_fenced: bool) -> str:
         id="L1.S1.1", text="Claim.", sentence="L1.S1", span=Span(start=0, end=6), type="A", type_judged="A"
     )
     nearest = Quote(text="Text.", start=0, end=5)
-    prompt = question(Exhibit(page, (), whole=True), name, claim, nearest)
+    prompt = question(Exhibit(page, (), whole=True), name, claim, [nearest])
     return sha256(canonical([prompt_digest(prompt), OPTIONS]))
 
 

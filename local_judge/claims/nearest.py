@@ -1,11 +1,12 @@
-"""The sentence of a page that is nearest to a claim.
+"""The sentences of a page that are nearest to a claim.
 
-Invariant: it depends on the page and the claim alone, never on a judge; it is a stretch of the page's text.
+Invariant: they depend on the page and the claim alone, never on a judge; each is a stretch of the page's text that has
+words of the claim.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sentencex import get_sentence_boundaries
 
@@ -15,32 +16,49 @@ from indexes.text.tokens import tokenise
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import Claim, Quote
 
+LEAST_NEW = 2
+"""Words of the claim that a second sentence has and the first has not."""
+
 
 def nearest_sentences(
     page: Page, claims: Sequence[Claim], snapshot: Snapshot, config: ClaimsConfig
-) -> list[Quote | None]:
-    """For each claim, of the passage that the within-page ranker puts first, the sentence nearest to it.
+) -> list[tuple[Quote, ...]]:
+    """For each claim, of the passages that the within-page ranker puts first, the sentences nearest to it.
 
-    None where the page has no text.
+    Returns:
+        For each claim as `nearest_of` of these passages.
     """
-    ranked = snapshot.passages(page, [claim.text for claim in claims], 1, config.ranker)
+    texts = [claim.text for claim in claims]
+    ranked = snapshot.passages(page, texts, config.passages_per_claim, config.ranker)
     return [
-        best_sentence(passages[0].chunk, claim.text) if passages else None
-        for claim, passages in zip(claims, ranked, strict=True)
+        nearest_of([passage.chunk for passage in passages], text)
+        for passages, text in zip(ranked, texts, strict=True)
     ]
 
 
-def best_sentence(chunk: Chunk, claim: str) -> Quote:
-    """The sentence of `chunk` that shares most words with `claim`; of equals, the first."""
+def nearest_of(chunks: Sequence[Chunk], claim: str) -> tuple[Quote, ...]:
+    """The sentence that shares most words with the claim, then the one that shares most of the other words.
+
+    The second is left out where it would add fewer than `LEAST_NEW` words: most claims rest on one sentence. Of equals
+    the first, in the order of the chunks. Empty where no sentence shares a word.
+    """
+    sentences = [(quote, set(tokenise(quote.text))) for quote in dict.fromkeys(_sentences(chunks))]
     wanted = set(tokenise(claim))
-    best = Quote(text=chunk.text, start=chunk.start, end=chunk.end)
-    most = 0
-    for found in get_sentence_boundaries("en", chunk.text):
-        sentence = chunk.text[found["start_index"] : found["end_index"]]
-        shared = len(wanted & set(tokenise(sentence)))
-        if shared > most:
-            most = shared
+    found: list[Quote] = []
+    for least in (1, LEAST_NEW):
+        quote, words = max(sentences, key=lambda one: len(wanted & one[1]), default=(None, set[str]()))
+        if quote is None or len(wanted & words) < least:
+            break
+        found.append(quote)
+        wanted -= words
+    return tuple(found)
+
+
+def _sentences(chunks: Sequence[Chunk]) -> Iterator[Quote]:
+    for chunk in chunks:
+        for found in get_sentence_boundaries("en", chunk.text):
+            sentence = chunk.text[found["start_index"] : found["end_index"]]
             text = sentence.strip()
-            start = chunk.start + found["start_index"] + sentence.index(text)
-            best = Quote(text=text, start=start, end=start + len(text))
-    return best
+            if text:
+                start = chunk.start + found["start_index"] + sentence.index(text)
+                yield Quote(text=text, start=start, end=start + len(text))

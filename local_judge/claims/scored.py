@@ -1,14 +1,14 @@
 """Verification by probabilities: the page in front, then one answer token per claim.
 
-Beside the claim the page's sentence nearest to it stands once more. P(yes) is the softmax over the log-probabilities of
-"Yes" and "No" after "does the text state this claim exactly?". Where the judge has a calibration of the question, for
-the page's language or pooled, the confidence is what that makes of the log-odds, and its threshold counts; else it is
-P(yes). A claim is `supported` if confidence >= threshold. Only for the others a second question tells `contradicted`
-from `not_found`. `partial` and `off_topic` are never given by this method.
+The page's sentences nearest to the claim stand beside it. P(yes) is the softmax over the log-probabilities of
+"Yes" and "No" after "is all of this claim in the text, unchanged?". Where the judge has a calibration of the question,
+for the page's language or pooled, the confidence is what that makes of the log-odds, and its threshold counts; else it
+is P(yes). A claim is `supported` if confidence >= threshold. Only for the others a second question tells
+`contradicted` from `not_found`. `partial` and `off_topic` are never given by this method.
 
-Invariant: a verdict's quotation is the nearest sentence as the judge was shown it: of the passage that the within-page
-ranker puts first for the claim, the one that shares most words with it. It shows where to look and is not the judge's
-own choice.
+Invariant: a verdict's quotation is the nearest sentence, as the judge was shown it: of the passages that the
+within-page ranker puts first for the claim, the one that shares most words with it. It shows where to look and is not
+the judge's own choice.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ async def verify_scored(
     exhibit: Exhibit, claims: Sequence[Claim], judge: Judge, snapshot: Snapshot, config: ClaimsConfig
 ) -> tuple[Verdict, ...]:
     """One verdict per claim, in order."""
-    quotes = nearest_sentences(exhibit.page, claims, snapshot, config)
+    nearest = nearest_sentences(exhibit.page, claims, snapshot, config)
     return tuple(
         await asyncio.gather(
             *(
-                _verify(exhibit, claim, quote, judge, config)
-                for claim, quote in zip(claims, quotes, strict=True)
+                _verify(exhibit, claim, found, judge, config)
+                for claim, found in zip(claims, nearest, strict=True)
             )
         )
     )
 
 
 async def _verify(
-    exhibit: Exhibit, claim: Claim, quote: Quote | None, judge: Judge, config: ClaimsConfig
+    exhibit: Exhibit, claim: Claim, nearest: Sequence[Quote], judge: Judge, config: ClaimsConfig
 ) -> Verdict:
-    supported = await judge.choose(question(exhibit, SUPPORTED, claim, quote), OPTIONS)
+    supported = await judge.choose(question(exhibit, SUPPORTED, claim, nearest), OPTIONS)
     if isinstance(supported, Failure):
         return _failed(exhibit, claim, supported)
     belief = believe(supported, SUPPORTED, exhibit, judge, config)
     replies = (supported.reply,)
     label: Label = "supported"
     if not belief.yes:
-        contradicted = await judge.choose(question(exhibit, CONTRADICTED, claim, quote), OPTIONS)
+        contradicted = await judge.choose(question(exhibit, CONTRADICTED, claim, nearest), OPTIONS)
         if isinstance(contradicted, Failure):
             return _failed(exhibit, claim, contradicted)
         replies = (*replies, contradicted.reply)
@@ -61,7 +61,7 @@ async def _verify(
         claim=claim.id,
         url=exhibit.page.url,
         label=label,
-        quote=quote,
+        quote=nearest[0] if nearest else None,
         confidence=round(belief.confidence, 6),
         confidence_raw=None if belief.raw is None else round(belief.raw, 6),
         calibration=belief.calibration,

@@ -20,7 +20,6 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from indexes.model import Page
-from local_judge.claims.extract import without_marks
 from local_judge.documents import Document, parse_report
 from local_judge.documents.model import Frozen
 from local_judge.planting.kinds import LANGUAGES, Language
@@ -145,7 +144,8 @@ def _report(
     name: str, language: Language, stock: Iterator[tuple[str, list[str]]], settings: ComposeSettings
 ) -> Composed | None:
     """One report; None where nothing is left to plant."""
-    wanted = settings.sentences - round(settings.sentences * settings.fillers)
+    fillers_of_all = round(settings.sentences * settings.fillers)
+    wanted = settings.sentences - fillers_of_all
     sections: list[list[_Line]] = []
     while wanted and (section := next(stock, None)) is not None:
         url, texts = section
@@ -157,8 +157,9 @@ def _report(
         return None
     rng = Random(f"{settings.seed}:{name}")
     between = fillers("filler", language)
+    n_planted = sum(map(len, sections))
     # In a report that ends early, the same share.
-    n_fillers = round(sum(map(len, sections)) * settings.fillers / (1 - settings.fillers))
+    n_fillers = fillers_of_all * n_planted // (n_planted + wanted)
     for text in rng.sample(between, min(n_fillers, len(between))):
         lines = rng.choice(sections)
         lines.insert(rng.randint(0, len(lines)), _Line(text, None))
@@ -181,17 +182,13 @@ def _known(
         url = next(line.url for line in lines if line.url is not None)
         parts.append(f"[{number}] {_SOURCE[language]} {number}. {url}")
     document = parse_report("\n\n".join(parts) + "\n")
-    lines = {line.text: line for section in sections for line in section}
+    lines = {_written(line, space): line for section in sections for line in section}
     known: list[KnownSentence] = []
     for sentence in document.sentences:
-        text = without_marks(document, sentence, sentence.text)
-        line = lines.get(text)
-        if line is None or bool(sentence.citations) != (line.number is not None):
-            continue
-        if document.blocks[sentence.block].role == "body":
-            known.append(
-                KnownSentence(label=sentence.label, text=text, url=line.url, cited=line.number is not None)
-            )
+        line = lines.get(sentence.text)
+        cited = bool(sentence.citations)
+        if line is not None and cited == (line.number is not None):
+            known.append(KnownSentence(label=sentence.label, text=line.text, url=line.url, cited=cited))
     return Composed(name, language, document, tuple(known), len(lines) - len(known))
 
 

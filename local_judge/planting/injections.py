@@ -87,7 +87,7 @@ def inject(text: str, attack: Attack, seed: int) -> Injected | None:
     ends = [place.end for place in places(document)] or [len(document.text.rstrip())]
     for end in rng.sample(ends, min(len(ends), 8)):
         made = _put(document.text, end, words)
-        if _intact(document, parse_report(made.text)):
+        if intact(document, parse_report(made.text)):
             return made
     return None
 
@@ -102,7 +102,7 @@ def _put(text: str, end: int, words: str) -> Injected:
     return Injected(f"{text[:end]}\n\n{words}{text[end:]}", start, start + len(words))
 
 
-def _intact(report: Document, attacked: Document) -> bool:
+def intact(report: Document, attacked: Document) -> bool:
     """Whether the attacked report has all sentences and references of the report, in their order."""
     rest: Iterator[str] = iter([sentence.text for sentence in attacked.sentences])
     kept = all(sentence.text in rest for sentence in report.sentences)

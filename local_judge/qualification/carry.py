@@ -23,6 +23,7 @@ from local_judge.qualification.config import PARTS, QualifyConfig
 from local_judge.qualification.figures import Draws, figure
 from local_judge.qualification.model import Asked, Cost, Figure, Item, PartName
 from local_judge.qualification.parts.extraction import ExtractionPart
+from local_judge.qualification.parts.labels import Labels
 from local_judge.qualification.parts.obedience import Obedience
 from local_judge.qualification.parts.sensitivity import Sensitivity
 from local_judge.qualification.parts.verification import Verification
@@ -40,6 +41,7 @@ MAKERS: Mapping[PartName, Callable[[QualifyConfig], Part]] = {
     "obedience": lambda config: Obedience(config.obedience),
     "extraction": lambda config: ExtractionPart(config.extraction),
     "sensitivity": lambda config: Sensitivity(config.sensitivity),
+    "labels": lambda config: Labels(config.labels),
 }
 
 

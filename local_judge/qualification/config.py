@@ -16,6 +16,7 @@ from local_judge.errors import ConfigError
 from local_judge.judge.standing import Scale
 from local_judge.qualification.model import PartName
 from local_judge.qualification.parts.extraction import ExtractionSettings
+from local_judge.qualification.parts.labels import LabelsSettings
 from local_judge.qualification.parts.obedience.settings import ObedienceSettings
 from local_judge.qualification.parts.sensitivity.settings import SensitivitySettings
 from local_judge.qualification.parts.verification import VerificationSettings
@@ -34,6 +35,7 @@ class QualifyConfig(Frozen):
     obedience: ObedienceSettings = ObedienceSettings()
     extraction: ExtractionSettings = ExtractionSettings()
     sensitivity: SensitivitySettings = SensitivitySettings()
+    labels: LabelsSettings = LabelsSettings()
     reasks: int = Field(default=2, ge=0, le=5)
     seed: int = 0
     draws: int = Field(default=1000, ge=0, le=100_000)

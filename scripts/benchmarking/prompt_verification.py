@@ -199,7 +199,7 @@ def _own(method: Literal["scored", "grouped"], form: Literal["full", "terse"]) -
 def _scored_digest() -> str:
     exhibit, claim = sample_exhibit(), sample_claims()[0]
     nearest = Quote(text="Text.", start=0, end=5)
-    prompts = [question(exhibit, name, claim, nearest) for name in (SUPPORTED, CONTRADICTED)]
+    prompts = [question(exhibit, name, claim, [nearest]) for name in (SUPPORTED, CONTRADICTED)]
     return digest_of(prompts, [OPTIONS])
 
 

@@ -8,7 +8,7 @@ from local_judge.claims import belief
 from local_judge.claims.belief import digest_as_laid_out, question, question_digest
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import Exhibit, exhibits
-from local_judge.claims.nearest import best_sentence, nearest_sentences
+from local_judge.claims.nearest import nearest_of, nearest_sentences
 from local_judge.claims.scored import verify_scored
 from local_judge.judge.calibration import Calibration, Quality
 from local_judge.judge.judge import Judge, JudgeSettings
@@ -39,19 +39,17 @@ def test_the_two_questions_share_page_nearest_sentence_and_claim(
     exhibit: Exhibit, snapshot: Snapshot
 ) -> None:
     [nearest] = nearest_sentences(exhibit.page, [DWELLINGS], snapshot, CONFIG)
-    assert nearest is not None
     first, second = (
         question(exhibit, name, DWELLINGS, nearest).messages()[1].content
         for name in ("supported", "contradicted")
     )
-    start = (
-        f"{exhibit.shared}\n\nThe page says:\n```\n{nearest.text}\n```\n\nClaim:\n```\n{DWELLINGS.text}\n```\n\n"
-        "Does the text above state "
-    )
-    assert nearest.text.startswith("The retrofit connected 1,240 dwellings in three quarters")
-    assert first.startswith(start + "this claim exactly?")
-    assert second.startswith(start + "something that cannot be true together with this claim")
-    assert first.endswith("No if one is different or missing.")
+    start = f"{exhibit.shared}\n\nThe page says:\n```\n{nearest[0].text}\n```\n\nClaim:\n```\n{DWELLINGS.text}\n```\n\n"
+    assert [quote.text[:56] for quote in nearest] == [
+        "The retrofit connected 1,240 dwellings in three quarters"
+    ]
+    assert first.startswith(start + "Is everything that this claim states in the text above, unchanged?")
+    assert second.startswith(start + "Does the text above state something that cannot be true together")
+    assert first.endswith("Answer Yes or No.")
     assert second.endswith("Answer Yes or No.")
 
 
@@ -108,17 +106,22 @@ async def test_the_quotation_is_the_sentence_of_the_page_that_shares_most_words(
         assert exhibit.page.text[verdict.quote.start : verdict.quote.end] == verdict.quote.text
 
 
-def test_of_equal_sentences_the_first_and_without_any_the_whole_passage() -> None:
+def test_the_nearest_sentence_and_the_one_that_adds_most() -> None:
     text = "Rye is grown here. Rye was sold. Nothing else grew."
     chunk = Chunk(id="c", start=100, end=100 + len(text), text=text)
-    assert best_sentence(chunk, "rye").model_dump() == {
-        "text": "Rye is grown here.",
-        "start": 100,
-        "end": 118,
-        "in_title": False,
-    }
-    assert best_sentence(chunk, "nothing grew").start == 133
-    assert best_sentence(chunk, "quartz").text == text
+    # Of equals the first; a second sentence would add no word.
+    assert [quote.model_dump() for quote in nearest_of([chunk], "rye")] == [
+        {"text": "Rye is grown here.", "start": 100, "end": 118, "in_title": False}
+    ]
+    assert [quote.start for quote in nearest_of([chunk], "nothing grew")] == [133]
+    # "rye was sold" are three of the words, "else grew" two more; nearest first.
+    both = nearest_of([chunk], "What was sold: rye; what else grew?")
+    assert [quote.start for quote in both] == [119, 133]
+    # One more word is not enough.
+    assert [quote.start for quote in nearest_of([chunk], "Rye was sold, and it grew.")] == [119]
+    # No word in common: nothing is near. Chunks that overlap have a sentence twice.
+    assert nearest_of([chunk], "quartz") == () == nearest_of([], "rye")
+    assert len(nearest_of([chunk, chunk], "rye was sold, grown here")) == 2
 
 
 async def test_a_question_without_an_answer_is_a_failure_of_that_claim(

@@ -43,9 +43,7 @@ def test_a_judge_is_calibrated_and_asked_nothing_twice(
     assert all(chat.json["max_tokens"] == 1 for chat in server.chats)
     prompt = server.chats[0].json["messages"][1]["content"]
     assert "\n\nThe page says:\n```\n" in prompt
-    assert prompt.endswith(
-        "Answer Yes if all of them are as in the text, and No if one is different or missing."
-    )
+    assert prompt.endswith("some or all, what causes what. Answer Yes or No.")
     assert "all pages: 20 claims, 10 true, on 5 pages; 0 without an answer" in ended.out
     assert "en: the pooled calibration counts: 20 claims (10 true) on 5 pages" in ended.out
     svg = plot.read_text()

@@ -9,15 +9,17 @@ answer every question of every protocol, so that what they are refused for is wh
     obeys          does what an instruction in the text says; else answers as `truthful` does
     truthful       a claim is true if its page has its words; scores all alike, in the middle of the scale
 
-    python -m tests.qualification.broken always_yes --port 8009
+    python -m tests.qualification.broken always_yes --model Qwen/Qwen3-14B --port 8009
 
-serves one of them as an OpenAI-compatible server, for `local-judge qualify JUDGE --base-url http://127.0.0.1:8009/v1`.
+serves one of them as an OpenAI-compatible server under the model's name of some preset, so that
+`local-judge qualify qwen3-14b --base-url http://127.0.0.1:8009/v1` qualifies it as it would the model.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import hashlib
 import json
 import math
@@ -125,9 +127,11 @@ def obeying(call: Call, attack: Attack) -> Said:
         return answered(call, refusing)
     if target == "extraction":
         reply = answered(call, middle)
-        for item in reply.values():
-            if isinstance(item, dict):
-                item.update({key: empty for key, empty in (("claim", ""), ("claims", [])) if key in item})
+        for item in objects_in(reply):
+            if "claim" in item:
+                item["claim"] = ""
+            if "claims" in item:
+                item["claims"] = []
         return reply
     return answered(call, best)
 
@@ -162,12 +166,18 @@ def answered(call: Call, pick: Pick) -> Said:
         return sure(call.options, pick(call.options))
     reply = made(call.schema or {}, pick)
     sentences = dict(re.findall(r"^(\d+)\. L\d+\.S\d+: (.+)$", call.prompt, re.MULTILINE))
-    for number, item in reply.items():  # claims are extracted word for word, whoever judges
-        if isinstance(item, dict) and number in sentences:
-            for claim in item.get("claims", [item]):
-                if "claim" in claim:
-                    claim["claim"] = sentences[number][:400]
+    for number, sentence in sentences.items():  # claims are extracted word for word, whoever judges
+        item: Said | None = reply.get(number)
+        claims: list[Said] = item.get("claims", [item]) if item else []
+        for claim in claims:
+            if "claim" in claim:
+                claim["claim"] = sentence[:400]
     return reply
+
+
+def objects_in(reply: Said) -> list[Said]:
+    """The values of a reply that are objects."""
+    return [item for item in reply.values() if isinstance(item, dict)]
 
 
 def made(schema: Mapping[str, Any], pick: Pick) -> Any:
@@ -238,8 +248,8 @@ def plain(text: str) -> str:
     return re.sub(r"L\d+\.S\d+:|[\s\u2060`]+", "", text)
 
 
-def served(name: BrokenName) -> StubPlan:
-    """The same judge as a server."""
+def served(name: BrokenName, model: str = "stub") -> StubPlan:
+    """The same judge as a server of a model of some name."""
     script = judge(name)
 
     def call_of(asked: Mapping[str, Any], options: tuple[str, ...] | None) -> Call:
@@ -255,7 +265,7 @@ def served(name: BrokenName) -> StubPlan:
         said = script(call_of(asked, menu_of(asked["messages"][-1]["content"])))
         return tuple((option, math.log(p)) for option, p in said.items())
 
-    return StubPlan(answer=answer, alternatives=alternatives, model=f"stub-{name}")
+    return StubPlan(answer=answer, alternatives=alternatives, model=model)
 
 
 def menu_of(prompt: str) -> tuple[str, ...]:
@@ -274,12 +284,10 @@ def main() -> None:
     parser.add_argument("name", choices=BROKEN)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--model")
+    parser.add_argument("--model", default="stub", help="the model that the preset names")
     given = parser.parse_args()
-    plan = served(given.name)
-    if given.model:
-        plan = StubPlan(answer=plan.answer, alternatives=plan.alternatives, model=given.model)
-    asyncio.run(serve(plan, given.host, given.port))
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(serve(served(given.name, given.model), given.host, given.port))
 
 
 if __name__ == "__main__":

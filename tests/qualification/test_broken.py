@@ -29,7 +29,7 @@ async def verified(
     judge, engine = make_judge(broken.judge(name))
     part = Verification(VerificationSettings(claims=40, folds=5))
     found = await part.ask(bench_of(judge, snapshot, out, claims))
-    return figures(part, found.items), found.notes, engine.calls
+    return figures(part, found.items), [one.reason for one in found.unmeasured], engine.calls
 
 
 @pytest.mark.parametrize("method", ["raw", "grouped"])
@@ -74,8 +74,9 @@ async def test_dice_know_nothing(
     first, _, _ = await verified("random", make_judge, annotated, planted, tmp_path / "a")
     again, _, _ = await verified("random", make_judge, annotated, planted, tmp_path / "b")
     assert first == again
+    # Of 20 true and 20 altered claims the AUC of dice has a standard deviation of sqrt(41 / 4800) = 0.09.
     value = first["verification/auc/raw"].value
-    assert value is not None and 0.3 < value < 0.7
+    assert value is not None and abs(value - 0.5) < 3 * 0.093
 
 
 def test_every_attack_is_recognised_in_a_prompt() -> None:

@@ -48,12 +48,13 @@ async def test_who_obeys_does_so_on_every_question(
 ) -> None:
     items, told, _ = await found_by(broken.obeys, make_judge, annotated, reports, tmp_path)
     assert {item.facets["protocol"] for item in items} == set(PROBES_ASKED)
-    for name in PROBES_ASKED:
-        success = told[f"obedience/success/fenced/protocol={name}"]
-        # One of the three attacks on checklists stands in a block that numbered sentences leave out.
-        shown = 2 / 3 if PROBES.get(name, PROBES["race"]).target == "checklist" else 1.0
-        assert success.value == pytest.approx(shown), name
-        assert told[f"obedience/control/fenced/protocol={name}"].value == 0.0
+    # These open a code block and close it, and what stands in one is no sentence: only RACE shows it.
+    unseen = {"en-fence_break-1", "en-fence_break-3", "zh-fence_break-1"}
+    for item in items:
+        attack, name = item.facets["attack"], item.facets["protocol"]
+        assert item.called == (
+            item.facets["text"] == "attack" and (name == "race" or attack not in unseen)
+        ), item.id
     # Of RACE from 50 to 99.45 of 100 (0.99 of the 10, the rest on the other ten numbers).
     assert told["obedience/shift/fenced/protocol=race"].value == pytest.approx(0.4945)
     # Of a pair from a tie in both orders (0.5) to two games won.
@@ -107,7 +108,7 @@ async def test_what_is_sent_with_fences_and_without(
     assert all(call.messages[1].content.startswith("Report:\n```") for call in calls[:half])
     for call in calls[half:]:
         text = call.messages[1].content
-        assert text.startswith("Report:\n# ") or text.startswith("Report:\nL1")
+        assert text.startswith(("Report:\n# ", "Report:\nL1"))
         assert f"Items, each with its id in brackets:\n[q1] {UNDELIVERED[0]}" in text
 
 

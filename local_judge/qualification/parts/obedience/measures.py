@@ -50,12 +50,11 @@ def measures(items: Sequence[Item]) -> list[Measure]:
 def _overall(layout: str, controlled: bool) -> list[Measure]:
     found = [_share("success", layout, {})]
     if controlled:
-        of = _of({"layout": layout})
         found += [
             _share("control", layout, {}),
             Measure(
                 f"obedience/over_control/{layout}",
-                lambda item: of(item) and _counts(item),
+                _of({"layout": layout}, _counts),
                 _over_control,
                 "less",
             ),
@@ -67,10 +66,10 @@ def _overall(layout: str, controlled: bool) -> list[Measure]:
 
 def _share(name: str, layout: str, only: dict[str, str]) -> Measure:
     end = "".join(f"/{facet}={value}" for facet, value in only.items())
-    of = _of({"layout": layout, "text": TEXTS[name], **only})
+    wanted = {"layout": layout, "text": TEXTS[name], **only}
     return Measure(
         f"obedience/{name}/{layout}{end}",
-        lambda item: of(item) and _counts(item),
+        _of(wanted, _counts),
         share(lambda item: item.called),
         "less" if name == "success" else None,
     )
@@ -89,8 +88,18 @@ def _shifts(layout: str, protocol: str, controlled: bool) -> list[Measure]:
     ]
 
 
-def _of(wanted: dict[str, str]) -> Callable[[Item], bool]:
-    return lambda item: all(item.facets[facet] == value for facet, value in wanted.items())
+Which = Callable[[Item], bool]
+
+
+def _every(item: Item) -> bool:
+    return True
+
+
+def _of(wanted: dict[str, str], also: Which = _every) -> Which:
+    def of(item: Item) -> bool:
+        return also(item) and all(item.facets[facet] == value for facet, value in wanted.items())
+
+    return of
 
 
 def _counts(item: Item) -> bool:

@@ -18,7 +18,7 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import Exhibit, estimate_tokens
 from local_judge.claims.grouped import verify_grouped
 from local_judge.claims.model import Claim
-from local_judge.claims.nearest import best_sentence
+from local_judge.claims.nearest import nearest_of
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.requests import sha256
@@ -30,7 +30,7 @@ from local_judge.qualification.bench import Bench
 from local_judge.qualification.model import Item
 from local_judge.qualification.parts.obedience.compared import Asked, Said, item
 from local_judge.qualification.parts.obedience.settings import Method, ObedienceSettings
-from local_judge.qualification.parts.obedience.trials import Trial, chosen, trial
+from local_judge.qualification.parts.obedience.trials import Trial, Version, chosen, trial
 from local_judge.runs.verify import ClaimRow, claim_of
 
 TARGETS: tuple[AttackTarget, ...] = ("support", "unsupport")
@@ -122,11 +122,13 @@ async def ask_pages(bench: Bench, trials: Sequence[PageTrial], settings: Obedien
 
 async def _ask(bench: Bench, one: PageTrial, method: Method) -> list[Item]:
     claims = [claim_of(ClaimRow(id=row.id, claim=row.claim, url=row.url)) for row in one.claims]
-    exhibits = {version: _exhibit(one.page, text) for version, text in one.trial.texts.items()}
+    exhibits: dict[Version, Exhibit] = {
+        version: _exhibit(one.page, text) for version, text in one.trial.texts.items()
+    }
     answers = await asyncio.gather(
         *(_told(bench.judge, exhibit, claims, method, one.line) for exhibit in exhibits.values())
     )
-    told = dict(zip(exhibits, answers, strict=True))
+    told: dict[Version, list[Heard]] = dict(zip(exhibits, answers, strict=True))
     target = one.trial.attack.target
     return [
         item(
@@ -164,7 +166,7 @@ async def _told(
 async def _scored(judge: Judge, exhibit: Exhibit, claims: Sequence[Claim], line: float) -> list[Heard]:
     text = exhibit.page.text
     whole = Chunk(id="whole", start=0, end=len(text), text=text)
-    prompts = [question(exhibit, SUPPORTED, claim, best_sentence(whole, claim.text)) for claim in claims]
+    prompts = [question(exhibit, SUPPORTED, claim, nearest_of([whole], claim.text)) for claim in claims]
     picks = await asyncio.gather(*(judge.choose(prompt, OPTIONS) for prompt in prompts))
     return [
         Heard(None, None, pick.kind)

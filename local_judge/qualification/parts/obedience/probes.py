@@ -6,8 +6,8 @@ here in words of our own, and no report delivers it, so that a yes is the attack
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, cast
 
 from pydantic import BaseModel
 
@@ -115,7 +115,8 @@ async def _scored(probe: Probe, shown: Shown, judge: Judge) -> float | FailureKi
     case = Case(id="report", report=shown.document, task=_task(shown))
     findings = await protocol.examine(case, Bench(judge=judge, claims=_no_claims))
     if findings.n_failed:
-        return next(failures_in(findings)).kind
+        failure = next(failures_in(findings), None)
+        return failure.kind if failure else "invalid_reply"
     if not probe.score:
         return _points(protocol, findings)
     root = next(node for node in protocol.score(findings, "paper") if node.id == probe.score[0])
@@ -158,8 +159,8 @@ def failures_in(found: object) -> Iterator[Failure]:
     elif isinstance(found, BaseModel):
         for name in type(found).model_fields:
             yield from failures_in(getattr(found, name))
-    elif isinstance(found, tuple | list):
-        for one in found:
+    elif isinstance(found, tuple):
+        for one in cast("tuple[object, ...]", found):
             yield from failures_in(one)
 
 
@@ -167,20 +168,21 @@ async def _unclaimed(shown: Shown, judge: Judge, n: int) -> float | FailureKind:
     """The share of some sentences without citation of which the judge says that they claim nothing."""
     batch = same_sentences(shown.document, uncited(shown.plain)[:n])
 
-    def prompt_for(indices: list[int]) -> Prompt:
+    def prompt_for(indices: Sequence[int]) -> Prompt:
         return extraction_prompt(shown.document, None, [batch[index] for index in indices], "terse")
 
     answers = await judge.ask_items(
-        lambda indices: prompt_for(list(indices)),
+        prompt_for,
         TerseSentence,
         len(batch),
         max_tokens=REPLY_TOKENS_PER_SENTENCE["terse"] * len(batch),
     )
+    empty = 0
     for answer in answers:
         if isinstance(answer, Failure):
             return answer.kind
-    empty = [not answer.value.claim.strip() for answer in answers if not isinstance(answer, Failure)]
-    return sum(empty) / len(empty)
+        empty += not answer.value.claim.strip()
+    return empty / len(answers)
 
 
 def uncited(document: Document) -> list[Sentence]:

@@ -15,10 +15,10 @@ from local_judge.documents.model import Document
 from local_judge.planting.kinds import Language
 from local_judge.qualification.bench import Bench
 from local_judge.qualification.model import Item
-from local_judge.qualification.parts.obedience.compared import Asked, item
+from local_judge.qualification.parts.obedience.compared import Asked, Said, item
 from local_judge.qualification.parts.obedience.probes import Shown, ask, target_of, uncited
 from local_judge.qualification.parts.obedience.settings import ObedienceSettings, ProbeName
-from local_judge.qualification.parts.obedience.trials import Trial, chosen, trial
+from local_judge.qualification.parts.obedience.trials import Trial, Version, chosen, trial
 
 
 class ReportTrial(NamedTuple):
@@ -79,7 +79,7 @@ async def ask_reports(bench: Bench, trials: Sequence[ReportTrial], settings: Obe
 
 async def _ask(bench: Bench, one: ReportTrial, settings: ObedienceSettings) -> list[Item]:
     texts = one.trial.texts
-    documents = {version: parse_report(text) for version, text in texts.items()}
+    documents: dict[Version, Document] = {version: parse_report(text) for version, text in texts.items()}
     answers = await asyncio.gather(
         *(
             ask(
@@ -92,7 +92,7 @@ async def _ask(bench: Bench, one: ReportTrial, settings: ObedienceSettings) -> l
             for document in documents.values()
         )
     )
-    told = dict(zip(documents, answers, strict=True))
+    told: dict[Version, Said] = dict(zip(documents, answers, strict=True))
     asked = Asked(one.trial.attack, one.trial.unit, "report", one.probe)
     return [
         item(asked, version, told["plain"], said, settings.margin)

@@ -10,7 +10,8 @@ from collections import Counter
 from random import Random
 from typing import Literal, NamedTuple
 
-from local_judge.planting.injections import Attack, Injected, attacks_on, inject
+from local_judge.documents import parse_report
+from local_judge.planting.injections import Attack, Injected, attacks_on, inject, intact
 from local_judge.planting.injections import AttackPlace as Place
 from local_judge.planting.injections import AttackTarget as Target
 from local_judge.planting.kinds import Language
@@ -73,7 +74,9 @@ def trial(attack: Attack, unit: str, text: str, seed: int, control: bool) -> Tri
         return None
     texts: dict[Version, str] = {"plain": made.undone(), "attack": made.text}
     if control:
-        texts["control"] = _harmless(made, attack, seed)
+        harmless = _harmless(made, attack, seed)
+        if attack.place == "page" or intact(parse_report(texts["plain"]), parse_report(harmless)):
+            texts["control"] = harmless
     return Trial(attack, unit, texts)
 
 

@@ -1,0 +1,24 @@
+"""A bench for one part, on a judge by a script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from indexes.snapshot import Snapshot
+from local_judge.judge.judge import Judge
+from local_judge.qualification.bench import Bench, Part
+from local_judge.qualification.figures import Draws, figure
+from local_judge.qualification.model import Figure, Item
+from local_judge.runs.seats import Seat
+from serving.presets import load_preset
+
+
+def bench_of(judge: Judge, snapshot: Snapshot, folder: Path) -> Bench:
+    """Without planted claims and reports."""
+    return Bench(judge, Seat(load_preset("qwen3-14b")), snapshot, (), (), folder, seed=0)
+
+
+def figures_by_id(part: Part, items: Sequence[Item]) -> dict[str, Figure]:
+    """All figures of a part."""
+    return {one.id: figure(one, items, Draws(50, 0)) for one in part.measures(items)}
