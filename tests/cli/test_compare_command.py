@@ -13,7 +13,7 @@ from serving.stub import StubPlan
 from ..stub_thread import StubThread, answer, leaning, write_preset
 from .conftest import Command
 
-SIZES = "verification: {claims: 16, grouped: false}\ndraws: 20\n"
+SIZES = "verification: {claims: 16}\ndraws: 20\n"
 
 
 @pytest.fixture
