@@ -140,7 +140,7 @@ def _keep(found: Qualification, folder: Path, compare: bool, as_json: bool) -> N
         kept = remember(standing)
     except OSError as error:
         raise RunError(f"{error.filename}: the verdict cannot be kept ({error.strerror})") from None
-    if not compare and as_json:
+    if as_json and not compare:
         print(standing.model_dump_json())
     elif not compare:
         print(summary_of(found))

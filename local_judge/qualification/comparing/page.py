@@ -120,7 +120,18 @@ def _differences(found: Comparison) -> Iterator[str]:
         yield from table(_HEADS, map(_difference, shown), left=3)
 
 
-_HEADS = ("figure", "first", "second", "first", "second", "difference", "p", "better", "of", "left out")
+_HEADS = (
+    "figure",
+    "first",
+    "second",
+    "value of the first",
+    "of the second",
+    "difference",
+    "p",
+    "better",
+    "items",
+    "left out (first only/second only/neither)",
+)
 
 
 def _difference(row: Difference) -> tuple[str, ...]:
