@@ -88,6 +88,10 @@ def no(call: Call) -> Reply:
     raise ServingError("it is ill")
 
 
+def credulous(claim: PlantedClaim) -> float:
+    return 0.9
+
+
 def inverted(claim: PlantedClaim) -> float:
     return 0.4 if claim.true else 0.9
 
@@ -95,7 +99,7 @@ def inverted(claim: PlantedClaim) -> float:
 @pytest.mark.parametrize(
     ("says", "reason"),
     [
-        (lambda claim: 0.9, "the same probability"),
+        (credulous, "the same probability"),
         (inverted, "the altered ones get as much from the judge as the true ones, or more"),
     ],
 )
@@ -191,7 +195,7 @@ def test_a_standing_is_read_from_the_file_of_a_qualification(qualified: Qualify,
 
 
 def test_a_line_says_what_a_judge_is_good_for(qualified: Qualify, tmp_path: Path) -> None:
-    found, _ = qualified(Knowing(tmp_path / "q", lambda claim: 0.9), config=config())
+    found, _ = qualified(Knowing(tmp_path / "q", credulous), config=config())
     [line] = standing_lines({"q": found.standing()}, ["deer", "race"])
     assert line.startswith(
         "judge q: refused for deer: it does not tell claims that a page states from altered ones"
