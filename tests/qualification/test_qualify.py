@@ -18,7 +18,7 @@ from local_judge.qualification.vocabulary import check_figure
 from local_judge.reporting.standings import standing_lines
 from local_judge.runs.standings import load_standing
 from serving.engines.scripted import Call, Reply
-from serving.errors import ServingError
+from serving.errors import RequestRefused
 
 from .conftest import Knowing, Qualify
 
@@ -85,7 +85,7 @@ def test_figures_of_a_judge_that_is_sure_of_truth_and_leans_to_yes(
 
 
 def no(call: Call) -> Reply:
-    raise ServingError("it is ill")
+    raise RequestRefused("it is ill")
 
 
 def credulous(claim: PlantedClaim) -> float:
