@@ -69,7 +69,8 @@ def load_qualify_config(scale: Scale, path: Path | None, parts: tuple[str, ...] 
         data, place = laid_over(data, _read(path), nulls=True), str(path)
     config = validated(QualifyConfig, data, place)
     if parts is not None:
-        config = validated(QualifyConfig, {**config.model_dump(), "parts": parts}, "--parts")
+        chosen = validated(QualifyConfig, {"parts": parts}, "--parts").parts
+        config = config.model_copy(update={"parts": tuple(name for name in PARTS if name in chosen)})
     for name, threshold in config.thresholds.items():
         for protocol in threshold.protocols if threshold is not None else ():
             if threshold is not None:
