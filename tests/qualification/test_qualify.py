@@ -147,7 +147,8 @@ def test_a_kill_between_questions_loses_nothing(qualified: Qualify, tmp_path: Pa
         qualified(dies, config=config())
     assert not (tmp_path / "q" / "qualification.json").exists()
     found, engine = qualified(knowing(tmp_path / "q"), config=config())
-    assert len(engine.calls) <= sum(one.cost.calls for one in whole.asked) - 10
+    # Others were under way with the one that was killed; the leaders of the first pages are stored.
+    assert len(engine.calls) < sum(one.cost.calls for one in whole.asked)
     assert found.figures == whole.figures and found.verdicts == whole.verdicts
 
 
