@@ -15,10 +15,12 @@ from indexes.snapshot import Snapshot
 from local_judge.cli.ending import stoppable
 from local_judge.cli.options import AsJson, BaseUrls, ConfigFile, JudgeName, Offline, SnapshotDir
 from local_judge.judge.calibration import CalibrationFile, Method, Objective
+from local_judge.judge.standing import remembered
 from local_judge.reporting.calibration import calibration_notes, calibration_tables, reliability_table
 from local_judge.reporting.numbers import count
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.reliability_plot import reliability_diagram
+from local_judge.reporting.standings import standing_lines
 from local_judge.reporting.tables import stdout
 from local_judge.runs.calibrate import CalibrationReport, calibrate_judge
 from local_judge.runs.config import RunConfig, load_config
@@ -80,7 +82,7 @@ def calibrate(
     if as_json:
         print(report.model_dump_json())
     else:
-        _print(report)
+        _print(report, preset.name)
     missing = sum(report.failures.values())
     if missing:
         sys.stderr.write(
@@ -120,7 +122,7 @@ def _write(report: CalibrationReport, judge: str, out: Path | None, plot: Path |
         RunStore(plot.parent).write_text(plot.name, reliability_diagram(title, panels))
 
 
-def _print(report: CalibrationReport) -> None:
+def _print(report: CalibrationReport, judge: str) -> None:
     console = stdout()
     for table in calibration_tables(report):
         console.print(table)
@@ -130,3 +132,5 @@ def _print(report: CalibrationReport) -> None:
             console.print(reliability_table(f"reliability, {when}", found.bins))
     for line in calibration_notes(report):
         console.print(line, soft_wrap=True)
+    for line in standing_lines({judge: remembered(report.judge)}):
+        console.print(line, markup=False, soft_wrap=True)

@@ -31,10 +31,12 @@ from local_judge.experiments.setup import PLOT, RESULTS, RUN, prepare, with_defa
 from local_judge.experiments.view import notes, results_tables
 from local_judge.protocols.scores import Profile
 from local_judge.reporting.progress import RunProgress
+from local_judge.reporting.standings import standing_lines
 from local_judge.reporting.tables import plan_notes, plan_table, stdout
 from local_judge.runs.config import load_config, parse_settings
 from local_judge.runs.job import Job, plan
 from local_judge.runs.seats import seats_of
+from local_judge.runs.standings import recorded_standings
 from local_judge.runs.store import RunStore
 
 
@@ -111,6 +113,8 @@ def experiment(
             console.print(table, end="\n\n")
         for line in notes(carried.results):
             console.print(line, soft_wrap=True)
+        for line in standing_lines(recorded_standings(job.store), settled.protocols):
+            console.print(line, markup=False, soft_wrap=True)
         console.print(
             f"{out / RESULTS} and {out / PLOT} have the curves, {job.store.root} is the run", soft_wrap=True
         )

@@ -27,10 +27,12 @@ from local_judge.cli.options import (
 )
 from local_judge.reporting.numbers import count
 from local_judge.reporting.progress import RunProgress
+from local_judge.reporting.standings import standing_lines
 from local_judge.reporting.tables import stdout, verified_table
 from local_judge.runs.calibrations import keep, load_calibrations
 from local_judge.runs.config import RunConfig, load_config
 from local_judge.runs.session import open_judge
+from local_judge.runs.standings import Standings, standings_of
 from local_judge.runs.store import RunStore
 from local_judge.runs.verify import ClaimRow, VerifiedRow, load_claim_rows, verify_rows
 from serving.presets import Preset, load_preset
@@ -58,7 +60,7 @@ def verify(
     settings = load_config(config, {"claims": {"method": method, "form": "terse" if terse else None}})
     frozen = Snapshot.open(snapshot)
     with stoppable(ledger):
-        verified = asyncio.run(
+        verified, standings = asyncio.run(
             _verify(rows, frozen, preset, settings, base_url or (), ledger, offline, calibration or ())
         )
     lines = [json.dumps(row.model_dump(mode="json"), ensure_ascii=False) for row in verified]
@@ -68,6 +70,8 @@ def verify(
         print("\n".join(lines))
     else:
         stdout().print(verified_table(verified))
+        for line in standing_lines(standings):
+            stdout().print(line, markup=False, soft_wrap=True)
     missing = sum(row.failure is not None for row in verified)
     asked = settings.claims.reliability
     unrated = {row.text_digest for row in verified if asked and row.status == "ok" and row.reliable is None}
@@ -89,7 +93,7 @@ async def _verify(
     ledger: Path,
     offline: bool,
     calibrations: Sequence[Path],
-) -> list[VerifiedRow]:
+) -> tuple[list[VerifiedRow], Standings]:
     given = [load_calibrations(path) for path in calibrations]
     async with open_judge(
         preset,
@@ -100,4 +104,6 @@ async def _verify(
         calibrations=given,
     ) as judge:
         await keep([judge])
-        return await verify_rows(rows, snapshot, judge, config.claims, partial(RunProgress, unit="pages"))
+        standings = await standings_of({preset.name: judge})
+        watch = partial(RunProgress, unit="pages")
+        return await verify_rows(rows, snapshot, judge, config.claims, watch), standings

@@ -29,7 +29,7 @@ from local_judge.qualification.parts.position import Position
 from local_judge.qualification.parts.retest import Retest
 from local_judge.qualification.parts.sensitivity import Sensitivity
 from local_judge.qualification.parts.verification import Verification
-from local_judge.qualification.thresholds import ALL
+from local_judge.qualification.vocabulary import ALL
 from local_judge.runs.calibrations import Given
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.seats import Seat

@@ -22,7 +22,8 @@ from local_judge.qualification.parts.position import PositionSettings
 from local_judge.qualification.parts.retest import RetestSettings
 from local_judge.qualification.parts.sensitivity.settings import SensitivitySettings
 from local_judge.qualification.parts.verification import VerificationSettings
-from local_judge.qualification.thresholds import ALL, Threshold
+from local_judge.qualification.thresholds import Threshold
+from local_judge.qualification.vocabulary import check_figure
 from local_judge.runs.config import laid_over, validated
 from serving.types import Frozen
 
@@ -64,7 +65,8 @@ def load_qualify_config(scale: Scale, path: Path | None, parts: tuple[str, ...] 
         parts: of the command line; None leaves what the files say.
 
     Raises:
-        ConfigError: a file cannot be read, has an unknown key or a value out of range, or names a part that is none.
+        ConfigError: a file cannot be read, has an unknown key or a value out of range, or names a part or a
+            figure that is none.
     """
     data, place = _read(config_folder() / "full.yaml"), f"{scale}.yaml"
     if scale == "quick":
@@ -73,13 +75,12 @@ def load_qualify_config(scale: Scale, path: Path | None, parts: tuple[str, ...] 
         data, place = laid_over(data, _read(path), nulls=True), str(path)
     config = validated(QualifyConfig, data, place)
     if parts is not None:
-        config = validated(QualifyConfig, {**config.model_dump(), "parts": parts}, "--parts")
+        chosen = validated(QualifyConfig, {"parts": parts}, "--parts").parts
+        config = config.model_copy(update={"parts": tuple(name for name in PARTS if name in chosen)})
     for name, threshold in config.thresholds.items():
-        part = "" if threshold is None else threshold.figure.partition("/")[0]
-        if part and part != ALL and part not in PARTS:
-            raise ConfigError(
-                f"{place}: thresholds.{name}.figure: no part {part!r}; there are: {', '.join((*PARTS, ALL))}"
-            )
+        for protocol in threshold.protocols if threshold is not None else ():
+            if threshold is not None:
+                check_figure(threshold.of(protocol), f"{place}: thresholds.{name}.figure")
     return config
 
 

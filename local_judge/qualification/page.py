@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from local_judge.judge.standing import ProtocolVerdict, in_all
 from local_judge.qualification.model import Asked, Cost, Figure
 from local_judge.qualification.qualify import Qualification, not_asked, thresholds_digest
-from local_judge.qualification.thresholds import ALL, Check, bound, check, number
+from local_judge.qualification.thresholds import Check, bound, check, number
+from local_judge.qualification.vocabulary import ALL, ANSWERS
 from local_judge.reporting.numbers import NONE, count
 from local_judge.reporting.tables import plain
 
@@ -140,9 +141,6 @@ def _part(found: Qualification, asked: Asked) -> Iterator[str]:
     for note in asked.notes:
         yield ""
         yield cell(note)
-
-
-ANSWERS = ("unanswered", "reasked", "repaired")
 
 
 def _facet(id: str) -> str:

@@ -120,7 +120,6 @@ async def qualify(
     Raises:
         RunError: `out` holds something else, or cannot be written.
         InputError: nothing can be planted in the pages.
-        ConfigError: a threshold on a figure that its part does not give.
         EngineError: the judge cannot be reached at all.
         LedgerError: a reply could not be stored.
     """

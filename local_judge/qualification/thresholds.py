@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field, field_validator, model_validator
 
-from local_judge.errors import ConfigError
 from local_judge.judge.standing import ProtocolVerdict, Verdict
 from local_judge.qualification.model import Figure, PartName
 from serving.types import Frozen
@@ -92,9 +91,6 @@ def check(
         thresholds: by name; None for one that a config took away.
         figures: what was measured.
         asked: the parts that were asked.
-
-    Raises:
-        ConfigError: a threshold on a figure that its part does not give.
     """
     by_id = {one.id: one for one in figures}
     found: list[Check] = []
@@ -104,32 +100,11 @@ def check(
             wanted = threshold.of(protocol)
             figure = by_id.get(wanted)
             if figure is None:
-                figure = Figure(
-                    id=wanted, value=None, n=0, reason=_why_not(name, threshold, wanted, by_id, asked)
-                )
+                part = wanted.partition("/")[0]
+                left_out = "did not ask this" if part in asked else "was not asked"
+                figure = Figure(id=wanted, value=None, n=0, reason=f"the part {part} {left_out}")
             found.append(Check(name, threshold, protocol, figure))
     return found
-
-
-def _why_not(
-    name: str, threshold: Threshold, wanted: str, figures: Mapping[str, Figure], asked: Sequence[PartName]
-) -> str:
-    part = wanted.partition("/")[0]
-    if part not in asked and part != ALL:
-        return f"the part {part} was not asked"
-    if EACH in threshold.figure:
-        # A part may leave a protocol out; a name that no protocol has is a mistake.
-        before = threshold.figure.partition(EACH)[0]
-        if any(one.startswith(before) for one in figures):
-            return f"the part {part} did not ask about this protocol"
-    own = sorted(one for one in figures if one.startswith(f"{part}/") and "=" not in one)
-    raise ConfigError(
-        f"thresholds.{name}: figure: the part {part} gives no figure {wanted!r}; it gives: {', '.join(own)}"
-    )
-
-
-ALL = "all"
-"""Begins the ids of figures over all parts together."""
 
 
 def verdicts_of(checks: Sequence[Check]) -> list[ProtocolVerdict]:

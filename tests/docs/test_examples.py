@@ -6,9 +6,9 @@ Every fenced block says in its info string how it is checked, and one that does 
                              lines below it are what it prints, where `…` stands for anything
     console norun: REASON    cannot run in a test, and says why; its options and scripts have to exist
     python run               executed
-    yaml config | preset | criteria | build
+    yaml config | preset | criteria | build | qualify
                              read as a config of `run`, as a judge preset, as static criteria, as a config of
-                             `tasks build`
+                             `tasks build`, of `qualify`
     jsonl pages | reports | tasks | guidance | criteria | claims | known | queries | planted | annotations | ratings
     jsonl wishes | questions | items | retained
     csv ratings
@@ -51,6 +51,7 @@ from local_judge.judge.failures import FailureKind
 from local_judge.judge.ledger_file import TABLES
 from local_judge.protocols.dream.authority.ratings import read_ratings
 from local_judge.protocols.race.static import static_criteria
+from local_judge.qualification.config import load_qualify_config
 from local_judge.rows import read_jsonl
 from local_judge.runs.config import load_config
 from local_judge.runs.inputs import load_reports
@@ -232,6 +233,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("yaml", "preset"): reader(load_preset, ".yaml"),
     ("yaml", "criteria"): reader(lambda path: static_criteria(str(path)), ".yaml"),
     ("yaml", "build"): reader(lambda path: load_build_config(path, {}), ".yaml"),
+    ("yaml", "qualify"): reader(lambda path: load_qualify_config("full", path, None), ".yaml"),
     ("jsonl", "questions"): reader(read_questions, ".jsonl"),
     ("jsonl", "items"): reader(read_items, ".jsonl"),
     ("jsonl", "retained"): reader(read_given, ".jsonl"),

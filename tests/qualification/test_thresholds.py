@@ -12,6 +12,7 @@ from local_judge.judge.standing import ProtocolVerdict, in_all
 from local_judge.qualification.config import load_qualify_config
 from local_judge.qualification.model import Figure
 from local_judge.qualification.thresholds import Threshold, check, verdicts_of
+from local_judge.qualification.vocabulary import check_figure
 
 
 def threshold(**given: Any) -> Threshold:
@@ -77,11 +78,25 @@ def test_where_the_judge_is_why_there_is_no_value_it_is_refused() -> None:
     assert found.reasons == ("it cannot tell (verification/auc/raw: it says the same of all)",)
 
 
-def test_a_threshold_on_no_figure_is_an_error_that_names_it() -> None:
-    with pytest.raises(
-        ConfigError, match=r"thresholds\.a: .* no figure 'verification/auk'.* verification/auc/raw"
-    ):
-        check({"a": threshold(figure="verification/auk")}, [figure(1.0)], ["verification"])
+@pytest.mark.parametrize(
+    "id",
+    [
+        "verification/auk/raw",
+        "verification/auc",
+        "verification",
+        "all/auc",
+        "sensitivity/right/rice",
+        "retest/kappa/score",
+    ],
+)
+def test_a_threshold_on_no_figure_is_an_error_that_names_it(id: str) -> None:
+    with pytest.raises(ConfigError, match=f"here: {id}: no such figure of the part"):
+        check_figure(id, "here")
+
+
+def test_the_packaged_thresholds_are_on_figures_that_there_are() -> None:
+    for threshold in load_qualify_config("full", None, None).thresholds.values():
+        assert threshold is not None and threshold.means and not threshold.means.endswith(".")
 
 
 def test_one_threshold_counts_for_each_protocol_by_its_own_figure() -> None:
@@ -91,7 +106,7 @@ def test_one_threshold_counts_for_each_protocol_by_its_own_figure() -> None:
         ("race", "qualified"),
         ("deer", "unexamined"),
     ]
-    assert "did not ask about this protocol" in found[1].reasons[0]
+    assert "did not ask this" in found[1].reasons[0]
     assert in_all(found) == "qualified for race; not examined for deer"
     assert in_all([]) == "not examined"
 
@@ -107,7 +122,7 @@ def test_one_threshold_counts_for_each_protocol_by_its_own_figure() -> None:
         ),
         (
             "thresholds: {verification_auc: {figure: verifcation/auc}}",
-            "thresholds.verification_auc.figure: no part 'verifcation'",
+            "thresholds.verification_auc.figure: verifcation/auc: no part 'verifcation'",
         ),
         ("- 1", "expected a mapping of settings"),
     ],
