@@ -21,15 +21,15 @@ CLAIMS = Position(PositionSettings(questions=(), claims=4))
 
 def reads(call: Call) -> Reply:
     """Prefers the text with fewer faults, whatever its place; of two that are alike, neither."""
-    first, second = (faults_of(fenced(call.prompt, name)) for name in ("First text:", "Second text:"))
+    first, second = (faults_of(fenced(call.prompt, name)) for name in ("Text A:", "Text B:"))
     p = 0.5 if first == second else 0.9 if first < second else 0.1
-    return {"First": p, "Second": 1 - p}
+    return {"A": p, "B": 1 - p}
 
 
 def takes_the_first(call: Call) -> Reply:
     """Whatever stands first, or is named first."""
-    if call.options is not None and "First" in call.options:
-        return {"First": 0.8, "Second": 0.2}
+    if call.options is not None and "A" in call.options:
+        return {"A": 0.8, "B": 0.2}
     if call.options is not None:
         return {"Yes": 0.7, "No": 0.3} if NAMED in call.prompt else {"Yes": 0.4, "No": 0.6}
     reply: dict[str, Any] = instance(call.schema or {})
@@ -56,11 +56,11 @@ def test_the_question_shows_the_request_and_both_texts_and_asks_for_a_place(ask_
     prompt = asked.engine.calls[0].messages[-1].content
     request = small_reports()[0].task
     assert request is not None and prompt.startswith(
-        f"Request:\n```\n{request.prompt}\n```\n\nFirst text:\n```\n# How"
+        f"Request:\n```\n{request.prompt}\n```\n\nText A:\n```\n# How"
     )
     assert prompt.endswith(
         "\n```\n\nWhich of the two texts above answers the request better? They stand in no order of quality: position "
-        "and length are no merit. Answer First or Second."
+        "and length are no merit. Answer A or B."
     )
 
 

@@ -3,7 +3,7 @@
 Invariant: the two texts of a pair are on one request, and either the same, so that nobody who reads them can prefer
 one, or a report and its twin, each once in the first place; who wins follows from the judge's own numbers by code.
 
-    question=short     the beginnings of two reports; the first wins with P("First")
+    question=short     the beginnings of two reports; the first wins with P("A")
     question=depth     LiveResearchBench's analysis depth; who wins follows from the totals of one order
     question=race      RACE against a reference report; who wins follows from the overall score of one sheet
     question=options   whether a page states a claim, with Yes named before No and the other way round
@@ -33,7 +33,8 @@ from local_judge.qualification.parts.twins import Family, families
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.store import file_key
 
-PLACES = ("First", "Second")
+PLACES = ("A", "B")
+"""Of the first text and of the second: one token each, whatever the tokenizer."""
 
 
 class Position:
@@ -152,8 +153,8 @@ def _item(
 
 def pair_prompt(request: str, first: str, second: str) -> Prompt:
     """Which of two texts answers a request better."""
-    shared = "\n\n".join((fence(request, "Request:"), fence(first, "First text:")))
-    own = "\n\n".join((fence(second, "Second text:"), template("pair")))
+    shared = "\n\n".join((fence(request, "Request:"), fence(first, "Text A:")))
+    own = "\n\n".join((fence(second, "Text B:"), template("pair")))
     return Prompt(shared=shared, own=own, prefix_key=f"pair:{file_key(shared)}")
 
 
