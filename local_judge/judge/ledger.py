@@ -290,10 +290,10 @@ class Ledger:
 
 
 def _busy(calls: Iterable[tuple[str, float]]) -> float:
-    """Seconds that the calls take up together: `created` is when a call ended, and it had begun `latency` before."""
-    ends = [(datetime.fromisoformat(created).timestamp(), latency) for created, latency in calls]
+    """Seconds that the calls take up together: `created` is when a call began, and `latency` how long it took."""
+    starts = [(datetime.fromisoformat(created).timestamp(), latency) for created, latency in calls]
     total, until = 0.0, float("-inf")
-    for start, end in sorted((end - latency, end) for end, latency in ends):
+    for start, end in sorted((start, start + latency) for start, latency in starts):
         total += max(0.0, end - max(start, until))
         until = max(until, end)
     return total

@@ -85,6 +85,18 @@ async def test_a_report_is_stored_once_for_all_its_calls(tmp_path: Path) -> None
     assert stats.bytes < 200_000
 
 
+async def test_seconds_in_which_calls_were_under_way_count_once(tmp_path: Path) -> None:
+    # From 0 to 4, 1 to 2 within it, 3 to 6 beyond it, and 10 to 11: 6 + 1.
+    begun = {"a": (0, 4.0), "b": (1, 1.0), "c": (3, 3.0), "d": (10, 1.0)}
+    with Ledger.open(tmp_path / "l.db") as ledger:
+        for name, (second, latency) in begun.items():
+            request = ask(name)
+            made = Generation(text="x", finish_reason="stop", usage=Usage())
+            at = f"2026-01-01T00:00:{second:02d}.000+00:00"
+            await ledger.put(request, Reply.of(request.key, made, at, latency))
+        assert ledger.stats().busy_seconds == 7.0
+
+
 async def test_failures_are_kept_and_not_replayed(tmp_path: Path) -> None:
     request = ask("q")
     failure = Failure(kind="timeout", detail="no answer in 5 s")
