@@ -50,7 +50,12 @@ def test_thinking_changes_the_sampling_and_nothing_else() -> None:
 
 def test_only_weights_with_a_digest_or_a_commit_count_as_pinned() -> None:
     pinned = [name for name in list_presets() if load_preset(name).pinned]
-    assert pinned == ["qwen2.5-coder-0.5b", "qwen2.5-coder-0.5b-vllm", "qwen2.5-coder-1.5b"]
+    assert pinned == [
+        "qwen2.5-coder-0.5b",
+        "qwen2.5-coder-0.5b-vllm",
+        "qwen2.5-coder-1.5b",
+        "smollm2-135m",
+    ]
 
 
 def test_unpinned_presets_say_so_in_their_file() -> None:
