@@ -4,7 +4,7 @@
     └── <SHA-256 of the judge's identity>.json
 
 Invariant: a standing is found only under the identity that was examined: another model, quantisation, engine or version
-has none. One of fewer parts or of the quick sizes does not take the place of one that examined more.
+has none. One of fewer parts, or of as many by the quick sizes, does not take the place of one that examined more.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Standing(Frozen):
     thresholds: str
     """SHA-256 of the thresholds."""
     qualification: str
-    """SHA-256 of the figures, items and settings (`qualification.json`)."""
+    """SHA-256 of the figures, items and settings (`qualification.json`), and of nothing that a clock measured."""
     in_all: str
     """One line."""
     verdicts: tuple[ProtocolVerdict, ...]
@@ -70,9 +70,9 @@ class Standing(Frozen):
         return next((one for one in self.verdicts if one.protocol == protocol), None)
 
     @property
-    def breadth(self) -> tuple[bool, int]:
-        """Greater where more was examined."""
-        return self.scale == "full", len(self.parts)
+    def breadth(self) -> tuple[int, bool]:
+        """Greater where more was examined: one part in full says nothing of most protocols, all in short of each."""
+        return len(self.parts), self.scale == "full"
 
 
 def in_all(verdicts: Sequence[ProtocolVerdict]) -> str:

@@ -24,7 +24,7 @@ from local_judge.qualification.carry import Watch, ask_parts, figures_of
 from local_judge.qualification.config import PARTS, QualifyConfig
 from local_judge.qualification.manifest import MANIFEST, check_folder, claim_folder, manifest_of
 from local_judge.qualification.material import Material, material_notes, material_of, write_planted
-from local_judge.qualification.model import Asked, Figure, PartName
+from local_judge.qualification.model import Asked, Cost, Figure, PartName
 from local_judge.qualification.thresholds import check, verdicts_of
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.seats import Seat
@@ -75,6 +75,10 @@ class Qualification(Frozen):
         """Items without an answer."""
         return sum(item.failure is not None for one in self.asked for item in one.items)
 
+    def _without_costs(self) -> Qualification:
+        """Seconds and cached tokens are of the day: the same answers to the same questions are one qualification."""
+        return self.model_copy(update={"asked": tuple(_free(one) for one in self.asked)})
+
     def standing(self) -> Standing:
         """In short."""
         return Standing(
@@ -83,10 +87,14 @@ class Qualification(Frozen):
             scale=self.scale,
             parts=self.parts,
             thresholds=thresholds_digest(self.config),
-            qualification=sha256(canonical(self.model_dump(mode="json"))),
+            qualification=sha256(canonical(self._without_costs().model_dump(mode="json"))),
             in_all=in_all(self.verdicts),
             verdicts=self.verdicts,
         )
+
+
+def _free(asked: Asked) -> Asked:
+    return asked.model_copy(update={"cost": Cost(), "costs": {}})
 
 
 def thresholds_digest(config: QualifyConfig) -> str:

@@ -1,7 +1,8 @@
 """What figures a judge must have, and for what it may be believed.
 
 Invariant: a verdict is a pure function of figures and thresholds; a judge is qualified for a protocol only where every
-figure that could refuse it was measured; each reason names the figure, its value and its threshold.
+figure that could refuse it was measured, on half of its items at least; each reason names the figure, its value and its
+threshold.
 """
 
 from __future__ import annotations
@@ -68,16 +69,23 @@ class Check(NamedTuple):
     """Without a value, and with the reason, where nothing was measured."""
 
     @property
+    def mostly_silent(self) -> bool:
+        """Whether more items are without an answer than with one: a value of the rest says nothing of the judge."""
+        return self.figure.n_failed > self.figure.n
+
+    @property
     def outcome(self) -> Literal["kept", "failed", "unmeasured"]:
-        """A judge that gave nothing to measure has failed."""
+        """A judge that gave nothing to measure, or answered the lesser part of it, has failed."""
         if self.figure.value is None:
             return "failed" if self.figure.by_judge else "unmeasured"
+        if self.mostly_silent:
+            return "failed"
         return "kept" if self.threshold.kept(self.figure.value) else "failed"
 
     @property
     def close(self) -> bool:
         """Whether the interval reaches over the threshold, so that other items might have said otherwise."""
-        if self.figure.low is None or self.figure.high is None:
+        if self.figure.low is None or self.figure.high is None or self.mostly_silent:
             return False
         return self.threshold.kept(self.figure.low) != self.threshold.kept(self.figure.high)
 
@@ -141,6 +149,9 @@ def reason(one: Check) -> str:
         if one.figure.by_judge:
             return f"{one.threshold.means} ({one.figure.id}: {one.figure.reason})"
         return f"not measured: {one.figure.id} ({one.figure.reason})"
+    if one.mostly_silent:
+        n, of = one.figure.n, one.figure.n + one.figure.n_failed
+        return f"{one.threshold.means} ({one.figure.id}: the judge answered {n} of {of})"
     return f"{one.threshold.means} ({one.figure.id} {number(one.figure.value)}, {bound(one.threshold)})"
 
 

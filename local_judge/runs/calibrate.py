@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from indexes.snapshot import Snapshot
 from local_judge.claims.belief import SUPPORTED, question_digest
@@ -24,7 +25,7 @@ from local_judge.stats.calibration.assess import (
     uncalibrated,
 )
 from local_judge.stats.calibration.errors import Uncalibratable
-from local_judge.stats.calibration.folds import OutOfFold
+from local_judge.stats.calibration.folds import OutOfFold, folds_of
 from local_judge.stats.calibration.separation import Judged
 from serving.types import EngineIdentity, Frozen
 
@@ -99,8 +100,33 @@ async def calibrate_judge(
     return report
 
 
+class HeldOut(NamedTuple):
+    """A claim by the calibration that counts for its page's language, fitted without its page."""
+
+    probability: float
+    called: bool
+    threshold: float
+
+
+class Fits(NamedTuple):
+    """What was fitted, and every answered claim out of fold."""
+
+    report: CalibrationReport
+    held: dict[str, HeldOut]
+    """By the row's id."""
+
+
 def calibrate(heard: Sequence[Heard], judge: EngineIdentity, settings: Settings) -> CalibrationReport:
     """Fit all languages pooled, and each that has enough claims by itself.
+
+    Raises:
+        Uncalibratable: there is nothing to fit in all claims together.
+    """
+    return fits_of(heard, judge, settings).report
+
+
+def fits_of(heard: Sequence[Heard], judge: EngineIdentity, settings: Settings) -> Fits:
+    """As `calibrate`, with each claim as it would be judged by the calibrations.
 
     Raises:
         Uncalibratable: there is nothing to fit in all claims together.
@@ -109,6 +135,7 @@ def calibrate(heard: Sequence[Heard], judge: EngineIdentity, settings: Settings)
     readable = sorted((one for one in heard if one.status == "ok"), key=lambda one: one.row.id)
     answered = [one for one in readable if one.log_odds is not None]
     pooled, pooled_held = calibration_of(answered, POOLED, judge, settings)
+    by_claim = _by_claim(answered, pooled_held, settings)
     calibrations = [pooled]
     reports = [_report(POOLED, readable, answered, pooled_held, pooled, settings)]
     for language in sorted({one.language for one in readable}):
@@ -119,10 +146,11 @@ def calibrate(heard: Sequence[Heard], judge: EngineIdentity, settings: Settings)
             _enough(here)
             own, held = calibration_of(here, language, judge, settings)
             calibrations.append(own)
+            by_claim |= _by_claim(here, held, settings)
         except Uncalibratable as error:
             why_not = str(error)
         reports.append(_report(language, expected, here, held, own, settings, why_not))
-    return CalibrationReport(
+    report = CalibrationReport(
         judge=judge,
         question=SUPPORTED,
         prompt=question_digest(SUPPORTED),
@@ -133,6 +161,15 @@ def calibrate(heard: Sequence[Heard], judge: EngineIdentity, settings: Settings)
         reports=tuple(reports),
         calibrations=tuple(calibrations),
     )
+    return Fits(report, by_claim)
+
+
+def _by_claim(heard: Sequence[Heard], held: OutOfFold, settings: Settings) -> dict[str, HeldOut]:
+    placed = folds_of([one.page for one in held.judged], settings.folds, settings.seed)
+    return {
+        one.row.id: HeldOut(claim.value, called, held.thresholds[placed[claim.page]])
+        for one, claim, called in zip(heard, held.judged, held.called, strict=True)
+    }
 
 
 def calibration_of(

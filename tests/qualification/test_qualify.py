@@ -9,16 +9,18 @@ from typing import Any
 import pytest
 
 from local_judge.errors import ConfigError, InputError, RunError
-from local_judge.judge.standing import Standing, remember, remembered
+from local_judge.judge.standing import Scale, Standing, remember, remembered
 from local_judge.planting.model import PlantedClaim
 from local_judge.qualification.config import QualifyConfig, load_qualify_config
+from local_judge.qualification.model import Asked, Cost
 from local_judge.qualification.page import page_of, summary_of
-from local_judge.qualification.qualify import Qualification
+from local_judge.qualification.qualify import Examined, Qualification
 from local_judge.qualification.vocabulary import check_figure
 from local_judge.reporting.standings import standing_lines
 from local_judge.runs.standings import load_standing
 from serving.engines.scripted import Call, Reply
 from serving.errors import RequestRefused
+from serving.types import EngineIdentity, Sampling
 
 from .conftest import Knowing, Qualify
 
@@ -184,6 +186,55 @@ def test_what_examined_more_is_remembered(qualified: Qualify, tmp_path: Path) ->
     assert remember(quick) == full == remembered(found.identity)
     other = found.identity.model_copy(update={"engine_version": "2"})
     assert remembered(other) is None
+
+
+def made(scale: Scale, *parts: str) -> Standing:
+    identity = EngineIdentity(model="m", engine="scripted")
+    return Standing(
+        judge="q",
+        identity=identity,
+        scale=scale,
+        parts=parts,
+        thresholds="t",
+        qualification="q",
+        in_all="a",
+        verdicts=(),
+    )
+
+
+def test_one_part_in_full_does_not_take_the_place_of_all_in_short() -> None:
+    every = made("quick", "verification", "extraction", "sensitivity")
+    assert remember(every) == every
+    assert remember(made("full", "verification")) == every
+    full = made("full", *every.parts)
+    assert remember(full) == full == remember(every)
+
+
+def test_the_digest_of_a_qualification_is_of_nothing_that_a_clock_measured(tmp_path: Path) -> None:
+    settings = load_qualify_config("quick", None, ("verification",))
+    about = Examined(
+        snapshot="s", own_pages=False, n_pages=0, cells=(), reports=(), own_reports=False, notes=()
+    )
+
+    def digest(seconds: float) -> str:
+        asked = Asked(part="verification", items=(), cost=Cost(calls=1, seconds=seconds))
+        return (
+            Qualification(
+                judge="q",
+                identity=EngineIdentity(model="m", engine="scripted"),
+                sampling=Sampling(),
+                scale="quick",
+                config=settings,
+                examined=about,
+                asked=(asked,),
+                figures=(),
+                verdicts=(),
+            )
+            .standing()
+            .qualification
+        )
+
+    assert digest(1.0) == digest(2.0)
 
 
 def test_a_standing_is_read_from_the_file_of_a_qualification(qualified: Qualify, tmp_path: Path) -> None:

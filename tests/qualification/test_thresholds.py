@@ -78,6 +78,13 @@ def test_where_the_judge_is_why_there_is_no_value_it_is_refused() -> None:
     assert found.reasons == ("it cannot tell (verification/auc/raw: it says the same of all)",)
 
 
+def test_a_value_of_the_few_items_that_were_answered_qualifies_nobody() -> None:
+    found = verdict({"a": threshold()}, figure(1.0, n=1, n_failed=59))
+    assert found.verdict == "refused"
+    assert found.reasons == ("it cannot tell (verification/auc/raw: the judge answered 1 of 60)",)
+    assert verdict({"a": threshold()}, figure(1.0, n=30, n_failed=30)).verdict == "qualified"
+
+
 @pytest.mark.parametrize(
     "id",
     [

@@ -12,7 +12,7 @@ from indexes.snapshot import Snapshot
 from local_judge.claims.belief import question_digest
 from local_judge.claims.config import ClaimsConfig
 from local_judge.judge.failures import Failure
-from local_judge.runs.calibrate import calibrate, calibrate_judge
+from local_judge.runs.calibrate import calibrate, calibrate_judge, fits_of
 from local_judge.runs.known import Heard, KnownClaim, data_digest, hear, load_known
 from local_judge.stats.calibration.assess import Settings
 from local_judge.stats.calibration.errors import Uncalibratable
@@ -57,6 +57,17 @@ def test_urls_of_the_same_text_are_one_page() -> None:
     assert calibrate(claims, JUDGE, QUICK).calibrations[0].n_pages == 6
     pooled = calibrate(same, JUDGE, QUICK).calibrations[0]
     assert (pooled.n_pages, pooled.folds) == (3, 3)
+
+
+def test_each_claim_is_held_out_from_the_calibration_that_counts_for_its_language() -> None:
+    both = [*heard("en", 150, 3.0), *heard("zh", 150, -3.0, seed=1), *heard("de", 20, 3.0, seed=2)]
+    report, held = fits_of(both, JUDGE, QUICK)
+    for one in report.reports[1:]:
+        assert one.after is not None
+        own = [row for row in both if row.language == one.language]
+        right = sum(held[row.row.id].called == row.row.true for row in own) / len(own)
+        assert right == pytest.approx(one.after.accuracy.value)
+    assert all(one.called == (one.probability >= one.threshold) for one in held.values())
 
 
 def test_each_language_that_has_enough_claims_has_its_own() -> None:

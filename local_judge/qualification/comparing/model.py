@@ -172,7 +172,7 @@ class Stability(Frozen):
     """The two neighbours that change places most often."""
     closest_kept: Shared | None = None
     same_order: dict[str, bool]
-    """For each other judge with an order of the same systems: whether it is this one."""
+    """For each other judge: whether both have one order of systems on the reports that both have scored."""
 
 
 class Member(Frozen):

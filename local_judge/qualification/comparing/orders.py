@@ -56,7 +56,6 @@ def stabilities(rows: Sequence[Scored], judges: Sequence[str], draws: Draws) -> 
         kept = {
             judge: made for judge in judges if (made := _kept([r for r in own if r.judge == judge], draws))
         }
-        ranks = {judge: ranks_of(one.order) for judge, one in kept.items() if one.order}
         for judge, one in kept.items():
             mine = [row for row in own if row.judge == judge]
             found.append(
@@ -72,13 +71,29 @@ def stabilities(rows: Sequence[Scored], judges: Sequence[str], draws: Draws) -> 
                     closest=one.closest,
                     closest_kept=_shared(one.closest_kept) if one.closest_kept else None,
                     same_order={
-                        other: ranks[other] == ranks[judge]
-                        for other in ranks
-                        if other != judge and judge in ranks and ranks[other].keys() == ranks[judge].keys()
+                        other: same
+                        for other in kept
+                        if other != judge and (same := _same_order(own, judge, other)) is not None
                     },
                 )
             )
     return found
+
+
+def _same_order(rows: Sequence[Scored], judge: str, other: str) -> bool | None:
+    """Whether two judges put systems in one order, on the reports that both have scored; None where there is none."""
+    sides = [{row.report: row for row in rows if row.judge == one} for one in (judge, other)]
+    both = {
+        report
+        for report in sides[0].keys() & sides[1].keys()
+        if all(side[report].value is not None for side in sides)
+    }
+    no_draws = Draws(0, 0)
+    orders = [
+        made.order if (made := _kept([row for id, row in side.items() if id in both], no_draws)) else ()
+        for side in sides
+    ]
+    return ranks_of(orders[0]) == ranks_of(orders[1]) if all(orders) else None
 
 
 def _by_metric(rows: Sequence[Scored]) -> Iterator[tuple[tuple[str, str], list[Scored]]]:

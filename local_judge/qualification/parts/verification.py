@@ -4,13 +4,14 @@ Invariant: each planted claim is one item for each method that it was asked by; 
 fold, so that no claim is judged by a fit that has seen its page.
 
     method=raw          P(yes) of `scored`, a yes from 0.5 on
-    method=calibrated   the same answers, calibrated and with the threshold of the other folds
+    method=calibrated   the same answers by the calibrations that later runs apply: that of the page's language where
+                        it has one of its own, else that of all together; fit and threshold of the other folds
     method=grouped      labels of `grouped`, ranked supported > partial > not_found > off_topic > contradicted
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from pydantic import Field
@@ -23,15 +24,15 @@ from local_judge.planting.model import PlantedClaim
 from local_judge.qualification.bench import Bench, Found, cost_of
 from local_judge.qualification.figures import Auc, Ece, Measure, Ratio, Value, share
 from local_judge.qualification.model import Cost, Item, PartName, Unmeasured
-from local_judge.runs.calibrate import calibrate
+from local_judge.runs.calibrate import HeldOut, fits_of
 from local_judge.runs.calibrations import Given
 from local_judge.runs.known import Heard, KnownClaim, hear
 from local_judge.runs.store import RunStore
 from local_judge.runs.verify import ClaimRow, verify_rows
-from local_judge.stats.calibration.assess import Settings, calibrated
+from local_judge.stats.calibration.assess import Settings
 from local_judge.stats.calibration.errors import Uncalibratable
-from local_judge.stats.calibration.folds import FOLDS, folds_of
-from local_judge.stats.calibration.separation import NEUTRAL, Judged
+from local_judge.stats.calibration.folds import FOLDS
+from local_judge.stats.calibration.separation import NEUTRAL
 from serving.types import Frozen
 
 RANKS: Final[dict[Label, int]] = {
@@ -79,10 +80,11 @@ class Verification:
         notes: tuple[str, ...] = ()
         try:
             identity = await bench.judge.engine.identity()
-            fitted = calibrate(heard, identity, Settings(folds=self.settings.folds, seed=bench.seed, draws=0))
-            RunStore(bench.folder).write_json(CALIBRATION, CalibrationFile(calibrations=fitted.calibrations))
-            given = (Given(bench.folder / CALIBRATION, fitted.calibrations),)
-            items += self._calibrated(heard, known, bench.seed)
+            fits = fits_of(heard, identity, Settings(folds=self.settings.folds, seed=bench.seed, draws=0))
+            fitted = fits.report.calibrations
+            RunStore(bench.folder).write_json(CALIBRATION, CalibrationFile(calibrations=fitted))
+            given = (Given(bench.folder / CALIBRATION, fitted),)
+            items += _calibrated(heard, known, fits.held)
         except Uncalibratable as error:
             unmeasured = tuple(_uncalibrated(error, heard))
             notes = (unmeasured[0].reason,)
@@ -91,23 +93,6 @@ class Verification:
                 items += await _grouped(bench, judge)
                 costs["grouped"] = cost_of(judge)
         return Found(tuple(items), notes, calibrations=given, costs=costs, unmeasured=unmeasured)
-
-    def _calibrated(self, heard: Sequence[Heard], known: dict[str, PlantedClaim], seed: int) -> list[Item]:
-        """The answers of all languages together, each out of fold."""
-        answered = sorted((one for one in heard if one.log_odds is not None), key=lambda one: one.row.id)
-        judged = [Judged(one.row.true, one.log_odds or 0.0, one.text_digest) for one in answered]
-        held = calibrated(judged, Settings(folds=self.settings.folds, seed=seed, draws=0))[1]
-        placed = folds_of([one.page for one in judged], self.settings.folds, seed)
-        said = {
-            one.row.id: (claim.value, called, held.thresholds[placed[claim.page]])
-            for one, claim, called in zip(answered, held.judged, held.called, strict=True)
-        }
-        items: list[Item] = []
-        for one in heard:
-            value, called, cut = said.get(one.row.id, (None, None, None))
-            item = _item(one, known[one.row.id], "calibrated", value, called)
-            items.append(item.model_copy(update={"cut": cut}))
-        return items
 
     def measures(self, items: Sequence[Item]) -> list[Measure]:
         """AUC, accuracy, F1 and calibration; but for `raw` also by language, length of evidence and kind."""
@@ -119,6 +104,18 @@ class Verification:
                 for value in sorted({item.facets[facet] for item in items} - {TRUE}):
                     found += _measures(method, {facet: value})
         return found
+
+
+def _calibrated(
+    heard: Sequence[Heard], known: dict[str, PlantedClaim], held: Mapping[str, HeldOut]
+) -> list[Item]:
+    """The answers by the calibrations that were fitted on them, each out of fold."""
+    items: list[Item] = []
+    for one in heard:
+        value, called, cut = held.get(one.row.id, (None, None, None))
+        item = _item(one, known[one.row.id], "calibrated", value, called)
+        items.append(item.model_copy(update={"cut": cut}))
+    return items
 
 
 async def _hear(bench: Bench, judge: Judge) -> list[Heard]:

@@ -70,5 +70,14 @@ def test_systems_keep_their_order_by_one_judge_and_not_by_the_other() -> None:
     assert one.same_order == {"b": False}
 
 
+def test_orders_of_two_judges_are_compared_on_the_tasks_of_both() -> None:
+    # Both give every report the same; the second did not answer of the three tasks on which x is far ahead.
+    alike: list[float] = [5, 5, 5, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2]
+    fewer: list[float | None] = [None if place % 7 < 3 else value for place, value in enumerate(alike)]
+    one, other = stabilities(scored("a", [*alike], "xy") + scored("b", fewer, "xy"), ["a", "b"], DRAWS)
+    assert [name for name, _ in one.order] == ["x", "y"] and [name for name, _ in other.order] == ["y", "x"]
+    assert one.same_order == {"b": True} and other.same_order == {"a": True}
+
+
 def test_without_systems_there_is_no_order_of_them() -> None:
     assert stabilities(scored("a", [1, 2, 3]), ["a"], DRAWS) == []
