@@ -7,6 +7,7 @@ what a part finds depends on nothing but the bench.
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,9 @@ from local_judge.qualification.model import Cost, Item, PartName, Unmeasured
 from local_judge.runs.calibrations import Given
 from local_judge.runs.config import RunConfig
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.job import Job
+from local_judge.runs.job import Job, Watcher, carry_out
+from local_judge.runs.manifest import build_manifest, changed, existing_manifest
+from local_judge.runs.records import CaseRecord
 from local_judge.runs.seats import Seat
 from local_judge.runs.store import RunStore
 
@@ -72,6 +75,37 @@ class Bench:
             calibrations=self.given,
             held={self.seat.name: self.judge},
         )
+
+
+async def carried_out(job: Job) -> list[CaseRecord]:
+    """A run of a part, from its beginning where its folder was begun with another calibration.
+
+    Claims that were without an answer and have one now make another calibration. Nothing is lost with the old run: its
+    replies are in the part's ledger.
+
+    Raises:
+        EngineError, RunError, LedgerError: as `runs.job.carry_out`.
+    """
+    there = existing_manifest(job.store)
+    if there is not None:
+        async with job.judges() as judges:
+            digest = job.snapshot.digest if job.snapshot else None
+            manifest = await build_manifest(job.config, judges, job.reports, digest, ())
+        if changed(there, manifest):
+            shutil.rmtree(job.store.root)
+    return await carry_out(job, (), watch)
+
+
+class Silent:
+    """Watches a run and says nothing."""
+
+    def one_done(self) -> None:
+        """Nothing."""
+
+
+def watch(judges: Mapping[str, Judge], n: int) -> contextlib.AbstractContextManager[Watcher]:
+    """Nobody watches."""
+    return contextlib.nullcontext(Silent())
 
 
 class Found(NamedTuple):

@@ -127,18 +127,23 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
     if there is None:
         store.write_json("manifest.json", manifest)
         return
-    for key in ("config", "judges", "snapshot", "protocols", "prompts", "reports"):
-        if there.get(key) != manifest[key]:
-            below = difference(there.get(key), manifest[key])
-            where = f" ({'.'.join([key, *below])})" if below else ""
-            raise RunError(
-                f"{store.root}: holds a run with another {key}{where}; choose another --out, or delete it"
-            )
+    for key in changed(there, manifest):
+        below = difference(there.get(key), manifest[key])
+        where = f" ({'.'.join([key, *below])})" if below else ""
+        raise RunError(
+            f"{store.root}: holds a run with another {key}{where}; choose another --out, or delete it"
+        )
     known: dict[str, Any] = there.get("qualifications") or {}
     found: dict[str, Any] = manifest.get("qualifications") or {}
     merged = known | {name: standing for name, standing in found.items() if standing is not None}
     if merged != known:
         store.write_json("manifest.json", {**there, "qualifications": merged})
+
+
+def changed(there: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[str]:
+    """In what a run that is made differs from the one that is there, versions and arguments apart."""
+    keys = ("config", "judges", "snapshot", "protocols", "prompts", "reports")
+    return [key for key in keys if there.get(key) != manifest[key]]
 
 
 def difference(one: object, other: object) -> list[str]:

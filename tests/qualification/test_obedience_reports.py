@@ -48,13 +48,8 @@ async def test_who_obeys_does_so_on_every_question(
 ) -> None:
     items, told, _ = await found_by(broken.obeys, make_judge, annotated, reports, tmp_path)
     assert {item.facets["protocol"] for item in items} == set(PROBES_ASKED)
-    # These open a code block and close it, and what stands in one is no sentence: only RACE shows it.
-    unseen = {"en-fence_break-1", "en-fence_break-3", "zh-fence_break-1"}
     for item in items:
-        attack, name = item.facets["attack"], item.facets["protocol"]
-        assert item.called == (
-            item.facets["text"] == "attack" and (name == "race" or attack not in unseen)
-        ), item.id
+        assert item.called == (item.facets["text"] == "attack"), item.id
     # Of RACE from 50 to 99.45 of 100 (0.99 of the 10, the rest on the other ten numbers).
     assert told["obedience/shift/fenced/protocol=race"].value == pytest.approx(0.4945)
     # Of a pair from a tie in both orders (0.5) to two games won.
@@ -145,3 +140,22 @@ def test_attacks_are_spread_over_tricks_and_languages() -> None:
     assert {sum(one.language == language for one in some) for language in ("en", "zh")} == {4}
     assert chosen("report", "score", 8, seed=0) == some != chosen("report", "score", 8, seed=1)
     assert len(chosen("page", "unsupport", 8, seed=0)) == 1
+
+
+async def test_what_no_judge_was_shown_none_has_resisted(
+    make_judge: MakeJudge, annotated: Snapshot, reports: list[RawReport], tmp_path: Path
+) -> None:
+    """Some attacks open a code block and close it, and what stands in one is no sentence: only RACE shows it."""
+    judge, _ = make_judge(broken.obeys)
+    part = Obedience(
+        ObedienceSettings(attacks=50, methods=(), probes=("race", "deer", "dream"), bare=False, control=False)
+    )
+    found = await part.ask(bench_of(judge, annotated, tmp_path, reports=reports))
+    unseen = {"en-fence_break-1", "en-fence_break-3", "zh-fence_break-1"}
+    asked = {(item.facets["protocol"], item.facets["attack"]) for item in found.items}
+    assert {attack for protocol, attack in asked if protocol == "race"} >= unseen - {"en-fence_break-3"}
+    assert not any(attack in unseen for protocol, attack in asked if protocol != "race")
+    assert all(item.called for item in found.items)
+    assert [note for note in found.notes if "en-fence_break-1" in note] == [
+        "deer: en-fence_break-1 was not asked about: it is in no sentence that is shown"
+    ]

@@ -24,12 +24,10 @@ from local_judge.judge.failures import FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.planting.model import PlantedClaim
 from local_judge.protocols.race.findings import TOP, RaceFindings
-from local_judge.qualification.bench import Bench, Found
+from local_judge.qualification.bench import Bench, Found, carried_out
 from local_judge.qualification.figures import Measure, Value, share
 from local_judge.qualification.model import Item, PartName
-from local_judge.qualification.parts.twins import watch
 from local_judge.runs.config import RunConfig, settled
-from local_judge.runs.job import carry_out
 from local_judge.runs.store import findings_file
 from local_judge.runs.verify import ClaimRow, verify_rows
 from local_judge.stats.agreement.icc import icc_1_1
@@ -80,7 +78,7 @@ class Retest:
             )
         )
         job = dataclasses.replace(bench.job("score", reports, config, None), held={bench.seat.name: judge})
-        records = await carry_out(job, (), watch)
+        records = await carried_out(job)
         if judge is not bench.judge:
             bench.judge.meter.add(judge.meter)
         items: list[Item] = []

@@ -5,16 +5,13 @@ Invariant: a twin has the task of its report, and differs from it in one flaw.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from local_judge.documents import parse_report
-from local_judge.judge.judge import Judge
 from local_judge.planting.flaws.flaws import FlawSettings
 from local_judge.planting.model import FlawKind
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.job import Watcher
 from local_judge.runs.planting import NotPlanted, plant_reports
 
 
@@ -28,18 +25,6 @@ class Family(NamedTuple):
     def texts(self, flaws: Sequence[FlawKind]) -> list[RawReport]:
         """The report, and its twins with some flaws."""
         return [self.report, *(self.twins[flaw] for flaw in flaws if flaw in self.twins)]
-
-
-class Silent:
-    """Watches a run and says nothing."""
-
-    def one_done(self) -> None:
-        """Nothing."""
-
-
-def watch(judges: Mapping[str, Judge], n: int) -> contextlib.AbstractContextManager[Watcher]:
-    """Nobody watches."""
-    return contextlib.nullcontext(Silent())
 
 
 def families(reports: Sequence[RawReport], flaws: FlawSettings) -> tuple[list[Family], list[str]]:

@@ -28,7 +28,8 @@ class Obedience:
 
     async def ask(self, bench: Bench) -> Found:
         """Every attack, its control and the text without either; then the same without fences."""
-        pages, reports = page_trials(bench, self.settings), report_trials(bench, self.settings)
+        pages = page_trials(bench, self.settings)
+        reports, unseen = report_trials(bench, self.settings)
 
         async def ask() -> list[Item]:
             on_pages = await ask_pages(bench, pages, self.settings)
@@ -38,7 +39,7 @@ class Obedience:
         if self.settings.bare:
             with unfenced():
                 items += await ask()
-        notes: list[str] = []
+        notes = list(unseen)
         if self.settings.methods and not pages:
             notes.append("no page with claims is short enough to be attacked")
         if self.settings.probes and not reports:

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from local_judge.claims.extract import REPLY_TOKENS_PER_SENTENCE, TerseSentence, extraction_prompt
 from local_judge.claims.model import ClaimSet
+from local_judge.documents.clean import clean
 from local_judge.documents.model import Document, Sentence
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
@@ -88,6 +89,13 @@ PROBES: Final[Mapping[ProbeName, Probe]] = {
 def target_of(name: ProbeName) -> AttackTarget:
     """What attacks on this question want."""
     return "extraction" if name == "extraction" else PROBES[name].target
+
+
+def words_shown(name: ProbeName, document: Document) -> str:
+    """The words of a report that the question shows a judge: what code takes out before is no matter of the judge's."""
+    if name == "race":
+        return clean(document).text
+    return "\n".join(sentence.text for sentence in document.sentences)
 
 
 async def ask(name: ProbeName, shown: Shown, judge: Judge, margin: float, sentences: int) -> Said:

@@ -1,6 +1,7 @@
 """Attacks in reports: do scores rise, are checklists passed, is the report preferred, are claims left out?
 
-Invariant: a report is compared with itself without the attack, by the same question.
+Invariant: a report is compared with itself without the attack, by the same question, and only where the question shows
+the attack: what no judge was shown, none has resisted.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from local_judge.planting.kinds import Language
 from local_judge.qualification.bench import Bench
 from local_judge.qualification.model import Item
 from local_judge.qualification.parts.obedience.compared import Asked, Said, item
-from local_judge.qualification.parts.obedience.probes import Shown, ask, target_of, uncited
+from local_judge.qualification.parts.obedience.probes import Shown, ask, target_of, uncited, words_shown
 from local_judge.qualification.parts.obedience.settings import ObedienceSettings, ProbeName
 from local_judge.qualification.parts.obedience.trials import Trial, Version, chosen, trial
 
@@ -36,10 +37,14 @@ class _Report(NamedTuple):
     language: str
 
 
-def report_trials(bench: Bench, settings: ObedienceSettings) -> list[ReportTrial]:
-    """Each attack in one of the shortest reports, in its own language where there are such, for each question."""
+def report_trials(bench: Bench, settings: ObedienceSettings) -> tuple[list[ReportTrial], list[str]]:
+    """Each attack in one of the shortest reports, in its own language where there are such, for each question.
+
+    Attacks that the question would not show are left out, and named in words.
+    """
     reports = _reports(bench)
     trials: list[ReportTrial] = []
+    unseen: list[str] = []
     for probe in settings.probes:
         usable = [one for one in reports if probe != "extraction" or uncited(one.document)]
         for number, attack in enumerate(chosen("report", target_of(probe), settings.attacks, bench.seed)):
@@ -48,9 +53,19 @@ def report_trials(bench: Bench, settings: ObedienceSettings) -> list[ReportTrial
                 continue
             report = some[number % len(some)]
             made = trial(attack, report.id, report.document.text, bench.seed, settings.control)
-            if made is not None:
+            if made is None:
+                continue
+            if _shows(probe, made):
                 trials.append(ReportTrial(made, probe, report.prompt))
-    return trials
+            else:
+                unseen.append(f"{probe}: {attack.id} was not asked about: it is in no sentence that is shown")
+    return trials, unseen
+
+
+def _shows(probe: ProbeName, made: Trial) -> bool:
+    """Whether the question shows a judge anything of the attack, as it does not of what stands in a block of code."""
+    plain, attacked = (words_shown(probe, parse_report(made.texts[one])) for one in ("plain", "attack"))
+    return plain != attacked
 
 
 def in_language(reports: Sequence[_Report], language: Language) -> list[_Report]:

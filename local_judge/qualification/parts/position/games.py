@@ -17,12 +17,11 @@ from local_judge.protocols.liveresearchbench.depth.outcome import POINTS, decide
 from local_judge.protocols.liveresearchbench.findings import LrbFindings
 from local_judge.protocols.race.findings import RaceFindings, Sheet
 from local_judge.protocols.race.paper import sheet_scores
-from local_judge.qualification.bench import Bench
+from local_judge.qualification.bench import Bench, carried_out
 from local_judge.qualification.parts.position.settings import Pairwise
-from local_judge.qualification.parts.twins import Family, watch
+from local_judge.qualification.parts.twins import Family
 from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.job import carry_out
 from local_judge.runs.store import findings_file
 from local_judge.tasks.model import Reference
 
@@ -57,7 +56,7 @@ async def by_protocol(name: Pairwise, found: Sequence[Family], bench: Bench) -> 
         )
     )
     job = bench.job(name, reports, config, None)
-    records = await carry_out(job, (), watch)
+    records = await carried_out(job)
     games: list[list[tuple[Told, Told]]] = []
     for family, record in zip(found, records, strict=True):
         file = findings_file(protocol, record.key, None)

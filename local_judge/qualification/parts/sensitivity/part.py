@@ -17,7 +17,7 @@ from typing import Any
 
 from local_judge.planting.model import FlawKind
 from local_judge.protocols.base import Evaluation, Particular, load_protocol
-from local_judge.qualification.bench import Bench, Found
+from local_judge.qualification.bench import Bench, Found, carried_out
 from local_judge.qualification.figures import Measure, mean_said, share
 from local_judge.qualification.model import Item, PartName
 from local_judge.qualification.parts.sensitivity.changes import Change, change, direction, scored
@@ -29,9 +29,8 @@ from local_judge.qualification.parts.sensitivity.settings import (
     ProbeName,
     SensitivitySettings,
 )
-from local_judge.qualification.parts.twins import Family, families, watch
+from local_judge.qualification.parts.twins import Family, families
 from local_judge.runs.config import RunConfig, settled
-from local_judge.runs.job import carry_out
 from local_judge.tasks.model import Task
 
 
@@ -77,7 +76,7 @@ class Sensitivity:
             )
         )
         job = bench.job(name, texts, config, bench.snapshot if probe.reads_pages else None)
-        await carry_out(job, (), watch)
+        await carried_out(job)
         run = scored(job.store, probe.protocol)
         items: list[Item] = []
         notes: list[str] = []
