@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Literal, cast
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -71,16 +71,6 @@ class Calibration(Frozen):
     """P(yes) as the judge gives it, at 0.5."""
     after: Quality
     """Calibrated, out of fold: each claim by what the pages of other folds say."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_one_slope(cls, given: object) -> object:
-        """What ledgers and files hold from before there was `beta`: one slope for both sides."""
-        if not isinstance(given, dict) or "slope" not in given or given.keys() & {"slope_yes", "slope_no"}:
-            return cast("object", given)
-        rest = dict(cast("dict[str, object]", given))
-        slope = rest.pop("slope")
-        return {**rest, "slope_yes": slope, "slope_no": slope}
 
     @model_validator(mode="after")
     def _both_kinds(self) -> Calibration:

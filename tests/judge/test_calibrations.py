@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from contextlib import closing
 from math import log
@@ -15,7 +14,7 @@ from pydantic import ValidationError
 from local_judge.judge.calibration import Calibration, Quality, applying, differing
 from local_judge.judge.errors import LedgerReadOnly
 from local_judge.judge.ledger import Ledger
-from local_judge.judge.requests import Identified, canonical
+from local_judge.judge.requests import Identified
 from serving.types import EngineIdentity
 
 JUDGE = EngineIdentity(model="m", engine="scripted", engine_version="1")
@@ -136,22 +135,6 @@ async def test_a_ledger_from_before_takes_them_too(tmp_path: Path) -> None:
         assert ledger.calibrations(one.judge) == ()
     with Ledger.open(path) as ledger:
         await ledger.put_calibrations([one])
-        assert ledger.calibrations(one.judge) == (one,)
-
-
-def test_one_of_before_there_were_two_slopes_has_one_on_both_sides(tmp_path: Path) -> None:
-    one = calibration(slope_yes=1.5, slope_no=1.5)
-    old = one.model_dump(mode="json")
-    del old["slope_yes"], old["slope_no"]
-    body = canonical({**old, "slope": 1.5})
-    assert Calibration.model_validate_json(body) == one
-    path = tmp_path / "ledger.sqlite"
-    with Ledger.open(path) as ledger:
-        asyncio.run(ledger.put_calibrations([one]))
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE calibrations SET body=?", (body,))
-        connection.commit()
-    with Ledger.open(path) as ledger:
         assert ledger.calibrations(one.judge) == (one,)
 
 
