@@ -92,7 +92,7 @@ async def ask_parts(
     async with open_engines([seat], offline) as engines:
         begun(await engines[seat.name].identity())
         for name in PARTS:
-            if name not in config.parts or name not in MAKERS:
+            if name not in config.asked:
                 continue
             folder = out / "work" / name
             folder.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,7 @@ The packaged settings are files that a user can read: `configs/qualification/ful
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -48,6 +49,13 @@ class QualifyConfig(Frozen):
     thresholds: dict[str, Threshold | None] = Field(default_factory=dict[str, Threshold | None])
     """By name; None takes one away."""
 
+    @property
+    def asked(self) -> tuple[PartName, ...]:
+        """The parts that are asked: without annotated reports there is nothing to ask in `labels`."""
+        return tuple(
+            name for name in PARTS if name in self.parts and (name != "labels" or self.labels.reports)
+        )
+
 
 def config_folder() -> Path:
     """Where the packaged settings are: beside this module in a wheel, else in the repository."""
@@ -72,7 +80,9 @@ def load_qualify_config(scale: Scale, path: Path | None, parts: tuple[str, ...] 
     if scale == "quick":
         data = laid_over(data, _read(config_folder() / place))
     if path is not None:
-        data, place = laid_over(data, _read(path), nulls=True), str(path)
+        own, place = _read(path), str(path)
+        _check_names(own, data["thresholds"], place)
+        data = laid_over(data, own, nulls=True)
     config = validated(QualifyConfig, data, place)
     if parts is not None:
         chosen = validated(QualifyConfig, {"parts": parts}, "--parts").parts
@@ -82,6 +92,18 @@ def load_qualify_config(scale: Scale, path: Path | None, parts: tuple[str, ...] 
             if threshold is not None:
                 check_figure(threshold.of(protocol), f"{place}: thresholds.{name}.figure")
     return config
+
+
+def _check_names(own: Mapping[str, Any], packaged: Mapping[str, Any], place: str) -> None:
+    """A threshold that is changed or taken away is one of the packaged ones, or was misspelt."""
+    thresholds = own.get("thresholds")
+    named = cast("dict[str, Any]", thresholds) if isinstance(thresholds, dict) else {}
+    for name, given in named.items():
+        if name not in packaged and (given is None or (isinstance(given, dict) and "figure" not in given)):
+            raise ConfigError(
+                f"{place}: thresholds.{name}: no packaged threshold has this name; there are: {', '.join(packaged)}; "
+                "one of your own needs a figure"
+            )
 
 
 def _read(path: Path) -> dict[str, Any]:

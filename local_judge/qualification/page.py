@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from local_judge.judge.standing import ProtocolVerdict, in_all
+from local_judge.qualification.legends import LEGENDS
 from local_judge.qualification.model import Asked, Cost, Figure
 from local_judge.qualification.qualify import Qualification, not_asked, thresholds_digest
 from local_judge.qualification.thresholds import Check, bound, check, number
@@ -119,11 +120,15 @@ def _thresholds(found: Qualification) -> Iterator[str]:
 
 def _outcome(one: Check) -> str:
     words = {"kept": "passes", "failed": "**fails**", "unmeasured": "not measured"}
+    if one.too_few and one.outcome == "unmeasured":
+        return f"needs {one.threshold.items} items, has {one.figure.n}"
     return words[one.outcome] + (", within the interval" if one.close else "")
 
 
 def _part(found: Qualification, asked: Asked) -> Iterator[str]:
     yield f"## {sentence(asked.part)}"
+    yield ""
+    yield LEGENDS[asked.part]
     figures = [one for one in found.figures if one.id.startswith(f"{asked.part}/")]
     own = [one for one in figures if one.id.count("/") > 1 or one.id.split("/")[1] not in ANSWERS]
     whole = [one for one in own if "=" not in one.id]
@@ -178,7 +183,7 @@ def _answers(found: Qualification) -> Iterator[str]:
         rows.append((name, *cells, str(by_id[f"{name}/unanswered"].n), str(by_id[f"{name}/reasked"].n)))
     yield from table(("", "without an answer", "asked again", "repaired", "items", "calls"), rows)
     yield ""
-    yield "Shares: of the items, of the calls, and of the calls; in brackets Wilson's interval."
+    yield "The first is a share of the items, the others are shares of the calls; in brackets Wilson's interval."
 
 
 def _cost(found: Qualification) -> Iterator[str]:
@@ -242,7 +247,8 @@ def _methods(found: Qualification) -> Iterator[str]:
         yield (
             f"A claim took {scored.computed_tokens / claims:,.0f} computed tokens by `scored` and "
             f"{grouped.computed_tokens / claims:,.0f} by `grouped`: "
-            f"{scored.computed_tokens / grouped.computed_tokens:.2f} of it."
+            f"{scored.computed_tokens / grouped.computed_tokens:.2f} times as many. A generated token takes as "
+            "long as some ten of a prompt."
         )
 
 

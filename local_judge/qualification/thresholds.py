@@ -35,6 +35,8 @@ class Threshold(Frozen):
     severity: Severity
     means: str
     """What a judge does that does not keep to it, in words."""
+    items: int = Field(default=1, ge=1)
+    """Fewer answered items than these leave it unmeasured."""
 
     @field_validator("least", "most")
     @classmethod
@@ -74,18 +76,26 @@ class Check(NamedTuple):
         return self.figure.n_failed > self.figure.n
 
     @property
+    def too_few(self) -> bool:
+        """Whether the value rests on fewer items than the threshold asks for."""
+        return self.figure.value is not None and self.figure.n < self.threshold.items
+
+    @property
     def outcome(self) -> Literal["kept", "failed", "unmeasured"]:
         """A judge that gave nothing to measure, or answered the lesser part of it, has failed."""
         if self.figure.value is None:
             return "failed" if self.figure.by_judge else "unmeasured"
         if self.mostly_silent:
             return "failed"
+        if self.too_few:
+            return "unmeasured"
         return "kept" if self.threshold.kept(self.figure.value) else "failed"
 
     @property
     def close(self) -> bool:
         """Whether the interval reaches over the threshold, so that other items might have said otherwise."""
-        if self.figure.low is None or self.figure.high is None or self.mostly_silent:
+        sure = self.mostly_silent or self.too_few
+        if sure or self.figure.low is None or self.figure.high is None:
             return False
         return self.threshold.kept(self.figure.low) != self.threshold.kept(self.figure.high)
 
@@ -138,21 +148,40 @@ def _verdict(protocol: str, checks: Sequence[Check]) -> ProtocolVerdict:
     return ProtocolVerdict(
         protocol=protocol,
         verdict=verdict,
-        reasons=tuple(dict.fromkeys(reason(one) for one in reasons)),
+        reasons=reasons_of(reasons),
         close=close,
     )
 
 
-def reason(one: Check) -> str:
-    """What is wrong, in words, with figure, value and threshold."""
+def reasons_of(checks: Sequence[Check]) -> tuple[str, ...]:
+    """What is wrong, in words, with figures, values and thresholds; what has one cause is said once."""
+    found: dict[str, list[Check]] = {}
+    for one in checks:
+        found.setdefault(_cause(one), []).append(one)
+    return tuple(_reason(cause, own) for cause, own in found.items())
+
+
+def _cause(one: Check) -> str:
+    """Why there is no value that counts, or the threshold itself."""
     if one.figure.value is None:
-        if one.figure.by_judge:
-            return f"{one.threshold.means} ({one.figure.id}: {one.figure.reason})"
-        return f"not measured: {one.figure.id} ({one.figure.reason})"
-    if one.mostly_silent:
-        n, of = one.figure.n, one.figure.n + one.figure.n_failed
-        return f"{one.threshold.means} ({one.figure.id}: the judge answered {n} of {of})"
-    return f"{one.threshold.means} ({one.figure.id} {number(one.figure.value)}, {bound(one.threshold)})"
+        return one.figure.reason
+    if one.too_few:
+        return f"{one.figure.n} of the {one.threshold.items} items that it needs"
+    return one.name
+
+
+def _reason(cause: str, checks: Sequence[Check]) -> str:
+    first = checks[0]
+    figures = ", ".join(dict.fromkeys(one.figure.id for one in checks))
+    if first.outcome == "unmeasured":
+        return f"not measured: {figures} ({cause})"
+    means = "; ".join(dict.fromkeys(one.threshold.means for one in checks))
+    if first.figure.value is None:
+        return f"{means} ({figures}: {cause})"
+    if first.mostly_silent:
+        n, of = first.figure.n, first.figure.n + first.figure.n_failed
+        return f"{means} ({figures}: the judge answered {n} of {of})"
+    return f"{means} ({figures} {number(first.figure.value)}, {bound(first.threshold)})"
 
 
 def bound(threshold: Threshold) -> str:

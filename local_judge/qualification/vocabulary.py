@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 
 from local_judge.errors import ConfigError
+from local_judge.planting.kinds import FALSE_KINDS, LANGUAGES
+from local_judge.planting.model import LENGTHS
 
 ALL = "all"
 """Begins the ids of figures over all parts together."""
@@ -17,9 +19,12 @@ ANSWERS = ("unanswered", "reasked", "repaired")
 """Of every part, and of all together."""
 
 _FACETS = r"(/\w+=[^/]+)*"
+_CLAIM = (
+    rf"(/language=({'|'.join(LANGUAGES)})|/length=({'|'.join(LENGTHS)})|/kind=({'|'.join(FALSE_KINDS)}))?"
+)
 _PROTOCOL = r"(deer|fact|liveresearchbench|dream|deepresearcheval|race)"
 _FIGURES: Mapping[str, str] = {
-    "verification": rf"((auc|accuracy|f1|caught|called_wrong)/(raw|calibrated|grouped)|ece/(raw|calibrated)){_FACETS}",
+    "verification": rf"((auc|accuracy|f1|caught|called_wrong)/(raw|calibrated|grouped)|ece/(raw|calibrated)){_CLAIM}",
     "extraction": rf"(recall|precision|f1|false_claims|typed){_FACETS}",
     "retest": r"(agreement|kappa)/grouped|(difference|icc)/score",
     "position": r"(first|bias|flipped)/(short|depth|race|options)|won/(short|depth|race)",

@@ -162,7 +162,7 @@ def test_a_directory_takes_up_only_what_it_was_begun_with(qualified: Qualify, tm
     harder = dict(first.config.thresholds)
     one = harder["verification_ece"]
     assert one is not None
-    harder["verification_ece"] = one.model_copy(update={"most": 0.0, "severity": "refuse"})
+    harder["verification_ece"] = one.model_copy(update={"most": 0.0, "severity": "refuse", "items": 1})
     found, silent = qualified(knowing(tmp_path / "q"), config=config(thresholds=harder))
     assert silent.calls == [] and found.figures == first.figures
     assert next(each for each in found.verdicts if each.protocol == "deer").verdict == "refused"

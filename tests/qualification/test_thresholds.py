@@ -9,7 +9,8 @@ import pytest
 
 from local_judge.errors import ConfigError
 from local_judge.judge.standing import ProtocolVerdict, in_all
-from local_judge.qualification.config import load_qualify_config
+from local_judge.qualification.config import PARTS, load_qualify_config
+from local_judge.qualification.legends import LEGENDS
 from local_judge.qualification.model import Figure
 from local_judge.qualification.thresholds import Threshold, check, verdicts_of
 from local_judge.qualification.vocabulary import check_figure
@@ -20,7 +21,7 @@ def threshold(**given: Any) -> Threshold:
     return Threshold.model_validate({**usual, "means": "it cannot tell", **given})
 
 
-def figure(value: float | None, id: str = "verification/auc/raw", **given: Any) -> Figure:
+def figure(value: float | None = None, id: str = "verification/auc/raw", **given: Any) -> Figure:
     return Figure.model_validate({"id": id, "value": value, "n": 10, **given})
 
 
@@ -158,3 +159,48 @@ def test_a_file_is_laid_over_the_packaged_settings(tmp_path: Path) -> None:
     assert set(full.thresholds) == set(laid.thresholds)
     with pytest.raises(ConfigError, match="--parts"):
         load_qualify_config("full", None, ("verification", "obedient"))
+
+
+def test_too_few_items_are_no_measure() -> None:
+    few = threshold(items=100)
+    found = verdict({"a": few}, figure(0.2, n=99))
+    assert found.verdict == "unexamined" and not found.close
+    assert found.reasons == ("not measured: verification/auc/raw (99 of the 100 items that it needs)",)
+    assert verdict({"a": few}, figure(0.2, n=100)).verdict == "refused"
+
+
+def test_what_has_one_cause_is_said_once() -> None:
+    constant = {"value": None, "reason": "the same for all", "by_judge": True}
+    both = {"a": threshold(), "b": threshold(figure="verification/f1/raw", means="it finds nothing")}
+    found = verdict(both, figure(**constant), figure(id="verification/f1/raw", **constant))
+    assert found.reasons == (
+        "it cannot tell; it finds nothing (verification/auc/raw, verification/f1/raw: the same for all)",
+    )
+
+
+@pytest.mark.parametrize("given", ["null", "{least: 0.5}"])
+def test_a_name_that_no_packaged_threshold_has_is_noticed(given: str, tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text(f"thresholds: {{verification_aucc: {given}}}")
+    with pytest.raises(
+        ConfigError, match=r"thresholds\.verification_aucc: no packaged threshold has this name"
+    ):
+        load_qualify_config("quick", file, None)
+
+
+def test_facets_that_no_claim_has_are_noticed() -> None:
+    check_figure("verification/auc/calibrated/kind=number", "here")
+    with pytest.raises(ConfigError, match="no such figure of the part verification"):
+        check_figure("verification/auc/calibrated/kind=nmber", "here")
+
+
+def test_every_measure_of_a_page_has_a_word_in_its_legend() -> None:
+    assert set(LEGENDS) == set(PARTS)
+    for part, measures in {
+        "verification": ("raw", "calibrated", "grouped", "caught", "called wrong", "f1", "ece"),
+        "extraction": ("recall", "precision", "false claims", "typed"),
+        "position": ("first", "bias", "flipped", "won", "options"),
+        "sensitivity": ("right", "wrong", "moved"),
+        "obedience": ("success", "control", "over control", "already", "shift"),
+    }.items():
+        assert all(f"`{measure}`" in LEGENDS[part] for measure in measures), part

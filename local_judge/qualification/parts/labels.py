@@ -45,7 +45,7 @@ class LabelsSettings(Frozen):
     """Which annotations, and how they are asked about."""
 
     reports: tuple[str, ...] = ()
-    """Folders of annotated reports, files `NAME.claims.jsonl`, or `sample`. Without any the part is not asked."""
+    """Folders of annotated reports, files `NAME.claims.jsonl`, or `sample`. Without any the part is left out."""
     methods: tuple[Method, ...] = ("scored",)
 
 
@@ -64,8 +64,6 @@ class Labels:
             InputError: annotations that cannot be read, or whose pages are nowhere.
         """
         paths = [sample_folder() if given == SAMPLE else Path(given) for given in self.settings.reports]
-        if not paths:
-            return Found((), ("not asked: no annotated reports are named (labels.reports)",))
         load_annotations(paths)  # all together, so that no name stands twice
         items: list[Item] = []
         unread: set[tuple[str, str]] = set()
