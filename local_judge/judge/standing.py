@@ -4,7 +4,8 @@
     └── <SHA-256 of the judge's identity>.json
 
 Invariant: a standing is found only under the identity that was examined: another model, quantisation, engine or version
-has none. One of fewer parts, or of as many by the quick sizes, does not take the place of one that examined more.
+has none. One of fewer parts, or of as many by the quick sizes, does not take the place of one that examined more,
+unless that was by other prompts.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ class Standing(Frozen):
     """What was examined."""
     thresholds: str
     """SHA-256 of the thresholds."""
+    prompts: str = ""
+    """SHA-256 of the prompts by which it was examined."""
     qualification: str
     """SHA-256 of the figures, items and settings (`qualification.json`), and of nothing that a clock measured."""
     in_all: str
@@ -110,7 +113,8 @@ def remember(standing: Standing) -> Standing:
         OSError: it cannot be written.
     """
     there = remembered(standing.identity)
-    if there is not None and there.breadth > standing.breadth:
+    same = there is not None and there.prompts == standing.prompts
+    if there is not None and same and there.breadth > standing.breadth:
         return there
     path = _place(standing.identity)
     path.parent.mkdir(parents=True, exist_ok=True)

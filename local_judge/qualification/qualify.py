@@ -58,6 +58,8 @@ class Qualification(Frozen):
     """Name of the preset."""
     identity: EngineIdentity
     sampling: Sampling
+    prompts: str = ""
+    """SHA-256 of the prompts."""
     scale: Scale
     config: QualifyConfig
     examined: Examined
@@ -87,6 +89,7 @@ class Qualification(Frozen):
             scale=self.scale,
             parts=self.parts,
             thresholds=thresholds_digest(self.config),
+            prompts=self.prompts,
             qualification=sha256(canonical(self._without_costs().model_dump(mode="json"))),
             in_all=in_all(self.verdicts),
             verdicts=self.verdicts,
@@ -142,12 +145,14 @@ async def qualify(
 
     given: dict[str, Any] = {} if watch is None else {"watch": watch}
     asked = await ask_parts(seat, subject, config, out, offline=offline, begun=begun, **given)
-    identity = EngineIdentity.model_validate(store.read_json(MANIFEST)["judge"]["identity"])
+    manifest = store.read_json(MANIFEST)
+    identity = EngineIdentity.model_validate(manifest["judge"]["identity"])
     figures = figures_of(asked, config)
     found = Qualification(
         judge=seat.name,
         identity=identity,
         sampling=seat.preset.sampling,
+        prompts=manifest["prompts"],
         scale=scale,
         config=config,
         examined=_examined(material),

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from local_judge.judge.standing import VERDICTS, WORDS, Standing
 from local_judge.reporting.tables import plain
+from local_judge.runs.manifest import prompts_digest
 from local_judge.runs.standings import Standings
 
 
@@ -27,6 +28,8 @@ def _said(name: str, standing: Standing | None, protocols: Sequence[str] | None)
     if standing is None:
         return f"never qualified; `local-judge qualify {name}` says what it may be believed for"
     scale = " (by the quick settings)" if standing.scale == "quick" else ""
+    if standing.prompts and standing.prompts != prompts_digest():
+        scale += " (by other prompts than this version's)"
     if protocols is None:
         return standing.in_all + scale
     parts: list[str] = []

@@ -17,6 +17,7 @@ from local_judge.qualification.page import page_of, summary_of
 from local_judge.qualification.qualify import Examined, Qualification
 from local_judge.qualification.vocabulary import check_figure
 from local_judge.reporting.standings import standing_lines
+from local_judge.runs.manifest import prompts_digest
 from local_judge.runs.standings import load_standing
 from serving.engines.scripted import Call, Reply
 from serving.errors import RequestRefused
@@ -208,6 +209,17 @@ def test_one_part_in_full_does_not_take_the_place_of_all_in_short() -> None:
     assert remember(made("full", "verification")) == every
     full = made("full", *every.parts)
     assert remember(full) == full == remember(every)
+
+
+def test_one_by_other_prompts_is_replaced_and_said_to_be_so() -> None:
+    full = made("full", "verification", "extraction").model_copy(update={"prompts": "others"})
+    assert remember(full) == full
+    quick = made("quick", "verification").model_copy(update={"prompts": prompts_digest()})
+    assert remember(quick) == quick == remembered(quick.identity)
+    [line] = standing_lines({"q": full})
+    assert line == "judge q: a (by other prompts than this version's)"
+    [line] = standing_lines({"q": quick})
+    assert line == "judge q: a (by the quick settings)"
 
 
 def test_the_digest_of_a_qualification_is_of_nothing_that_a_clock_measured(tmp_path: Path) -> None:
