@@ -244,6 +244,11 @@ class Particular(Protocol):
         ...
 
 
+def protocol_names() -> list[str]:
+    """Of all that are installed."""
+    return sorted({entry.name for entry in entry_points(group=GROUP)})
+
+
 def load_protocol(name: str, settings: dict[str, Any] | None = None) -> Evaluation[Any]:
     """The protocol registered as `name`, with `settings` laid over its defaults.
 

@@ -24,8 +24,9 @@ from local_judge.qualification.parts.retest import RetestSettings
 from local_judge.qualification.parts.sensitivity.settings import SensitivitySettings
 from local_judge.qualification.parts.verification import VerificationSettings
 from local_judge.qualification.thresholds import Threshold
-from local_judge.qualification.vocabulary import check_figure
+from local_judge.qualification.vocabulary import check_figure, check_protocol
 from local_judge.runs.config import laid_over, validated
+from local_judge.strict_yaml import load_yaml
 from serving.types import Frozen
 
 PARTS: tuple[PartName, ...] = get_args(PartName)
@@ -74,7 +75,7 @@ def load_qualify_config(scale: Scale, path: Path | None, parts: tuple[str, ...] 
 
     Raises:
         ConfigError: a file cannot be read, has an unknown key or a value out of range, or names a part or a
-            figure that is none.
+            figure or a protocol that is none.
     """
     data, place = _read(config_folder() / "full.yaml"), f"{scale}.yaml"
     if scale == "quick":
@@ -90,6 +91,7 @@ def load_qualify_config(scale: Scale, path: Path | None, parts: tuple[str, ...] 
     for name, threshold in config.thresholds.items():
         for protocol in threshold.protocols if threshold is not None else ():
             if threshold is not None:
+                check_protocol(protocol, f"{place}: thresholds.{name}.protocols")
                 check_figure(threshold.of(protocol), f"{place}: thresholds.{name}.figure")
     return config
 
@@ -108,7 +110,7 @@ def _check_names(own: Mapping[str, Any], packaged: Mapping[str, Any], place: str
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        loaded: object = yaml.safe_load(path.read_text(encoding="utf-8"))
+        loaded = load_yaml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: {' '.join(str(error).split())}") from None
     if not isinstance(loaded, dict | None):

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from local_judge.errors import ConfigError
 from local_judge.planting.kinds import FALSE_KINDS, LANGUAGES
 from local_judge.planting.model import LENGTHS
+from local_judge.protocols.base import protocol_names
 
 ALL = "all"
 """Begins the ids of figures over all parts together."""
@@ -33,6 +34,17 @@ _FIGURES: Mapping[str, str] = {
     "labels": r"\w+(/.+)?",
     ALL: "",
 }
+
+
+def check_protocol(name: str, place: str) -> None:
+    """Refuse a name that no installed protocol has.
+
+    Raises:
+        ConfigError: it names the place, the name, and what there is.
+    """
+    there = protocol_names()
+    if name not in there:
+        raise ConfigError(f"{place}: no protocol {name!r}; there are: {', '.join(there)}")
 
 
 def check_figure(id: str, place: str) -> None:

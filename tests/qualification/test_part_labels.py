@@ -11,6 +11,7 @@ from indexes.snapshot import Snapshot
 from local_judge.annotations.load import load_annotations, sample_folder
 from local_judge.annotations.verification import questions
 from local_judge.errors import InputError
+from local_judge.qualification.config import QualifyConfig
 from local_judge.qualification.model import Figure, Item
 from local_judge.qualification.parts.labels import Labels, LabelsSettings
 from serving.engines.scripted import Call, Reply
@@ -105,15 +106,10 @@ async def test_a_judge_that_answers_nothing(
     assert kappa.reason == f"the judge answered none of {len(PAIRS)}"
 
 
-async def test_without_annotations_it_is_not_asked(
-    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
-) -> None:
-    judge, engine = make_judge()
-    found = await Labels(LabelsSettings()).ask(bench_of(judge, snapshot, tmp_path))
-    assert found.items == ()
-    assert found.notes == ("not asked: no annotated reports are named (labels.reports)",)
-    assert engine.calls == []
-    assert Labels(LabelsSettings()).measures(()) == []
+def test_without_annotations_it_is_not_asked() -> None:
+    assert "labels" not in QualifyConfig().asked
+    assert "labels" in QualifyConfig(labels=LabelsSettings(reports=("sample",))).asked
+    assert QualifyConfig(parts=("labels",)).asked == ()
 
 
 async def test_the_built_in_sample_has_a_name(

@@ -103,3 +103,10 @@ def test_reports_without_a_task_are_named(ask_part: AskPart) -> None:
     assert asked.found.items == () and asked.found.notes == (
         "fernholt-heating: not compared: it has no task",
     )
+
+
+def test_the_options_are_those_of_the_question_that_scored_asks(ask_part: AskPart) -> None:
+    """The page's sentences nearest to the claim stand beside it, as they do where claims are verified."""
+    asked = ask_part(CLAIMS, takes_the_first, claims=two_pages())
+    assert asked.engine.calls
+    assert all("The page says:" in call.prompt for call in asked.engine.calls)

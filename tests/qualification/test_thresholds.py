@@ -132,6 +132,11 @@ def test_one_threshold_counts_for_each_protocol_by_its_own_figure() -> None:
             "thresholds: {verification_auc: {figure: verifcation/auc}}",
             "thresholds.verification_auc.figure: verifcation/auc: no part 'verifcation'",
         ),
+        (
+            "thresholds: {verification_auc: {protocols: [fatc]}}",
+            "thresholds.verification_auc.protocols: no protocol 'fatc'; there are: deepresearcheval, deer, ",
+        ),
+        ("seed: 1\nseed: 2", "the key 'seed' stands twice"),
         ("- 1", "expected a mapping of settings"),
     ],
 )

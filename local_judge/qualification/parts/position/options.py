@@ -10,6 +10,7 @@ import asyncio
 from local_judge.claims.belief import NEUTRAL, OPTIONS, SUPPORTED, question
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import exhibits
+from local_judge.claims.nearest import nearest_sentences
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Pick
 from local_judge.judge.layout import Prompt
@@ -35,7 +36,11 @@ async def options_items(bench: Bench, n: int) -> list[Item]:
         page = bench.snapshot.page(url)
         rows = {one.id: claim_of(ClaimRow(id=one.id, claim=one.claim, url=url)) for one in planted}
         for exhibit, group in exhibits(page, list(rows.values()), bench.snapshot, config):
-            asked = [question(exhibit, SUPPORTED, claim) for claim in group]
+            nearest = nearest_sentences(page, group, bench.snapshot, config)
+            asked = [
+                question(exhibit, SUPPORTED, claim, found)
+                for claim, found in zip(group, nearest, strict=True)
+            ]
             said = await asyncio.gather(
                 *(bench.judge.choose(one, OPTIONS) for prompt in asked for one in (prompt, turned(prompt)))
             )
