@@ -8,7 +8,7 @@ nothing that a report or a page says is ever read as a placeholder.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -32,7 +32,7 @@ _BARE: ContextVar[bool] = ContextVar("bare", default=False)
 
 
 @contextmanager
-def unfenced() -> Iterator[None]:
+def unfenced() -> Generator[None]:
     """For measuring what fences do: prompts that are made in this block show texts as most published systems do.
 
     A text stands bare under its title line, with its control tokens whole, and the system text does not say that it

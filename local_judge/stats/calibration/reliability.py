@@ -68,7 +68,7 @@ def ece_of(p: Floats, true: Floats, cut: Cut = "width", n_bins: int = BINS) -> f
 
 def gaps_of(p: Floats, true: Floats, cut: Cut = "width", n_bins: int = BINS) -> Floats:
     """Of each bin the sum of (true - p). Bins of equal width are the same for all claims, so that gaps add up."""
-    return np.bincount(_places(p, cut, n_bins), weights=true - p, minlength=n_bins)
+    return np.bincount(_places(p, cut, n_bins), weights=true - p, minlength=n_bins).astype(np.float64)
 
 
 def brier_of(p: Floats, true: Floats) -> float:
