@@ -191,10 +191,11 @@ def _cost(found: Qualification) -> Iterator[str]:
     yield ""
     rows: list[tuple[str, ...]] = []
     times: list[tuple[str, ...]] = []
+    says = any(asked.cost.cached_tokens for asked in found.asked)
     for asked in found.asked:
         own = {f"{asked.part}, {name}": cost for name, cost in asked.costs.items()}
         for name, cost in {asked.part: asked.cost, **own}.items():
-            rows.append(_tokens(name, cost))
+            rows.append(_tokens(name, cost, says))
             times.append(_speed(name, cost))
     heads = ("", "calls", "prompt tokens", "of these cached", "generated", "computed a call")
     yield from table(heads, rows)
@@ -208,12 +209,19 @@ def _cost(found: Qualification) -> Iterator[str]:
         "Computed: tokens that were generated, and tokens of prompts that the engine did not take from its cache, or "
         "took only because another part or method had asked about the same page before. Seconds in which a call was "
         "under way, when the calls were made: the one table that another run does not repeat."
+        + (
+            ""
+            if says
+            else " The engine took nothing from a cache, or does not say it: all prompts count as computed."
+        )
     )
 
 
-def _tokens(name: str, cost: Cost) -> tuple[str, ...]:
+def _tokens(name: str, cost: Cost, says: bool) -> tuple[str, ...]:
     cached = (
-        f"{cost.cached_tokens / cost.prompt_tokens:.0%}".replace("%", " %") if cost.prompt_tokens else NONE
+        f"{cost.cached_tokens / cost.prompt_tokens:.0%}".replace("%", " %")
+        if says and cost.prompt_tokens
+        else NONE
     )
     each = f"{cost.computed_tokens / cost.calls:,.0f}" if cost.calls else NONE
     return (

@@ -25,7 +25,7 @@ async def verified(
     snapshot: Snapshot,
     claims: tuple[PlantedClaim, ...],
     out: Path,
-) -> tuple[dict[str, Figure], tuple[str, ...], list[Call]]:
+) -> tuple[dict[str, Figure], list[str], list[Call]]:
     judge, engine = make_judge(broken.judge(name))
     part = Verification(VerificationSettings(claims=40, folds=5))
     found = await part.ask(bench_of(judge, snapshot, out, claims))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from local_judge.qualification.parts.retest import Retest, RetestSettings
@@ -16,7 +17,7 @@ CLAIMS = Retest(RetestSettings(claims=10, reports=0))
 SCORES = Retest(RetestSettings(claims=0))
 
 
-def labels(call: Call, of: Any) -> Reply:
+def labels(call: Call, of: Callable[[int, str], str]) -> Reply:
     """A label for each claim of a call, by its number and words."""
     listed = fenced(call.prompt, "Claims:").splitlines()
     return {
@@ -26,22 +27,20 @@ def labels(call: Call, of: Any) -> Reply:
 
 
 def test_a_judge_that_reads_the_claims_says_the_same_in_any_order(ask_part: AskPart) -> None:
-    asked = ask_part(
-        CLAIMS,
-        lambda call: labels(call, lambda n, text: "supported" if "June" in text else "not_found"),
-        claims=two_pages(),
-    )
+    def script(call: Call) -> Reply:
+        return labels(call, lambda n, text: "supported" if "June" in text else "not_found")
+
+    asked = ask_part(CLAIMS, script, claims=two_pages())
     assert asked.value("retest/agreement/grouped") == 1
     assert asked.value("retest/kappa/grouped") == 1
     assert len(asked.engine.calls) == 2 * 2  # two pages, forwards and backwards
 
 
 def test_a_judge_that_goes_by_the_number_contradicts_itself(ask_part: AskPart) -> None:
-    asked = ask_part(
-        CLAIMS,
-        lambda call: labels(call, lambda n, text: "supported" if n == 1 else "contradicted"),
-        claims=two_pages(),
-    )
+    def script(call: Call) -> Reply:
+        return labels(call, lambda n, text: "supported" if n == 1 else "contradicted")
+
+    asked = ask_part(CLAIMS, script, claims=two_pages())
     assert asked.value("retest/agreement/grouped") == 0
     # Each label has half of the answers both times, so that half would agree by chance: (0 - 0.5) / (1 - 0.5).
     assert asked.value("retest/kappa/grouped") == -1

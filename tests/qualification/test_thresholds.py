@@ -11,7 +11,7 @@ from local_judge.errors import ConfigError
 from local_judge.judge.standing import ProtocolVerdict, in_all
 from local_judge.qualification.config import PARTS, load_qualify_config
 from local_judge.qualification.legends import LEGENDS
-from local_judge.qualification.model import Figure
+from local_judge.qualification.model import Figure, PartName
 from local_judge.qualification.thresholds import Threshold, check, verdicts_of
 from local_judge.qualification.vocabulary import check_figure
 
@@ -175,7 +175,7 @@ def test_too_few_items_are_no_measure() -> None:
 
 
 def test_what_has_one_cause_is_said_once() -> None:
-    constant = {"value": None, "reason": "the same for all", "by_judge": True}
+    constant: dict[str, Any] = {"value": None, "reason": "the same for all", "by_judge": True}
     both = {"a": threshold(), "b": threshold(figure="verification/f1/raw", means="it finds nothing")}
     found = verdict(both, figure(**constant), figure(id="verification/f1/raw", **constant))
     assert found.reasons == (
@@ -201,11 +201,12 @@ def test_facets_that_no_claim_has_are_noticed() -> None:
 
 def test_every_measure_of_a_page_has_a_word_in_its_legend() -> None:
     assert set(LEGENDS) == set(PARTS)
-    for part, measures in {
+    named: dict[PartName, tuple[str, ...]] = {
         "verification": ("raw", "calibrated", "grouped", "caught", "called wrong", "f1", "ece"),
         "extraction": ("recall", "precision", "false claims", "typed"),
         "position": ("first", "bias", "flipped", "won", "options"),
         "sensitivity": ("right", "wrong", "moved"),
         "obedience": ("success", "control", "over control", "already", "shift"),
-    }.items():
+    }
+    for part, measures in named.items():
         assert all(f"`{measure}`" in LEGENDS[part] for measure in measures), part
