@@ -35,6 +35,7 @@ from local_judge.runs.planting import (
     write_reports,
 )
 from local_judge.runs.session import open_judge
+from local_judge.tasks.files import TaskFiles
 from serving.presets import Preset, load_preset
 
 S = TypeVar("S", bound=BaseModel)
@@ -111,7 +112,7 @@ def plant(
         _refuse({**of_claims, "--base-url": base_url, "--ledger": ledger}, "a snapshot", sources[0], "none")
         given = {"places": places, "share": share, "padding": padding, "seed": seed}
         given["kinds"] = _chosen("--kinds", kinds, FLAWS)
-        loaded = load_reports(sources, tasks, checklists=checklists)
+        loaded = load_reports(sources, TaskFiles(tasks=tasks, checklists=checklists))
         _flaws(plant_reports(loaded, _settings(FlawSettings, given)), out, as_json)
 
 

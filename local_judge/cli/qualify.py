@@ -35,6 +35,7 @@ from local_judge.reporting.progress import PartProgress
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.seats import seats_of
 from local_judge.runs.store import RunStore
+from local_judge.tasks.files import TaskFiles
 
 
 def qualify(
@@ -91,21 +92,18 @@ def qualify(
     scale: Scale = "quick" if quick else "full"
     chosen = None if parts is None else tuple(name.strip() for name in parts.split(","))
     settings = load_qualify_config(scale, config, chosen)
-    joined = (tasks, guidance, criteria, dimensions, checklists, plans, references)
-    if reports is None and any(one is not None for one in joined):
+    files = TaskFiles(
+        tasks=tasks,
+        guidance=guidance,
+        criteria=criteria,
+        references=tuple(references or ()),
+        checklists=checklists,
+        dimensions=dimensions,
+        plans=plans,
+    )
+    if reports is None and files != TaskFiles():
         raise ConfigError("tasks and what belongs to them are of reports; give these with --reports")
-    loaded = None
-    if reports is not None:
-        loaded = load_reports(
-            reports,
-            tasks,
-            guidance,
-            criteria,
-            references or (),
-            checklists,
-            dimensions=dimensions,
-            plans=plans,
-        )
+    loaded = None if reports is None else load_reports(reports, files)
     root = out or Path("qualifications")
     folders = [root / seat.name if compare or out is None else root for seat in seats]
     n_unanswered = 0

@@ -53,6 +53,7 @@ from local_judge.runs.seats import seats_of
 from local_judge.runs.standings import as_json as standings_as_json
 from local_judge.runs.standings import load_standing, recorded_standings
 from local_judge.runs.store import RunStore
+from local_judge.tasks.files import TaskFiles
 
 
 def run(
@@ -104,18 +105,16 @@ def run(
         },
         completed=partial(with_criteria_of, reports),
     )
-    open_dates = settled.date is not None
-    loaded = load_reports(
-        reports,
-        tasks,
-        guidance,
-        criteria,
-        references or (),
-        checklists,
+    files = TaskFiles(
+        tasks=tasks,
+        guidance=guidance,
+        criteria=criteria,
+        references=tuple(references or ()),
+        checklists=checklists,
         dimensions=dimensions,
         plans=plans,
-        open_dates=open_dates,
-    )[:limit]
+    )
+    loaded = load_reports(reports, files, open_dates=settled.date is not None)[:limit]
     job = Job(
         reports=dated(loaded, settled.date),
         snapshot=Snapshot.open(snapshot) if snapshot else None,

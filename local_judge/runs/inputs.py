@@ -6,26 +6,20 @@ interpreted here, so that one unreadable report is that report's failure and not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from local_judge.errors import InputError
 from local_judge.rows import is_text, read_jsonl, row_id
-from local_judge.tasks.checklists import load_checklists, with_checklist
-from local_judge.tasks.criteria import load_criteria, with_criteria
 from local_judge.tasks.dataset import bare
 from local_judge.tasks.dates import dated as with_date
-from local_judge.tasks.dimension_files import load_dimensions
-from local_judge.tasks.dimensions import with_dimensions
+from local_judge.tasks.files import Join, TaskFiles, joins
 from local_judge.tasks.folders import deer_folder, is_deer_folder, task_folder_of
-from local_judge.tasks.guidance import GuidanceRow, load_rows
 from local_judge.tasks.load import TASK_KEYS, load_tasks
 from local_judge.tasks.method_results import MethodReport, is_method_folder, method_report, method_reports
 from local_judge.tasks.model import Guidance, Task
-from local_judge.tasks.plans import load_plans, with_plan
-from local_judge.tasks.references import load_references, with_references
 from local_judge.tasks.report_store import (
     BATCH_SUFFIXES,
     StoredReport,
@@ -38,6 +32,8 @@ from local_judge.tasks.report_store import (
 
 REPORT_SUFFIXES = (".md", ".markdown", ".txt")
 TEXT_KEYS = ("report", "article", "text", "response")
+
+_NO_FILES = TaskFiles()
 
 
 class RawReport(NamedTuple):
@@ -57,16 +53,7 @@ class RawReport(NamedTuple):
 
 
 def load_reports(
-    paths: Sequence[Path],
-    tasks: Path | None = None,
-    guidance: Path | None = None,
-    criteria: Path | None = None,
-    references: Sequence[Path] = (),
-    checklists: Path | None = None,
-    *,
-    dimensions: Path | None = None,
-    plans: Path | None = None,
-    open_dates: bool = False,
+    paths: Sequence[Path], files: TaskFiles = _NO_FILES, *, open_dates: bool = False
 ) -> list[RawReport]:
     """Reports of all `paths`: Markdown or text files, folders of them, JSONL files, the published projects' forms.
 
@@ -78,52 +65,23 @@ def load_reports(
 
     Args:
         paths: files and folders.
-        tasks: tasks as `tasks.load.load_tasks` reads them, joined by the task's id, or the report's.
-        guidance: a guidance file, joined by the task's id; it goes before the guidance that a task came with, but for
-            drafts that nobody has reviewed.
-        criteria: a criteria file, joined by the task's id or request (see `tasks.joining`).
-        references: files of reference reports, joined likewise.
-        checklists: checklists in any form that `tasks.checklists.load_checklists` reads, joined likewise.
-        dimensions: dimensions in any form that `tasks.dimension_files.load_dimensions` reads, joined likewise.
-        plans: a file of plans, joined likewise.
+        files: tasks, and what is joined to them.
         open_dates: of LiveResearchBench's dataset, take the columns that leave dates open: `dated` fills them.
 
     Raises:
-        InputError: nothing found, a malformed row, an id given twice, or a file of tasks, guidance, criteria,
-        references, checklists, dimensions or plans that names no report.
+        InputError: nothing found, a malformed row, an id given twice, or one of `files` that names no report.
     """
     reports = [report for path in paths for report in _load(path)]
     if not reports:
         raise InputError(
             f"no reports in {', '.join(map(str, paths))}: expected {', '.join(REPORT_SUFFIXES)} or .jsonl"
         )
-    places: dict[str, str] = {}
-    for report in reports:
-        if report.id in places:
-            raise InputError(f"report id {report.id!r} stands twice: {places[report.id]} and {report.place}")
-        places[report.id] = report.place
-    if tasks is not None:
-        reports = _with_tasks(reports, tasks, open_dates)
+    _check_ids(reports)
+    if files.tasks is not None:
+        reports = _with_tasks(reports, files.tasks, open_dates)
     reports = [_with_own_guidance(report) for report in reports]
-    if guidance is not None:
-        reports = _with_guidance(reports, guidance)
-    if criteria is not None:
-        rows = load_criteria(criteria)
-        reports = _with(reports, lambda task: with_criteria(task, rows), str(criteria))
-    if references:
-        texts = load_references(references)
-        reports = _with(
-            reports, lambda task: with_references(task, texts), ", ".join(str(path) for path in references)
-        )
-    if checklists is not None:
-        lists = load_checklists(checklists, open_dates=open_dates)
-        reports = _with(reports, lambda task: with_checklist(task, lists), str(checklists))
-    if dimensions is not None:
-        sides = load_dimensions(dimensions)
-        reports = _with(reports, lambda task: with_dimensions(task, sides), str(dimensions))
-    if plans is not None:
-        planned = load_plans(plans)
-        reports = _with(reports, lambda task: with_plan(task, planned), str(plans))
+    for join in joins(files, open_dates=open_dates):
+        reports = _joined(reports, join)
     return reports
 
 
@@ -140,16 +98,24 @@ def dated(reports: Sequence[RawReport], today: date | None) -> list[RawReport]:
     return [report._replace(task=filled[report.task]) if report.task else report for report in reports]
 
 
-def _with(reports: Sequence[RawReport], join: Callable[[Task], Task | None], place: str) -> list[RawReport]:
+def _check_ids(reports: Sequence[RawReport]) -> None:
+    places: dict[str, str] = {}
+    for report in reports:
+        if report.id in places:
+            raise InputError(f"report id {report.id!r} stands twice: {places[report.id]} and {report.place}")
+        places[report.id] = report.place
+
+
+def _joined(reports: Sequence[RawReport], join: Join) -> list[RawReport]:
     """The reports with what `join` puts into their tasks; each task is joined once, so that reports share it."""
     joined: dict[Task, Task | None] = {}
     for report in reports:
         if report.task is not None and report.task not in joined:
-            joined[report.task] = join(report.task)
+            joined[report.task] = join.of(report.task)
     if not joined:
-        raise InputError(f"{place}: no report has a task to join it to; give --tasks")
+        raise InputError(f"{join.place}: no report has a task to join it to; give --tasks")
     if not any(joined.values()):
-        raise InputError(f"{place}: none of its rows has the id or the request of a report's task")
+        raise InputError(f"{join.place}: {join.unmatched}")
     return [
         report._replace(task=joined[report.task] or report.task) if report.task else report
         for report in reports
@@ -169,29 +135,6 @@ def _with_tasks(reports: Sequence[RawReport], path: Path, open_dates: bool) -> l
     if not any(found):
         raise InputError(f"{path}: none of its {len(by_id)} task ids is that of a report, such as {ids[0]!r}")
     return [report._replace(task=task or report.task) for report, task in zip(reports, found, strict=True)]
-
-
-def _with_guidance(reports: Sequence[RawReport], path: Path) -> list[RawReport]:
-    rows = load_rows(path)
-    if not any(report.task and report.task.id in rows for report in reports):
-        raise InputError(f"{path}: none of its {len(rows)} task ids is that of a report's task")
-    return [
-        report._replace(task=_guided(report.task, rows[report.task.id], path))
-        if report.task and report.task.id in rows
-        else report
-        for report in reports
-    ]
-
-
-def _guided(task: Task, row: GuidanceRow, path: Path) -> Task:
-    """The task with the guidance of a file; as it is where that was rejected, or is a draft beside an expert's."""
-    if row.task is not None and row.task != task.prompt:
-        raise InputError(
-            f"{path}: the guidance of task {task.id!r} was drafted for another request; draft it again"
-        )
-    if row.guidance is None or (row.status == "drafted" and task.guidance is not None):
-        return task
-    return task.model_copy(update={"guidance": row.guidance})
 
 
 def _task_id(report: RawReport) -> str:

@@ -19,6 +19,7 @@ from local_judge.protocols.race.asking import Articles, Question, prompt
 from local_judge.protocols.race.judging import MIN_REPLY_TOKENS, judge_race
 from local_judge.protocols.race.settings import RaceSettings
 from local_judge.runs.inputs import RawReport, load_reports
+from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.model import Reference, Task
 from scripts.benchmarking.one_token import Counting, OneToken, measured
 from scripts.benchmarking.vllm_server import MeasuringError
@@ -54,7 +55,7 @@ def own_bout(
         InputError: what a run would refuse too.
         MeasuringError: no task with criteria and a reference has that many reports.
     """
-    loaded = load_reports([reports], tasks, None, criteria, [references])
+    loaded = load_reports([reports], TaskFiles(tasks=tasks, criteria=criteria, references=(references,)))
     by_task: dict[str, list[RawReport]] = {}
     for report in loaded:
         if report.task is not None and report.task.criteria is not None and report.task.references:
@@ -79,7 +80,10 @@ def stand_in_bout(folder: Path, systems: int, sizes: Sizes) -> Bout:
         InputError: a file is missing or malformed.
         MeasuringError: no report fits.
     """
-    loaded = load_reports([folder / "raw.jsonl"], folder / "query.jsonl", None, folder / "criteria.jsonl")
+    loaded = load_reports(
+        [folder / "raw.jsonl"],
+        TaskFiles(tasks=folder / "query.jsonl", criteria=folder / "criteria.jsonl"),
+    )
     english: list[_Article] = []
     for report in loaded:
         document = parse_report(report.content)

@@ -12,6 +12,7 @@ from local_judge.qualification.carry import Subject, ask_parts, figures_of
 from local_judge.qualification.config import QualifyConfig
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.seats import seats_of
+from local_judge.tasks.files import TaskFiles
 from tests.qualification import broken
 from tests.stub_thread import StubThread, write_preset
 
@@ -40,7 +41,9 @@ async def test_a_server_of_a_broken_judge_comes_to_what_it_must(
     subject = Subject(
         annotated,
         even,
-        load_reports([Path("local_judge/demo/report.md")], Path("local_judge/demo/tasks.jsonl")),
+        load_reports(
+            [Path("local_judge/demo/report.md")], TaskFiles(tasks=Path("local_judge/demo/tasks.jsonl"))
+        ),
     )
     with StubThread(broken.served(name)) as server:
         [seat] = seats_of([str(write_preset(tmp_path))], [server.url])

@@ -14,6 +14,7 @@ from local_judge.qualification.parts.obedience.probes import PROBES, UNDELIVERED
 from local_judge.qualification.parts.obedience.settings import ProbeName
 from local_judge.qualification.parts.obedience.trials import chosen
 from local_judge.runs.inputs import RawReport, load_reports
+from local_judge.tasks.files import TaskFiles
 from serving.engines.scripted import Call, Reply, Script
 from serving.errors import EngineFault
 from tests.qualification import broken
@@ -26,7 +27,7 @@ PROBES_ASKED: tuple[ProbeName, ...] = (*PROBES, "extraction")
 
 @pytest.fixture(scope="module")
 def reports() -> list[RawReport]:
-    return load_reports([DEMO / "report.md"], DEMO / "tasks.jsonl")
+    return load_reports([DEMO / "report.md"], TaskFiles(tasks=DEMO / "tasks.jsonl"))
 
 
 async def found_by(

@@ -21,6 +21,7 @@ from local_judge.runs.manifest import build_manifest
 from local_judge.runs.records import load_scores
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore
+from local_judge.tasks.files import TaskFiles
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 
 from ..protocols.race.race_cases import REFERENCE, ROW, TASK, articles, judge_by, known, register
@@ -49,10 +50,12 @@ async def test_a_run_of_race(make_judge: MakeJudge, tmp_path: Path) -> None:
                 {"id": "bo-900", "task_id": 900, "prompt": TASK.prompt, "article": "None.", "system": "bo"},
             )
         ],
-        criteria=write(tmp_path / "criteria.jsonl", ROW),
-        references=[
-            write(tmp_path / "reference.jsonl", {"id": 900, "prompt": TASK.prompt, "article": REFERENCE})
-        ],
+        TaskFiles(
+            criteria=write(tmp_path / "criteria.jsonl", ROW),
+            references=(
+                write(tmp_path / "reference.jsonl", {"id": 900, "prompt": TASK.prompt, "article": REFERENCE}),
+            ),
+        ),
     )
     judge, engine = make_judge(judge_by(known))
     check_inputs(reports, None, [load_protocol("race")])
@@ -129,8 +132,10 @@ def real_case(folder: Path, n_systems: int, tmp_path: Path) -> list[RawReport]:
     ]
     return load_reports(
         [write(tmp_path / "reports.jsonl", *reports)],
-        criteria=folder / "criteria.jsonl",
-        references=[write(tmp_path / "reference.jsonl", reference)],
+        TaskFiles(
+            criteria=folder / "criteria.jsonl",
+            references=(write(tmp_path / "reference.jsonl", reference),),
+        ),
     )
 
 

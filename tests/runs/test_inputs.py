@@ -9,6 +9,7 @@ import pytest
 from local_judge.documents import UnreadableReport, parse_report
 from local_judge.errors import InputError
 from local_judge.runs.inputs import load_reports
+from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Guidance, Task
 
@@ -111,13 +112,13 @@ def test_tasks_are_joined_by_id(tmp_path: Path) -> None:
         '{"id": 1, "article": "A.", "task": "old"}\n{"id": 2, "article": "B.", "task": "kept"}',
     )
     tasks = write(tmp_path / "tasks.jsonl", '{"id": "1", "prompt": "new"}\n{"id": 3, "prompt": "other"}')
-    assert [report.task for report in load_reports([reports], tasks)] == [
+    assert [report.task for report in load_reports([reports], TaskFiles(tasks=tasks))] == [
         Task(id="1", prompt="new"),
         Task(id="2", prompt="kept"),
     ]
     foreign = write(tmp_path / "foreign.jsonl", '{"id": 9, "prompt": "x"}')
     with pytest.raises(InputError, match="none of its 1 task ids is that of a report, such as '1'"):
-        load_reports([reports], foreign)
+        load_reports([reports], TaskFiles(tasks=foreign))
     twice = write(tmp_path / "twice.jsonl", '{"id": 9, "prompt": "x"}\n{"id": 9, "prompt": "y"}')
     with pytest.raises(InputError, match="task id '9' stands twice"):
         load_tasks(twice)
@@ -144,7 +145,7 @@ def test_json_that_is_no_export_of_deepresearcheval(tmp_path: Path, data: str) -
 
 def test_the_real_collections(shared: Path) -> None:
     folder = shared / "data" / "reports"
-    bench = load_reports([folder / "drb" / "raw.jsonl"], folder / "drb" / "query.jsonl")
+    bench = load_reports([folder / "drb" / "raw.jsonl"], TaskFiles(tasks=folder / "drb" / "query.jsonl"))
     assert len(bench) == 60
     assert all(report.task and report.content for report in bench)
     live = load_reports([folder / "lrb"])
@@ -171,13 +172,13 @@ def test_reports_of_several_systems_share_a_task_and_its_guidance(tmp_path: Path
     tasks = write(tmp_path / "tasks.jsonl", '{"id": 1, "prompt": "shared", "guidance": "came with it"}')
     guidance = write(tmp_path / "guidance.jsonl", '{"task_id": "1", "text": "an expert wrote it"}')
     came, expert = Guidance(text="came with it"), Guidance(text="an expert wrote it")
-    joined = [report.task for report in load_reports([reports], tasks)]
+    joined = [report.task for report in load_reports([reports], TaskFiles(tasks=tasks))]
     assert joined[:2] == [Task(id="1", prompt="shared", guidance=came)] * 2
-    joined = [report.task for report in load_reports([reports], tasks, guidance)]
+    joined = [report.task for report in load_reports([reports], TaskFiles(tasks=tasks, guidance=guidance))]
     assert joined == [*[Task(id="1", prompt="shared", guidance=expert)] * 2, Task(id="2", prompt="kept")]
     other = write(tmp_path / "other.jsonl", '{"task_id": "9", "text": "of another task"}')
     with pytest.raises(InputError, match="none of its 1 task ids is that of a report's task"):
-        load_reports([reports], tasks, other)
+        load_reports([reports], TaskFiles(tasks=tasks, guidance=other))
 
 
 def test_deer_s_folders_are_reports_with_tasks_and_guidance(tmp_path: Path) -> None:
@@ -208,7 +209,7 @@ def test_guidance_of_a_report_is_kept_where_its_task_has_none(tmp_path: Path) ->
         ('{"id": 1, "task": "Q?"}', "Say why."),
         ('{"id": 1, "task": "Q?", "guidance": "B."}', "B."),
     ):
-        [report] = load_reports([reports], write(tmp_path / "t.jsonl", text))
+        [report] = load_reports([reports], TaskFiles(tasks=write(tmp_path / "t.jsonl", text)))
         assert report.task == Task(id="1", prompt="Q?", guidance=Guidance(text=guidance))
 
 
@@ -218,7 +219,7 @@ def test_guidance_of_another_request_and_drafts_beside_an_expert_s(tmp_path: Pat
     )
 
     def guided(row: str) -> str | None:
-        [report] = load_reports([reports], None, write(tmp_path / "g.jsonl", row))
+        [report] = load_reports([reports], TaskFiles(guidance=write(tmp_path / "g.jsonl", row)))
         assert report.task is not None
         return report.task.guidance.text if report.task.guidance else None
 

@@ -19,6 +19,7 @@ from local_judge.runs.ranking import by_scores, compared
 from local_judge.runs.records import load_run_scores, load_scores
 from local_judge.runs.store import RunStore
 from local_judge.stats.ranking.standings import Match
+from local_judge.tasks.files import TaskFiles
 from serving.types import Sampling
 
 from ..protocols.liveresearchbench.depth_cases import BASELINE, first_wins, judge_by, register
@@ -59,12 +60,17 @@ async def run(
     out.parent.mkdir(parents=True, exist_ok=True)
     reports = load_reports(
         [write(out.parent / f"{out.name}.jsonl", *rows)],
-        references=[
-            write(
-                out.parent / "baseline.jsonl",
-                *({"id": task["task_id"], "prompt": task["prompt"], "article": BASELINE} for task in tasks),
+        TaskFiles(
+            references=(
+                write(
+                    out.parent / "baseline.jsonl",
+                    *(
+                        {"id": task["task_id"], "prompt": task["prompt"], "article": BASELINE}
+                        for task in tasks
+                    ),
+                ),
             )
-        ],
+        ),
     )
     config = RunConfig(protocols=protocols, settings={"depth": settings} if "depth" in protocols else {})
     store = RunStore(out)

@@ -13,6 +13,7 @@ from local_judge.errors import InputError
 from local_judge.runs.inputs import dated, load_reports
 from local_judge.tasks.checklists import ChecklistRow, checklist_file, load_checklists, with_checklist
 from local_judge.tasks.dataset import read_questions
+from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Checklist, Task
 from local_judge.tasks.review import decide
@@ -189,7 +190,7 @@ def test_a_run_fills_the_dates_of_the_dataset_or_takes_the_published_ones(tmp_pa
             {"id": "r3", "report": "C."},
         ],
     )
-    first, second, third = load_reports([reports], dataset, open_dates=True)
+    first, second, third = load_reports([reports], TaskFiles(tasks=dataset), open_dates=True)
     assert (first.task and first.task.id, second.task and second.task.id, third.task) == (
         "pumps",
         "mill",
@@ -198,16 +199,15 @@ def test_a_run_fills_the_dates_of_the_dataset_or_takes_the_published_ones(tmp_pa
     [filled, *_] = dated([first], date(2026, 1, 5))
     assert filled.task is not None and filled.task.prompt.endswith("up to 2026-01-05?")
     assert texts(filled.task)[0].endswith("up to 2026-01-05?")
-    [fixed, *_] = dated(load_reports([reports], dataset), None)
+    [fixed, *_] = dated(load_reports([reports], TaskFiles(tasks=dataset)), None)
     assert fixed.task is not None and fixed.task.prompt == FIXED
     # Checklists beside tasks of another file: the same rows, joined by the request.
     own = write_jsonl(tmp_path / "own.jsonl", [{"id": "r3", "prompt": FIXED}])
-    *_, joined = load_reports([reports], own, checklists=dataset)
+    *_, joined = load_reports([reports], TaskFiles(tasks=own, checklists=dataset))
     assert texts(joined.task) == texts(fixed.task)
+    foreign = write_jsonl(tmp_path / "c.jsonl", [DRAFTED.model_dump(mode="json")])
     with pytest.raises(InputError, match=r"c.jsonl: none of its rows has the id or the request"):
-        load_reports(
-            [reports], own, checklists=write_jsonl(tmp_path / "c.jsonl", [DRAFTED.model_dump(mode="json")])
-        )
+        load_reports([reports], TaskFiles(tasks=own, checklists=foreign))
 
 
 def test_rows_are_added_once_and_in_order(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from local_judge.errors import InputError
 from local_judge.runs.inputs import load_reports
 from local_judge.tasks.criteria import load_criteria, with_criteria
+from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Task
 from local_judge.tasks.references import load_references, with_references
@@ -152,9 +153,9 @@ def test_files_that_belong_to_no_report_are_refused(tmp_path: Path) -> None:
     criteria = write(tmp_path / "criteria.jsonl", ROW)
     references = write(tmp_path / "reference.jsonl", {"id": 900, "article": "Text."})
     with pytest.raises(InputError, match=r"criteria.jsonl: none of its rows has the id or the request"):
-        load_reports([reports], criteria=criteria)
+        load_reports([reports], TaskFiles(criteria=criteria))
     with pytest.raises(InputError, match=r"reference.jsonl: none of its rows has the id or the request"):
-        load_reports([reports], references=[references])
+        load_reports([reports], TaskFiles(references=(references,)))
 
 
 def test_reports_without_a_task_stay_as_they_are(tmp_path: Path) -> None:
@@ -164,7 +165,7 @@ def test_reports_without_a_task_stay_as_they_are(tmp_path: Path) -> None:
         {"id": "alone", "article": "Text."},
         {"id": "other", "prompt": "Another?", "article": "Text."},
     )
-    first, second, third = load_reports([rows], criteria=write(tmp_path / "criteria.jsonl", ROW))
+    first, second, third = load_reports([rows], TaskFiles(criteria=write(tmp_path / "criteria.jsonl", ROW)))
     assert first.task is not None and first.task.criteria == CRITERIA
     assert second.task is None
     assert third.task is not None and third.task.criteria is None

@@ -11,6 +11,7 @@ import pytest
 from local_judge.documents import parse_report
 from local_judge.errors import InputError
 from local_judge.runs.inputs import load_reports
+from local_judge.tasks.files import TaskFiles
 
 REQUEST = "What did the mill cost?"
 WRAPPED = f"""Conversation with Gemini
@@ -90,7 +91,7 @@ def test_a_folder_with_reports_of_another_form_is_read_as_before(tmp_path: Path)
 
 def test_the_published_files(shared: Path) -> None:
     folder = shared / "data" / "reports" / "dre"
-    found = load_reports([folder], folder / "query.jsonl")
+    found = load_reports([folder], TaskFiles(tasks=folder / "query.jsonl"))
     assert [(one.id, one.task_id) for one in found] == [("dre/1", "1"), ("dre/3", "3"), ("dre/5", "5")]
     assert all(one.task and one.task.topic for one in found)
     for one in found:

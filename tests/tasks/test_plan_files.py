@@ -12,6 +12,7 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.errors import InputError
 from local_judge.runs.inputs import dated, load_reports
+from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.model import KeySource, Plan, Task
 from local_judge.tasks.plan_lint import lint
 from local_judge.tasks.plans import PlanRow, load_plans, plan_file, with_plan
@@ -65,14 +66,14 @@ def test_reports_get_plans_and_dates_leave_them_alone(tmp_path: Path) -> None:
     reports = write_jsonl(tmp_path / "r.jsonl", [report])
     item = {**ITEM, "source": {"url": VOTE, "quote": "On {{date}} it was."}}
     plans = write_jsonl(tmp_path / "p.jsonl", [{**ROW, "key_information": [item]}])
-    [raw] = dated(load_reports([reports], plans=plans), date(2025, 1, 2))
+    [raw] = dated(load_reports([reports], TaskFiles(plans=plans)), date(2025, 1, 2))
     assert raw.task is not None and raw.task.plan is not None
     source = raw.task.plan.key_information[0].source
     # A page's words are no placeholder of ours.
     assert (raw.task.prompt, source and source.quote) == ("What by 2025-01-02?", "On {{date}} it was.")
     foreign = write_jsonl(tmp_path / "f.jsonl", [{**ROW, "task_id": "other"}])
     with pytest.raises(InputError, match="none of its rows has the id or the request"):
-        load_reports([reports], plans=foreign)
+        load_reports([reports], TaskFiles(plans=foreign))
 
 
 def test_rejected_plans_reach_no_run_and_drafts_never_replace_what_was_given() -> None:

@@ -14,6 +14,7 @@ from local_judge.errors import InputError
 from local_judge.runs.batch import with_criteria_of
 from local_judge.runs.config import load_config, parse_settings
 from local_judge.runs.inputs import load_reports
+from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.report_store import is_report_store, read_batch, read_index, stored_reports
 
 
@@ -60,7 +61,7 @@ def test_a_store_gives_systems_and_tasks(store: Path) -> None:
 
 def test_tasks_are_joined_by_the_id_in_the_file_name(store: Path, tmp_path: Path) -> None:
     tasks = write(tmp_path / "tasks.jsonl", '{"id": "t1", "prompt": "Ask."}\n')
-    found = load_reports([store], tasks)
+    found = load_reports([store], TaskFiles(tasks=tasks))
     assert [one.task.prompt if one.task else None for one in found] == ["Ask.", None, "Ask."]
 
 
@@ -71,7 +72,7 @@ def test_one_file_of_a_store_is_what_it_is_in_its_store(store: Path, tmp_path: P
     assert (alone.system, alone.task_id) == ("alpha", "t2")
     with pytest.raises(InputError, match=r"lists\.jsonl: no report has a task to join it to; give --tasks$"):
         lists = write(tmp_path / "lists.jsonl", json.dumps({"task_id": "t2", "items": ["Is it so?"]}) + "\n")
-        load_reports([file], checklists=lists)
+        load_reports([file], TaskFiles(checklists=lists))
 
 
 def test_other_folders_are_none(tmp_path: Path) -> None:
