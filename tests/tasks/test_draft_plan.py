@@ -12,7 +12,8 @@ from local_judge.agents.toolbox import Toolbox, ToolSettings
 from local_judge.judge.failures import Failure
 from local_judge.judge.layout import SYSTEM
 from local_judge.tasks.model import KeySource, Task
-from local_judge.tasks.plan_draft import TOOLS, PlanDraft, PlanSettings, draft_plan, plan_drafts
+from local_judge.tasks.plan_draft import PlanDraft, draft_plan, plan_drafts
+from local_judge.tasks.plan_settings import TOOLS, PlanSettings
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineTimeout
 

@@ -36,8 +36,9 @@ from local_judge.reporting.checklists import finding_line, unchecked_lines
 from local_judge.reporting.numbers import count
 from local_judge.reporting.plans import coverage_lines, plan_table, plan_view, stand_line
 from local_judge.tasks.load import load_tasks
-from local_judge.tasks.plan_draft import PlanSettings, plan_drafts, reply_tokens
+from local_judge.tasks.plan_draft import plan_drafts
 from local_judge.tasks.plan_lint import RULES, PlanLinted, lint_file
+from local_judge.tasks.plan_settings import PlanSettings, reply_tokens
 from local_judge.tasks.plan_transcripts import PlanTranscripts, all_coverage, all_wishes
 from local_judge.tasks.plans import PlanRow, plan_file
 

@@ -16,7 +16,8 @@ from local_judge.protocols.dream.key_information.judging import judge_key_inform
 from local_judge.protocols.dream.key_information.scores import score_key_information
 from local_judge.protocols.dream.key_information.settings import KeyInformationSettings
 from local_judge.tasks.model import Task
-from local_judge.tasks.plan_draft import PlanSettings, plan_drafts
+from local_judge.tasks.plan_draft import plan_drafts
+from local_judge.tasks.plan_settings import PlanSettings
 from local_judge.tasks.plans import PlanRow
 from serving.engines.scripted import Call, Reply
 
