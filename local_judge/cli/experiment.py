@@ -23,6 +23,7 @@ from local_judge.cli.options import (
     Settings,
     Terse,
 )
+from local_judge.cli.planned import print_plan
 from local_judge.errors import ConfigError
 from local_judge.experiments.carry import carry
 from local_judge.experiments.model import Name
@@ -32,9 +33,8 @@ from local_judge.experiments.view import notes, results_tables
 from local_judge.protocols.scores import Profile
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.standings import standing_lines
-from local_judge.reporting.tables import plan_notes, plan_table, stdout
+from local_judge.reporting.tables import stdout
 from local_judge.runs.config import load_config, parse_settings
-from local_judge.runs.job import Job, plan
 from local_judge.runs.seats import seats_of
 from local_judge.runs.standings import recorded_standings
 from local_judge.runs.store import RunStore
@@ -100,7 +100,7 @@ def experiment(
     replies = ledger or RunStore(out / RUN).ledger
     if dry_run:
         with tempfile.TemporaryDirectory(prefix="local-judge-") as nowhere:
-            _print_plan(prepare(chosen, Path(nowhere), seats, settled, replies, offline), as_json)
+            print_plan(prepare(chosen, Path(nowhere), seats, settled, replies, offline), as_json)
         return
     job = prepare(chosen, out, seats, settled, replies, offline)
     with stoppable(job.ledger):
@@ -128,14 +128,3 @@ def _rates(given: str | None) -> list[float] | None:
         return [float(rate) for rate in given.split(",")]
     except ValueError:
         raise ConfigError(f"--rates {given}: expected numbers with commas between, such as 0,0.5,1") from None
-
-
-def _print_plan(job: Job, as_json: bool) -> None:
-    planned = asyncio.run(plan(job))
-    if as_json:
-        print(planned.model_dump_json())
-        return
-    console = stdout()
-    console.print(plan_table(planned))
-    for line in plan_notes(planned):
-        console.print(line, soft_wrap=True)

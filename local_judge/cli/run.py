@@ -37,16 +37,17 @@ from local_judge.cli.options import (
     TasksFile,
     Terse,
 )
+from local_judge.cli.planned import print_plan
 from local_judge.reporting.judges import agreement_table, judge_tables
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.standings import standing_lines
-from local_judge.reporting.tables import plan_notes, plan_table, run_summary, stdout
+from local_judge.reporting.tables import run_summary, stdout
 from local_judge.runs.batch import with_criteria_of
 from local_judge.runs.calibrations import load_calibrations
 from local_judge.runs.concord import load_agreement
 from local_judge.runs.config import load_config, parse_settings
 from local_judge.runs.inputs import dated, load_reports
-from local_judge.runs.job import Job, carry_out, plan
+from local_judge.runs.job import Job, carry_out
 from local_judge.runs.manifest import judges_of
 from local_judge.runs.records import CaseRecord, load_run_scores, load_scores
 from local_judge.runs.seats import seats_of
@@ -127,14 +128,7 @@ def run(
         qualifications=[load_standing(path) for path in qualification or ()],
     )
     if dry_run:
-        planned = asyncio.run(plan(job))
-        if as_json:
-            print(planned.model_dump_json())
-        else:
-            console = stdout()
-            console.print(plan_table(planned))
-            for line in plan_notes(planned):
-                console.print(line, soft_wrap=True)
+        print_plan(job, as_json)
         return
     with stoppable(job.ledger):
         records = asyncio.run(carry_out(job, sys.argv[1:], RunProgress))

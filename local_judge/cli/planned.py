@@ -1,0 +1,20 @@
+"""What `--dry-run` prints."""
+
+from __future__ import annotations
+
+import asyncio
+
+from local_judge.reporting.tables import plan_notes, plan_table, stdout
+from local_judge.runs.job import Job, plan
+
+
+def print_plan(job: Job, as_json: bool) -> None:
+    """What a job would ask; it asks nothing."""
+    planned = asyncio.run(plan(job))
+    if as_json:
+        print(planned.model_dump_json())
+        return
+    console = stdout()
+    console.print(plan_table(planned))
+    for line in plan_notes(planned):
+        console.print(line, soft_wrap=True)
