@@ -20,7 +20,16 @@ from local_judge.annotations.load import load_annotations, pages_beside, sample_
 from local_judge.annotations.model import AnnotatedReport
 from local_judge.annotations.similarity import THRESHOLDS, Name, similarity_named
 from local_judge.cli.ending import stoppable
-from local_judge.cli.options import AsJson, BaseUrls, ConfigFile, JudgeName, Method, Offline, Terse
+from local_judge.cli.options import (
+    AsJson,
+    BaseUrls,
+    ConfigFile,
+    JudgeName,
+    Method,
+    Offline,
+    Terse,
+    claims_settings,
+)
 from local_judge.errors import ConfigError
 from local_judge.reporting.numbers import count
 from local_judge.reporting.progress import RunProgress
@@ -72,7 +81,7 @@ def evaluate_verifier(
     paths = annotations or [sample_folder()]
     reports = load_annotations(paths)
     preset = load_preset(judge)
-    settings = load_config(config, {"claims": {"method": method, "form": "terse" if terse else None}})
+    settings = load_config(config, {"claims": claims_settings(method, terse)})
     limit = THRESHOLDS[similarity] if threshold is None else threshold
     measure = Measure(similarity, similarity_named(similarity), limit)
     parts = _parts(part)

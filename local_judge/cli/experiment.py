@@ -22,10 +22,12 @@ from local_judge.cli.options import (
     Offline,
     Settings,
     Terse,
+    claims_settings,
 )
 from local_judge.cli.planned import print_plan
 from local_judge.errors import ConfigError
 from local_judge.experiments.carry import carry
+from local_judge.experiments.curves import Results
 from local_judge.experiments.model import Name
 from local_judge.experiments.named import experiment_named
 from local_judge.experiments.setup import PLOT, RESULTS, RUN, prepare, with_defaults
@@ -35,6 +37,7 @@ from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.standings import standing_lines
 from local_judge.reporting.tables import stdout
 from local_judge.runs.config import load_config, parse_settings
+from local_judge.runs.job import Job
 from local_judge.runs.seats import seats_of
 from local_judge.runs.standings import recorded_standings
 from local_judge.runs.store import RunStore
@@ -84,19 +87,12 @@ def experiment(
     """Judge a judge: reports with planted errors, of earlier days, or with flawed reasoning, and what scores say."""
     chosen = experiment_named(name, _rates(rates), topics, seed)
     seats = seats_of(judge, base_url or ())
-    settled = load_config(
-        config,
-        {
-            "protocols": [one.strip() for one in protocols.split(",")] if protocols is not None else None,
-            "claims": {
-                "extraction": "judged" if extract else None,
-                "method": method,
-                "form": "terse" if terse else None,
-            },
-            "settings": parse_settings(setting or ()),
-        },
-        completed=partial(with_defaults, chosen),
-    )
+    changes = {
+        "protocols": [one.strip() for one in protocols.split(",")] if protocols is not None else None,
+        "claims": {"extraction": "judged" if extract else None, **claims_settings(method, terse)},
+        "settings": parse_settings(setting or ()),
+    }
+    settled = load_config(config, changes, completed=partial(with_defaults, chosen))
     replies = ledger or RunStore(out / RUN).ledger
     if dry_run:
         with tempfile.TemporaryDirectory(prefix="local-judge-") as nowhere:
@@ -108,17 +104,21 @@ def experiment(
     if as_json:
         print(carried.results.model_dump_json())
     else:
-        console = stdout()
-        for table in results_tables(carried.results, whole):
-            console.print(table, end="\n\n")
-        for line in notes(carried.results):
-            console.print(line, soft_wrap=True)
-        for line in standing_lines(recorded_standings(job.store), settled.protocols):
-            console.print(line, markup=False, soft_wrap=True)
-        console.print(
-            f"{out / RESULTS} and {out / PLOT} have the curves, {job.store.root} is the run", soft_wrap=True
-        )
+        _print_results(carried.results, job, out, whole)
     leave(carried.records, job.store.root)
+
+
+def _print_results(results: Results, job: Job, out: Path, whole: bool) -> None:
+    console = stdout()
+    for table in results_tables(results, whole):
+        console.print(table, end="\n\n")
+    for line in notes(results):
+        console.print(line, soft_wrap=True)
+    for line in standing_lines(recorded_standings(job.store), job.config.protocols):
+        console.print(line, markup=False, soft_wrap=True)
+    console.print(
+        f"{out / RESULTS} and {out / PLOT} have the curves, {job.store.root} is the run", soft_wrap=True
+    )
 
 
 def _rates(given: str | None) -> list[float] | None:

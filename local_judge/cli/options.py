@@ -120,6 +120,11 @@ Tools = Annotated[
 ]
 
 
+def claims_settings(method: str | None, terse: bool) -> dict[str, str | None]:
+    """What `--method` and `--terse` change of a run's `claims`."""
+    return {"method": method, "form": "terse" if terse else None}
+
+
 def tools_named(named: Sequence[str] | None, default: tuple[ToolName, ...]) -> tuple[ToolName, ...]:
     """The tools that `--tool` names, each once, or the default. Raises ConfigError for a name that is none."""
     known: tuple[ToolName, ...] = get_args(ToolName)

@@ -91,28 +91,16 @@ def plant(
     of_claims = {"--n": n, "--per-page": per_page, "--languages": languages, "--judge": judge}
     of_reports = {"--places": places, "--share": share, "--padding": padding, "--tasks": tasks}
     if _is_snapshot(sources[0]):
-        if len(sources) > 1:
-            raise InputError(
-                f"{sources[1]}: a snapshot is planted in alone; plant in the others by another command"
-            )
+        _refuse_others(sources)
         _refuse({**of_reports, "--checklists": checklists}, "reports", sources[0], "a snapshot")
-        if judge is None and (base_url or ledger):
-            raise InputError("--base-url and --ledger are for a judge; name it with --judge")
-        asked = None if judge is None else _Asked(load_preset(judge), tuple(base_url or ()), offline)
-        given: dict[str, Any] = {
-            "n": n,
-            "per_page": per_page,
-            "seed": seed,
-            "kinds": _chosen("--kinds", kinds, FALSE_KINDS),
-        }
-        given["languages"] = _chosen("--languages", languages, LANGUAGES)
-        replies = ledger or out / "ledger.sqlite"
-        _claims(sources[0], _settings(DrawSettings, given), out, asked, replies, as_json)
+        asked = _asked(judge, base_url, ledger, offline)
+        draw = _draw_settings(n, per_page, seed, kinds, languages)
+        _claims(sources[0], draw, out, asked, ledger or out / "ledger.sqlite", as_json)
     else:
         _refuse({**of_claims, "--base-url": base_url, "--ledger": ledger}, "a snapshot", sources[0], "none")
-        given = {"places": places, "share": share, "padding": padding, "seed": seed}
-        given["kinds"] = _chosen("--kinds", kinds, FLAWS)
+        chosen = _chosen("--kinds", kinds, FLAWS)
         loaded = load_reports(sources, TaskFiles(tasks=tasks, checklists=checklists))
+        given = {"places": places, "share": share, "padding": padding, "seed": seed, "kinds": chosen}
         _flaws(plant_reports(loaded, _settings(FlawSettings, given)), out, as_json)
 
 
@@ -128,10 +116,35 @@ def _is_snapshot(path: Path) -> bool:
     return path.is_dir() and (path / "manifest.json").is_file()
 
 
+def _refuse_others(sources: Sequence[Path]) -> None:
+    if len(sources) > 1:
+        raise InputError(
+            f"{sources[1]}: a snapshot is planted in alone; plant in the others by another command"
+        )
+
+
 def _refuse(options: dict[str, object], what: str, path: Path, found: str) -> None:
     for name, value in options.items():
         if value is not None:
             raise ConfigError(f"{name} is for {what}; {path} is {found}")
+
+
+def _asked(
+    judge: str | None, base_urls: Sequence[str] | None, ledger: Path | None, offline: bool
+) -> _Asked | None:
+    """The judge that is to restate claims; None where none is wanted."""
+    if judge is not None:
+        return _Asked(load_preset(judge), tuple(base_urls or ()), offline)
+    if base_urls or ledger:
+        raise InputError("--base-url and --ledger are for a judge; name it with --judge")
+    return None
+
+
+def _draw_settings(
+    n: int | None, per_page: int | None, seed: int, kinds: list[str] | None, languages: list[str] | None
+) -> DrawSettings:
+    given = {"n": n, "per_page": per_page, "seed": seed, "kinds": _chosen("--kinds", kinds, FALSE_KINDS)}
+    return _settings(DrawSettings, {**given, "languages": _chosen("--languages", languages, LANGUAGES)})
 
 
 def _chosen(option: str, named: Sequence[str] | None, known: tuple[T, ...]) -> tuple[T, ...] | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -32,7 +34,7 @@ from local_judge.qualification.qualify import DATA, PAGE, Qualification
 from local_judge.qualification.qualify import qualify as examine
 from local_judge.reporting.numbers import count
 from local_judge.reporting.progress import PartProgress
-from local_judge.runs.inputs import load_reports
+from local_judge.runs.inputs import RawReport, load_reports
 from local_judge.runs.seats import seats_of
 from local_judge.runs.store import RunStore
 from local_judge.tasks.files import TaskFiles
@@ -84,11 +86,7 @@ def qualify(
 ) -> None:
     """Ask a judge about things of which the answer is known, and say what it may be believed for."""
     seats = seats_of(judge, base_url or ())
-    if compare != (len(seats) > 1):
-        said = "--compare needs two judges at least" if compare else "several judges need --compare"
-        raise ConfigError(f"{' '.join(judge)}: {said}")
-    if scored and not compare:
-        raise ConfigError("--scored: runs are read where judges are compared (--compare)")
+    _check_comparing(judge, compare, scored)
     scale: Scale = "quick" if quick else "full"
     chosen = None if parts is None else tuple(name.strip() for name in parts.split(","))
     settings = load_qualify_config(scale, config, chosen)
@@ -101,33 +99,36 @@ def qualify(
         dimensions=dimensions,
         plans=plans,
     )
-    if reports is None and files != TaskFiles():
-        raise ConfigError("tasks and what belongs to them are of reports; give these with --reports")
-    loaded = None if reports is None else load_reports(reports, files)
+    loaded = _reports(reports, files)
+    ask = partial(examine, config=settings, scale=scale, snapshot=snapshot, reports=loaded, offline=offline)
     root = out or Path("qualifications")
     folders = [root / seat.name if compare or out is None else root for seat in seats]
     n_unanswered = 0
     for seat, folder in zip(seats, folders, strict=True):
         with stoppable(folder):
-            found = asyncio.run(
-                examine(
-                    seat,
-                    settings,
-                    scale,
-                    folder,
-                    snapshot=snapshot,
-                    reports=loaded,
-                    offline=offline,
-                    watch=PartProgress,
-                )
-            )
+            found = asyncio.run(ask(seat, out=folder, watch=PartProgress))
         n_unanswered += found.n_unanswered
         _keep(found, folder, compare, as_json)
     if compare:
         side_by_side(folders, scored or (), root, as_json)
-    if n_unanswered:
-        sys.stderr.write(f"Missing: {count(n_unanswered, 'answer')}. The same command asks again for them.\n")
-        raise SystemExit(3)
+    _leave(n_unanswered)
+
+
+def _check_comparing(judges: Sequence[str], compare: bool, scored: Sequence[Path] | None) -> None:
+    if compare != (len(judges) > 1):
+        said = "--compare needs two judges at least" if compare else "several judges need --compare"
+        raise ConfigError(f"{' '.join(judges)}: {said}")
+    if scored and not compare:
+        raise ConfigError("--scored: runs are read where judges are compared (--compare)")
+
+
+def _reports(paths: Sequence[Path] | None, files: TaskFiles) -> list[RawReport] | None:
+    """The user's reports, with what belongs to their tasks; None for the packaged ones."""
+    if paths is not None:
+        return load_reports(paths, files)
+    if files != TaskFiles():
+        raise ConfigError("tasks and what belongs to them are of reports; give these with --reports")
+    return None
 
 
 def _keep(found: Qualification, folder: Path, compare: bool, as_json: bool) -> None:
@@ -148,3 +149,9 @@ def _keep(found: Qualification, folder: Path, compare: bool, as_json: bool) -> N
             f"Reports go on to show an earlier qualification of this judge, which examined more; `--qualification "
             f"{folder / DATA}` shows this one.\n"
         )
+
+
+def _leave(n_unanswered: int) -> None:
+    if n_unanswered:
+        sys.stderr.write(f"Missing: {count(n_unanswered, 'answer')}. The same command asks again for them.\n")
+        raise SystemExit(3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import json
 import sys
 from collections.abc import Sequence
@@ -36,6 +37,7 @@ from local_judge.cli.options import (
     SomeSnapshotDir,
     TasksFile,
     Terse,
+    claims_settings,
 )
 from local_judge.cli.planned import print_plan
 from local_judge.reporting.judges import agreement_table, judge_tables
@@ -46,7 +48,7 @@ from local_judge.runs.batch import with_criteria_of
 from local_judge.runs.calibrations import load_calibrations
 from local_judge.runs.concord import load_agreement
 from local_judge.runs.config import load_config, parse_settings
-from local_judge.runs.inputs import dated, load_reports
+from local_judge.runs.inputs import RawReport, dated, load_reports
 from local_judge.runs.job import Job, carry_out
 from local_judge.runs.manifest import judges_of
 from local_judge.runs.records import CaseRecord, load_run_scores, load_scores
@@ -96,16 +98,13 @@ def run(
     """Examine each report by the protocols: verify its claims against the snapshot, ask a rubric; and score it."""
     store = RunStore(out)
     seats = seats_of(judge, base_url or ())
-    settled = load_config(
-        config,
-        {
-            "protocols": protocol or None,
-            "claims": {"method": method, "form": "terse" if terse else None},
-            "date": date,
-            "settings": parse_settings(setting or ()),
-        },
-        completed=partial(with_criteria_of, reports),
-    )
+    changes = {
+        "protocols": protocol or None,
+        "claims": claims_settings(method, terse),
+        "date": date,
+        "settings": parse_settings(setting or ()),
+    }
+    settled = load_config(config, changes, completed=partial(with_criteria_of, reports))
     files = TaskFiles(
         tasks=tasks,
         guidance=guidance,
@@ -115,9 +114,8 @@ def run(
         dimensions=dimensions,
         plans=plans,
     )
-    loaded = load_reports(reports, files, open_dates=settled.date is not None)[:limit]
     job = Job(
-        reports=dated(loaded, settled.date),
+        reports=_dated_reports(reports, files, settled.date, limit),
         snapshot=Snapshot.open(snapshot) if snapshot else None,
         seats=seats,
         config=settled,
@@ -129,11 +127,22 @@ def run(
     )
     if dry_run:
         print_plan(job, as_json)
-        return
+    else:
+        _carry_out(job, as_json)
+
+
+def _dated_reports(
+    paths: Sequence[Path], files: TaskFiles, today: dt.date | None, limit: int | None
+) -> list[RawReport]:
+    """The first `limit` reports, with the dates filled that their tasks leave open."""
+    return dated(load_reports(paths, files, open_dates=today is not None)[:limit], today)
+
+
+def _carry_out(job: Job, as_json: bool) -> None:
     with stoppable(job.ledger):
         records = asyncio.run(carry_out(job, sys.argv[1:], RunProgress))
     _print_results(job, records, as_json)
-    leave(records, out)
+    leave(records, job.store.root)
 
 
 def _print_results(job: Job, records: Sequence[CaseRecord], as_json: bool) -> None:

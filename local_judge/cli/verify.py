@@ -24,6 +24,7 @@ from local_judge.cli.options import (
     Offline,
     SnapshotDir,
     Terse,
+    claims_settings,
 )
 from local_judge.reporting.numbers import count
 from local_judge.reporting.progress import RunProgress
@@ -57,7 +58,7 @@ def verify(
     """Verify claims against their pages, without a report."""
     rows = load_claim_rows(claims)
     preset = load_preset(judge)
-    settings = load_config(config, {"claims": {"method": method, "form": "terse" if terse else None}})
+    settings = load_config(config, {"claims": claims_settings(method, terse)})
     frozen = Snapshot.open(snapshot)
     with stoppable(ledger):
         verified, standings = asyncio.run(

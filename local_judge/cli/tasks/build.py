@@ -25,7 +25,7 @@ from local_judge.runs.session import open_judge
 from local_judge.tasks.building.duplicates import method_of
 from local_judge.tasks.building.outcome import Outcome
 from local_judge.tasks.building.settings import load_build_config
-from serving.presets import load_preset
+from serving.presets import Preset, load_preset
 
 N_STAGES = 5
 """That ask or decide before people do."""
@@ -102,15 +102,12 @@ def make_(
     store = BuildStore(directory)
     store.manifest()  # what is no build is refused before a judge is looked for
     method = method_of(settings.duplicates)
-    preset = load_preset(judge)
-    seeded = preset.model_copy(
-        update={"sampling": preset.sampling.model_copy(update={"seed": settings.seed})}
-    )
+    preset = _seeded(load_preset(judge), settings.seed)
     replies = ledger or store.ledger
 
     async def build() -> Outcome:
         async with open_judge(
-            seeded, base_urls=base_url or (), ledger=replies, reasks=settings.reasks, only_engine=offline
+            preset, base_urls=base_url or (), ledger=replies, reasks=settings.reasks, only_engine=offline
         ) as opened:
             with RunProgress(opened, N_STAGES, unit="stages") as progress:
                 return await build_tasks(
@@ -122,13 +119,7 @@ def make_(
     _show(outcome, as_json, drops=False)
     if not as_json:
         print(f"{count(len(outcome.kept), 'task')}: {directory / 'tasks.jsonl'}")
-    if any(counts.failed for counts in outcome.counts):
-        sys.stderr.write(
-            "Some tasks could not be made or decided on: "
-            f"`local-judge tasks build show {directory} --drops` says which, and why. The same command asks again "
-            "where the engine gave no reply; where its replies were of no use, another seed or judge may help.\n"
-        )
-        raise SystemExit(3)
+    _leave(outcome, directory)
 
 
 @app.command()
@@ -168,6 +159,21 @@ def rank(
             + (", in the place of an earlier ranking" if again else "")
             + f"; {len(outcome.kept)} kept: {directory / 'tasks.jsonl'}"
         )
+
+
+def _seeded(preset: Preset, seed: int) -> Preset:
+    return preset.model_copy(update={"sampling": preset.sampling.model_copy(update={"seed": seed})})
+
+
+def _leave(outcome: Outcome, directory: Path) -> None:
+    """Say that tasks are missing, if any are, and end with the exit code for it."""
+    if any(counts.failed for counts in outcome.counts):
+        sys.stderr.write(
+            "Some tasks could not be made or decided on: "
+            f"`local-judge tasks build show {directory} --drops` says which, and why. The same command asks again "
+            "where the engine gave no reply; where its replies were of no use, another seed or judge may help.\n"
+        )
+        raise SystemExit(3)
 
 
 def _show(outcome: Outcome, as_json: bool, drops: bool) -> None:
