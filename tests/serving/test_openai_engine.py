@@ -12,7 +12,8 @@ from zlib import crc32
 import pytest
 
 from serving.engine import Engine
-from serving.engines.openai import OpenAIEngine, normal_base_url
+from serving.engines.openai import OpenAIEngine
+from serving.engines.sending import normal_base_url
 from serving.errors import BadEndpoint, MalformedReply, RequestRefused, UnsupportedRequest
 from serving.stub import Stub, StubPlan
 from serving.types import EngineLimits, Generation, Message, Sampling, Usage

@@ -1,0 +1,188 @@
+"""Requests to OpenAI-compatible servers that are alike: sent until one answers, and read.
+
+Invariants: the same body is the same bytes; a prefix goes to the same replica as long as that can be reached; no more
+requests are in flight than were allowed; what the servers say of themselves is asked once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic_core import to_json
+
+from serving.engines.server import ServerFacts, agree, ask_server, root_of
+from serving.engines.streaming import Heard, Once
+from serving.engines.wire import ChatReply, TokenList, parse
+from serving.errors import BadEndpoint, EngineUnreachable, RequestRefused
+from serving.http import Answer, HttpClient
+from serving.retry import Replicas, Retry
+from serving.types import Generation, Message
+
+PREFIX_CHARACTERS = 4096
+"""So much of the conversation decides which replica it goes to: the system text and a report's opening."""
+
+
+class Servers:
+    """One or more servers of one model.
+
+    Args:
+        base_urls: `http://host:port/v1`; without a path, `/v1` is added.
+        model: the served name; None for the only one that the servers have.
+        api_key: sent as a bearer token.
+        timeout: seconds for one attempt, from sending to the last byte.
+        concurrency: requests in flight over all servers.
+        retry: how often a request is sent, and when again.
+
+    Raises:
+        BadEndpoint: a base URL that is none.
+    """
+
+    def __init__(
+        self,
+        base_urls: Sequence[str],
+        model: str | None,
+        *,
+        api_key: str | None,
+        timeout: float,
+        concurrency: int,
+        retry: Retry,
+    ) -> None:
+        self.urls = tuple(normal_base_url(url) for url in base_urls)
+        self._model = model
+        self._api_key = api_key
+        self._timeout = timeout
+        self._replicas = Replicas(self.urls)
+        self._retry = retry
+        self._slots = asyncio.Semaphore(concurrency)
+        self._client: HttpClient | None = None
+        self._asking: asyncio.Task[ServerFacts] | None = None
+
+    async def facts(self) -> ServerFacts:
+        """What the servers say of themselves: asked once, by whoever comes first; all others wait."""
+        if self._asking is None or (self._asking.done() and _failed(self._asking)):
+            self._asking = asyncio.create_task(self._ask_servers())
+        return await asyncio.shield(self._asking)
+
+    def prefix(self, messages: Sequence[Message]) -> str:
+        """The opening of a conversation, by which replicas share out the work; '' where there is but one."""
+        opening = ""
+        if len(self.urls) > 1:
+            for message in messages:
+                opening += f"{message.role}\n{message.content[: PREFIX_CHARACTERS - len(opening)]}\n"
+                if len(opening) >= PREFIX_CHARACTERS:
+                    break
+        return opening
+
+    async def chat(self, prefix: str, body: Mapping[str, Any]) -> tuple[ChatReply, str]:
+        """A chat completion, and the URL that gave it."""
+        content = _encoded(body)
+
+        async def send(base_url: str) -> tuple[ChatReply, str]:
+            answer = await self._post(f"{base_url}/chat/completions", content)
+            return parse(ChatReply, answer.url, answer.body), answer.url
+
+        return await self._retry.run(self._replicas, prefix, send)
+
+    async def stream(self, prefix: str, body: Mapping[str, Any], thinking: bool, started: Once) -> Generation:
+        """A chat completion that comes in pieces; `started` is told of the first."""
+        content = _encoded({**body, "stream": True, "stream_options": {"include_usage": True}})
+
+        async def send(base_url: str) -> Generation:
+            url = f"{base_url}/chat/completions"
+            async with self._slots, self._http().stream(url, content) as lines:
+                heard = Heard(url)
+                async for line in lines:
+                    if heard.take(line):
+                        started()
+            reply = heard.reply(thinking)
+            started()
+            return reply
+
+        return await self._retry.run(self._replicas, prefix, send)
+
+    async def tokenize(self, prefix: str, body: Mapping[str, Any]) -> TokenList:
+        """The tokens of a text or a conversation, by vLLM."""
+        content = _encoded(body)
+
+        async def send(base_url: str) -> TokenList:
+            answer = await self._post(f"{root_of(base_url)}/tokenize", content)
+            return parse(TokenList, answer.url, answer.body)
+
+        return await self._retry.run(self._replicas, prefix, send)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.wait([self._asking])
+            self._asking = None
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+    def _http(self) -> HttpClient:
+        if self._client is None:
+            self._client = HttpClient(api_key=self._api_key, timeout=self._timeout)
+        return self._client
+
+    async def _ask_servers(self) -> ServerFacts:
+        """All servers that can be reached, which must be alike; at least one must be."""
+
+        async def ask_all(_: str) -> ServerFacts:
+            found: list[tuple[str, ServerFacts]] = []
+            last: EngineUnreachable | None = None
+            for url in self.urls:
+                try:
+                    found.append((url, await ask_server(self._http(), url, self._model)))
+                except EngineUnreachable as error:
+                    self._replicas.unreachable(url)
+                    last = error
+            if last is not None and not found:
+                raise last
+            return agree(found)
+
+        return await self._retry.run(Replicas(self.urls[:1]), "", ask_all)
+
+    async def _post(self, url: str, content: bytes) -> Answer:
+        async with self._slots:
+            return await self._http().post(url, content)
+
+
+def normal_base_url(url: str) -> str:
+    """`url` without a trailing slash, with `/v1` where it has no path.
+
+    Raises:
+        BadEndpoint: not an http or https URL with a host; or one with a password, which belongs in the API
+        key.
+    """
+    try:
+        parts = urlsplit(url.strip())
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host, parts = None, urlsplit("")
+    if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
+        raise BadEndpoint(f"{url!r} is not a base URL; give one such as http://localhost:8000/v1")
+    if parts.username is not None or parts.password is not None:
+        raise BadEndpoint(f"the base URL of {host} holds a user name or password; give the key as api_key")
+    path = parts.path.rstrip("/")
+    return f"{parts.scheme}://{parts.netloc}{path or '/v1'}"
+
+
+def _encoded(body: Mapping[str, Any]) -> bytes:
+    try:
+        content = to_json(body)
+        if b"NaN" in content or b"Infinity" in content:  # as a word, or as a number, which JSON does not have
+            json.dumps(body, allow_nan=False)
+        return content
+    except (TypeError, ValueError) as error:
+        raise RequestRefused(
+            f"a request that cannot be written as JSON ({error}); check schema and extra_body"
+        ) from error
+
+
+def _failed(task: asyncio.Task[ServerFacts]) -> bool:
+    return task.cancelled() or task.exception() is not None
