@@ -6,12 +6,12 @@ digest of its words; an answer is calibrated by a calibration of these very word
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from indexes.model import Page
-from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.config import ClaimsConfig, View
 from local_judge.claims.evidence import Exhibit
 from local_judge.claims.model import Claim, Quote
 from local_judge.claims.prompts import template
@@ -25,10 +25,28 @@ NEUTRAL = 0.5
 """The threshold where neither the config nor a calibration nor the judge has one."""
 
 
+class Questions(NamedTuple):
+    """The names of the two questions about a claim."""
+
+    supported: str
+    contradicted: str
+
+
+QUESTIONS: Mapping[View, Questions] = {
+    "page": Questions("supported", "contradicted"),
+    "near": Questions("supported_near", "contradicted_near"),
+}
+NAMES = tuple(name for questions in QUESTIONS.values() for name in questions)
+SUPPORTED = QUESTIONS["page"].supported
+
+
 def question(
     exhibit: Exhibit, name: str, claim: Claim | None = None, nearest: Sequence[Quote] = ()
 ) -> Prompt:
     """A yes-or-no question about a page.
+
+    Of the view `page` the page opens the prompt, which all claims about it share; of the view `near` the question
+    does, which all claims of all pages share, and of the page only what is around the nearest sentences follows.
 
     Args:
         exhibit: what is shown of the page.
@@ -42,11 +60,11 @@ def question(
         lines = [quote.text for quote in sorted(nearest, key=lambda quote: quote.start)]
         shown = [fence("\n".join(lines), "The page says:")] if lines else []
         values["claim"] = "\n\n".join([*shown, fence(claim.text, "Claim:")])
+    if name in QUESTIONS["near"]:
+        asked, _, rest = template(name).partition("\n\n")
+        values["page"] = exhibit.near(nearest)[1]
+        return Prompt(shared=asked, own=fill(rest, values), prefix_key=f"question:{name}")
     return Prompt(shared=exhibit.shared, own=fill(template(name), values), prefix_key=exhibit.prefix_key)
-
-
-SUPPORTED, CONTRADICTED = "supported", "contradicted"
-"""The two questions about a claim."""
 
 
 def question_digest(name: str) -> str:
@@ -99,11 +117,12 @@ class Belief(NamedTuple):
 def believe(pick: Pick, name: str, exhibit: Exhibit, judge: Judge, config: ClaimsConfig) -> Belief:
     """An answer to the question `name`, calibrated where the judge has a calibration of it.
 
-    The thresholds of config and preset are those of the question whether a claim is supported: the config's counts
-    before a calibration's, the preset's, which is one of P(yes), only where there is none.
+    The config's threshold is that of the question whether a claim is supported, in either view, and counts before a
+    calibration's; the preset's, which is one of P(yes) in the view `page`, only where there is none.
     """
     raw = pick.probabilities["Yes"]
-    given, preset = (config.threshold, judge.settings.threshold) if name == SUPPORTED else (None, None)
+    given = config.threshold if name == QUESTIONS[config.view].supported else None
+    preset = judge.settings.threshold if name == SUPPORTED else None
     found = None
     if config.calibration == "auto":
         found = judge.calibration(name, question_digest(name), exhibit.page.language)

@@ -12,6 +12,8 @@ from pydantic import Field
 
 from serving.types import Frozen
 
+View = Literal["page", "near"]
+
 
 class ClaimsConfig(Frozen):
     """Settings of the claim set."""
@@ -29,6 +31,9 @@ class ClaimsConfig(Frozen):
     """A report that does not fit the judge's context is refused, or shown in parts: all headings, and the sentences
     of as many consecutive blocks as fit, halving until they do."""
     method: Literal["grouped", "scored"] = "grouped"
+    view: View = "page"
+    """`scored`: what a judge is shown of a page. `page`: what `grouped` is shown, once for all claims about it. `near`:
+    of each claim the sentences nearest to it and those around them, at a cost that does not grow with the page."""
     claims_per_call: int = Field(default=20, ge=1, le=50)
     """Claims of one page in one `grouped` call, and claims that share the passages of a long page."""
     evidence_tokens: int = Field(default=6000, ge=200)

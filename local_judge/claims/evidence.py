@@ -7,19 +7,16 @@ whole, so that every group of claims that cites it, in every report, shares its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from indexes.model import Chunk, Page
 from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
-from local_judge.claims.model import Claim, Evidence
+from local_judge.claims.model import Claim, Evidence, Quote
+from local_judge.claims.stretches import Stretch, joined, merged
+from local_judge.claims.surroundings import Surroundings
 from local_judge.judge.layout import fence
-
-GAP = "[…]"
-"""Stands between passages that are not adjacent in the page."""
-
-Stretch = tuple[int, int]
-"""Offsets `[start, end)` into the page's text."""
 
 
 def estimate_tokens(text: str) -> int:
@@ -39,13 +36,31 @@ class Exhibit:
             chunks=tuple(chunk.id for chunk in chunks),
             whole_page=whole,
         )
-        body = page.text if whole else _join(chunks, page.text)
+        body = page.text if whole else joined(_together(chunks, page.text), page.text)
         # The address is the report's word, so it stands inside the fence too.
         shown = [f"Address: {page.url}", page.title, body]
         self.shared = fence("\n\n".join(part for part in shown if part), "Page:")
         self.prefix_key = f"page:{page.url}:{page.text_digest}" + (
             "" if whole else ":" + ",".join(self.evidence.chunks)
         )
+
+    @cached_property
+    def surroundings(self) -> Surroundings:
+        """Of the sentences of the page."""
+        return Surroundings(self.page)
+
+    def near(self, quotes: Sequence[Quote]) -> tuple[Evidence, str]:
+        """The page's title and the surroundings of some of its sentences: as evidence, and as the judge reads it."""
+        stretches = self.surroundings.of(quotes)
+        shown = [self.page.title, joined(stretches, self.page.text)]
+        evidence = Evidence(
+            url=self.page.url,
+            text_digest=self.page.text_digest,
+            chunks=(),
+            whole_page=False,
+            stretches=stretches,
+        )
+        return evidence, fence("\n\n".join(part for part in shown if part), "Page:")
 
 
 def exhibits(
@@ -82,7 +97,7 @@ def _select(page: Page, claims: Sequence[Claim], snapshot: Snapshot, config: Cla
             if chunk.id in chosen or (chosen and spent + cost > config.evidence_tokens):
                 continue
             chosen[chunk.id] = chunk
-            shown = _stretches(sorted(chosen.values(), key=lambda one: one.start), page.text)
+            shown = _together(chosen.values(), page.text)
             spent += cost
     return sorted(chosen.values(), key=lambda chunk: chunk.start)
 
@@ -99,17 +114,6 @@ def _new(chunk: Chunk, shown: Sequence[Stretch]) -> list[Stretch]:
     return [(low, high) for low, high in parts if low < high]
 
 
-def _stretches(chunks: Sequence[Chunk], text: str) -> list[Stretch]:
-    """Offsets of what chunks in page order show together: those that overlap or touch make one stretch."""
-    stretches: list[Stretch] = []
-    for chunk in chunks:
-        if stretches and not text[stretches[-1][1] : chunk.start].strip():
-            stretches[-1] = (stretches[-1][0], max(stretches[-1][1], chunk.end))
-        else:
-            stretches.append((chunk.start, chunk.end))
-    return stretches
-
-
-def _join(chunks: Sequence[Chunk], text: str) -> str:
-    """Passages in page order, each sentence once, with `GAP` between stretches that are apart."""
-    return f"\n{GAP}\n".join(text[start:end].strip() for start, end in _stretches(chunks, text))
+def _together(chunks: Iterable[Chunk], text: str) -> list[Stretch]:
+    """What chunks show together."""
+    return merged(((chunk.start, chunk.end) for chunk in chunks), text)

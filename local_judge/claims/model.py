@@ -73,6 +73,8 @@ class Evidence(Frozen):
     chunks: tuple[str, ...]
     """Chunk ids in page order."""
     whole_page: bool
+    stretches: tuple[tuple[int, int], ...] = ()
+    """Of `near`: what was shown in the place of chunks, as offsets `[start, end)` into the page's text."""
 
 
 class Quote(Frozen):

@@ -1,6 +1,7 @@
-"""Verification by probabilities: the page in front, then one answer token per claim.
+"""Verification by probabilities: one answer token per claim.
 
-The page's sentences nearest to the claim stand beside it. P(yes) is the softmax over the log-probabilities of
+In front stands the page, or (`view: near`) what is around the sentences nearest to the claim; these sentences stand
+once more beside it. P(yes) is the softmax over the log-probabilities of
 "Yes" and "No" after "is all of this claim in the text, unchanged?". Where the judge has a calibration of the question,
 for the page's language or pooled, the confidence is what that makes of the log-odds, and its threshold counts; else it
 is P(yes). A claim is `supported` if confidence >= threshold. Only for the others a second question tells
@@ -16,11 +17,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from indexes.model import Page
 from indexes.snapshot import Snapshot
-from local_judge.claims.belief import CONTRADICTED, OPTIONS, SUPPORTED, believe, question
-from local_judge.claims.config import ClaimsConfig
+from indexes.text.language import UNDETERMINED, detect_language
+from local_judge.claims.belief import OPTIONS, QUESTIONS, believe, question
+from local_judge.claims.config import ClaimsConfig, View
 from local_judge.claims.evidence import Exhibit
-from local_judge.claims.model import Claim, Label, Quote, Verdict
+from local_judge.claims.model import Claim, Evidence, Label, Quote, Verdict
 from local_judge.claims.nearest import nearest_sentences
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
@@ -44,18 +47,21 @@ async def verify_scored(
 async def _verify(
     exhibit: Exhibit, claim: Claim, nearest: Sequence[Quote], judge: Judge, config: ClaimsConfig
 ) -> Verdict:
-    supported = await judge.choose(question(exhibit, SUPPORTED, claim, nearest), OPTIONS)
+    view = view_of(claim, exhibit.page, config)
+    asked = QUESTIONS[view]
+    evidence = exhibit.near(nearest)[0] if view == "near" else exhibit.evidence
+    supported = await judge.choose(question(exhibit, asked.supported, claim, nearest), OPTIONS)
     if isinstance(supported, Failure):
-        return _failed(exhibit, claim, supported)
-    belief = believe(supported, SUPPORTED, exhibit, judge, config)
+        return _failed(claim, evidence, supported)
+    belief = believe(supported, asked.supported, exhibit, judge, config)
     replies = (supported.reply,)
     label: Label = "supported"
     if not belief.yes:
-        contradicted = await judge.choose(question(exhibit, CONTRADICTED, claim, nearest), OPTIONS)
+        contradicted = await judge.choose(question(exhibit, asked.contradicted, claim, nearest), OPTIONS)
         if isinstance(contradicted, Failure):
-            return _failed(exhibit, claim, contradicted)
+            return _failed(claim, evidence, contradicted)
         replies = (*replies, contradicted.reply)
-        against = believe(contradicted, CONTRADICTED, exhibit, judge, config)
+        against = believe(contradicted, asked.contradicted, exhibit, judge, config)
         label = "contradicted" if against.yes else "not_found"
     return Verdict(
         claim=claim.id,
@@ -66,18 +72,25 @@ async def _verify(
         confidence_raw=None if belief.raw is None else round(belief.raw, 6),
         calibration=belief.calibration,
         threshold=belief.threshold,
-        evidence=exhibit.evidence,
+        evidence=evidence,
         method="scored",
         replies=replies,
     )
 
 
-def _failed(exhibit: Exhibit, claim: Claim, failure: Failure) -> Verdict:
+def view_of(claim: Claim, page: Page, config: ClaimsConfig) -> View:
+    """The config's; `page` for a claim in another language than the page's, whose sentences share no words with it."""
+    if config.view == "page" or page.language == UNDETERMINED:
+        return config.view
+    return config.view if detect_language(claim.text) in {page.language, UNDETERMINED} else "page"
+
+
+def _failed(claim: Claim, evidence: Evidence, failure: Failure) -> Verdict:
     return Verdict(
         claim=claim.id,
-        url=exhibit.page.url,
+        url=evidence.url,
         label=None,
         failure=failure,
-        evidence=exhibit.evidence,
+        evidence=evidence,
         method="scored",
     )

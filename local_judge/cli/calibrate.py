@@ -13,7 +13,7 @@ import typer
 
 from indexes.snapshot import Snapshot
 from local_judge.cli.ending import stoppable
-from local_judge.cli.options import AsJson, BaseUrls, ConfigFile, JudgeName, Offline, SnapshotDir
+from local_judge.cli.options import AsJson, BaseUrls, ConfigFile, JudgeName, Offline, SnapshotDir, View
 from local_judge.judge.calibration import CalibrationFile, Method, Objective
 from local_judge.judge.standing import remembered
 from local_judge.reporting.calibration import calibration_notes, calibration_tables, reliability_table
@@ -56,6 +56,7 @@ def calibrate(
     resamples: Annotated[
         int, typer.Option("--resamples", min=0, max=100_000, help="Draws of each interval.")
     ] = DRAWS,
+    view: View = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N claims.")] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write the calibrations here, for `--calibration`.")
@@ -71,7 +72,7 @@ def calibrate(
     """Fit a judge's probabilities and threshold on claims that are known to be true or altered, and keep the fit."""
     rows = load_known(planted)[:limit]
     settings = Settings(method=method, objective=objective, folds=folds, seed=seed, draws=resamples)
-    loaded = load_config(config, {"claims": {"method": "scored"}})
+    loaded = load_config(config, {"claims": {"method": "scored", "view": view}})
     frozen = Snapshot.open(snapshot)
     preset = load_preset(judge)
     with stoppable(ledger):

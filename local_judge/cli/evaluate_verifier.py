@@ -28,6 +28,7 @@ from local_judge.cli.options import (
     Method,
     Offline,
     Terse,
+    View,
     claims_settings,
 )
 from local_judge.errors import ConfigError
@@ -61,6 +62,7 @@ def evaluate_verifier(
     base_url: BaseUrls = None,
     config: ConfigFile = None,
     method: Method = None,
+    view: View = None,
     terse: Terse = False,
     part: Annotated[
         list[str] | None, typer.Option("--part", help=f"Measure this alone: {', '.join(PARTS)}; repeatable.")
@@ -81,7 +83,7 @@ def evaluate_verifier(
     paths = annotations or [sample_folder()]
     reports = load_annotations(paths)
     preset = load_preset(judge)
-    settings = load_config(config, {"claims": claims_settings(method, terse)})
+    settings = load_config(config, {"claims": claims_settings(method, view, terse)})
     limit = THRESHOLDS[similarity] if threshold is None else threshold
     measure = Measure(similarity, similarity_named(similarity), limit)
     parts = _parts(part)

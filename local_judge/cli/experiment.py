@@ -22,6 +22,7 @@ from local_judge.cli.options import (
     Offline,
     Settings,
     Terse,
+    View,
     claims_settings,
 )
 from local_judge.cli.planned import print_plan
@@ -66,6 +67,7 @@ def experiment(
     config: ConfigFile = None,
     setting: Settings = None,
     method: Method = None,
+    view: View = None,
     terse: Terse = False,
     extract: Annotated[
         bool, typer.Option("--extract", help="Have the judge extract the claims; else each sentence is one.")
@@ -89,7 +91,7 @@ def experiment(
     seats = seats_of(judge, base_url or ())
     changes = {
         "protocols": [one.strip() for one in protocols.split(",")] if protocols is not None else None,
-        "claims": {"extraction": "judged" if extract else None, **claims_settings(method, terse)},
+        "claims": {"extraction": "judged" if extract else None, **claims_settings(method, view, terse)},
         "settings": parse_settings(setting or ()),
     }
     settled = load_config(config, changes, completed=partial(with_defaults, chosen))

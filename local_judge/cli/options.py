@@ -51,6 +51,10 @@ Method = Annotated[
     str | None,
     typer.Option("--method", help="`grouped` (quotations, rationales) or `scored` (probabilities)."),
 ]
+View = Annotated[
+    str | None,
+    typer.Option("--view", help="Of `scored`: the judge reads the `page`, or what is `near` to a claim."),
+]
 Terse = Annotated[
     bool, typer.Option("--terse", help="One claim a sentence, no flags, no rationales: faster.")
 ]
@@ -120,9 +124,9 @@ Tools = Annotated[
 ]
 
 
-def claims_settings(method: str | None, terse: bool) -> dict[str, str | None]:
-    """What `--method` and `--terse` change of a run's `claims`."""
-    return {"method": method, "form": "terse" if terse else None}
+def claims_settings(method: str | None, view: str | None, terse: bool) -> dict[str, str | None]:
+    """What `--method`, `--view` and `--terse` change of a run's `claims`."""
+    return {"method": method, "view": view, "form": "terse" if terse else None}
 
 
 def tools_named(named: Sequence[str] | None, default: tuple[ToolName, ...]) -> tuple[ToolName, ...]:

@@ -37,6 +37,7 @@ from local_judge.cli.options import (
     SomeSnapshotDir,
     TasksFile,
     Terse,
+    View,
     claims_settings,
 )
 from local_judge.cli.planned import print_plan
@@ -84,6 +85,7 @@ def run(
     config: ConfigFile = None,
     setting: Settings = None,
     method: Method = None,
+    view: View = None,
     terse: Terse = False,
     ledger: Ledger = None,
     calibration: CalibrationFiles = None,
@@ -100,7 +102,7 @@ def run(
     seats = seats_of(judge, base_url or ())
     changes = {
         "protocols": protocol or None,
-        "claims": claims_settings(method, terse),
+        "claims": claims_settings(method, view, terse),
         "date": date,
         "settings": parse_settings(setting or ()),
     }

@@ -24,6 +24,7 @@ from local_judge.cli.options import (
     Offline,
     SnapshotDir,
     Terse,
+    View,
     claims_settings,
 )
 from local_judge.reporting.numbers import count
@@ -50,6 +51,7 @@ def verify(
     base_url: BaseUrls = None,
     config: ConfigFile = None,
     method: Method = None,
+    view: View = None,
     terse: Terse = False,
     calibration: CalibrationFiles = None,
     offline: Offline = True,
@@ -58,7 +60,7 @@ def verify(
     """Verify claims against their pages, without a report."""
     rows = load_claim_rows(claims)
     preset = load_preset(judge)
-    settings = load_config(config, {"claims": claims_settings(method, terse)})
+    settings = load_config(config, {"claims": claims_settings(method, view, terse)})
     frozen = Snapshot.open(snapshot)
     with stoppable(ledger):
         verified, standings = asyncio.run(

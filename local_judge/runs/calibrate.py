@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from indexes.snapshot import Snapshot
-from local_judge.claims.belief import SUPPORTED, question_digest
+from local_judge.claims.belief import QUESTIONS, SUPPORTED, question_digest
 from local_judge.claims.config import ClaimsConfig
 from local_judge.judge.calibration import POOLED, Calibration
 from local_judge.judge.judge import Judge
@@ -95,7 +95,8 @@ async def calibrate_judge(
         LedgerError: a reply or a calibration could not be stored.
     """
     heard = await hear(rows, snapshot, judge, config, watch)
-    report = calibrate(heard, await judge.engine.identity(), settings)
+    asked = QUESTIONS[config.view].supported
+    report = calibrate(heard, await judge.engine.identity(), settings, asked)
     await judge.ledger.put_calibrations(report.calibrations)
     return report
 
@@ -116,17 +117,27 @@ class Fits(NamedTuple):
     """By the row's id."""
 
 
-def calibrate(heard: Sequence[Heard], judge: EngineIdentity, settings: Settings) -> CalibrationReport:
+def calibrate(
+    heard: Sequence[Heard], judge: EngineIdentity, settings: Settings, question: str = SUPPORTED
+) -> CalibrationReport:
     """Fit all languages pooled, and each that has enough claims by itself.
 
     Raises:
         Uncalibratable: there is nothing to fit in all claims together.
     """
-    return fits_of(heard, judge, settings).report
+    return fits_of(heard, judge, settings, question).report
 
 
-def fits_of(heard: Sequence[Heard], judge: EngineIdentity, settings: Settings) -> Fits:
+def fits_of(
+    heard: Sequence[Heard], judge: EngineIdentity, settings: Settings, question: str = SUPPORTED
+) -> Fits:
     """As `calibrate`, with each claim as it would be judged by the calibrations.
+
+    Args:
+        heard: answers.
+        judge: whose they are.
+        settings: of the fit.
+        question: to which, by name.
 
     Raises:
         Uncalibratable: there is nothing to fit in all claims together.
@@ -134,7 +145,7 @@ def fits_of(heard: Sequence[Heard], judge: EngineIdentity, settings: Settings) -
     # In order of their ids: sums of floats depend on the order.
     readable = sorted((one for one in heard if one.status == "ok"), key=lambda one: one.row.id)
     answered = [one for one in readable if one.log_odds is not None]
-    pooled, pooled_held = calibration_of(answered, POOLED, judge, settings)
+    pooled, pooled_held = calibration_of(answered, POOLED, judge, settings, question)
     by_claim = _by_claim(answered, pooled_held, settings)
     calibrations = [pooled]
     reports = [_report(POOLED, readable, answered, pooled_held, pooled, settings)]
@@ -144,7 +155,7 @@ def fits_of(heard: Sequence[Heard], judge: EngineIdentity, settings: Settings) -
         own, held, why_not = pooled, part(pooled_held, [one.language == language for one in answered]), ""
         try:
             _enough(here)
-            own, held = calibration_of(here, language, judge, settings)
+            own, held = calibration_of(here, language, judge, settings, question)
             calibrations.append(own)
             by_claim |= _by_claim(here, held, settings)
         except Uncalibratable as error:
@@ -152,8 +163,8 @@ def fits_of(heard: Sequence[Heard], judge: EngineIdentity, settings: Settings) -
         reports.append(_report(language, expected, here, held, own, settings, why_not))
     report = CalibrationReport(
         judge=judge,
-        question=SUPPORTED,
-        prompt=question_digest(SUPPORTED),
+        question=question,
+        prompt=question_digest(question),
         settings=settings,
         n_rows=len(heard),
         n_unread=len(heard) - len(readable),
@@ -173,7 +184,7 @@ def _by_claim(heard: Sequence[Heard], held: OutOfFold, settings: Settings) -> di
 
 
 def calibration_of(
-    heard: Sequence[Heard], language: str, judge: EngineIdentity, settings: Settings
+    heard: Sequence[Heard], language: str, judge: EngineIdentity, settings: Settings, question: str
 ) -> tuple[Calibration, OutOfFold]:
     """The calibration that these answers give, and each of them out of fold.
 
@@ -185,8 +196,8 @@ def calibration_of(
     after = assess(held, settings)
     calibration = Calibration(
         identity=judge,
-        question=SUPPORTED,
-        prompt=question_digest(SUPPORTED),
+        question=question,
+        prompt=question_digest(question),
         language=language,
         method=settings.method,
         slope_yes=fitted.curve.slope_yes,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from local_judge.claims.belief import CONTRADICTED, SUPPORTED, question_digest
+from local_judge.claims.belief import NAMES, QUESTIONS, question_digest
 from local_judge.claims.config import ClaimsConfig
 from local_judge.errors import ConfigError, InputError
 from local_judge.judge.calibration import Calibration, CalibrationFile, differing
@@ -48,7 +48,7 @@ def load_calibrations(path: Path) -> Given:
 
 def current(calibrations: Iterable[Calibration]) -> tuple[Calibration, ...]:
     """Those of the questions as they are put now."""
-    digests = {name: question_digest(name) for name in (SUPPORTED, CONTRADICTED)}
+    digests = {name: question_digest(name) for name in NAMES}
     return tuple(one for one in calibrations if digests.get(one.question) == one.prompt)
 
 
@@ -121,6 +121,10 @@ def in_manifest(judge: Judge, config: ClaimsConfig) -> list[dict[str, Any]]:
         "seed",
         "data",
     )
+    # With `near` also those of the page: a claim in another language is asked about with the page in front.
+    asked = {*QUESTIONS[config.view], *QUESTIONS["page"]}
     return [
-        {"id": one.id, **{name: getattr(one, name) for name in fields}} for one in current(judge.calibrations)
+        {"id": one.id, **{name: getattr(one, name) for name in fields}}
+        for one in current(judge.calibrations)
+        if one.question in asked
     ]

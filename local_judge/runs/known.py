@@ -15,7 +15,7 @@ from typing import NamedTuple
 from indexes.model import Page, SourceStatus
 from indexes.snapshot import Snapshot
 from indexes.urls import normalise_url
-from local_judge.claims.belief import OPTIONS, SUPPORTED, log_odds, question
+from local_judge.claims.belief import OPTIONS, QUESTIONS, log_odds, question
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import exhibits
 from local_judge.claims.model import Claim
@@ -108,7 +108,7 @@ async def hear(
     async def one(url: str, watcher: Watcher | None) -> None:
         claims = [claim_of(ClaimRow(id=row.id, claim=row.claim, url=row.url)) for row in by_url[url]]
         asked = [
-            (claim, question(exhibit, SUPPORTED, claim, nearest))
+            (claim, question(exhibit, QUESTIONS[config.view].supported, claim, nearest))
             for exhibit, group in exhibits(pages[url], claims, snapshot, config)
             for claim, nearest in zip(
                 group, nearest_sentences(pages[url], group, snapshot, config), strict=True

@@ -1,6 +1,7 @@
 """Verification by our prompts and by the originals' order and style, on the same planted claims and pages.
 
     scored            page, then one claim and a question of one token, as `claims.method=scored`
+    scored_near       the question, then what is around the page's sentences nearest to one claim (`claims.view=near`)
     grouped_terse     page, instructions, the claims of the page; quotation and label
     grouped_full      the same with rationales
     deer              instructions, the claims of the page, the page; the page's worth, then reasoning and label of each
@@ -23,8 +24,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from indexes.snapshot import Snapshot
 from indexes.urls import normalise_url
-from local_judge.claims.belief import CONTRADICTED, OPTIONS, SUPPORTED, question
-from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.belief import OPTIONS, QUESTIONS, question
+from local_judge.claims.config import ClaimsConfig, View
 from local_judge.claims.evidence import Exhibit, exhibits
 from local_judge.claims.grouped import FullFinding, TerseFinding, verification_prompt
 from local_judge.claims.model import Claim, Label, Quote
@@ -192,14 +193,18 @@ class Way(NamedTuple):
     """None for what the product does itself, by `config`."""
 
 
-def _own(method: Literal["scored", "grouped"], form: Literal["full", "terse"]) -> ClaimsConfig:
-    return ClaimsConfig(method=method, form=form, reliability=False, calibration="none", threshold=NEUTRAL)
+def _own(
+    method: Literal["scored", "grouped"], form: Literal["full", "terse"] = "terse", view: View = "page"
+) -> ClaimsConfig:
+    return ClaimsConfig(
+        method=method, form=form, view=view, reliability=False, calibration="none", threshold=NEUTRAL
+    )
 
 
-def _scored_digest() -> str:
+def _scored_digest(view: View) -> str:
     exhibit, claim = sample_exhibit(), sample_claims()[0]
     nearest = Quote(text="Text.", start=0, end=5)
-    prompts = [question(exhibit, name, claim, [nearest]) for name in (SUPPORTED, CONTRADICTED)]
+    prompts = [question(exhibit, name, claim, [nearest]) for name in QUESTIONS[view]]
     return digest_of(prompts, [OPTIONS])
 
 
@@ -208,7 +213,13 @@ def _grouped_digest(form: str, answer: type[Any]) -> str:
 
 
 WAYS: Final[Mapping[str, Way]] = {
-    "scored": Way("ours", "page, claim, question; one token", _scored_digest, _own("scored", "terse")),
+    "scored": Way("ours", "page, claim, question; one token", lambda: _scored_digest("page"), _own("scored")),
+    "scored_near": Way(
+        "ours",
+        "question, sentences around the nearest, claim; one token",
+        lambda: _scored_digest("near"),
+        _own("scored", view="near"),
+    ),
     "grouped_terse": Way(
         "ours",
         "page, instructions, claims of the page; quotation, label",

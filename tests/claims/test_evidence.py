@@ -10,7 +10,8 @@ from indexes.making.importing import import_pages
 from indexes.model import Page
 from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
-from local_judge.claims.evidence import GAP, estimate_tokens, exhibits
+from local_judge.claims.evidence import estimate_tokens, exhibits
+from local_judge.claims.stretches import GAP
 
 from .conftest import TOPICS, claim, paragraph
 

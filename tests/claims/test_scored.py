@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from indexes.model import Chunk
+from indexes.model import Chunk, Page
 from indexes.snapshot import Snapshot
 from local_judge.claims import belief
 from local_judge.claims.belief import digest_as_laid_out, question, question_digest
@@ -23,6 +23,7 @@ RENEWAL = "https://heat.example/fernholt/renewal"
 DWELLINGS = claim(1, "The retrofit connected 1,240 dwellings.")
 CONTRACTOR = claim(2, "Halvorsen Pipework took part in the works.")
 CONFIG = ClaimsConfig(method="scored")
+COMPARE = "Compare number by number and word by word: dates, names, units, not, more or less, some or all, what causes what."
 
 
 @pytest.fixture
@@ -243,3 +244,74 @@ def test_a_question_is_known_by_its_words(monkeypatch: pytest.MonkeyPatch) -> No
     digest_as_laid_out.cache_clear()
     monkeypatch.undo()
     assert changed != before == question_digest("supported")
+
+
+NEAR = ClaimsConfig(method="scored", view="near")
+
+
+async def test_near_opens_with_the_question_and_shows_what_stands_around_the_nearest_sentence(
+    long_page: tuple[Snapshot, Page], make_judge: MakeJudge
+) -> None:
+    snapshot, page = long_page
+    silver = claim(1, "In year 1905 the town traded silver worth 5 crowns a cask.")
+    [(exhibit, _)] = exhibits(page, [silver], snapshot, NEAR)
+    judge, engine = make_judge(["No", "Yes"])
+    [verdict] = await verify_scored(exhibit, [silver], judge, snapshot, NEAR)
+    around = " ".join(
+        f"In year {1900 + n} the town traded silver worth {n} crowns a cask." for n in (4, 5, 6)
+    )
+    nearest = "In year 1905 the town traded silver worth 5 crowns a cask."
+    shown = (
+        f"Page:\n```\n{around}\n```\n\n"
+        f"The page says:\n```\n{nearest}\n```\n\nClaim:\n```\n{silver.text}\n```\n\nAnswer Yes or No."
+    )
+    first, second = (call.prompt for call in engine.calls)
+    assert f"Is everything that the claim below states on the page, unchanged? {COMPARE}\n\n{shown}" in first
+    assert second.endswith(f"such as another number, date, name or direction?\n\n{shown}")
+    # What is shown is kept: these three sentences, and no passage.
+    assert verdict.evidence is not None
+    [(start, end)] = verdict.evidence.stretches
+    assert page.text[start:end] == around
+    assert (verdict.evidence.chunks, verdict.evidence.whole_page) == ((), False)
+    assert (verdict.label, verdict.quote and verdict.quote.text) == ("contradicted", nearest)
+
+
+async def test_claims_of_all_pages_share_the_question_that_near_opens_with(
+    exhibit: Exhibit, snapshot: Snapshot, long_page: tuple[Snapshot, Page]
+) -> None:
+    other = Exhibit(long_page[1], (), whole=True)
+    prompts = [question(one, "supported_near", DWELLINGS) for one in (exhibit, other)]
+    assert prompts[0].shared == prompts[1].shared
+    assert prompts[0].prefix_key == prompts[1].prefix_key == "question:supported_near"
+
+
+async def test_a_claim_in_another_language_is_asked_about_with_the_page_in_front(
+    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
+) -> None:
+    # A Chinese sentence shares no word with an English page: what is near to it cannot be told by words.
+    chinese = claim(3, "改造工程在三个季度内为一千二百四十户住宅接通了供热管网。")
+    judge, engine = make_judge(["Yes", "Yes"])
+    first, second = await verify_scored(exhibit, [chinese, DWELLINGS], judge, snapshot, NEAR)
+    assert (first.evidence, second.evidence is exhibit.evidence) == (exhibit.evidence, False)
+    assert exhibit.shared in engine.calls[0].prompt
+    assert exhibit.shared not in engine.calls[1].prompt
+
+
+async def test_near_has_a_calibration_and_a_threshold_of_its_own(
+    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
+) -> None:
+    made, _ = make_judge(lambda call: {"Yes": 0.6, "No": 0.4})
+    plain = Judge(made.engine, made.ledger, JudgeSettings(threshold=0.7))
+    # The preset's threshold is one of the other question: 0.6 is above 0.5.
+    [verdict] = await verify_scored(exhibit, [DWELLINGS], plain, snapshot, NEAR)
+    assert (verdict.label, verdict.threshold, verdict.calibration) == ("supported", 0.5, None)
+    other = calibrated(plain, ("all", 1.0, 0.0, 0.9))
+    [verdict] = await verify_scored(exhibit, [DWELLINGS], other, snapshot, NEAR)
+    assert (verdict.label, verdict.calibration) == ("supported", None)
+    own = calibrated(plain, ("all", 1.0, 0.0, 0.9), question_name="supported_near")
+    [verdict] = await verify_scored(exhibit, [DWELLINGS], own, snapshot, NEAR)
+    # The question for a contradiction has 0.6 too.
+    assert (verdict.label, verdict.threshold) == ("contradicted", 0.9)
+    given = NEAR.model_copy(update={"threshold": 0.65})
+    [verdict] = await verify_scored(exhibit, [DWELLINGS], plain, snapshot, given)
+    assert (verdict.label, verdict.threshold) == ("contradicted", 0.65)
