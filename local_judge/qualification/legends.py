@@ -12,7 +12,8 @@ from local_judge.qualification.model import PartName
 LEGENDS: Mapping[PartName, str] = {
     "verification": (
         "Does the page state the claim? `raw`: P(yes) of the method `scored`, a yes from 0.5 on; "
-        "`calibrated`: the same answers, each by a fit and a threshold of other pages; `grouped`: labels. "
+        "`calibrated`: the same answers, each by a fit and a threshold of other pages; "
+        "`near`: the same where the judge is shown what is near to a claim; `grouped`: labels. "
         "`caught`: altered claims that are not called true; `called wrong`: true ones that are not; `f1`: of "
         "finding altered ones; `ece`: expected calibration error, above 0 for the best of judges where claims "
         "are few. Of a kind: its claims beside all true ones."

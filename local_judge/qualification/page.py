@@ -246,18 +246,23 @@ def _speed(name: str, cost: Cost) -> tuple[str, ...]:
 
 
 def _methods(found: Qualification) -> Iterator[str]:
-    """`scored` beside `grouped`, a claim."""
+    """`scored`, in its views, beside `grouped`, a claim."""
     for asked in found.asked:
-        scored, grouped = asked.costs.get("scored"), asked.costs.get("grouped")
+        grouped = asked.costs.get("grouped")
         claims = sum(one.filled for one in found.examined.cells)
-        if scored is None or grouped is None or not claims or not grouped.computed_tokens:
+        if grouped is None or not claims or not grouped.computed_tokens:
             continue
-        yield (
-            f"A claim took {scored.computed_tokens / claims:,.0f} computed tokens by `scored` and "
-            f"{grouped.computed_tokens / claims:,.0f} by `grouped`: "
-            f"{scored.computed_tokens / grouped.computed_tokens:.2f} times as many. A generated token takes as "
-            "long as some ten of a prompt."
-        )
+        others = [
+            f"{asked.costs[name].computed_tokens / claims:,.0f} by `{name}` "
+            f"({asked.costs[name].computed_tokens / grouped.computed_tokens:.2f} times as many)"
+            for name in ("scored", "near")
+            if name in asked.costs
+        ]
+        if others:
+            yield (
+                f"A claim took {grouped.computed_tokens / claims:,.0f} computed tokens by `grouped`, "
+                f"{' and '.join(others)}. A generated token takes as long as some ten of a prompt."
+            )
 
 
 def value(figure: Figure) -> str:

@@ -25,7 +25,10 @@ _CLAIM = (
 )
 _PROTOCOL = r"(deer|fact|liveresearchbench|dream|deepresearcheval|race)"
 _FIGURES: Mapping[str, str] = {
-    "verification": rf"((auc|accuracy|f1|caught|called_wrong)/(raw|calibrated|grouped)|ece/(raw|calibrated)){_CLAIM}",
+    "verification": (
+        r"((auc|accuracy|f1|caught|called_wrong)/(raw|calibrated|near|grouped)|ece/(raw|calibrated|near))"
+        rf"{_CLAIM}"
+    ),
     "extraction": rf"(recall|precision|f1|false_claims|typed){_FACETS}",
     "retest": r"(agreement|kappa)/grouped|(difference|icc)/score",
     "position": r"(first|bias|flipped)/(short|depth|race|options)|won/(short|depth|race)",

@@ -23,7 +23,10 @@ RENEWAL = "https://heat.example/fernholt/renewal"
 DWELLINGS = claim(1, "The retrofit connected 1,240 dwellings.")
 CONTRACTOR = claim(2, "Halvorsen Pipework took part in the works.")
 CONFIG = ClaimsConfig(method="scored")
-COMPARE = "Compare number by number and word by word: dates, names, units, not, more or less, some or all, what causes what."
+COMPARE = (
+    "Compare number by number and word by word: dates, names, units, not, more or less, some or all, "
+    "what causes what."
+)
 
 
 @pytest.fixture
@@ -300,7 +303,10 @@ async def test_a_claim_in_another_language_is_asked_about_with_the_page_in_front
 async def test_near_has_a_calibration_and_a_threshold_of_its_own(
     exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
 ) -> None:
-    made, _ = make_judge(lambda call: {"Yes": 0.6, "No": 0.4})
+    def script(call: Call) -> Reply:
+        return {"Yes": 0.6, "No": 0.4}
+
+    made, _ = make_judge(script)
     plain = Judge(made.engine, made.ledger, JudgeSettings(threshold=0.7))
     # The preset's threshold is one of the other question: 0.6 is above 0.5.
     [verdict] = await verify_scored(exhibit, [DWELLINGS], plain, snapshot, NEAR)

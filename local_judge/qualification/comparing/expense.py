@@ -25,7 +25,12 @@ QUALITY: Final = (
     "verification/auc/grouped",
 )
 """The figures that are set beside cost."""
-METHODS: Final[Mapping[str, str]] = {"raw": "scored", "calibrated": "scored", "grouped": "grouped"}
+METHODS: Final[Mapping[str, str]] = {
+    "raw": "scored",
+    "calibrated": "scored",
+    "near": "near",
+    "grouped": "grouped",
+}
 """How the cost of a figure's method is called; calibrating costs nothing more."""
 
 

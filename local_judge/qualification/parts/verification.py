@@ -6,17 +6,19 @@ fold, so that no claim is judged by a fit that has seen its page.
     method=raw          P(yes) of `scored`, a yes from 0.5 on
     method=calibrated   the same answers by the calibrations that later runs apply: that of the page's language where
                         it has one of its own, else that of all together; fit and threshold of the other folds
+    method=near         the same as calibrated, where the judge is shown what is near to a claim (`claims.view`)
     method=grouped      labels of `grouped`, ranked supported > partial > not_found > off_topic > contradicted
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import Field
 
-from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.belief import QUESTIONS
+from local_judge.claims.config import ClaimsConfig, View
 from local_judge.claims.model import Label
 from local_judge.judge.calibration import CalibrationFile, sigmoid
 from local_judge.judge.judge import Judge
@@ -42,10 +44,11 @@ RANKS: Final[dict[Label, int]] = {
     "off_topic": 1,
     "contradicted": 0,
 }
-METHODS: Final = ("raw", "calibrated", "grouped")
+FITTED: Final[Mapping[View, str]] = {"page": "calibrated", "near": "near"}
+"""The methods that are calibrated."""
 TRUE: Final = "true"
 """The kind of a claim with which nothing is wrong."""
-CALIBRATION: Final = "calibration.json"
+CALIBRATIONS: Final[Mapping[View, str]] = {"page": "calibration.json", "near": "calibration_near.json"}
 
 
 class VerificationSettings(Frozen):
@@ -54,6 +57,8 @@ class VerificationSettings(Frozen):
     claims: int = Field(default=300, ge=8)
     """Planted in the snapshot, half of them false."""
     per_page: int = Field(default=4, ge=1)
+    near: bool = True
+    """Ask the same claims by the view `near` too."""
     grouped: bool = True
     """Ask the same claims by `grouped` too."""
     folds: int = Field(default=FOLDS, ge=2)
@@ -69,36 +74,50 @@ class Verification:
 
     async def ask(self, bench: Bench) -> Found:
         """One question a claim by `scored`; by `grouped` all claims of a page in one."""
-        known = {one.id: one for one in bench.claims}
         costs: dict[str, Cost] = {}
         async with bench.apart("scored") as judge:
-            heard = await _hear(bench, judge)
+            heard = await _hear(bench, judge, "page")
             costs["scored"] = cost_of(judge)
+        known = {one.id: one for one in bench.claims}
         items = [_raw(one, known[one.row.id]) for one in heard]
-        given: tuple[Given, ...] = ()
-        unmeasured: tuple[Unmeasured, ...] = ()
-        notes: tuple[str, ...] = ()
-        try:
-            identity = await bench.judge.engine.identity()
-            fits = fits_of(heard, identity, Settings(folds=self.settings.folds, seed=bench.seed, draws=0))
-            fitted = fits.report.calibrations
-            RunStore(bench.folder).write_json(CALIBRATION, CalibrationFile(calibrations=fitted))
-            given = (Given(bench.folder / CALIBRATION, fitted),)
-            items += _calibrated(heard, known, fits.held)
-        except Uncalibratable as error:
-            unmeasured = tuple(_uncalibrated(error, heard))
-            notes = (unmeasured[0].reason,)
+        fits = [await self._fit(bench, heard, "page")]
+        if self.settings.near:
+            async with bench.apart("near") as judge:
+                fits.append(await self._fit(bench, await _hear(bench, judge, "near"), "near"))
+                costs["near"] = cost_of(judge)
+        items += [item for fit in fits for item in fit.items]
         if self.settings.grouped:
             async with bench.apart("grouped") as judge:
                 items += await _grouped(bench, judge)
                 costs["grouped"] = cost_of(judge)
-        return Found(tuple(items), notes, calibrations=given, costs=costs, unmeasured=unmeasured)
+        return Found(
+            tuple(items),
+            tuple(dict.fromkeys(fit.unmeasured[0].reason for fit in fits if fit.unmeasured)),
+            calibrations=tuple(one for fit in fits for one in fit.given),
+            costs=costs,
+            unmeasured=tuple(one for fit in fits for one in fit.unmeasured),
+        )
+
+    async def _fit(self, bench: Bench, heard: Sequence[Heard], view: View) -> _Fit:
+        """Calibrate the answers of one view, and keep the file."""
+        settings = Settings(folds=self.settings.folds, seed=bench.seed, draws=0)
+        identity = await bench.judge.engine.identity()
+        try:
+            fits = fits_of(heard, identity, settings, QUESTIONS[view].supported)
+        except Uncalibratable as error:
+            return _Fit(unmeasured=tuple(_uncalibrated(error, heard, FITTED[view])))
+        file = CalibrationFile(calibrations=fits.report.calibrations)
+        RunStore(bench.folder).write_json(CALIBRATIONS[view], file)
+        given = Given(bench.folder / CALIBRATIONS[view], file.calibrations)
+        known = {one.id: one for one in bench.claims}
+        return _Fit(tuple(_calibrated(heard, known, fits.held, FITTED[view])), (given,))
 
     def measures(self, items: Sequence[Item]) -> list[Measure]:
         """AUC, accuracy, F1 and calibration; but for `raw` also by language, length of evidence and kind."""
         found: list[Measure] = []
-        methods = METHODS if self.settings.grouped else METHODS[:2]
-        for method in methods:
+        near = ("near",) if self.settings.near else ()
+        grouped = ("grouped",) if self.settings.grouped else ()
+        for method in ("raw", "calibrated", *near, *grouped):
             found += _measures(method, {})
             for facet in ("language", "length", "kind") if method != "raw" else ():
                 for value in sorted({item.facets[facet] for item in items} - {TRUE}):
@@ -106,33 +125,41 @@ class Verification:
         return found
 
 
+class _Fit(NamedTuple):
+    """What came of calibrating the answers of one view."""
+
+    items: tuple[Item, ...] = ()
+    given: tuple[Given, ...] = ()
+    unmeasured: tuple[Unmeasured, ...] = ()
+
+
 def _calibrated(
-    heard: Sequence[Heard], known: dict[str, PlantedClaim], held: Mapping[str, HeldOut]
+    heard: Sequence[Heard], known: Mapping[str, PlantedClaim], held: Mapping[str, HeldOut], method: str
 ) -> list[Item]:
     """The answers by the calibrations that were fitted on them, each out of fold."""
     items: list[Item] = []
     for one in heard:
         value, called, cut = held.get(one.row.id, (None, None, None))
-        item = _item(one, known[one.row.id], "calibrated", value, called)
+        item = _item(one, known[one.row.id], method, value, called)
         items.append(item.model_copy(update={"cut": cut}))
     return items
 
 
-async def _hear(bench: Bench, judge: Judge) -> list[Heard]:
+async def _hear(bench: Bench, judge: Judge, view: View) -> list[Heard]:
     rows = [
         KnownClaim(id=one.id, claim=one.claim, url=one.url, true=one.true, kind=one.kind)
         for one in bench.claims
     ]
-    config = ClaimsConfig(method="scored", calibration="none", reliability=False)
+    config = ClaimsConfig(method="scored", view=view, calibration="none", reliability=False)
     return await hear(rows, bench.snapshot, judge, config)
 
 
-def _uncalibrated(error: Uncalibratable, heard: Sequence[Heard]) -> Iterator[Unmeasured]:
+def _uncalibrated(error: Uncalibratable, heard: Sequence[Heard], method: str) -> Iterator[Unmeasured]:
     """Too few claims are what was asked; that nothing tells them apart, or most have no answer, is the judge."""
     silent = 2 * sum(one.log_odds is None for one in heard) > len(heard)
     for what in ("auc", "accuracy", "f1", "caught", "called_wrong", "ece"):
         yield Unmeasured(
-            figures=f"verification/{what}/calibrated",
+            figures=f"verification/{what}/{method}",
             reason=f"not calibrated: {error}",
             by_judge=silent or error.kind in ("constant", "inverted"),
         )
