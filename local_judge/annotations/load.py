@@ -6,10 +6,14 @@ and the first thing that is wrong ends in one line that names file, line and cla
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
+from indexes.making.importing import import_pages
+from indexes.snapshot import Snapshot
 from local_judge.annotations.check import check_claim, check_report
 from local_judge.annotations.model import AnnotatedReport, GoldClaim
 from local_judge.documents import parse_report
@@ -23,6 +27,15 @@ REPORT_SUFFIXES = (".md", ".markdown", ".txt")
 def sample_folder() -> Path:
     """The annotated reports that come with the package, and their `pages`."""
     return Path(str(files("local_judge.annotations"))) / "sample"
+
+
+SAMPLE = "sample"
+"""In the place of a path: the annotated reports that come with the package."""
+
+
+def annotation_path(given: str) -> Path:
+    """A path as it was given, or of the sample."""
+    return sample_folder() if given == SAMPLE else Path(given)
 
 
 def load_annotations(paths: Sequence[Path]) -> list[AnnotatedReport]:
@@ -105,3 +118,16 @@ def pages_beside(paths: Sequence[Path]) -> Path:
             f"{paths[0]}: no `pages/pages.jsonl` beside all annotations; name a snapshot with --snapshot"
         )
     return beside[0]
+
+
+@contextmanager
+def snapshot_beside(paths: Sequence[Path]) -> Generator[Snapshot]:
+    """A snapshot of the pages beside the annotations, which lasts as long as the block.
+
+    Raises:
+        InputError: as `pages_beside`.
+    """
+    beside = pages_beside(paths)
+    with tempfile.TemporaryDirectory(prefix="local-judge-") as temporary:
+        import_pages(beside, Path(temporary) / "snapshot", workers=0)
+        yield Snapshot.open(Path(temporary) / "snapshot")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -12,8 +13,10 @@ from typing import Annotated
 import typer
 
 from indexes.snapshot import Snapshot
+from local_judge.annotations.load import annotation_path, load_annotations, snapshot_beside
 from local_judge.cli.ending import stoppable
 from local_judge.cli.options import AsJson, BaseUrls, ConfigFile, JudgeName, Offline, SnapshotDir, View
+from local_judge.errors import InputError
 from local_judge.judge.calibration import CalibrationFile, Method, Objective
 from local_judge.judge.standing import remembered
 from local_judge.reporting.calibration import calibration_notes, calibration_tables, reliability_table
@@ -22,9 +25,9 @@ from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.reliability_plot import reliability_diagram
 from local_judge.reporting.standings import standing_lines
 from local_judge.reporting.tables import stdout
-from local_judge.runs.calibrate import CalibrationReport, calibrate_judge
+from local_judge.runs.calibrate import CalibrationReport, KnownSet, calibrate_judge
 from local_judge.runs.config import RunConfig, load_config
-from local_judge.runs.known import KnownClaim, load_known
+from local_judge.runs.known import annotated_claims, load_known
 from local_judge.runs.session import open_judge
 from local_judge.runs.store import RunStore
 from local_judge.stats.calibration.assess import DRAWS, Settings
@@ -57,6 +60,13 @@ def calibrate(
         int, typer.Option("--resamples", min=0, max=100_000, help="Draws of each interval.")
     ] = DRAWS,
     view: View = None,
+    annotated: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--annotated",
+            help="Fit on people's claims too: NAME.claims.jsonl beside reports and `pages`, folders, or `sample`.",
+        ),
+    ] = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N claims.")] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write the calibrations here, for `--calibration`.")
@@ -73,12 +83,16 @@ def calibrate(
     rows = load_known(planted)[:limit]
     settings = Settings(method=method, objective=objective, folds=folds, seed=seed, draws=resamples)
     loaded = load_config(config, {"claims": {"method": "scored", "view": view}})
-    frozen = Snapshot.open(snapshot)
+    sets = [KnownSet(rows, Snapshot.open(snapshot))]
     preset = load_preset(judge)
-    with stoppable(ledger):
-        report = asyncio.run(
-            _calibrate(rows, frozen, preset, loaded, settings, base_url or (), ledger, offline)
-        )
+    with ExitStack() as stack:
+        for given in annotated or ():
+            path = annotation_path(given)
+            known = annotated_claims(load_annotations([path]))
+            sets.append(KnownSet(known, stack.enter_context(snapshot_beside([path]))))
+        _refuse_twins(sets)
+        stack.enter_context(stoppable(ledger))
+        report = asyncio.run(_calibrate(sets, preset, loaded, settings, base_url or (), ledger, offline))
     _write(report, preset.name, out, plot)
     if as_json:
         print(report.model_dump_json())
@@ -87,14 +101,22 @@ def calibrate(
     missing = sum(report.failures.values())
     if missing:
         sys.stderr.write(
-            f"Missing: {missing} of {count(len(rows), 'answer')}. The same command asks again for them.\n"
+            f"Missing: {missing} of {count(report.n_rows, 'answer')}. The same command asks again for them.\n"
         )
         raise SystemExit(3)
 
 
+def _refuse_twins(sets: Sequence[KnownSet]) -> None:
+    """Raises InputError for an id that stands in two sets."""
+    seen: set[str] = set()
+    for row in (row for known in sets for row in known.rows):
+        if row.id in seen:
+            raise InputError(f"--annotated: the claim {row.id!r} is given twice")
+        seen.add(row.id)
+
+
 async def _calibrate(
-    rows: Sequence[KnownClaim],
-    snapshot: Snapshot,
+    sets: Sequence[KnownSet],
     preset: Preset,
     config: RunConfig,
     settings: Settings,
@@ -106,7 +128,7 @@ async def _calibrate(
         preset, base_urls=base_urls, ledger=ledger, reasks=config.reasks, only_engine=offline
     ) as judge:
         watch = partial(RunProgress, unit="pages")
-        return await calibrate_judge(rows, snapshot, judge, config.claims, settings, watch)
+        return await calibrate_judge(sets, judge, config.claims, settings, watch)
 
 
 def _write(report: CalibrationReport, judge: str, out: Path | None, plot: Path | None) -> None:

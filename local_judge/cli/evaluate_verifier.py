@@ -6,17 +6,15 @@ import asyncio
 import contextlib
 import json
 import sys
-import tempfile
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.annotations.evaluate import Measure, Part, VerifierScores, evaluate, steps
-from local_judge.annotations.load import load_annotations, pages_beside, sample_folder
+from local_judge.annotations.load import load_annotations, sample_folder, snapshot_beside
 from local_judge.annotations.model import AnnotatedReport
 from local_judge.annotations.similarity import THRESHOLDS, Name, similarity_named
 from local_judge.cli.ending import stoppable
@@ -119,9 +117,8 @@ def _pages(snapshot: Path | None, paths: Sequence[Path]) -> Generator[Snapshot]:
     if snapshot is not None:
         yield Snapshot.open(snapshot)
         return
-    with tempfile.TemporaryDirectory(prefix="local-judge-") as temporary:
-        import_pages(pages_beside(paths), Path(temporary) / "snapshot")
-        yield Snapshot.open(Path(temporary) / "snapshot")
+    with snapshot_beside(paths) as beside:
+        yield beside
 
 
 async def _evaluate(

@@ -6,31 +6,37 @@ covered and how many failed; nothing after calibration is shown that is not out 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
 
 from rich.table import Table
 
 from local_judge.judge.calibration import POOLED, Calibration
 from local_judge.reporting.numbers import NONE, count
 from local_judge.reporting.tables import safe
-from local_judge.runs.calibrate import CalibrationReport, LanguageReport
+from local_judge.runs.calibrate import CalibrationReport, LanguageReport, Words
 from local_judge.stats.calibration.assess import Assessment, Figure
 from local_judge.stats.calibration.reliability import Bin
 
+WORDS: Final[Mapping[Words, str]] = {
+    "planted": "in pages' words",
+    "annotated": "in people's words",
+}
 WIDTH = 30
 """Characters of a bar from 0 to 1."""
 
 
 def calibration_tables(report: CalibrationReport) -> Iterator[Table]:
-    """Before and after, all languages pooled first, then each; one language alone is what is pooled."""
+    """Before and after: all claims, then each kind of words, then each language; one alone is what is pooled."""
     several = len(report.reports) > 2
-    for one in report.reports if several else report.reports[:1]:
+    pooled, *languages = report.reports
+    for one in (pooled, *report.by_words, *(languages if several else ())):
         yield _before_and_after(one)
 
 
 def _before_and_after(one: LanguageReport) -> Table:
     fit = "" if one.language == POOLED else (", by its own fit" if one.own else ", by the pooled fit")
-    name = "all pages" if one.language == POOLED else safe(one.language)
+    name = WORDS[one.words] if one.words else "all pages" if one.language == POOLED else safe(one.language)
     n_true = "" if one.after is None else f", {one.after.n_true} true, on {count(one.after.n_pages, 'page')}"
     title = f"{name}{fit}: {count(one.n_expected, 'claim')}{n_true}; {one.n_failed} without an answer"
     table = _table(title, "", "before: P(yes)", "after: calibrated")

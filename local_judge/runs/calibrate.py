@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from indexes.snapshot import Snapshot
 from local_judge.claims.belief import QUESTIONS, SUPPORTED, question_digest
@@ -40,10 +40,16 @@ class Bounds(Frozen):
     high: float
 
 
+Words = Literal["planted", "annotated"]
+"""Whose: the pages' own, altered by code; or of people who read the pages."""
+
+
 class LanguageReport(Frozen):
-    """One language, or all of them pooled."""
+    """One language, or all of them pooled; or the claims in one kind of words, in all languages."""
 
     language: str
+    words: Words | None = None
+    """None for both together."""
     n_expected: int
     """Claims on readable pages."""
     n_failed: int
@@ -76,13 +82,21 @@ class CalibrationReport(Frozen):
     """Rows without an answer, by kind of failure."""
     reports: tuple[LanguageReport, ...]
     """All languages pooled, then each by its code."""
+    by_words: tuple[LanguageReport, ...] = ()
+    """By the pooled fit, where there are claims in both kinds of words."""
     calibrations: tuple[Calibration, ...]
     """Pooled first."""
 
 
+class KnownSet(NamedTuple):
+    """Known claims, and the snapshot that has their pages."""
+
+    rows: Sequence[KnownClaim]
+    snapshot: Snapshot
+
+
 async def calibrate_judge(
-    rows: Sequence[KnownClaim],
-    snapshot: Snapshot,
+    sets: Sequence[KnownSet],
     judge: Judge,
     config: ClaimsConfig,
     settings: Settings,
@@ -90,11 +104,18 @@ async def calibrate_judge(
 ) -> CalibrationReport:
     """Ask the judge about known claims, fit its calibrations, and keep them in its ledger.
 
+    Args:
+        sets: what is known; no id stands in two of them.
+        judge: who is asked.
+        config: what of a page is shown.
+        settings: of the fit.
+        watch: shows how many pages are done, set by set.
+
     Raises:
         Uncalibratable: there is nothing to fit in all claims together; what the ledger has stays.
         LedgerError: a reply or a calibration could not be stored.
     """
-    heard = await hear(rows, snapshot, judge, config, watch)
+    heard = [one for known in sets for one in await hear(known.rows, known.snapshot, judge, config, watch)]
     asked = QUESTIONS[config.view].supported
     report = calibrate(heard, await judge.engine.identity(), settings, asked)
     await judge.ledger.put_calibrations(report.calibrations)
@@ -161,6 +182,12 @@ def fits_of(
         except Uncalibratable as error:
             why_not = str(error)
         reports.append(_report(language, expected, here, held, own, settings, why_not))
+    words: tuple[Words, ...] = ("planted", "annotated")
+    by_words = [
+        _report(POOLED, *_in_words(one, readable, answered, pooled_held), pooled, settings, words=one)
+        for one in words
+        if len({each.row.annotated for each in readable}) == len(words)
+    ]
     report = CalibrationReport(
         judge=judge,
         question=question,
@@ -170,9 +197,22 @@ def fits_of(
         n_unread=len(heard) - len(readable),
         failures=dict(sorted(Counter(one.failure.kind for one in readable if one.failure).items())),
         reports=tuple(reports),
+        by_words=tuple(by_words),
         calibrations=tuple(calibrations),
     )
     return Fits(report, by_claim)
+
+
+def _in_words(
+    words: Words, readable: Sequence[Heard], answered: Sequence[Heard], held: OutOfFold
+) -> tuple[list[Heard], list[Heard], OutOfFold]:
+    """Of claims, of those that were answered, and of these out of fold: what is in these words."""
+    annotated = words == "annotated"
+    return (
+        [one for one in readable if one.row.annotated == annotated],
+        [one for one in answered if one.row.annotated == annotated],
+        part(held, [one.row.annotated == annotated for one in answered]),
+    )
 
 
 def _by_claim(heard: Sequence[Heard], held: OutOfFold, settings: Settings) -> dict[str, HeldOut]:
@@ -248,6 +288,7 @@ def _report(
     counts: Calibration,
     settings: Settings,
     why_not: str = "",
+    words: Words | None = None,
 ) -> LanguageReport:
     n_failed = len(expected) - len(answered)
     both = len({one.row.true for one in answered}) == 2
@@ -258,6 +299,7 @@ def _report(
         bounds = Bounds(low=right / len(expected), high=(right + n_failed) / len(expected))
     return LanguageReport(
         language=language,
+        words=words,
         n_expected=len(expected),
         n_failed=n_failed,
         before=assess(uncalibrated(_judged(answered)), settings) if both else None,

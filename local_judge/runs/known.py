@@ -10,11 +10,13 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from indexes.model import Page, SourceStatus
 from indexes.snapshot import Snapshot
 from indexes.urls import normalise_url
+from local_judge.annotations.model import AnnotatedReport
+from local_judge.annotations.verification import Version, questions
 from local_judge.claims.belief import OPTIONS, QUESTIONS, log_odds, question
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import exhibits
@@ -42,6 +44,8 @@ class KnownClaim(Frozen):
     true: bool
     kind: str | None = None
     """What is wrong with it; None if it is true."""
+    annotated: bool = False
+    """Whether people wrote and labelled it, and it is none of the page's own sentences."""
 
 
 class Heard(NamedTuple):
@@ -77,6 +81,26 @@ def load_known(path: Path) -> list[KnownClaim]:
             raise InputError(f"{place}: `kind` is {kind!r}; it says in a word what is wrong with the claim")
         known.append(KnownClaim(id=row.id, claim=row.claim, url=row.url, true=true, kind=kind))
     return known
+
+
+def annotated_claims(reports: Sequence[AnnotatedReport]) -> list[KnownClaim]:
+    """Each pair of a claim and a page that people have labelled, as the claim stands and altered.
+
+    A claim is true of a page if its label is `supported`: one that a page states in part is not stated by it.
+    """
+    return [
+        KnownClaim(
+            id=f"{one.claim.id}@{one.url}",
+            claim=one.claim.text,
+            url=one.url,
+            true=one.gold == "supported",
+            kind=one.kind or (None if one.gold == "supported" else one.gold),
+            annotated=True,
+        )
+        for report in reports
+        for version in get_args(Version)
+        for one in questions(report, version)
+    ]
 
 
 async def hear(

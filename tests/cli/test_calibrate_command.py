@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from local_judge.annotations.load import sample_folder
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.requests import Identified
 from serving.stub import StubPlan
@@ -214,3 +215,54 @@ def test_what_cannot_be_calibrated_ends_in_one_line(
         bare = command("calibrate", tmp_path / "bare.jsonl", *given)
         assert "bare.jsonl:1: needs `true`" in bare.line()
         assert {ended.code for ended in (constant, one_page, bare)} == {1}
+
+
+def test_people_s_claims_are_fitted_on_with_the_pages_beside_them(
+    command: Command, snapshot: Path, server: StubThread, preset: Path, tmp_path: Path
+) -> None:
+    sample = sample_folder()
+    given: list[str | Path] = ["calibrate", write_known(tmp_path), "--snapshot", snapshot, "--judge", preset]
+    given += ["--base-url", server.url, "--ledger", tmp_path / "l.sqlite", "--resamples", "20"]
+    one = sample / "en2-school-lunch.claims.jsonl"
+    ended = command(*given, "--annotated", one)
+    assert (ended.code, ended.err) == (0, "")
+    # 77 pairs of this report, and the 20 planted claims.
+    assert asked(server) == 97
+    assert "all pages: 97 claims, 45 true" in ended.out
+    assert "in pages' words: 20 claims, 10 true, on 5 pages; 0 without an answer" in ended.out
+    assert "in people's words: 77 claims, 35 true, on 4 pages; 0 " in ended.out
+    twice = command(*given, "--annotated", one, "--annotated", one)
+    assert twice.code == 1
+    assert "is given twice" in twice.err and "en2-school-lunch/en2-03" in twice.err
+    nowhere = command(*given, "--annotated", tmp_path)
+    assert nowhere.code == 1
+    assert f"{tmp_path}: no files NAME.claims.jsonl in it" in nowhere.err
+
+
+def test_near_is_a_question_of_its_own(
+    command: Command, snapshot: Path, server: StubThread, preset: Path, tmp_path: Path
+) -> None:
+    known, ledger, out = write_known(tmp_path), tmp_path / "l.sqlite", tmp_path / "near.json"
+    judge: list[str | Path] = ["--judge", preset, "--base-url", server.url, "--ledger", ledger]
+    given: list[str | Path] = ["calibrate", known, "--snapshot", snapshot, *judge, "--resamples", "20"]
+    ended = command(*given, "--view", "near", "--out", out)
+    assert (ended.code, ended.err) == (0, "")
+    prompt = server.chats[0].json["messages"][1]["content"]
+    assert prompt.startswith("Is everything that the claim below states on the page, unchanged?")
+    assert [one["question"] for one in json.loads(out.read_text())["calibrations"]] == ["supported_near"]
+    verify: list[str | Path] = [
+        "verify",
+        known,
+        "--snapshot",
+        snapshot,
+        *judge,
+        "--method",
+        "scored",
+        "--json",
+    ]
+    by_page, near = command(*verify), command(*verify, "--view", "near")
+    rows = [[json.loads(line) for line in one.out.splitlines()] for one in (by_page, near)]
+    assert {row["calibration"] is None for row in rows[0]} == {True}
+    assert {row["calibration"] is None for row in rows[1]} == {False}
+    wrong = command(*verify, "--view", "far")
+    assert (wrong.code, "claims.view" in wrong.err, "'far'" in wrong.err) == (1, True, True)

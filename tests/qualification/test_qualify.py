@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from local_judge.annotations.load import load_annotations, sample_folder
 from local_judge.errors import ConfigError, InputError, RunError
+from local_judge.judge.calibration import CalibrationFile
 from local_judge.judge.standing import Scale, Standing, remember, remembered
 from local_judge.planting.model import PlantedClaim
 from local_judge.qualification.config import QualifyConfig, load_qualify_config
@@ -17,6 +19,7 @@ from local_judge.qualification.page import page_of, summary_of
 from local_judge.qualification.qualify import Examined, Qualification
 from local_judge.qualification.vocabulary import check_figure
 from local_judge.reporting.standings import standing_lines
+from local_judge.runs.known import annotated_claims
 from local_judge.runs.manifest import prompts_digest
 from local_judge.runs.standings import load_standing
 from serving.engines.scripted import Call, Reply
@@ -272,3 +275,38 @@ def test_a_line_says_what_a_judge_is_good_for(qualified: Qualify, tmp_path: Path
 def test_a_part_that_is_none_is_refused() -> None:
     with pytest.raises(ConfigError, match="--parts"):
         load_qualify_config("quick", None, ("obedient",))
+
+
+def test_near_and_people_s_words_are_asked_and_fitted_where_the_settings_say_so(
+    qualified: Qualify, tmp_path: Path
+) -> None:
+    annotated = str(sample_folder() / "en2-school-lunch.claims.jsonl")
+    verification = config().verification.model_copy(update={"near": True, "annotated": (annotated,)})
+    rows = annotated_claims(load_annotations([Path(annotated)]))
+    people = {row.claim: row.true for row in rows}
+    planted = knowing(tmp_path / "q")
+
+    def script(call: Call) -> Reply:
+        claim = call.prompt.partition("Claim:\n```\n")[2].partition("\n```")[0]
+        if claim in people:
+            # People's true claims get what altered ones of the pages get, and their altered ones less.
+            return {"Yes": 0.6, "No": 0.4} if people[claim] else {"Yes": 0.2, "No": 0.8}
+        return planted(call)
+
+    found, _ = qualified(script, config=config(verification=verification))
+    value = {figure.id: figure.value for figure in found.figures}
+    assert value["verification/auc/near"] == value["verification/auc/calibrated"] == 1.0
+    n = sum(cell.filled for cell in found.examined.cells)
+    [asked] = found.asked
+    assert asked.costs["near"].calls == n
+    # The figures are of planted claims; the fits have seen all.
+    assert {item.id.rpartition(":")[2] for item in asked.items} == {"raw", "calibrated", "near", "grouped"}
+    folder = tmp_path / "q" / "work" / "verification"
+    for name, question in (("calibration", "supported"), ("calibration_near", "supported_near")):
+        [file] = folder.rglob(f"{name}.json")
+        fitted = CalibrationFile.model_validate_json(file.read_text()).calibrations
+        assert {one.question for one in fitted} == {question}
+        assert next(one for one in fitted if one.language == "all").n == n + len(rows)
+    for figure in found.figures:
+        check_figure(figure.id, "here")
+    assert "computed tokens by `grouped`" in page_of(found) and "by `near` (" in page_of(found)

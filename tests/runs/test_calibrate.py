@@ -9,11 +9,12 @@ import pytest
 
 from indexes.model import SourceStatus
 from indexes.snapshot import Snapshot
+from local_judge.annotations.load import load_annotations, sample_folder
 from local_judge.claims.belief import question_digest
 from local_judge.claims.config import ClaimsConfig
 from local_judge.judge.failures import Failure
-from local_judge.runs.calibrate import calibrate, calibrate_judge, fits_of
-from local_judge.runs.known import Heard, KnownClaim, data_digest, hear, load_known
+from local_judge.runs.calibrate import KnownSet, calibrate, calibrate_judge, fits_of
+from local_judge.runs.known import Heard, KnownClaim, annotated_claims, data_digest, hear, load_known
 from local_judge.stats.calibration.assess import Settings
 from local_judge.stats.calibration.errors import Uncalibratable
 from serving.engines.scripted import Call, Reply
@@ -113,6 +114,56 @@ def test_what_is_missing_is_counted_and_opens_bounds() -> None:
     assert found.calibrations[0].n == 75
 
 
+def test_claims_in_the_pages_words_and_in_peoples_stand_apart_under_one_fit() -> None:
+    def in_words(rows: list[Heard], annotated: bool) -> list[Heard]:
+        changes = [{"id": f"{annotated}/{one.row.id}", "annotated": annotated} for one in rows]
+        return [
+            one._replace(row=one.row.model_copy(update=change))
+            for one, change in zip(rows, changes, strict=True)
+        ]
+
+    planted = in_words(heard("en", 100, 2.0), annotated=False)
+    # People's words get less from this judge, true or not; on pages of their own.
+    written = in_words(heard("en", 100, 0.0, seed=1), annotated=True)
+    apart = [one._replace(text_digest=f"p{one.text_digest}") for one in written]
+    assert calibrate(planted, JUDGE, QUICK).by_words == ()
+    report, held = fits_of([*planted, *apart], JUDGE, QUICK)
+    assert [(one.words, one.n_expected) for one in report.by_words] == [
+        ("planted", 100),
+        ("annotated", 100),
+    ]
+    for one, rows in zip(report.by_words, (planted, apart), strict=True):
+        assert one.after is not None and one.calibration == report.calibrations[0].id
+        right = sum(
+            (held[row.row.id].probability >= held[row.row.id].threshold) == row.row.true for row in rows
+        )
+        assert one.after.accuracy.value == pytest.approx(right / 100)
+    # Fitted on the pages' words alone, the threshold lies above most of what people's true claims get.
+    strict = calibrate(planted, JUDGE, QUICK).calibrations[0]
+    both = report.calibrations[0]
+    true = [one.log_odds for one in apart if one.row.true and one.log_odds is not None]
+    kept = [sum(fit.probability(odds) >= fit.threshold for odds in true) for fit in (strict, both)]
+    assert kept[0] < kept[1]
+
+
+def test_what_people_have_labelled_is_known() -> None:
+    reports = load_annotations([sample_folder()])
+    rows = annotated_claims(reports)
+    # docs/verifier.md: 163 labelled pairs, and 153 of claims that were altered; altered ones are never supported.
+    altered = [row for row in rows if "/altered@" in row.id]
+    assert (len(rows) - len(altered), len(altered)) == (163, 153)
+    assert len({row.id for row in rows}) == 316
+    assert all(row.annotated for row in rows)
+    assert not any(row.true for row in altered)
+    lunch = next(row for row in rows if row.id.startswith("en2-school-lunch/en2-03@"))
+    assert (lunch.true, lunch.kind) == (True, None)
+    assert {row.kind for row in rows if not row.true and row not in altered} == {
+        "partial",
+        "contradicted",
+        "not_found",
+    }
+
+
 async def test_a_judge_that_cannot_be_calibrated_keeps_what_it_had(
     make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
 ) -> None:
@@ -125,16 +176,16 @@ async def test_a_judge_that_cannot_be_calibrated_keeps_what_it_had(
 
     judge, engine = make_judge(script, ledger="one.sqlite")
     config = ClaimsConfig(method="scored")
-    report = await calibrate_judge(rows, snapshot, judge, config, QUICK)
+    report = await calibrate_judge([KnownSet(rows, snapshot)], judge, config, QUICK)
     kept = judge.ledger.calibrations(report.calibrations[0].judge)
     assert kept == report.calibrations
     # Replayed: not a call more, and the same calibrations.
-    again = await calibrate_judge(rows, snapshot, judge, config, QUICK)
+    again = await calibrate_judge([KnownSet(rows, snapshot)], judge, config, QUICK)
     assert (again, len(engine.calls)) == (report, len(rows))
     mood["constant"] = True
     twisted, _ = make_judge(script, ledger="two.sqlite")
     with pytest.raises(Uncalibratable, match="the same probability"):
-        await calibrate_judge(rows, snapshot, twisted, config, QUICK)
+        await calibrate_judge([KnownSet(rows, snapshot)], twisted, config, QUICK)
     assert twisted.ledger.calibrations(kept[0].judge) == ()
 
 

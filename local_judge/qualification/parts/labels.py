@@ -13,17 +13,15 @@ originals and altered claims never stand in one prompt. A page that cannot be re
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
-from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.annotations.evaluate import Measure as Sameness
 from local_judge.annotations.evaluate import evaluate
-from local_judge.annotations.load import load_annotations, pages_beside, sample_folder
+from local_judge.annotations.load import annotation_path, load_annotations, snapshot_beside
 from local_judge.annotations.similarity import THRESHOLDS, lexical
 from local_judge.annotations.verification import JudgedPair
 from local_judge.claims.config import ClaimsConfig
@@ -36,8 +34,6 @@ from local_judge.stats.agreement.kappa import cohen_kappa
 from local_judge.stats.calibration.separation import Judged, auc
 from serving.types import Frozen
 
-SAMPLE: Final = "sample"
-"""In the place of a path: the annotated reports that come with the package."""
 Method = Literal["scored", "grouped"]
 
 
@@ -63,7 +59,7 @@ class Labels:
         Raises:
             InputError: annotations that cannot be read, or whose pages are nowhere.
         """
-        paths = [sample_folder() if given == SAMPLE else Path(given) for given in self.settings.reports]
+        paths = [annotation_path(given) for given in self.settings.reports]
         load_annotations(paths)  # all together, so that no name stands twice
         items: list[Item] = []
         unread: set[tuple[str, str]] = set()
@@ -97,14 +93,12 @@ class Labels:
 @contextmanager
 def _pages(path: Path, snapshot: Snapshot) -> Generator[Snapshot]:
     """Of the pages beside annotations, made for as long as the block; without any, the snapshot at hand."""
-    try:
-        beside = pages_beside([path])
-    except InputError:
-        yield snapshot
-        return
-    with tempfile.TemporaryDirectory(prefix="local-judge-") as temporary:
-        import_pages(beside, Path(temporary) / "snapshot", workers=0)
-        yield Snapshot.open(Path(temporary) / "snapshot")
+    with ExitStack() as stack:
+        try:
+            beside = stack.enter_context(snapshot_beside([path]))
+        except InputError:
+            beside = snapshot
+        yield beside
 
 
 def _item(pair: JudgedPair, method: Method) -> Item:

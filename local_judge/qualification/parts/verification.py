@@ -13,10 +13,12 @@ fold, so that no claim is judged by a fit that has seen its page.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from pydantic import Field
 
+from local_judge.annotations.load import annotation_path, load_annotations, snapshot_beside
 from local_judge.claims.belief import QUESTIONS
 from local_judge.claims.config import ClaimsConfig, View
 from local_judge.claims.model import Label
@@ -28,7 +30,7 @@ from local_judge.qualification.figures import Auc, Ece, Measure, Ratio, Value, s
 from local_judge.qualification.model import Cost, Item, PartName, Unmeasured
 from local_judge.runs.calibrate import HeldOut, fits_of
 from local_judge.runs.calibrations import Given
-from local_judge.runs.known import Heard, KnownClaim, hear
+from local_judge.runs.known import Heard, KnownClaim, annotated_claims, hear
 from local_judge.runs.store import RunStore
 from local_judge.runs.verify import ClaimRow, verify_rows
 from local_judge.stats.calibration.assess import Settings
@@ -57,6 +59,8 @@ class VerificationSettings(Frozen):
     claims: int = Field(default=300, ge=8)
     """Planted in the snapshot, half of them false."""
     per_page: int = Field(default=4, ge=1)
+    annotated: tuple[str, ...] = ()
+    """Annotated reports, or `sample`, whose claims are fitted on too: planted ones are in the words of the pages."""
     near: bool = True
     """Ask the same claims by the view `near` too."""
     grouped: bool = True
@@ -80,11 +84,13 @@ class Verification:
             costs["scored"] = cost_of(judge)
         known = {one.id: one for one in bench.claims}
         items = [_raw(one, known[one.row.id]) for one in heard]
-        fits = [await self._fit(bench, heard, "page")]
+        annotated = [annotation_path(given) for given in self.settings.annotated]
+        fits = [await self._fit(bench, heard, "page", annotated)]
         if self.settings.near:
             async with bench.apart("near") as judge:
-                fits.append(await self._fit(bench, await _hear(bench, judge, "near"), "near"))
+                heard = await _hear(bench, judge, "near")
                 costs["near"] = cost_of(judge)
+            fits.append(await self._fit(bench, heard, "near", annotated))
         items += [item for fit in fits for item in fit.items]
         if self.settings.grouped:
             async with bench.apart("grouped") as judge:
@@ -98,12 +104,13 @@ class Verification:
             unmeasured=tuple(one for fit in fits for one in fit.unmeasured),
         )
 
-    async def _fit(self, bench: Bench, heard: Sequence[Heard], view: View) -> _Fit:
-        """Calibrate the answers of one view, and keep the file."""
+    async def _fit(self, bench: Bench, heard: Sequence[Heard], view: View, annotated: Sequence[Path]) -> _Fit:
+        """Calibrate the answers of one view, and those about annotated claims with them, and keep the file."""
         settings = Settings(folds=self.settings.folds, seed=bench.seed, draws=0)
         identity = await bench.judge.engine.identity()
+        others = [one for path in annotated for one in await _hear_annotated(path, bench, view)]
         try:
-            fits = fits_of(heard, identity, settings, QUESTIONS[view].supported)
+            fits = fits_of([*heard, *others], identity, settings, QUESTIONS[view].supported)
         except Uncalibratable as error:
             return _Fit(unmeasured=tuple(_uncalibrated(error, heard, FITTED[view])))
         file = CalibrationFile(calibrations=fits.report.calibrations)
@@ -150,8 +157,17 @@ async def _hear(bench: Bench, judge: Judge, view: View) -> list[Heard]:
         KnownClaim(id=one.id, claim=one.claim, url=one.url, true=one.true, kind=one.kind)
         for one in bench.claims
     ]
-    config = ClaimsConfig(method="scored", view=view, calibration="none", reliability=False)
-    return await hear(rows, bench.snapshot, judge, config)
+    return await hear(rows, bench.snapshot, judge, _scored(view))
+
+
+async def _hear_annotated(path: Path, bench: Bench, view: View) -> list[Heard]:
+    rows = annotated_claims(load_annotations([path]))
+    with snapshot_beside([path]) as pages:
+        return await hear(rows, pages, bench.judge, _scored(view))
+
+
+def _scored(view: View) -> ClaimsConfig:
+    return ClaimsConfig(method="scored", view=view, calibration="none", reliability=False)
 
 
 def _uncalibrated(error: Uncalibratable, heard: Sequence[Heard], method: str) -> Iterator[Unmeasured]:
