@@ -61,9 +61,12 @@ def question(
         shown = [fence("\n".join(lines), "The page says:")] if lines else []
         values["claim"] = "\n\n".join([*shown, fence(claim.text, "Claim:")])
     if name in QUESTIONS["near"]:
-        asked, _, rest = template(name).partition("\n\n")
+        supported = QUESTIONS["near"].supported
+        asked, _, rest = template(supported).partition("\n\n")
         values["page"] = exhibit.near(nearest)[1]
-        return Prompt(shared=asked, own=fill(rest, values), prefix_key=f"question:{name}")
+        # The second question repeats the first up to the claim, which is then in the prefix cache.
+        own = fill(rest if name == supported else template(name), values)
+        return Prompt(shared=asked, own=own, prefix_key=f"question:{supported}")
     return Prompt(shared=exhibit.shared, own=fill(template(name), values), prefix_key=exhibit.prefix_key)
 
 

@@ -270,7 +270,12 @@ async def test_near_opens_with_the_question_and_shows_what_stands_around_the_nea
     )
     first, second = (call.prompt for call in engine.calls)
     assert f"Is everything that the claim below states on the page, unchanged? {COMPARE}\n\n{shown}" in first
-    assert second.endswith(f"such as another number, date, name or direction?\n\n{shown}")
+    # The second question has the first before it, up to the claim.
+    same = first.removesuffix("Answer Yes or No.")
+    assert second.startswith(
+        same + "Another question: does the page state something that cannot be true together"
+    )
+    assert second.endswith("such as another number, date, name or direction? Answer Yes or No.")
     # What is shown is kept: these three sentences, and no passage.
     assert verdict.evidence is not None
     [(start, end)] = verdict.evidence.stretches
