@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from serving.types import Frozen
 
@@ -49,3 +49,9 @@ class ClaimsConfig(Frozen):
     is."""
     reliability: bool = True
     """Ask once per page whether it is a reliable source (DEER's Reference Quality needs it)."""
+
+    @model_validator(mode="after")
+    def _view_of_scored(self) -> ClaimsConfig:
+        if self.view != "page" and self.method != "scored":
+            raise ValueError(f"the view {self.view} is one of the method scored, not of {self.method}")
+        return self

@@ -264,5 +264,8 @@ def test_near_is_a_question_of_its_own(
     rows = [[json.loads(line) for line in one.out.splitlines()] for one in (by_page, near)]
     assert {row["calibration"] is None for row in rows[0]} == {True}
     assert {row["calibration"] is None for row in rows[1]} == {False}
+    grouped = command(*verify, "--view", "near", "--method", "grouped")
+    assert grouped.code == 1
+    assert "the view near is one of the method scored, not of grouped" in grouped.err
     wrong = command(*verify, "--view", "far")
     assert (wrong.code, "claims.view" in wrong.err, "'far'" in wrong.err) == (1, True, True)
