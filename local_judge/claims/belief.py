@@ -89,11 +89,20 @@ def digest_as_laid_out(name: str, is_fenced: bool) -> str:
         title="T",
         text="Text.",
     )
+    quotes = [Quote(text="Text.", start=0, end=5)]
+    if name in QUESTIONS["near"]:
+        # Two sentences apart, and a neighbour that is too long: what is shown around sentences is part of the question.
+        endless = "word " * 100
+        text = f"Before. First. {endless}.\n\nFar. Near. Second. After. End."
+        page = page.model_copy(update={"text": text, "title": endless})
+        quotes = [
+            Quote(text=one, start=text.index(one), end=text.index(one) + len(one))
+            for one in ("First.", "Second.")
+        ]
     claim = Claim(
         id="L1.S1.1", text="Claim.", sentence="L1.S1", span=Span(start=0, end=6), type="A", type_judged="A"
     )
-    nearest = Quote(text="Text.", start=0, end=5)
-    prompt = question(Exhibit(page, (), whole=True), name, claim, [nearest])
+    prompt = question(Exhibit(page, (), whole=True), name, claim, quotes)
     return sha256(canonical([prompt_digest(prompt), OPTIONS]))
 
 
@@ -124,7 +133,7 @@ def believe(pick: Pick, name: str, exhibit: Exhibit, judge: Judge, config: Claim
     calibration's; the preset's, which is one of P(yes) in the view `page`, only where there is none.
     """
     raw = pick.probabilities["Yes"]
-    given = config.threshold if name == QUESTIONS[config.view].supported else None
+    given = config.threshold if name in {asked.supported for asked in QUESTIONS.values()} else None
     preset = judge.settings.threshold if name == SUPPORTED else None
     found = None
     if config.calibration == "auto":

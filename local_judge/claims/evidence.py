@@ -8,14 +8,13 @@ whole, so that every group of claims that cites it, in every report, shares its 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 
 from indexes.model import Chunk, Page
 from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import Claim, Evidence, Quote
 from local_judge.claims.stretches import Stretch, joined, merged
-from local_judge.claims.surroundings import Surroundings
+from local_judge.claims.surroundings import head, surroundings
 from local_judge.judge.layout import fence
 
 
@@ -44,15 +43,10 @@ class Exhibit:
             "" if whole else ":" + ",".join(self.evidence.chunks)
         )
 
-    @cached_property
-    def surroundings(self) -> Surroundings:
-        """Of the sentences of the page."""
-        return Surroundings(self.page)
-
     def near(self, quotes: Sequence[Quote]) -> tuple[Evidence, str]:
         """The page's title and the surroundings of some of its sentences: as evidence, and as the judge reads it."""
-        stretches = self.surroundings.of(quotes)
-        shown = [self.page.title, joined(stretches, self.page.text)]
+        stretches = surroundings(self.page.text, quotes)
+        shown = [head(self.page.title), joined(stretches, self.page.text)]
         evidence = Evidence(
             url=self.page.url,
             text_digest=self.page.text_digest,

@@ -47,7 +47,7 @@ async def verify_scored(
 async def _verify(
     exhibit: Exhibit, claim: Claim, nearest: Sequence[Quote], judge: Judge, config: ClaimsConfig
 ) -> Verdict:
-    view = view_of(claim, exhibit.page, config)
+    view = view_of(claim, exhibit.page, nearest, config)
     asked = QUESTIONS[view]
     evidence = exhibit.near(nearest)[0] if view == "near" else exhibit.evidence
     supported = await judge.choose(question(exhibit, asked.supported, claim, nearest), OPTIONS)
@@ -78,9 +78,11 @@ async def _verify(
     )
 
 
-def view_of(claim: Claim, page: Page, config: ClaimsConfig) -> View:
-    """The config's; `page` for a claim in another language than the page's, whose sentences share no words with it."""
-    if config.view == "page" or page.language == UNDETERMINED:
+def view_of(claim: Claim, page: Page, nearest: Sequence[Quote], config: ClaimsConfig) -> View:
+    """The config's; `page` for a claim that no sentence is near to, or in another language than the page's."""
+    if config.view == "page" or not nearest:
+        return "page"
+    if page.language == UNDETERMINED:
         return config.view
     return config.view if detect_language(claim.text) in {page.language, UNDETERMINED} else "page"
 

@@ -16,7 +16,6 @@ from indexes.snapshot import Snapshot
 from local_judge.annotations.load import annotation_path, load_annotations, snapshot_beside
 from local_judge.cli.ending import stoppable
 from local_judge.cli.options import AsJson, BaseUrls, ConfigFile, JudgeName, Offline, SnapshotDir, View
-from local_judge.errors import InputError
 from local_judge.judge.calibration import CalibrationFile, Method, Objective
 from local_judge.judge.standing import remembered
 from local_judge.reporting.calibration import calibration_notes, calibration_tables, reliability_table
@@ -90,7 +89,6 @@ def calibrate(
             path = annotation_path(given)
             known = annotated_claims(load_annotations([path]))
             sets.append(KnownSet(known, stack.enter_context(snapshot_beside([path]))))
-        _refuse_twins(sets)
         stack.enter_context(stoppable(ledger))
         report = asyncio.run(_calibrate(sets, preset, loaded, settings, base_url or (), ledger, offline))
     _write(report, preset.name, out, plot)
@@ -104,15 +102,6 @@ def calibrate(
             f"Missing: {missing} of {count(report.n_rows, 'answer')}. The same command asks again for them.\n"
         )
         raise SystemExit(3)
-
-
-def _refuse_twins(sets: Sequence[KnownSet]) -> None:
-    """Raises InputError for an id that stands in two sets."""
-    seen: set[str] = set()
-    for row in (row for known in sets for row in known.rows):
-        if row.id in seen:
-            raise InputError(f"--annotated: the claim {row.id!r} is given twice")
-        seen.add(row.id)
 
 
 async def _calibrate(

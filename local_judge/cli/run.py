@@ -46,7 +46,7 @@ from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.standings import standing_lines
 from local_judge.reporting.tables import run_summary, stdout
 from local_judge.runs.batch import with_criteria_of
-from local_judge.runs.calibrations import load_calibrations
+from local_judge.runs.calibrations import given_calibrations
 from local_judge.runs.concord import load_agreement
 from local_judge.runs.config import load_config, parse_settings
 from local_judge.runs.inputs import RawReport, dated, load_reports
@@ -124,7 +124,7 @@ def run(
         store=store,
         ledger=ledger or store.ledger,
         offline=offline,
-        calibrations=[load_calibrations(path) for path in calibration or ()],
+        calibrations=given_calibrations(calibration or (), settled.claims),
         qualifications=[load_standing(path) for path in qualification or ()],
     )
     if dry_run:

@@ -31,7 +31,7 @@ from local_judge.reporting.numbers import count
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.standings import standing_lines
 from local_judge.reporting.tables import stdout, verified_table
-from local_judge.runs.calibrations import keep, load_calibrations
+from local_judge.runs.calibrations import given_calibrations, keep
 from local_judge.runs.config import RunConfig, load_config
 from local_judge.runs.session import open_judge
 from local_judge.runs.standings import Standings, standings_of
@@ -97,7 +97,7 @@ async def _verify(
     offline: bool,
     calibrations: Sequence[Path],
 ) -> tuple[list[VerifiedRow], Standings]:
-    given = [load_calibrations(path) for path in calibrations]
+    given = given_calibrations(calibrations, config.claims)
     async with open_judge(
         preset,
         base_urls=base_urls,

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 import yaml
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from local_judge.annotations.load import annotation_path
 from local_judge.errors import ConfigError
 from local_judge.judge.standing import Scale
 from local_judge.qualification.model import PartName
@@ -49,6 +50,20 @@ class QualifyConfig(Frozen):
     """Of each interval's bootstrap."""
     thresholds: dict[str, Threshold | None] = Field(default_factory=dict[str, Threshold | None])
     """By name; None takes one away."""
+
+    @model_validator(mode="after")
+    def _labels_are_not_fitted_on(self) -> QualifyConfig:
+        """What the calibrations were fitted on says nothing of how they do: such a file is in one of the two."""
+        if "labels" in self.asked and "verification" in self.asked:
+            for given in self.labels.reports:
+                for other in self.verification.annotated:
+                    one, two = (annotation_path(path).resolve() for path in (given, other))
+                    if one == two or one in two.parents or two in one.parents:
+                        raise ValueError(
+                            f"labels.reports: verification.annotated has {other} too, and a judge is not compared with "
+                            "labels that its calibration was fitted on; leave it out of one of them"
+                        )
+        return self
 
     @property
     def asked(self) -> tuple[PartName, ...]:

@@ -11,6 +11,7 @@ from typing import Final
 
 from rich.table import Table
 
+from local_judge.claims.belief import QUESTIONS
 from local_judge.judge.calibration import POOLED, Calibration
 from local_judge.reporting.numbers import NONE, count
 from local_judge.reporting.tables import safe
@@ -106,6 +107,8 @@ def _exponent(one: Calibration) -> str:
 
 def calibration_notes(report: CalibrationReport) -> Iterator[str]:
     """What was fitted, and what the figures leave out."""
+    view = next(view for view, asked in QUESTIONS.items() if report.question in asked)
+    yield f"fitted for the view {view} (question {report.question})"
     for one in report.calibrations:
         where = "all languages" if one.language == POOLED else one.language
         yield (
@@ -118,6 +121,11 @@ def calibration_notes(report: CalibrationReport) -> Iterator[str]:
             yield f"{safe(one.language)}: the pooled calibration counts: {one.why_not}."
     if report.n_unread:
         yield f"{count(report.n_unread, 'row')} left out: the snapshot cannot show their pages."
+    if report.n_elsewhere:
+        yield (
+            f"{count(report.n_elsewhere, 'row')} left out: no sentence of the page is near to the claim, or it is in "
+            "another language; runs ask about such claims with the page in front."
+        )
     if report.failures:
         kinds = ", ".join(f"{kind} {n}" for kind, n in report.failures.items())
         yield f"{count(sum(report.failures.values()), 'claim')} without an answer ({kinds}): in no fit."

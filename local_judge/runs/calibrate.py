@@ -7,7 +7,7 @@ counted, opens the bounds of the accuracy, and is in no fit. Calibrations are in
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from indexes.snapshot import Snapshot
@@ -15,7 +15,7 @@ from local_judge.claims.belief import QUESTIONS, SUPPORTED, question_digest
 from local_judge.claims.config import ClaimsConfig
 from local_judge.judge.calibration import POOLED, Calibration
 from local_judge.judge.judge import Judge
-from local_judge.runs.known import Heard, KnownClaim, Watch, data_digest, hear
+from local_judge.runs.known import Heard, KnownClaim, Watch, data_digest, hear, refuse_twins
 from local_judge.stats.calibration.assess import (
     Assessment,
     Settings,
@@ -61,7 +61,7 @@ class LanguageReport(Frozen):
     bounds: Bounds | None = None
     """Of the accuracy after calibration, over all `n_expected`; None where nothing failed."""
     calibration: str | None
-    """Id of the calibration that counts for this language."""
+    """Id of the calibration that counts for this language; None of claims by their words, in several languages."""
     own: bool
     """Whether that is its own, and not the pooled one."""
     why_not: str = ""
@@ -78,12 +78,14 @@ class CalibrationReport(Frozen):
     n_rows: int
     n_unread: int
     """Rows whose page the snapshot cannot show."""
+    n_elsewhere: int = 0
+    """Rows that runs would ask about in another view: in no fit of this one."""
     failures: dict[str, int]
     """Rows without an answer, by kind of failure."""
     reports: tuple[LanguageReport, ...]
     """All languages pooled, then each by its code."""
     by_words: tuple[LanguageReport, ...] = ()
-    """By the pooled fit, where there are claims in both kinds of words."""
+    """Where there are claims in both kinds of words: each claim by the fit that counts for its page's language."""
     calibrations: tuple[Calibration, ...]
     """Pooled first."""
 
@@ -105,16 +107,18 @@ async def calibrate_judge(
     """Ask the judge about known claims, fit its calibrations, and keep them in its ledger.
 
     Args:
-        sets: what is known; no id stands in two of them.
+        sets: what is known.
         judge: who is asked.
         config: what of a page is shown.
         settings: of the fit.
         watch: shows how many pages are done, set by set.
 
     Raises:
+        InputError: a claim stands in two sets.
         Uncalibratable: there is nothing to fit in all claims together; what the ledger has stays.
         LedgerError: a reply or a calibration could not be stored.
     """
+    refuse_twins(row for known in sets for row in known.rows)
     heard = [one for known in sets for one in await hear(known.rows, known.snapshot, judge, config, watch)]
     asked = QUESTIONS[config.view].supported
     report = calibrate(heard, await judge.engine.identity(), settings, asked)
@@ -164,7 +168,9 @@ def fits_of(
         Uncalibratable: there is nothing to fit in all claims together.
     """
     # In order of their ids: sums of floats depend on the order.
-    readable = sorted((one for one in heard if one.status == "ok"), key=lambda one: one.row.id)
+    readable = sorted(
+        (one for one in heard if one.status == "ok" and not one.elsewhere), key=lambda one: one.row.id
+    )
     answered = [one for one in readable if one.log_odds is not None]
     pooled, pooled_held = calibration_of(answered, POOLED, judge, settings, question)
     by_claim = _by_claim(answered, pooled_held, settings)
@@ -184,7 +190,7 @@ def fits_of(
         reports.append(_report(language, expected, here, held, own, settings, why_not))
     words: tuple[Words, ...] = ("planted", "annotated")
     by_words = [
-        _report(POOLED, *_in_words(one, readable, answered, pooled_held), pooled, settings, words=one)
+        _in_words(one, readable, answered, by_claim, settings)
         for one in words
         if len({each.row.annotated for each in readable}) == len(words)
     ]
@@ -194,7 +200,8 @@ def fits_of(
         prompt=question_digest(question),
         settings=settings,
         n_rows=len(heard),
-        n_unread=len(heard) - len(readable),
+        n_unread=sum(one.status != "ok" for one in heard),
+        n_elsewhere=sum(one.elsewhere for one in heard),
         failures=dict(sorted(Counter(one.failure.kind for one in readable if one.failure).items())),
         reports=tuple(reports),
         by_words=tuple(by_words),
@@ -204,15 +211,27 @@ def fits_of(
 
 
 def _in_words(
-    words: Words, readable: Sequence[Heard], answered: Sequence[Heard], held: OutOfFold
-) -> tuple[list[Heard], list[Heard], OutOfFold]:
-    """Of claims, of those that were answered, and of these out of fold: what is in these words."""
-    annotated = words == "annotated"
-    return (
-        [one for one in readable if one.row.annotated == annotated],
-        [one for one in answered if one.row.annotated == annotated],
-        part(held, [one.row.annotated == annotated for one in answered]),
+    words: Words,
+    readable: Sequence[Heard],
+    answered: Sequence[Heard],
+    by_claim: Mapping[str, HeldOut],
+    settings: Settings,
+) -> LanguageReport:
+    """The claims in one kind of words, out of fold by the calibrations that runs apply."""
+    expected, said = (
+        [one for one in rows if one.row.annotated == (words == "annotated")] for rows in (readable, answered)
     )
+    found = [by_claim[one.row.id] for one in said]
+    held = OutOfFold(
+        judged=[
+            Judged(one.true, held.probability, one.page)
+            for one, held in zip(_judged(said), found, strict=True)
+        ],
+        called=[one.called for one in found],
+        thresholds=sorted({one.threshold for one in found}),
+        fits=[],
+    )
+    return _report(POOLED, expected, said, held, None, settings, words=words)
 
 
 def _by_claim(heard: Sequence[Heard], held: OutOfFold, settings: Settings) -> dict[str, HeldOut]:
@@ -285,7 +304,7 @@ def _report(
     expected: Sequence[Heard],
     answered: Sequence[Heard],
     held: OutOfFold,
-    counts: Calibration,
+    counts: Calibration | None,
     settings: Settings,
     why_not: str = "",
     words: Words | None = None,
@@ -305,7 +324,7 @@ def _report(
         before=assess(uncalibrated(_judged(answered)), settings) if both else None,
         after=after,
         bounds=bounds,
-        calibration=counts.id,
-        own=not why_not,
+        calibration=None if counts is None else counts.id,
+        own=counts is not None and not why_not,
         why_not=why_not,
     )

@@ -52,6 +52,28 @@ def current(calibrations: Iterable[Calibration]) -> tuple[Calibration, ...]:
     return tuple(one for one in calibrations if digests.get(one.question) == one.prompt)
 
 
+def given_calibrations(paths: Iterable[Path], config: ClaimsConfig) -> list[Given]:
+    """The files that a command was given, for claims that are verified by `config`.
+
+    Raises:
+        InputError: as `load_calibrations`.
+        ConfigError: a file of no use to claims so verified: no probability is asked for, or one in another view.
+    """
+    given = [load_calibrations(path) for path in paths]
+    for one in given:
+        if config.method != "scored":
+            raise ConfigError(
+                f"--calibration {one.path}: claims are verified by {config.method}, which has nothing to calibrate; "
+                "give --method scored"
+            )
+        if not any(calibration.question in QUESTIONS[config.view] for calibration in one.calibrations):
+            raise ConfigError(
+                f"--calibration {one.path}: fitted for another view than {config.view}; fit this one with "
+                f"`local-judge calibrate --view {config.view}`"
+            )
+    return given
+
+
 def check_given(given: Sequence[Given], identities: Mapping[str, EngineIdentity]) -> None:
     """Refuse a file that no judge can use.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -22,6 +22,7 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import exhibits
 from local_judge.claims.model import Claim
 from local_judge.claims.nearest import nearest_sentences
+from local_judge.claims.scored import view_of
 from local_judge.errors import InputError
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
@@ -63,6 +64,8 @@ class Heard(NamedTuple):
     failure: Failure | None
     reply: str | None
     """Ledger key."""
+    elsewhere: bool = False
+    """Not asked: runs would show this claim's page in another view than the one that is asked about."""
 
 
 def load_known(path: Path) -> list[KnownClaim]:
@@ -128,16 +131,18 @@ async def hear(
     pages = {url: snapshot.page(url) for url in by_url}
     readable = [url for url in by_url if pages[url].status == "ok"]
     picks: dict[str, tuple[float, str] | Failure] = {}
+    elsewhere: set[str] = set()
 
     async def one(url: str, watcher: Watcher | None) -> None:
         claims = [claim_of(ClaimRow(id=row.id, claim=row.claim, url=row.url)) for row in by_url[url]]
-        asked = [
-            (claim, question(exhibit, QUESTIONS[config.view].supported, claim, nearest))
-            for exhibit, group in exhibits(pages[url], claims, snapshot, config)
-            for claim, nearest in zip(
-                group, nearest_sentences(pages[url], group, snapshot, config), strict=True
-            )
-        ]
+        asked: list[tuple[Claim, Prompt]] = []
+        for exhibit, group in exhibits(pages[url], claims, snapshot, config):
+            nearest = nearest_sentences(pages[url], group, snapshot, config)
+            for claim, found in zip(group, nearest, strict=True):
+                if view_of(claim, exhibit.page, found, config) != config.view:
+                    elsewhere.add(claim.id)
+                    continue
+                asked.append((claim, question(exhibit, QUESTIONS[config.view].supported, claim, found)))
 
         async def ask(claim: Claim, prompt: Prompt) -> None:
             pick = await judge.choose(prompt, OPTIONS)
@@ -149,10 +154,21 @@ async def hear(
 
     with contextlib.nullcontext() if watch is None else watch(judge, len(readable)) as watcher:
         await asyncio.gather(*(one(url, watcher) for url in readable))
-    return [_heard(row, pages[normalise_url(row.url)], picks.get(row.id)) for row in rows]
+    return [
+        _heard(row, pages[normalise_url(row.url)], picks.get(row.id), row.id in elsewhere) for row in rows
+    ]
 
 
-def _heard(row: KnownClaim, page: Page, pick: tuple[float, str] | Failure | None) -> Heard:
+def refuse_twins(rows: Iterable[KnownClaim]) -> None:
+    """Raises InputError for an id that stands twice, in one file or in two."""
+    seen: set[str] = set()
+    for row in rows:
+        if row.id in seen:
+            raise InputError(f"the claim {row.id!r} is given twice; name each file, or folder of them, once")
+        seen.add(row.id)
+
+
+def _heard(row: KnownClaim, page: Page, pick: tuple[float, str] | Failure | None, elsewhere: bool) -> Heard:
     said, reply = pick if isinstance(pick, tuple) else (None, None)
     return Heard(
         row=row,
@@ -163,6 +179,7 @@ def _heard(row: KnownClaim, page: Page, pick: tuple[float, str] | Failure | None
         log_odds=said,
         failure=pick if isinstance(pick, Failure) else None,
         reply=reply,
+        elsewhere=elsewhere,
     )
 
 

@@ -8,6 +8,7 @@ from local_judge.claims import belief
 from local_judge.claims.belief import digest_as_laid_out, question, question_digest
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import Exhibit, exhibits
+from local_judge.claims.model import Quote
 from local_judge.claims.nearest import nearest_of, nearest_sentences
 from local_judge.claims.scored import verify_scored
 from local_judge.judge.calibration import Calibration, Quality
@@ -288,7 +289,8 @@ async def test_claims_of_all_pages_share_the_question_that_near_opens_with(
     exhibit: Exhibit, snapshot: Snapshot, long_page: tuple[Snapshot, Page]
 ) -> None:
     other = Exhibit(long_page[1], (), whole=True)
-    prompts = [question(one, "supported_near", DWELLINGS) for one in (exhibit, other)]
+    quotes = [Quote(text="A", start=0, end=1)]
+    prompts = [question(one, "supported_near", DWELLINGS, quotes) for one in (exhibit, other)]
     assert prompts[0].shared == prompts[1].shared
     assert prompts[0].prefix_key == prompts[1].prefix_key == "question:supported_near"
 
@@ -298,11 +300,14 @@ async def test_a_claim_in_another_language_is_asked_about_with_the_page_in_front
 ) -> None:
     # A Chinese sentence shares no word with an English page: what is near to it cannot be told by words.
     chinese = claim(3, "改造工程在三个季度内为一千二百四十户住宅接通了供热管网。")
-    judge, engine = make_judge(["Yes", "Yes"])
+    judge, engine = make_judge(["Yes", "Yes", "Yes"])
     first, second = await verify_scored(exhibit, [chinese, DWELLINGS], judge, snapshot, NEAR)
     assert (first.evidence, second.evidence is exhibit.evidence) == (exhibit.evidence, False)
     assert exhibit.shared in engine.calls[0].prompt
     assert exhibit.shared not in engine.calls[1].prompt
+    # Nor does anything stand near to a claim that has no word in common with the page.
+    [strange] = await verify_scored(exhibit, [claim(4, "Quokkas hop.")], judge, snapshot, NEAR)
+    assert strange.evidence == exhibit.evidence and exhibit.shared in engine.calls[2].prompt
 
 
 async def test_near_has_a_calibration_and_a_threshold_of_its_own(
@@ -324,5 +329,9 @@ async def test_near_has_a_calibration_and_a_threshold_of_its_own(
     # The question for a contradiction has 0.6 too.
     assert (verdict.label, verdict.threshold) == ("contradicted", 0.9)
     given = NEAR.model_copy(update={"threshold": 0.65})
+    # Of either view: of a claim in Chinese too, which is asked about with the page in front.
+    chinese = claim(3, "改造工程在三个季度内为一千二百四十户住宅接通了供热管网。")
+    [verdict] = await verify_scored(exhibit, [chinese], plain, snapshot, given)
+    assert (verdict.label, verdict.threshold) == ("contradicted", 0.65)
     [verdict] = await verify_scored(exhibit, [DWELLINGS], plain, snapshot, given)
     assert (verdict.label, verdict.threshold) == ("contradicted", 0.65)

@@ -264,6 +264,14 @@ def test_near_is_a_question_of_its_own(
     rows = [[json.loads(line) for line in one.out.splitlines()] for one in (by_page, near)]
     assert {row["calibration"] is None for row in rows[0]} == {True}
     assert {row["calibration"] is None for row in rows[1]} == {False}
+    assert "fitted for the view near (question supported_near)" in ended.out
+    given_other = command(*verify, "--calibration", out)
+    assert given_other.code == 1
+    assert f"--calibration {out}: fitted for another view than page; fit this one with" in given_other.err
+    of_none = command(*verify[:-3], "--method", "grouped", "--calibration", out)
+    assert (
+        of_none.code == 1 and "claims are verified by grouped, which has nothing to calibrate" in of_none.err
+    )
     grouped = command(*verify, "--view", "near", "--method", "grouped")
     assert grouped.code == 1
     assert "the view near is one of the method scored, not of grouped" in grouped.err

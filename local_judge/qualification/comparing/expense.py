@@ -31,7 +31,7 @@ METHODS: Final[Mapping[str, str]] = {
     "near": "near",
     "grouped": "grouped",
 }
-"""How the cost of a figure's method is called; calibrating costs nothing more."""
+"""How the cost of a figure's method is called; what calibrations are fitted on besides is in the part's total."""
 
 
 def expenses(judges: Mapping[str, Sequence[Asked]]) -> list[Expense]:

@@ -30,7 +30,7 @@ from local_judge.qualification.figures import Auc, Ece, Measure, Ratio, Value, s
 from local_judge.qualification.model import Cost, Item, PartName, Unmeasured
 from local_judge.runs.calibrate import HeldOut, fits_of
 from local_judge.runs.calibrations import Given
-from local_judge.runs.known import Heard, KnownClaim, annotated_claims, hear
+from local_judge.runs.known import Heard, KnownClaim, annotated_claims, hear, refuse_twins
 from local_judge.runs.store import RunStore
 from local_judge.runs.verify import ClaimRow, verify_rows
 from local_judge.stats.calibration.assess import Settings
@@ -85,6 +85,7 @@ class Verification:
         known = {one.id: one for one in bench.claims}
         items = [_raw(one, known[one.row.id]) for one in heard]
         annotated = [annotation_path(given) for given in self.settings.annotated]
+        refuse_twins(row for path in annotated for row in annotated_claims(load_annotations([path])))
         fits = [await self._fit(bench, heard, "page", annotated)]
         if self.settings.near:
             async with bench.apart("near") as judge:
@@ -98,7 +99,7 @@ class Verification:
                 costs["grouped"] = cost_of(judge)
         return Found(
             tuple(items),
-            tuple(dict.fromkeys(fit.unmeasured[0].reason for fit in fits if fit.unmeasured)),
+            tuple(dict.fromkeys(note for fit in fits for note in fit.notes)),
             calibrations=tuple(one for fit in fits for one in fit.given),
             costs=costs,
             unmeasured=tuple(one for fit in fits for one in fit.unmeasured),
@@ -109,15 +110,17 @@ class Verification:
         settings = Settings(folds=self.settings.folds, seed=bench.seed, draws=0)
         identity = await bench.judge.engine.identity()
         others = [one for path in annotated for one in await _hear_annotated(path, bench, view)]
+        notes = tuple(_about(others, FITTED[view]))
         try:
             fits = fits_of([*heard, *others], identity, settings, QUESTIONS[view].supported)
         except Uncalibratable as error:
-            return _Fit(unmeasured=tuple(_uncalibrated(error, heard, FITTED[view])))
+            unmeasured = tuple(_uncalibrated(error, [*heard, *others], FITTED[view]))
+            return _Fit(unmeasured=unmeasured, notes=(*notes, unmeasured[0].reason))
         file = CalibrationFile(calibrations=fits.report.calibrations)
         RunStore(bench.folder).write_json(CALIBRATIONS[view], file)
         given = Given(bench.folder / CALIBRATIONS[view], file.calibrations)
         known = {one.id: one for one in bench.claims}
-        return _Fit(tuple(_calibrated(heard, known, fits.held, FITTED[view])), (given,))
+        return _Fit(tuple(_calibrated(heard, known, fits.held, FITTED[view])), (given,), notes=notes)
 
     def measures(self, items: Sequence[Item]) -> list[Measure]:
         """AUC, accuracy, F1 and calibration; but for `raw` also by language, length of evidence and kind."""
@@ -138,6 +141,24 @@ class _Fit(NamedTuple):
     items: tuple[Item, ...] = ()
     given: tuple[Given, ...] = ()
     unmeasured: tuple[Unmeasured, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def _about(annotated: Sequence[Heard], method: str) -> Iterator[str]:
+    """What the fits rest on beside planted claims, and what of it is missing."""
+    if not annotated:
+        return
+    n = sum(one.log_odds is not None for one in annotated)
+    yield (
+        f"`{method}` is fitted on {n} of {len(annotated)} annotated claims too, in people's words; "
+        "no figure is of these"
+    )
+    unread = sum(one.status != "ok" for one in annotated)
+    missing = len(annotated) - n - unread - sum(one.elsewhere for one in annotated)
+    if missing:
+        yield f"{missing} annotated claims have no answer, and are in no fit of `{method}`"
+    if unread:
+        yield f"{unread} annotated claims lean on pages that cannot be read"
 
 
 def _calibrated(
@@ -146,6 +167,8 @@ def _calibrated(
     """The answers by the calibrations that were fitted on them, each out of fold."""
     items: list[Item] = []
     for one in heard:
+        if one.elsewhere:
+            continue
         value, called, cut = held.get(one.row.id, (None, None, None))
         item = _item(one, known[one.row.id], method, value, called)
         items.append(item.model_copy(update={"cut": cut}))
