@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from local_judge.annotations.load import sample_folder
 from local_judge.errors import ConfigError
 from local_judge.judge.standing import ProtocolVerdict, in_all
 from local_judge.qualification.config import PARTS, load_qualify_config
@@ -210,3 +211,19 @@ def test_every_measure_of_a_page_has_a_word_in_its_legend() -> None:
     }
     for part, measures in named.items():
         assert all(f"`{measure}`" in LEGENDS[part] for measure in measures), part
+
+
+def test_labels_that_calibrations_are_fitted_on_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "labels.yaml"
+    path.write_text("labels: {reports: [sample]}\n")
+    with pytest.raises(ConfigError, match=r"labels\.reports: verification\.annotated has sample too"):
+        load_qualify_config("full", path, None)
+    inside = sample_folder() / "en2-school-lunch.claims.jsonl"
+    path.write_text(f"labels: {{reports: ['{inside}']}}\n")
+    with pytest.raises(ConfigError, match="fitted on; leave it out of one of them"):
+        load_qualify_config("full", path, None)
+    path.write_text("labels: {reports: [sample]}\nverification: {annotated: []}\n")
+    assert load_qualify_config("full", path, None).labels.reports == ("sample",)
+    # The quick settings fit on none.
+    path.write_text("labels: {reports: [sample]}\n")
+    assert load_qualify_config("quick", path, None).verification.annotated == ()
