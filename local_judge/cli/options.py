@@ -114,7 +114,7 @@ References = Annotated[
 Protocols = Annotated[list[str] | None, typer.Option("--protocol", help="Repeat for several; default: deer.")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", help="A setting of a protocol, such as deer.parts=[rubric]; repeat for several."),
+    typer.Option("--set", help="A setting of a protocol, such as race.mode=vanilla; repeat for several."),
 ]
 Tools = Annotated[
     list[str] | None,

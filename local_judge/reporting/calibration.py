@@ -101,8 +101,13 @@ def bar(share: float, mean: float) -> str:
 
 def _exponent(one: Calibration) -> str:
     if one.method == "beta":
-        return f"{one.slope_yes:.4g} ln P(yes) - {one.slope_no:.4g} ln P(no) {one.intercept:+.4g}"
-    return f"{one.slope_yes:.4g} (ln P(yes) - ln P(no)) {one.intercept:+.4g}"
+        return f"{one.slope_yes:.4g} ln P(yes) - {one.slope_no:.4g} ln P(no) {_signed(one.intercept)}"
+    return f"{one.slope_yes:.4g} (ln P(yes) - ln P(no)) {_signed(one.intercept)}"
+
+
+def _signed(value: float) -> str:
+    """`+ 2.4`, `- 0.31`; what is less than a billionth is what sums of floats leave."""
+    return f"{'-' if value < -1e-9 else '+'} {0.0 if abs(value) < 1e-9 else abs(value):.4g}"
 
 
 def calibration_notes(report: CalibrationReport) -> Iterator[str]:

@@ -43,9 +43,12 @@ def claims_notes(summary: ClaimsSummary) -> Iterator[str]:
     others = ", ".join(f"{plain(name)} {n}" for name, n in summary.other_languages.items())
     if others:
         yield f"passed over, in other languages: {others}"
-    missing = sum(cell.wanted - cell.filled for cell in summary.cells)
-    if missing:
-        yield f"not filled: {count(missing, 'claim')}; the pages admit no more of these kinds"
+    missing: Counter[str] = Counter()
+    for cell in summary.cells:
+        missing[cell.language] += cell.wanted - cell.filled
+    if missing.total():
+        where = ", ".join(f"{language} {n}" for language, n in sorted(missing.items()) if n)
+        yield f"not filled: {count(missing.total(), 'claim')} ({where}); the pages admit no more of these kinds"
     if summary.rejected:
         reasons = ", ".join(f"{reason} {n}" for reason, n in sorted(summary.rejected.items()))
         yield f"left word for word: {reasons}"

@@ -96,7 +96,7 @@ def test_a_side_on_which_the_curve_would_fall_is_left_flat() -> None:
     [
         (at(1, 3, 0), "one_class", "3 claims, all of them true"),
         (at(1, 0, 2), "one_class", "2 claims, all of them altered"),
-        ([], "one_class", "0 claims"),
+        ([], "one_class", "no claim was answered"),
         (at(1.25, 3, 4), "constant", "all 7 claims the same probability"),
     ],
 )

@@ -59,10 +59,8 @@ def fit(judged: Sequence[Judged], method: Method = "beta") -> Sigmoid:
     x, true = columns(judged)
     n_true, n = int(true.sum()), len(true)
     if n_true in (0, n):
-        what = "true" if n_true else "altered"
-        raise Uncalibratable(
-            "one_class", f"{n} claims, all of them {what}: calibration needs true and altered claims"
-        )
+        what = f"{n} claims, all of them {'true' if n_true else 'altered'}" if n else "no claim was answered"
+        raise Uncalibratable("one_class", f"{what}: calibration needs true and altered claims")
     spread = float(np.abs(x).max()) if method == "temperature" else float(np.ptp(x))
     if spread < 1e-9:
         raise Uncalibratable(
