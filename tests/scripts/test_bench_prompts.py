@@ -334,7 +334,7 @@ def test_a_row_whose_prompt_has_changed_says_what_to_run() -> None:
 
 def test_digests_tell_prompts_apart() -> None:
     every = [way.digest() for ways in (VERIFICATION, EXTRACTION, SCORING) for way in ways.values()]
-    assert len(set(every)) == len(every) == 12
+    assert len(set(every)) == len(every) == 13
     assert {len(one) for one in every} == {12}
 
 
