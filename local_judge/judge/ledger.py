@@ -28,7 +28,7 @@ from local_judge.judge.requests import Reply, Request, canonical, now
 from serving.types import EngineIdentity, Frozen, Message, Sampling, Usage
 
 _REPLY = (
-    "key, text, reasoning, finish_reason, logprobs, "
+    "key, text, reasoning, finish_reason, logprobs, bounded, "
     "prompt_tokens, completion_tokens, cached_tokens, created, latency"
 )
 
@@ -135,13 +135,14 @@ class Ledger:
                 reply.reasoning,
                 reply.finish_reason,
                 None if reply.logprobs is None else canonical(reply.logprobs),
+                None if reply.logprobs is None else canonical(reply.bounded),
                 usage.prompt_tokens,
                 usage.completion_tokens,
                 usage.cached_tokens,
                 reply.created,
                 reply.latency,
             )
-            sql = f"INSERT OR IGNORE INTO replies ({_REPLY}) VALUES (?,?,?,?,?,?,?,?,?,?)"
+            sql = f"INSERT OR IGNORE INTO replies ({_REPLY}) VALUES (?,?,?,?,?,?,?,?,?,?,?)"
             if connection.execute(sql, row).rowcount:
                 return reply
             return _select(connection, reply.key) or reply
@@ -321,7 +322,8 @@ def _select(connection: sqlite3.Connection, key: str) -> Reply | None:
         reasoning=row[2],
         finish_reason=row[3],
         logprobs=None if row[4] is None else json.loads(row[4]),
-        usage=Usage(prompt_tokens=row[5], completion_tokens=row[6], cached_tokens=row[7]),
-        created=row[8],
-        latency=row[9],
+        bounded=() if row[5] is None else tuple(json.loads(row[5])),
+        usage=Usage(prompt_tokens=row[6], completion_tokens=row[7], cached_tokens=row[8]),
+        created=row[9],
+        latency=row[10],
     )

@@ -56,6 +56,7 @@ CREATE TABLE replies (
     reasoning         TEXT,
     finish_reason     TEXT NOT NULL,
     logprobs          TEXT,       -- canonical JSON
+    bounded           TEXT,       -- canonical JSON: options whose log-probability is only an upper bound
     prompt_tokens     INTEGER NOT NULL,
     completion_tokens INTEGER NOT NULL,
     cached_tokens     INTEGER,

@@ -173,6 +173,8 @@ class Reply(Frozen):
     finish_reason: FinishReason = "stop"
     logprobs: dict[str, float] | None = None
     """Natural log-probability of each option; None for `generate`."""
+    bounded: tuple[str, ...] = ()
+    """Options that the engine did not report: their log-probability is only an upper bound."""
     usage: Usage = Usage()
     created: str
     """UTC, ISO 8601."""
@@ -187,6 +189,7 @@ class Reply(Frozen):
                 key=key,
                 kind="choose",
                 logprobs=answer.logprobs,
+                bounded=answer.bounded,
                 usage=answer.usage,
                 created=created,
                 latency=latency,
