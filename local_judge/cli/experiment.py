@@ -13,9 +13,13 @@ import typer
 
 from local_judge.cli.ending import leave, stoppable
 from local_judge.cli.options import (
+    ATTEMPTS,
+    WAIT_MINUTES,
     AsJson,
+    Attempts,
     BaseUrlsByName,
     ConfigFile,
+    FailAfter,
     JudgeNames,
     Ledger,
     Method,
@@ -23,7 +27,9 @@ from local_judge.cli.options import (
     Settings,
     Terse,
     View,
+    WaitForServer,
     claims_settings,
+    persistence_of,
 )
 from local_judge.cli.planned import print_plan
 from local_judge.errors import ConfigError
@@ -75,6 +81,9 @@ def experiment(
     ledger: Ledger = None,
     profile: Annotated[Profile, typer.Option("--profile", help="By which formulas.")] = "paper",
     offline: Offline = True,
+    wait_for_server: WaitForServer = WAIT_MINUTES,
+    attempts: Attempts = ATTEMPTS,
+    fail_after: FailAfter = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would be asked, and ask nothing.")
     ] = False,
@@ -100,7 +109,8 @@ def experiment(
         with tempfile.TemporaryDirectory(prefix="local-judge-") as nowhere:
             print_plan(prepare(chosen, Path(nowhere), seats, settled, replies, offline), as_json)
         return
-    job = prepare(chosen, out, seats, settled, replies, offline)
+    persistence = persistence_of(wait_for_server, attempts, fail_after)
+    job = prepare(chosen, out, seats, settled, replies, offline, persistence)
     with stoppable(job.ledger):
         carried = asyncio.run(carry(job, sys.argv[1:], RunProgress, out, profile))
     if as_json:

@@ -25,6 +25,7 @@ from local_judge.runs.config import RunConfig, laid_over
 from local_judge.runs.job import Job
 from local_judge.runs.seats import Seat
 from local_judge.runs.store import RunStore
+from serving.connect import PERSISTENT, Persistence
 
 DESIGN = "design.json"
 RESULTS = "results.json"
@@ -61,6 +62,7 @@ def prepare(
     config: RunConfig,
     ledger: Path,
     offline: bool = True,
+    persistence: Persistence = PERSISTENT,
 ) -> Job:
     """Write the experiment's texts, make its snapshot, and give the job.
 
@@ -71,6 +73,7 @@ def prepare(
         config: settled.
         ledger: the judges' replies.
         offline: refuse every connection but to the judges' servers.
+        persistence: how often a call is sent, how long an outage is waited for, how many calls may fail.
 
     Raises:
         RunError: `out` holds another experiment, or something else.
@@ -89,6 +92,7 @@ def prepare(
         store=RunStore(out / RUN),
         ledger=ledger,
         offline=offline,
+        persistence=persistence,
     )
 
 

@@ -2,6 +2,7 @@
 
     JudgeError
     ├── SchemaError        an answer type that cannot be put to a constrained decoder (recursive)
+    ├── TooManyFailures    as many calls as are allowed have failed
     └── LedgerError        the store of replies cannot be used
         ├── LedgerMissing  no such file or folder, or no right to use it
         ├── LedgerForeign  a file that is not a ledger, or a ledger of a newer version
@@ -22,6 +23,10 @@ class JudgeError(Exception):
 
 class SchemaError(JudgeError):
     """An answer type that has no JSON schema that a constrained decoder can take."""
+
+
+class TooManyFailures(JudgeError):
+    """As many calls as are allowed have failed."""
 
 
 class LedgerError(JudgeError):

@@ -28,6 +28,7 @@ from local_judge.runs.seats import Seat
 from local_judge.runs.session import open_judges
 from local_judge.runs.standings import GivenStanding, as_json, standings_of
 from local_judge.runs.store import RunStore
+from serving.connect import PERSISTENT, Persistence
 from serving.types import Frozen
 
 
@@ -48,6 +49,8 @@ class Job:
     """Files that count before what the ledger has."""
     qualifications: Sequence[GivenStanding] = ()
     """Of the judges, before what this machine remembers."""
+    persistence: Persistence = PERSISTENT
+    """How often a call is sent, how long an outage is waited for, how many calls may fail."""
     held: Mapping[str, Judge] | None = None
     """Judges that are open already, and are not closed when the job is done."""
 
@@ -62,6 +65,7 @@ class Job:
             only_engine=self.offline,
             planning=planning,
             calibrations=self.calibrations,
+            persistence=self.persistence,
         )
 
 
