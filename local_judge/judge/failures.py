@@ -23,6 +23,7 @@ FailureKind = Literal[
     "invalid_reply",  # not JSON, or JSON that breaks the schema, after repair and re-asking
     "incomplete",  # an item that stayed unanswered after being asked for alone
     "off_menu",  # an option that carries no probability
+    "corrupt_reply",  # the stored reply does not match its digest; the next run asks again
     "report_too_long",  # the report does not fit the judge's context
     "planned",  # a dry run: the call would have been made
 ]
