@@ -26,6 +26,7 @@ from local_judge.cli import (
     export,
     imports,
     judges,
+    ledger,
     parse,
     plant,
     qualify,
@@ -74,6 +75,7 @@ app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)
 app.add_typer(snapshot.app, name="snapshot")
 app.add_typer(judges.app, name="judges")
+app.add_typer(ledger.app, name="ledger")
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(stats.app, name="stats")
 app.add_typer(agent.app, name="agent")

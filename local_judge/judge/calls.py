@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast, get_args
 
-from local_judge.judge.errors import TooManyFailures
+from local_judge.judge.errors import CorruptReply, TooManyFailures
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.meter import Meter
@@ -123,7 +123,11 @@ class Caller:
             TooManyFailures: as many calls as are allowed have failed.
             ServerDown: the servers stay away for longer than they are waited for.
         """
-        stored = self._ledger.get(request.key)
+        try:
+            stored = self._ledger.get(request.key)
+        except CorruptReply:
+            self.meter.failed += 1
+            return await self._ledger.set_aside(request)
         if stored is not None:
             self.meter.replayed += 1
             return stored

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -39,6 +40,11 @@ def sha256(text: str) -> str:
 def now() -> str:
     """The time, UTC, ISO 8601 to the millisecond."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def row_digest(row: Sequence[Any]) -> str:
+    """SHA-256 of a table row as a canonical JSON list; what SQLite cannot have stored there counts by its repr."""
+    return sha256(json.dumps(row, ensure_ascii=True, separators=(",", ":"), default=repr))
 
 
 def prompt_digest(prompt: Prompt) -> str:

@@ -20,6 +20,7 @@ from local_judge.protocols.fact import Fact
 from local_judge.protocols.fact.formats import read_validated
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.rescoring import rescore
+from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore, file_key
 
 
@@ -105,6 +106,7 @@ def _stored(imported: _Imported, store: RunStore, system: str | None) -> list[Ca
         store.write_json(f"findings/{protocol}/{record.key}.json", findings)
     store.write_jsonl("cases.jsonl", records)
     rescore(store, [protocol], records)
+    seal_run(store)
     return records
 
 
