@@ -129,10 +129,10 @@ def _plain(file: IO[bytes], name: str) -> Iterator[tuple[int, int, bytes, bool]]
     """The same as `_members` of a file that is not packed."""
     while True:
         offset = file.tell()
-        head = b""
+        head = bytearray()
         while not head.endswith((b"\r\n\r\n", b"\n\n")):
             line = file.readline(_HEAD_BYTES)
-            head = (head + line).lstrip(b"\r\n") if not head else head + line
+            head += line if head else line.lstrip(b"\r\n")
             if not line and not head:
                 return
             if not line or len(head) >= _HEAD_BYTES or not head.startswith(b"WARC/"[: len(head)]):
@@ -148,7 +148,7 @@ def _plain(file: IO[bytes], name: str) -> Iterator[tuple[int, int, bytes, bool]]
         if len(block) < kept or not tail.startswith((b"\r\n", b"\n")):
             raise Damage(f"{name}: damaged from byte {offset:,} on (a record is cut off)")
         file.seek(-len(tail) + (4 if tail == b"\r\n\r\n" else 2), os.SEEK_CUR)
-        yield offset, file.tell() - offset, head + block + tail, kept == size
+        yield offset, file.tell() - offset, bytes(head) + block + tail, kept == size
 
 
 def _members(file: IO[bytes], name: str) -> Iterator[tuple[int, int, bytes, bool]]:
