@@ -259,6 +259,23 @@ class _Foreign:
         self._body = lru_cache(maxsize=2)(_read_again)
 
     def captures(self) -> Iterator[Stored]:
+        self._survey()
+        sources: dict[str, list[str]] = {}
+        for source in self._redirects:
+            sources.setdefault(self._end_of(source), []).append(source)
+        ends = None if self._only is None else {self._end_of(url) for url in self._only}
+        for path in self._files:
+            for record in self._records(path, payloads=True):
+                if (ends is None or record.url in ends) and self._is_page(record):
+                    try:
+                        stored = self._page(record, sources.get(record.url, []))
+                    except Damage as damage:
+                        self._leave_out(record, damage)
+                    else:
+                        yield stored
+
+    def _survey(self) -> None:
+        """Read the files for what leads where, and for the bodies that revisits refer to."""
         wanted: set[str] = set()
         for path in self._files:
             for record in self._records(path, payloads=False):
@@ -276,19 +293,6 @@ class _Foreign:
                 elif record.kind == "revisit":
                     wanted.add(digest)
         self._bodies = {digest: self._bodies[digest] for digest in wanted if digest in self._bodies}
-        sources: dict[str, list[str]] = {}
-        for source in self._redirects:
-            sources.setdefault(self._end_of(source), []).append(source)
-        ends = None if self._only is None else {self._end_of(url) for url in self._only}
-        for path in self._files:
-            for record in self._records(path, payloads=True):
-                if (ends is None or record.url in ends) and self._is_page(record):
-                    try:
-                        stored = self._page(record, sources.get(record.url, []))
-                    except Damage as damage:
-                        self._leave_out(record, damage)
-                    else:
-                        yield stored
 
     def _records(self, path: Path, *, payloads: bool) -> Iterator[Record]:
         try:
