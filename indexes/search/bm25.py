@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexes.search.analysis import PLAIN, Analyser, QueryAnalyser, analysis_of, stemmer_version
-from indexes.search.errors import IndexMismatch
+from indexes.search.errors import IndexDamaged, IndexMismatch
 from indexes.search.folder import building, read_info, sizes, write_info, write_npy_header
 from indexes.search.model import ChunkDigest, ChunkText, IndexInfo, Mask, Ranked, check_search
 from indexes.search.postings import RUN, PostingRuns
@@ -168,6 +168,23 @@ def _write_json(path: Path, value: dict[str, Any], indent: int | None) -> None:
         json.dump(value, file, ensure_ascii=False, indent=indent)
 
 
+def _check_parts(info: Bm25Info, retriever: Any) -> None:
+    """Raises ValueError if the parts of an index contradict each other: a search would fail, or name other chunks."""
+    starts, rows = retriever.scores["indptr"], retriever.scores["indices"]
+    n, terms = len(rows), sorted(retriever.vocab_dict.values())
+    whole = (
+        n == info.n_postings == len(retriever.scores["data"])
+        and retriever.scores["num_docs"] == info.n_chunks
+        and len(starts) == info.n_terms + 1
+        and (starts[0], starts[-1]) == (0, n)
+        and bool((np.diff(starts) >= 0).all())
+        and terms == list(range(info.n_terms))
+        and (n == 0 or 0 <= int(rows.min()) <= int(rows.max()) < info.n_chunks)
+    )
+    if not whole:
+        raise ValueError("parts of different indexes")
+
+
 class Bm25Index:
     """An index opened for searching. Make one with `Bm25Index.open`."""
 
@@ -197,10 +214,14 @@ class Bm25Index:
                 f"pip install 'PyStemmer=={built}', or {REMEDY}"
             )
         library: Any = importlib.import_module("bm25s")
-        retriever = library.BM25.load(folder, mmap=True, show_progress=False)
-        scores: dict[str, Any] = retriever.scores
-        for name in ("data", "indices", "indptr"):
-            scores[name] = np.asarray(scores[name])  # mapped still, without the cost of numpy's subclass
+        try:
+            retriever = library.BM25.load(folder, mmap=True, show_progress=False)
+            scores: dict[str, Any] = retriever.scores
+            for name in ("data", "indices", "indptr"):
+                scores[name] = np.asarray(scores[name])  # mapped still, without the cost of numpy's subclass
+            _check_parts(info, retriever)
+        except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise IndexDamaged(f"{folder} is not an index that bm25s can read; {REMEDY}") from None
         return cls(info, retriever)
 
     def terms(self, query: str) -> list[str]:
