@@ -187,7 +187,7 @@ class _Worker:
         with suppress(ProcessLookupError):  # it has ended by itself
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        for pipe in (process.stdin, process.stdout):
+        for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()
 
@@ -203,6 +203,7 @@ class _Worker:
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 bufsize=0,
                 env=env,
                 start_new_session=True,
@@ -211,7 +212,7 @@ class _Worker:
                 _receive(process, time.monotonic() + _START_SECONDS)
                 return process
             except _Died as error:
-                how = f"ended with {error}"
+                how = f"ended with {error}{_last_words(process)}"
             except _Late:
                 how = f"was not ready in {_START_SECONDS} s"
             self.end()
@@ -256,6 +257,13 @@ def _exactly(process: subprocess.Popen[bytes], size: int, deadline: float) -> by
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
+
+
+def _last_words(process: subprocess.Popen[bytes]) -> str:
+    """The last line that a process wrote on standard error before it ended, which names the exception."""
+    assert process.stderr is not None
+    lines = process.stderr.read().decode("utf-8", "replace").splitlines()
+    return f" ({lines[-1]})" if lines else ""
 
 
 def _how(process: subprocess.Popen[bytes]) -> str:
