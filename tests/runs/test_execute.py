@@ -14,7 +14,7 @@ from local_judge.protocols.deer.protocol import DeerFindings
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import execute
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.records import read_records, load_scores
+from local_judge.runs.records import load_scores, read_records
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore, file_key
 from serving.engines.scripted import Call, Reply
