@@ -37,7 +37,7 @@ from local_judge.experiments.carry import carry
 from local_judge.experiments.curves import Results
 from local_judge.experiments.model import Name
 from local_judge.experiments.named import experiment_named
-from local_judge.experiments.setup import PLOT, RESULTS, RUN, prepare, with_defaults
+from local_judge.experiments.setup import PLOT, RESULTS, RUN, prepare, refuse_other, with_defaults
 from local_judge.experiments.view import notes, results_tables
 from local_judge.protocols.scores import Profile
 from local_judge.reporting.progress import RunProgress
@@ -45,6 +45,7 @@ from local_judge.reporting.standings import standing_lines
 from local_judge.reporting.tables import stdout
 from local_judge.runs.config import load_config, parse_settings
 from local_judge.runs.job import Job
+from local_judge.runs.lock import locked
 from local_judge.runs.seats import seats_of
 from local_judge.runs.standings import recorded_standings
 from local_judge.runs.store import RunStore
@@ -110,8 +111,9 @@ def experiment(
             print_plan(prepare(chosen, Path(nowhere), seats, settled, replies, offline), as_json)
         return
     persistence = persistence_of(wait_for_server, attempts, fail_after)
-    job = prepare(chosen, out, seats, settled, replies, offline, persistence)
-    with stoppable(job.ledger):
+    refuse_other(RunStore(out), chosen.design)
+    with locked(out), stoppable(replies):
+        job = prepare(chosen, out, seats, settled, replies, offline, persistence)
         carried = asyncio.run(carry(job, sys.argv[1:], RunProgress, out, profile))
     if as_json:
         print(carried.results.model_dump_json())

@@ -79,7 +79,8 @@ def prepare(
         RunError: `out` holds another experiment, or something else.
     """
     store = RunStore(out)
-    _claim(store, experiment.design)
+    if not refuse_other(store, experiment.design):
+        store.write_json(DESIGN, experiment.design)
     for report in experiment.reports:
         store.write_text(report.place, report.content.decode("utf-8"))
     _write_pages(store, experiment.pages)
@@ -96,8 +97,12 @@ def prepare(
     )
 
 
-def _claim(store: RunStore, design: Design) -> None:
-    """Take the directory for this experiment, or find that it is this one's already."""
+def refuse_other(store: RunStore, design: Design) -> bool:
+    """Whether the directory is this experiment's already.
+
+    Raises:
+        RunError: it holds another experiment, or something else.
+    """
     try:
         names = sorted(entry.name for entry in store.root.iterdir()) if store.root.exists() else []
     except OSError as error:
@@ -105,11 +110,12 @@ def _claim(store: RunStore, design: Design) -> None:
     if DESIGN not in names:
         if any(not name.startswith(".") for name in names):
             raise RunError(f"{store.root}: not empty and no experiment; choose another --out")
-        store.write_json(DESIGN, design)
-    elif store.read_model(DESIGN, Design) != design:
+        return False
+    if store.read_model(DESIGN, Design) != design:
         raise RunError(
             f"{store.root}: holds another experiment ({DESIGN}); choose another --out, or delete it"
         )
+    return True
 
 
 def _write_pages(store: RunStore, pages: Sequence[PlainPage]) -> None:

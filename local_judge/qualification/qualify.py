@@ -27,6 +27,7 @@ from local_judge.qualification.material import Material, material_notes, materia
 from local_judge.qualification.model import Asked, Cost, Figure, PartName
 from local_judge.qualification.thresholds import check, verdicts_of
 from local_judge.runs.inputs import RawReport
+from local_judge.runs.lock import locked
 from local_judge.runs.seats import Seat
 from local_judge.runs.store import RunStore
 from serving.connect import PERSISTENT, Persistence
@@ -132,13 +133,28 @@ async def qualify(
         watch: shows each part while it is asked.
 
     Raises:
-        RunError: `out` holds something else, or cannot be written.
+        RunError: `out` holds something else, cannot be written, or another process is at work in it.
         InputError: nothing can be planted in the pages.
         EngineError: the judge cannot be reached at all.
         LedgerError: a reply could not be stored.
     """
     store = RunStore(out)
     check_folder(store)
+    with locked(out):
+        return await _qualify(store, seat, config, scale, snapshot, reports, offline, watch)
+
+
+async def _qualify(
+    store: RunStore,
+    seat: Seat,
+    config: QualifyConfig,
+    scale: Scale,
+    snapshot: Path | None,
+    reports: Sequence[RawReport] | None,
+    offline: bool,
+    watch: Watch | None,
+) -> Qualification:
+    out = store.root
     material = material_of(config, out, snapshot, reports)
     subject = material.subject
 

@@ -27,7 +27,7 @@ _UNSUPPORTED = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENOLCK, err
 
 @contextmanager
 def locked(root: Path) -> Generator[None]:
-    """Hold the directory `root`, which is made if absent, until the block ends.
+    """Hold the directory `root`, which is made if absent, until the block ends. Not to be nested.
 
     A file system without locks is named on standard error, and the work goes on without.
 
