@@ -17,6 +17,7 @@ import shutil
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ from indexes.search.weights import Bm25Settings, Weights
 from indexes.text.tokens import tokenise
 
 KIND = "bm25"
+_REMEMBERED = 2_048
+"""Chunks whose terms are kept while building; about 20 MB."""
 REMEDY = "build it again with `snapshot index`"
 
 
@@ -60,25 +63,27 @@ class _Vocabulary:
         self._analysers: dict[str, Analyser] = {}
         self._words: dict[str, dict[str, int]] = {}
         """By analysis: each word is stemmed once."""
+        # Many addresses may hold one text, whose chunks come again and again.
+        self.counts = lru_cache(maxsize=_REMEMBERED)(self._counts)
 
     @property
     def analyses(self) -> tuple[str, ...]:
         return tuple(sorted(self._analysers))
 
-    def read(self, chunk: ChunkText) -> list[int]:
-        """Ids of a chunk's terms, in order."""
-        analysis = analysis_of(chunk.language) if self._stemming else PLAIN
+    def _counts(self, language: str, text: str) -> Counter[int]:
+        """How often each term, by its id, is in a chunk; in the order in which they are met."""
+        analysis = analysis_of(language) if self._stemming else PLAIN
         if analysis not in self._analysers:
             self._analysers[analysis] = Analyser(analysis)
             self._words[analysis] = {}
         known, analyser = self._words[analysis], self._analysers[analysis]
         ids: list[int] = []
-        for word in tokenise(chunk.text):
+        for word in tokenise(text):
             number = known.get(word)
             if number is None:
                 number = known[word] = self.ids.setdefault(analyser.term(word), len(self.ids))
             ids.append(number)
-        return ids
+        return Counter(ids)
 
 
 def build_bm25(
@@ -104,7 +109,7 @@ def build_bm25(
         runs = PostingRuns(spill, run)
         lengths, frequencies = array("q"), array("q")
         for row, chunk in enumerate(stream):
-            counts = Counter(vocabulary.read(chunk))
+            counts = vocabulary.counts(chunk.language, chunk.text)
             lengths.append(counts.total())
             frequencies.frombytes(bytes(8 * (len(vocabulary.ids) - len(frequencies))))
             for term in counts:

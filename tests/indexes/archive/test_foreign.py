@@ -22,6 +22,7 @@ from indexes.archive.records import read_records
 from indexes.errors import ImportRefused
 from indexes.making.importing import import_archives
 from indexes.snapshot import Snapshot
+from indexes.text.extracting import Job, Reading, read_page
 
 HTML = b"<html><body><article><p>The observatory was opened in 1931 on the hill.</p></article></body></html>"
 CHUNKED = b"%x\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n" % (30, HTML[:30], len(HTML) - 30, HTML[30:])
@@ -360,3 +361,34 @@ def test_http_heads_that_are_not_ascii(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(raw_record(head + HTML)))
     [exchange] = captures(path)[GOOD.decode()].exchanges
     assert exchange.body == HTML
+
+
+def test_one_body_of_many_revisits_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read of a body does not depend on its addresses and times; the dates that these give do."""
+    read: list[str | None] = []
+
+    def noted(job: Job) -> Reading:
+        read.append(job.url)
+        return read_page(job)
+
+    monkeypatch.setattr("indexes.text.extracting.read_page", noted)
+    body = HTML.replace(b"<body>", b'<body><time datetime="2021-06-01">')
+    made = Foreign(tmp_path / "crawl.warc.gz").add("http://example.org/a", body, at="2024-05-01T10:00:00Z")
+    for url, at in (
+        ("http://example.org/b", "2020-01-01T00:00:00Z"),
+        ("http://example.org/2019/11/05/c", "2024-05-03T10:00:00Z"),
+        ("http://example.org/2019/11/06/d", "2024-05-03T10:00:00Z"),
+        ("http://example.org/2024/12/01/e", "2024-05-03T10:00:00Z"),
+    ):
+        made.add_revisit(url, sha1(body), at)
+    import_archives([made.done()], tmp_path / "snap", warn=pytest.fail, workers=0)
+    assert len(read) == 2  # once for addresses with a date, and once for those without
+    found = {page.original_url[19:]: page for page in Snapshot.open(tmp_path / "snap").pages()}
+    assert {name: page.published for name, page in found.items()} == {
+        "a": "2021-06-01",
+        "b": None,  # it was fetched before the day that the page says
+        "2019/11/05/c": "2019-11-05",
+        "2019/11/06/d": "2019-11-06",
+        "2024/12/01/e": None,
+    }
+    assert {page.text for page in found.values()} == {"The observatory was opened in 1931 on the hill."}
