@@ -99,7 +99,7 @@ def load(path: Path) -> dict[str, list[Case]]:
         data: object = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise GoldenError(f"{path}: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise GoldenError(f"{path}: not JSON: {error}") from error
     members = cast("dict[str, object]", data) if isinstance(data, dict) else {path.stem: data}
     cases: dict[str, list[Case]] = {}

@@ -47,7 +47,7 @@ def load_standing(path: Path) -> GivenStanding:
     except ValidationError as error:
         key = ".".join(map(str, error.errors()[0]["loc"]))
         raise InputError(f"{path}: no qualification (standing.{key}: {error.errors()[0]['msg']})") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: no qualification ({error}); `local-judge qualify` writes one") from None
 
 

@@ -151,7 +151,7 @@ class RunStore:
         """One JSON file."""
         try:
             return json.loads(self.read_text(name))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RunError(f"{self.root / name}: not JSON ({error})") from None
 
     def read_model(self, name: str, model: type[T]) -> T:

@@ -38,7 +38,8 @@ class Heard:
         self.thought: list[str] = []
         self.finish: str | None = None
         self.usage = Usage()
-        self.whole: bytes = b""
+        self.whole: list[bytes] = []
+        """Lines of a server that does not stream and answers in one piece."""
 
     def take(self, line: bytes) -> bool:
         """Add one line; whether the model has said anything so far."""
@@ -47,7 +48,7 @@ class Heard:
             if data != b"[DONE]":
                 self._event(parse(ChatChunk, self.url, data))
         elif line and not line.startswith((b":", b"event:", b"id:", b"retry:")):
-            self.whole += line  # a server that does not stream answers in one piece
+            self.whole.append(line)
         return bool(self.text or self.thought)
 
     def _event(self, chunk: ChatChunk) -> None:
@@ -65,7 +66,7 @@ class Heard:
     def reply(self, thinking: bool) -> Generation:
         """The reply, once the stream has ended."""
         if self.whole or (self.finish is None and not self.text and not self.thought):
-            return parse(ChatReply, self.url, self.whole).generation(thinking)
+            return parse(ChatReply, self.url, b"".join(self.whole)).generation(thinking)
         if self.finish is None:
             raise EngineUnreachable(f"{self.url} ended its stream before the reply; look at the server's log")
         thought = "".join(self.thought) if self.thought else None

@@ -249,7 +249,7 @@ def _lines(path: Path) -> list[str]:
         if line.lstrip().startswith("{"):
             try:
                 found.append(str(json.loads(line)["query"]))
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 raise QueriesRefused(f"{path}: {line[:80]!r} has no key `query`") from None
         else:
             found.append(line.strip())

@@ -62,7 +62,7 @@ def load_finished(folder: Path) -> Finished:
         raise InputError(
             f"{folder}: no finished qualification ({Path(error.filename).name}: {error.strerror})"
         ) from None
-    except (ValidationError, ValueError, AttributeError) as error:
+    except (ValidationError, ValueError, AttributeError, RecursionError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{folder}: no qualification that can be read ({reason})") from None
 
