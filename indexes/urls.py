@@ -88,7 +88,7 @@ def normalise_url(url: str) -> str:
         port = parts.port
         hostname = parts.hostname
     except ValueError as error:
-        raise UrlError(f"not a web address: {shown!r} ({error})") from None
+        raise UrlError(f"not a web address: {shown!r} ({str(error)[:120]})") from None
     if parts.scheme.lower() not in ("http", "https"):
         raise UrlError(f"not an http or https address: {shown!r}")
     if parts.username is not None or parts.password is not None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
-import yaml
 from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from serving.errors import PresetError
+from serving.strict_yaml import load_yaml
 from serving.types import Frozen, Sampling
 
 EngineName = Literal["vllm", "openvino", "transformers"]
@@ -208,8 +208,8 @@ def load_preset(name_or_path: str | Path) -> Preset:
 
 def _read(path: Path) -> Preset:
     try:
-        loaded: object = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        loaded: object = load_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         raise PresetError(f"{path}: not readable as YAML: {' '.join(str(error).split())}") from error
     if not isinstance(loaded, dict):
         raise PresetError(f"{path}: a preset is a mapping of keys to values")

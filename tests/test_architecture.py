@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("local_judge.claims", "local_judge.cleaning"),
     ("local_judge.stats",),
     ("local_judge.judge", "local_judge.documents", "local_judge.rows"),
-    ("serving", "indexes", "local_judge.errors", "local_judge.strict_yaml"),
+    ("serving", "indexes", "local_judge.errors"),
     ("local_judge",),  # the bare package: its version, and nothing that it would have to import
 )
 

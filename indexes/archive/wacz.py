@@ -56,8 +56,8 @@ def opened(path: Path) -> Generator[Archive]:
         try:
             with zipfile.ZipFile(path) as packed:
                 found = _unpacked(packed, path, Path(scratch))
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-            raise ImportRefused(f"{path}: damaged zip ({error})") from None
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+            raise ImportRefused(f"{path}: damaged zip ({str(error)[:200]})") from None
         yield found
 
 

@@ -60,7 +60,7 @@ def target(url: str, base: str | None = None, *, longest: int = 8_000) -> Target
         parts = urlsplit(urljoin(base, written) if base else written)
         port, host = parts.port, (parts.hostname or "").lower()
     except ValueError as error:
-        raise Refused(f"not a web address: {shown!r} ({error})") from None
+        raise Refused(f"not a web address: {shown!r} ({str(error)[:120]})") from None
     scheme = parts.scheme.lower()
     if scheme not in DEFAULT_PORTS:
         raise Refused(f"neither http nor https: {shown!r}")
@@ -83,7 +83,7 @@ def _host(host: str, shown: str) -> tuple[str, Address | None]:
             host = idna.encode(host, uts46=True, transitional=False).decode("ascii").removesuffix(".")
         address = literal(host)
     except ValueError as error:  # idna's errors among them
-        raise Refused(f"no valid host in {shown!r} ({error})") from None
+        raise Refused(f"no valid host in {shown!r} ({str(error)[:120]})") from None
     if address is not None:
         return (f"[{address}]" if isinstance(address, IPv6Address) else str(address)), address
     if not _NAME.fullmatch(host):

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from local_judge.strict_yaml import load_yaml
+from serving.strict_yaml import load_yaml
 
 M = TypeVar("M", bound=BaseModel)
 

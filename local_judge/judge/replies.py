@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, NoReturn, TypeVar, cast
@@ -23,6 +24,9 @@ T = TypeVar("T")
 REPAIR_LIMIT = 200_000
 """Characters beyond which a reply is not repaired: repairing is far from linear, and no honest reply is this
 long."""
+
+_LONGEST_REASON = 300
+"""Characters of a reason: it quotes a reply, which may be of any length, and is stored with every item."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,8 @@ def read_one(reply: Reply, adapter: TypeAdapter[T]) -> Read[T]:
     if parsed.repaired and reply.finish_reason == "length":
         return Read([Unread("truncated", "the reply ran into its token limit")])
     if parsed.doubtful:
-        return Read(
-            [Unread("invalid_reply", f"cut off or given twice: {', '.join(sorted(parsed.doubtful))}")]
-        )
+        named = json.dumps(sorted(parsed.doubtful)[:3])  # escaped: a key may hold what cannot be stored
+        return Read([Unread("invalid_reply", f"cut off or given twice: {named[:_LONGEST_REASON]}")])
     return Read([_validated(parsed.value, adapter)], parsed.repaired)
 
 
@@ -96,11 +99,16 @@ def read_items(reply: Reply, adapters: Mapping[str, TypeAdapter[T]]) -> Read[T]:
 def _validated(value: Any, adapter: TypeAdapter[T]) -> T | Unread:
     try:
         # Through JSON: strict mode then means JSON's types (an array may become a tuple, "3" never a number).
-        return adapter.validate_json(json.dumps(value), strict=True)
+        return adapter.validate_json(json.dumps(value, allow_nan=False), strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        return Unread("invalid_reply", f"{place + ': ' if place else ''}{first['msg']}")
+        why = f"{place + ': ' if place else ''}{first['msg']}"
+        return Unread("invalid_reply", " ".join(why.split())[:_LONGEST_REASON])
+    except ValueError:  # 1e999 is JSON, and infinity once it is read
+        return Unread("invalid_reply", "a number is out of range")
+    except RecursionError:
+        return Unread("invalid_reply", "nested too deeply")
 
 
 def _parse(reply: Reply, names: Iterable[str] = ()) -> _Parsed | Unread:
@@ -138,7 +146,7 @@ def _embedded(text: str) -> _Parsed | None:
 def _repaired(text: str, cut: bool, names: Iterable[str]) -> _Parsed | None:
     try:
         value = cast("Any", json_repair.loads(text, skip_json_loads=True))
-        json.dumps(value, allow_nan=False)
+        json.dumps(value)
     except (ValueError, TypeError, RecursionError):
         return None
     if not isinstance(value, dict | list) or not cast("object", value):
@@ -164,9 +172,8 @@ class _Seen:
         if len(value) == len(found):
             return value
         self.doubled = True
-        names = [name for name, _ in found]
         doubled = _Doubled(value)
-        doubled.names = frozenset(name for name in names if names.count(name) > 1)
+        doubled.names = frozenset(name for name, n in Counter(name for name, _ in found).items() if n > 1)
         return doubled
 
 
@@ -182,14 +189,18 @@ def _marked(value: Any, *, repaired: bool, look: bool) -> _Parsed:
 
 
 def _doubled_below(value: Any) -> frozenset[str]:
-    if isinstance(value, _Doubled):
-        return value.names
-    below: list[Any] = []
-    if isinstance(value, dict):
-        below = list(cast("dict[str, Any]", value).values())
-    elif isinstance(value, list):
-        below = cast("list[Any]", value)
-    return frozenset[str]().union(*(_doubled_below(item) for item in below))
+    """The doubled keys of the outermost objects that have some. Not by recursion: a reply nests as it likes."""
+    found: set[str] = set()
+    left: list[Any] = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, _Doubled):
+            found |= one.names
+        elif isinstance(one, dict):
+            left.extend(cast("dict[str, Any]", one).values())
+        elif isinstance(one, list):
+            left.extend(cast("list[Any]", one))
+    return frozenset(found)
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast, get_args
 
-import yaml
 from pydantic import Field, model_validator
 
 from local_judge.annotations.load import annotation_path
@@ -27,7 +26,7 @@ from local_judge.qualification.parts.verification import VerificationSettings
 from local_judge.qualification.thresholds import Threshold
 from local_judge.qualification.vocabulary import check_figure, check_protocol
 from local_judge.runs.config import laid_over, validated
-from local_judge.strict_yaml import load_yaml
+from serving.strict_yaml import load_yaml
 from serving.types import Frozen
 
 PARTS: tuple[PartName, ...] = get_args(PartName)
@@ -126,7 +125,7 @@ def _check_names(own: Mapping[str, Any], packaged: Mapping[str, Any], place: str
 def _read(path: Path) -> dict[str, Any]:
     try:
         loaded = load_yaml(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+    except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: {' '.join(str(error).split())}") from None
     if not isinstance(loaded, dict | None):
         raise ConfigError(f"{path}: expected a mapping of settings")

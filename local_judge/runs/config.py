@@ -10,15 +10,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import yaml
 from pydantic import BaseModel, Field, ValidationError
 
 from local_judge.claims.config import ClaimsConfig
 from local_judge.errors import ConfigError, brief
 from local_judge.protocols.base import Evaluation, load_protocol
+from serving.strict_yaml import load_yaml
 from serving.types import Frozen
 
 T = TypeVar("T", bound=BaseModel)
+
+_DEEPEST = 20
+"""Levels of a setting's name; the settings themselves have fewer."""
 
 
 class RunConfig(Frozen):
@@ -65,12 +68,12 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
     for text in texts:
         path, equals, value = text.partition("=")
         steps = [step.strip() for step in path.split(".")]
-        if not equals or len(steps) < 2 or not all(steps):
-            raise ConfigError(f"--set {text}: expected PROTOCOL.KEY=VALUE, such as deer.scale=5")
+        if not equals or not 2 <= len(steps) <= _DEEPEST or not all(steps):
+            raise ConfigError(f"--set {brief(text)}: expected PROTOCOL.KEY=VALUE, such as deer.scale=5")
         try:
-            nested: Any = yaml.safe_load(value)
-        except (ValueError, RecursionError, yaml.YAMLError) as error:
-            raise ConfigError(f"--set {text}: {' '.join(str(error).split())}") from None
+            nested: Any = load_yaml(value)
+        except ValueError as error:
+            raise ConfigError(f"--set {brief(text)}: {error}") from None
         for step in reversed(steps):
             nested = {step: nested}
         settings = laid_over(settings, cast("dict[str, Any]", nested), nulls=True)
@@ -96,8 +99,8 @@ def load_config(
     data: dict[str, Any] = {}
     if path is not None:
         try:
-            loaded: object = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+            loaded: object = load_yaml(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
             raise ConfigError(f"{path}: {' '.join(str(error).split())}") from None
         if loaded is not None and not isinstance(loaded, dict):
             raise ConfigError(f"{path}: expected a mapping of settings")

@@ -17,11 +17,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from local_judge.errors import InputError
 from local_judge.rows import is_text, read_jsonl, row_id
-from local_judge.strict_yaml import load_yaml
 from local_judge.tasks.joining import Keyed, Rows
 from local_judge.tasks.model import Criteria, Criterion, Dimension, Task
 from local_judge.tasks.review import DraftRow
 from local_judge.tasks.rowfile import RowFile
+from serving.strict_yaml import load_yaml
 
 DIMENSIONS = ("comprehensiveness", "insight", "instruction_following", "readability")
 """Those of the benchmark, in the order of the published files."""
@@ -90,7 +90,7 @@ class CriteriaRow(DraftRow, Weighed):
         place = f"task {self.key!r}"
         try:
             data: object = load_yaml(text)
-        except (ValueError, RecursionError, yaml.YAMLError) as error:
+        except ValueError as error:
             raise InputError(f"{place}: no YAML: {' '.join(str(error).split())}") from None
         wanted = set(Weighed.model_fields)
         if not isinstance(data, dict) or set(cast("dict[object, object]", data)) != wanted:

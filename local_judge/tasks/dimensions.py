@@ -18,7 +18,6 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from local_judge.errors import InputError
 from local_judge.rows import is_text
-from local_judge.strict_yaml import load_yaml
 from local_judge.tasks.joining import Rows
 from local_judge.tasks.model import (
     Criterion,
@@ -28,6 +27,7 @@ from local_judge.tasks.model import (
     Task,
 )
 from local_judge.tasks.review import DraftRow
+from serving.strict_yaml import load_yaml
 
 GENERAL: Mapping[str, tuple[str, str]] = {
     "coverage": ("Coverage", "how much of what the request needs the report treats, and how fully"),
@@ -154,7 +154,7 @@ class DimensionsRow(DraftRow, Dimensions):
         place = f"task {self.task_id!r}"
         try:
             data: object = load_yaml(text)
-        except (ValueError, RecursionError, yaml.YAMLError) as error:
+        except ValueError as error:
             raise InputError(f"{place}: no YAML: {' '.join(str(error).split())}") from None
         if not isinstance(data, dict) or list(cast("dict[object, object]", data)) != ["dimensions"]:
             raise InputError(f"{place}: expected the key dimensions and no other")

@@ -16,12 +16,12 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from local_judge.agents.result import AgentResult, Outcome, Tally
 from local_judge.errors import InputError
-from local_judge.rows import is_text, read_models
-from local_judge.strict_yaml import load_yaml
+from local_judge.rows import read_models
 from local_judge.tasks.joining import Keyed, Rows
 from local_judge.tasks.model import KeyInformation, KeySource, Plan, ReasoningQuestion, Task
 from local_judge.tasks.review import DraftRow
 from local_judge.tasks.rowfile import RowFile
+from serving.strict_yaml import load_yaml
 
 Said = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -197,10 +197,8 @@ def _source(edit: _KeyEdit, known: dict[tuple[str, str], KeySource]) -> KeySourc
 def _read(text: str, place: str) -> _Edited:
     try:
         data: object = load_yaml(text)
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
+    except ValueError as error:
         raise InputError(f"{place}: no YAML: {' '.join(str(error).split())}") from None
-    if not is_text(str(data)):
-        raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
     try:
         return _Edited.model_validate(data)
     except ValidationError as error:

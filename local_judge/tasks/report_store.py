@@ -17,11 +17,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from local_judge.errors import InputError, brief
 from local_judge.rows import is_text, read_text
+from serving.strict_yaml import load_yaml
 
 _REPORT = re.compile(r"qid_(?P<id>.+)_report\.md", re.DOTALL)
 PREFIX = "qid_"
@@ -165,8 +165,8 @@ def read_batch(path: Path) -> Batch:
         InputError: it is no mapping, or has no list of files.
     """
     try:
-        data: object = yaml.safe_load(read_text(path))
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        data: object = load_yaml(read_text(path))
+    except ValueError as error:
         raise InputError(f"{path}: {' '.join(str(error).split())}") from None
     found = cast("dict[str, object]", data) if isinstance(data, dict) else {}
     names = _texts(path, found, "input_files")

@@ -39,7 +39,8 @@ class Heard:
         self.finish: str | None = None
         self.usage = Usage()
         self.model: str | None = None
-        self.whole: bytes = b""
+        self.whole: list[bytes] = []
+        """Lines of a server that does not stream and answers in one piece."""
 
     def take(self, line: bytes) -> bool:
         """Add one line; whether the model has said anything so far."""
@@ -48,7 +49,7 @@ class Heard:
             if data != b"[DONE]":
                 self._event(parse(ChatChunk, self.url, data))
         elif line and not line.startswith((b":", b"event:", b"id:", b"retry:")):
-            self.whole += line  # a server that does not stream answers in one piece
+            self.whole.append(line)
         return bool(self.text or self.thought)
 
     def _event(self, chunk: ChatChunk) -> None:
@@ -67,7 +68,7 @@ class Heard:
     def reply(self, thinking: bool) -> Generation:
         """The reply, once the stream has ended."""
         if self.whole or (self.finish is None and not self.text and not self.thought):
-            whole = parse(ChatReply, self.url, self.whole)
+            whole = parse(ChatReply, self.url, b"".join(self.whole))
             self.model = whole.model
             return whole.generation(thinking)
         if self.finish is None:

@@ -11,13 +11,12 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from local_judge.errors import ConfigError, InputError, brief
-from local_judge.strict_yaml import load_yaml
 from local_judge.tasks.criteria import CriteriaRow, CriterionRow, check_weights
 from local_judge.tasks.model import Criteria
+from serving.strict_yaml import load_yaml
 
 
 class _Given(BaseModel):
@@ -60,7 +59,7 @@ def _read(file: Traversable) -> Criteria:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"])) or "the whole"
         raise ConfigError(f"{file}: {key}: {first['msg']} (got {brief(first['input'])})") from None
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
+    except ValueError as error:
         raise ConfigError(f"{file}: {' '.join(str(error).split())}") from None
     row = CriteriaRow(
         id="static",

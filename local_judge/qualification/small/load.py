@@ -16,8 +16,8 @@ from pydantic import Field
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.runs.inputs import RawReport
-from local_judge.strict_yaml import load_yaml
 from local_judge.tasks.model import Checklist, Guidance, KeyInformation, Plan, ReasoningQuestion, Task
+from serving.strict_yaml import load_yaml
 from serving.types import Frozen
 
 PAGES = (("local_judge.demo", "pages"), ("local_judge.annotations", "sample/pages"))

@@ -13,14 +13,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, cast
 
-import yaml
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from local_judge.documents.model import Frozen
 from local_judge.errors import ConfigError, brief
-from local_judge.strict_yaml import load_yaml
 from local_judge.tasks.alike import SAME
 from local_judge.tasks.languages import OWN, language_name
+from serving.strict_yaml import load_yaml
 
 Profile = Literal["paper", "upstream"]
 Quality = Literal["high", "medium", "low"]
@@ -177,7 +176,7 @@ def load_build_config(path: Path | None, changes: Mapping[str, Any]) -> BuildCon
     if path is not None:
         try:
             loaded: object = load_yaml(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        except (OSError, ValueError) as error:
             raise ConfigError(f"{path}: {' '.join(str(error).split())}") from None
         if loaded is not None and not isinstance(loaded, dict):
             raise ConfigError(f"{path}: expected a mapping of settings")

@@ -18,7 +18,7 @@ def merged(texts: Iterable[str]) -> list[dict[str, Any]]:
     for text in texts:
         try:
             value: Any = json.loads(text[text.index("{") : text.rindex("}") + 1])
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         found = cast("dict[str, Any]", value)
         rows += found.get("core_state", [found])

@@ -59,7 +59,7 @@ def _between(text: str, opening: str, closing: str) -> Iterator[str]:
 def _is_json(text: str) -> bool:
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

@@ -17,14 +17,13 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Literal, TypeVar, cast
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from local_judge.documents.model import Frozen
 from local_judge.errors import ConfigError, brief
 from local_judge.protocols.deer.rubric.model import Band, Dimension, Kind, Rubric
 from local_judge.protocols.deer.rubric.structure import BANDS, STRUCTURE, published_paths
-from local_judge.strict_yaml import load_yaml
+from serving.strict_yaml import load_yaml
 
 LONGEST_TEXT = 1000
 """Characters of one text. An item is a sentence or two; a page pasted in by mistake would push the report out of the
@@ -145,10 +144,7 @@ def _model(model: type[M], file: Traversable) -> M:
         data: object = load_yaml(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
-    except yaml.MarkedYAMLError as error:
-        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
-        raise ConfigError(f"{file}: {line}{error.problem}") from None
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
+    except ValueError as error:
         raise ConfigError(f"{file}: {' '.join(str(error).split())}") from None
     try:
         read = model.model_validate(data)

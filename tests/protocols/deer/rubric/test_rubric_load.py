@@ -170,8 +170,7 @@ BAD: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "a list inside itself": (
         put(RECENCY, "id: x\nlabel: x\ndescription: x\nsubdimensions: &all [*all]\n"),
-        "{folder}/information_integrity.yaml: subdimensions / entry 1: Input should be a valid dictionary or instance "
-        "of Subdimension (got a list)",
+        "{folder}/information_integrity.yaml: line 4: the alias *all is not read; write the value out",
     ),
     "a key twice": (
         change(RECENCY, "    label: Recency\n", "    label: Recency\n    label: Freshness\n"),

@@ -1,0 +1,115 @@
+"""Valid inputs, and what happens to them on the way: bytes that flip, ends that are cut, parts that repeat or nest.
+
+Invariant: the same draws give the same bytes; nothing grows beyond `MOST` bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+MOST = 250_000
+
+ODD = tuple(
+    text.encode("utf-8", "surrogatepass")
+    for text in ("\0", "\r", "\x1b[2J", "\x85", "\u2028", "\u202e", "\ud800", "\udc00", "\ufeff", "\u0301")
+) + (b"\xff\xfe", b"\xc3", "１²".encode(), "𝟙\U0010ffff".encode())
+"""Text that line splitters, encoders and terminals disagree on."""
+
+NUMBERS = (b"0", b"-0", b"-1", b"800", b"1e999", b"-1e999", b"NaN", b"Infinity", b"1e-400", b"1_0", b"0x1f")
+NUMBERS += (
+    b"9" * 400,
+    b"9" * 5000,
+    b"1" + b":1" * 200 + b".5",
+    b"2001-99-99",
+    b"18446744073709551616",
+    b"1e308",
+)
+
+PAIRS = (
+    (b"[", b"]"),
+    (b"{", b"}"),
+    (b'{"a":', b"}"),
+    (b"(", b")"),
+    (b"<b>", b"</b>"),
+    (b"> ", b""),
+    (b"- ", b""),
+)
+
+_NUMBER = re.compile(rb"\d+(?:\.\d+)?")
+
+
+@st.composite
+def mutated(draw: DrawFn, valid: SearchStrategy[bytes], tokens: Sequence[bytes]) -> bytes:
+    """A valid input after none to five changes; `tokens` are constructs of the format."""
+    data = draw(valid)
+    for _ in range(draw(st.integers(0, 5))):
+        data = draw(st.sampled_from(_CHANGES))(draw, data, valid, tokens)[:MOST]
+    return data
+
+
+def one_of_texts(*texts: str) -> SearchStrategy[bytes]:
+    """One of some texts, in UTF-8."""
+    return st.sampled_from([text.encode() for text in texts])
+
+
+def _at(draw: DrawFn, data: bytes) -> int:
+    return draw(st.integers(0, len(data)))
+
+
+def _flip(draw: DrawFn, data: bytes, valid: SearchStrategy[bytes], tokens: Sequence[bytes]) -> bytes:
+    if not data:
+        return data
+    place = draw(st.integers(0, len(data) - 1))
+    return data[:place] + bytes([data[place] ^ 1 << draw(st.integers(0, 7))]) + data[place + 1 :]
+
+
+def _cut(draw: DrawFn, data: bytes, valid: SearchStrategy[bytes], tokens: Sequence[bytes]) -> bytes:
+    place = _at(draw, data)
+    return data[:place] + data[place + draw(st.integers(1, 64)) :]
+
+
+def _end(draw: DrawFn, data: bytes, valid: SearchStrategy[bytes], tokens: Sequence[bytes]) -> bytes:
+    return data[: _at(draw, data)]
+
+
+def _put(draw: DrawFn, data: bytes, valid: SearchStrategy[bytes], tokens: Sequence[bytes]) -> bytes:
+    place = _at(draw, data)
+    return data[:place] + draw(st.sampled_from([*tokens, *ODD])) + data[place:]
+
+
+def _repeat(draw: DrawFn, data: bytes, valid: SearchStrategy[bytes], tokens: Sequence[bytes]) -> bytes:
+    place = _at(draw, data)
+    times = draw(st.sampled_from((2, 20, 200, 2000)))
+    return data[:place] + draw(st.sampled_from([*tokens, *ODD])) * times + data[place:]
+
+
+def _double(draw: DrawFn, data: bytes, valid: SearchStrategy[bytes], tokens: Sequence[bytes]) -> bytes:
+    start, end = sorted((_at(draw, data), _at(draw, data)))
+    return data[:end] + data[start:end] * draw(st.sampled_from((1, 1, 2, 30))) + data[end:]
+
+
+def _nest(draw: DrawFn, data: bytes, valid: SearchStrategy[bytes], tokens: Sequence[bytes]) -> bytes:
+    start, end = sorted((_at(draw, data), _at(draw, data)))
+    opening, closing = draw(st.sampled_from(PAIRS))
+    depth = draw(st.one_of(st.integers(1, 1100), st.just(100_000)))
+    return data[:start] + opening * depth + data[start:end] + closing * depth + data[end:]
+
+
+def _splice(draw: DrawFn, data: bytes, valid: SearchStrategy[bytes], tokens: Sequence[bytes]) -> bytes:
+    other = draw(valid)
+    return data[: _at(draw, data)] + other[_at(draw, other) :]
+
+
+def _number(draw: DrawFn, data: bytes, valid: SearchStrategy[bytes], tokens: Sequence[bytes]) -> bytes:
+    found = list(_NUMBER.finditer(data))
+    if not found:
+        return data
+    one = found[draw(st.integers(0, len(found) - 1))]
+    return data[: one.start()] + draw(st.sampled_from(NUMBERS)) + data[one.end() :]
+
+
+_CHANGES = (_flip, _cut, _end, _put, _repeat, _double, _nest, _splice, _number, _put, _number)
