@@ -75,7 +75,8 @@ class Process:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "local_judge", *arguments],
                 cwd=cwd,
-                env={**own, "PYTHONPATH": f"{CHILD}{os.pathsep}{ROOT}", **(env or {})},
+                # Without GIT_DIR, a commit made meanwhile would change the revision in the manifests.
+                env={**own, "PYTHONPATH": f"{CHILD}{os.pathsep}{ROOT}", "GIT_DIR": os.devnull, **(env or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 from .commands import NO_RESULT, Command
-from .process import Process
+from .process import Ended, Process
 from .server import (
     BROKEN_BODY,
     BROKEN_CONTENT,
@@ -60,7 +60,7 @@ def _killed(trial: Trial, command: Command) -> str:
         trial.done.append(f"killed after {fraction:.2f} of its time")
     elif how == "request":
         seen = len(bench.server.asked)
-        count = rng.randint(1, max(1, whole.n_asked - seen))
+        count = rng.randint(1, max(1, whole.answered.total() - seen))
         bench.server.wait_for(seen + count, process.runs)
         time.sleep(rng.uniform(0, 0.05))
         trial.done.append(f"killed after {count} requests")
@@ -86,12 +86,20 @@ def faults(trial: Trial) -> None:
 def replies(trial: Trial) -> None:
     """The judge's own words are no answer now and then, and it is asked again.
 
-    Such replies are the judge's, and are named in claims and findings beside the good ones; scores are the same.
+    Such replies are the judge's and stay: claims and findings name them beside the good ones. Scores are equal, or a
+    failure is counted; the same command, given again, asks nothing and changes nothing.
     """
     command = trial.command("run")
     trial.compared = "run/scores/"
     share = trial.rng.choice([0.2, 0.5, 1.0])
-    _carry_out(trial, command, Faults(trial.rng.randrange(1 << 30), share, BROKEN_CONTENT))
+    ended = _with_faults(trial, command, Faults(trial.rng.randrange(1 << 30), share, BROKEN_CONTENT))
+    trial.held_against_baseline(command, ended)
+    found, n_asked = command.results(trial.cwd), len(trial.bench.server.asked)
+    again = trial.run(command.arguments)
+    if again.state != ended.state or command.results(trial.cwd) != found:
+        trial.violate(f"given again, it comes to something else: {again.brief()}")
+    if len(trial.bench.server.asked) != n_asked:
+        trial.violate(f"given again, it asks {len(trial.bench.server.asked) - n_asked} questions")
 
 
 def shaky(trial: Trial) -> None:
@@ -102,24 +110,30 @@ def shaky(trial: Trial) -> None:
 
 
 def _carry_out(trial: Trial, command: Command, wrong: Faults) -> None:
+    ended = _with_faults(trial, command, wrong)
+    trial.held_against_baseline(command, ended)
+    outcome = trial.outcome
+    trial.ends_equal(command)
+    trial.settle(outcome)
+
+
+def _with_faults(trial: Trial, command: Command, wrong: Faults) -> Ended:
+    """Run the command against a server with faults."""
     kinds = "mixed" if len(wrong.kinds) > 4 else ", ".join(sorted(wrong.kinds))
     trial.done.append(f"{wrong.share:.0%} of the calls: {kinds}")
     trial.bench.server.set_faults(wrong)
     ended = trial.run(command.arguments)
     met = trial.bench.server.faulty
-    trial.done.append(f"{sum(met.values())} faults, {ended.state}")
-    trial.held_against_baseline(command, ended)
+    trial.done.append(f"{met.total()} faults, {ended.state}")
     trial.bench.server.set_faults(None)
-    outcome = trial.outcome
-    trial.ends_equal(command)
-    trial.settle(outcome)
+    return ended
 
 
 def outage(trial: Trial) -> None:
     """The server goes away in the middle, and comes back after some seconds."""
     command = trial.command(*RUNS)
     server, whole = trial.bench.server, trial.bench.baseline(command.name)
-    count, seconds = trial.rng.randint(1, whole.n_asked - 1), trial.rng.uniform(1, 14)
+    count, seconds = trial.rng.randint(1, whole.answered.total() - 1), trial.rng.uniform(1, 14)
     trial.done.append(f"server away for {seconds:.1f} s after {count} requests")
     process = trial.start(command.arguments)
     server.wait_for(count, process.runs)
@@ -158,6 +172,8 @@ def full_disk(trial: Trial) -> None:
         outcome = trial.outcome
         trial.ends_equal(command, lost)
         trial.settle(outcome)
+        if trial.violations:
+            shutil.copytree(disk, trial.folder / "copy-of-disk")
 
 
 LARGE_DISK = 256 << 20

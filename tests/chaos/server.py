@@ -80,8 +80,8 @@ class ModelServer:
 
     plan: StubPlan = field(default_factory=StubPlan)
     """May be replaced while nothing is asked."""
-    delay: float = 0.01
-    """Seconds that one answer takes."""
+    delay: float = 0.03
+    """Seconds that one answer takes: longer than the transaction that stores it."""
     faults: Faults | None = None
     asked: list[Asked] = field(default_factory=list[Asked])
     faulty: Counter[str] = field(default_factory=Counter[str])

@@ -75,7 +75,10 @@ def run_trials(
             counts[name][trial.outcome] += 1
             _print_trial(name, trial, time.monotonic() - begun)
             number += 1
-    shutil.rmtree(work)
+    if any(count["violation"] for count in counts.values()):
+        print(f"\nThe undisturbed runs: {work / 'baselines'}")
+    else:
+        shutil.rmtree(work)
     return counts
 
 

@@ -60,7 +60,7 @@ def test_a_wrong_byte_and_a_call_made_twice_are_violations(bench: Bench, tmp_pat
         trial = Trial(bench, 0, tmp_path)
         bench.server.asked = [Asked(body, "", ANSWERED) for body in asked]
         trial.same_results(command, changed)
-        trial.asked_once(set(lost))
+        trial.asked_once(command, set(lost))
         assert trial.outcome == ("violation" if trial.violations else "equal")
         return trial.violations
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import shutil
+from collections import Counter
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +28,7 @@ from .web import WebSite
 
 Outcome = Literal["equal", "typed", "refused", "skipped", "violation"]
 
-UNDER_WAY = 4 * CONCURRENCY
+UNDER_WAY = 2 * CONCURRENCY
 """So many of the latest replies may be lost with a killed process: what is at the server, and what is being stored."""
 
 PAGES_UNDER_WAY = 6
@@ -41,11 +42,10 @@ class Baseline:
     results: Results
     cwd: Path
     seconds: float
-    n_asked: int
-    """Chat completions."""
+    answered: Counter[str]
+    """How often each question was."""
     n_changes: int
     """Of files, by its main process."""
-    out: str
 
 
 class Bench:
@@ -79,8 +79,7 @@ class Bench:
                 )
             changes = int(count.read_text())
             results = command.results(cwd)
-            asked = len(self.server.asked)
-            self._baselines[name] = Baseline(results, cwd, ended.seconds, asked, changes, ended.out)
+            self._baselines[name] = Baseline(results, cwd, ended.seconds, self.server.answered(), changes)
         return self._baselines[name]
 
     def prepare(self, command: Command, cwd: Path) -> None:
@@ -163,7 +162,7 @@ class Trial:
             self.violate(f"undisturbed at last, it does not end well: {ended.brief()}")
         else:
             self.same_results(command, command.results(self.cwd))
-        self.asked_once(lost or set())
+        self.asked_once(command, lost or set())
 
     def held_against_baseline(self, command: Command, ended: Ended) -> None:
         """The results of a disturbed command: equal, typed failures that are counted, or refused."""
@@ -197,9 +196,11 @@ class Trial:
         ):
             self.violate("exit 3, and no failure is counted in cases.jsonl")
 
-    def asked_once(self, lost: set[str]) -> None:
+    def asked_once(self, command: Command, lost: set[str]) -> None:
         """No question was answered twice but what was under way at a kill."""
-        twice = {digest for digest, n in self.bench.server.answered().items() if n > 1}
+        whole = self.bench.baseline(command.name).answered
+        answered = self.bench.server.answered()
+        twice = {digest for digest, n in answered.items() if n > max(1, whole[digest])}
         if twice - lost:
             self.violate(f"{len(twice - lost)} calls were answered with success and made again")
         lost_replies = twice & lost
