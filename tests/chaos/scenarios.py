@@ -17,11 +17,12 @@ from .server import (
     BROKEN_CONTENT,
     BROKEN_PROBABILITIES,
     BROKEN_TRANSPORT,
+    OTHER_MODEL,
     SIDE_FAULTS,
     SLOW,
     Faults,
 )
-from .trial import PAGES_UNDER_WAY, UNDER_WAY, Outcome, Trial, environment
+from .trial import PAGES_UNDER_WAY, UNDER_WAY, Outcome, Trial
 
 RUNS = ("run", "run scored")
 FILE_COMMANDS = ("import", "merge", "index", "wacz", "export csv", "export deer", "rescore")
@@ -126,6 +127,10 @@ def _with_faults(trial: Trial, command: Command, wrong: Faults) -> Ended:
     met = trial.bench.server.faulty
     trial.done.append(f"{met.total()} faults, {ended.state}")
     trial.bench.server.set_faults(None)
+    strange = {one.digest for one in trial.bench.server.asked if one.outcome == OTHER_MODEL}
+    strange -= trial.bench.server.answered().keys()
+    if strange and ended.state == "done":
+        trial.violate(f"{len(strange)} replies of another model were taken for the judge's")
     return ended
 
 
@@ -233,8 +238,7 @@ def two(trial: Trial) -> None:
         trial.done.append("two directories, one ledger")
     started: list[Process] = []
     for number, cwd in enumerate((trial.cwd, other)):
-        env = {**environment(cwd), "LOCAL_JUDGE_API_KEY": f"process-{number}"}
-        started.append(Process([*command.arguments], cwd, env))
+        started.append(trial.start(command.arguments, {"LOCAL_JUDGE_API_KEY": f"process-{number}"}, cwd))
         if not number:
             time.sleep(trial.rng.choice([0.0, trial.rng.uniform(0, 2.5)]))
     ended = [trial.ended(process.finish()) for process in started]

@@ -27,7 +27,8 @@ ANSWERED = "answered"
 """The outcome of a request whose whole reply was sent and was right."""
 
 BROKEN_TRANSPORT = ("reset", "cut", "hang", "500", "503", "429")
-BROKEN_BODY = ("empty", "truncated", "garbage", "no completion", "other model")
+OTHER_MODEL = "other model"
+BROKEN_BODY = ("empty", "truncated", "garbage", "no completion", OTHER_MODEL)
 BROKEN_CONTENT = ("no json", "other schema")
 """Of replies in words."""
 BROKEN_PROBABILITIES = ("nan", "infinity", "huge", "missing", "none")
@@ -201,7 +202,7 @@ class ModelServer:
             plan = replace(plan, content='{"1": {')
         elif fault == "other schema":
             plan = replace(plan, content='{"hello": "world"}')
-        elif fault == "other model":
+        elif fault == OTHER_MODEL:
             plan = replace(plan, model="another-model")
         return json_body(plan, asked)
 

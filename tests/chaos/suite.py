@@ -9,6 +9,7 @@ its seed, so that `scripts/chaos SCENARIO --trials 1 --seed SEED` does it again.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shutil
 import sys
 import tempfile
@@ -59,11 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run_trials(
     names: Sequence[str], folder: Path, *, seed: int = 0, minutes: float = 5.0, trials: int | None = None
 ) -> dict[str, Counter[Outcome]]:
-    """Carry trials out, the scenarios `names` in turn, and count their outcomes by scenario."""
+    """Carry trials out, the scenarios `names` in turn, and count their outcomes by scenario; Ctrl-C ends it early."""
     counts: dict[str, Counter[Outcome]] = {name: Counter() for name in names}
     work = Path(tempfile.mkdtemp(prefix="work-", dir=_made(folder)))
     deadline = time.monotonic() + 60 * minutes
-    with ModelServer() as server, WebSite() as site:
+    with ModelServer() as server, WebSite() as site, contextlib.suppress(KeyboardInterrupt):
         bench = Bench(work, server, site)
         number = 0
         while (trials is None or number < trials) and time.monotonic() < deadline:

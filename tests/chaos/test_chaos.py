@@ -24,7 +24,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 
 
 @pytest.mark.parametrize(
-    ("name", "seed"), [("kills", 1), ("faults", 100), ("two", 104), ("bit-flips", 105), ("clock", 106)]
+    ("name", "seed"), [("kills", 1), ("faults", 1006), ("bit-flips", 1009), ("full-disk", 1010)]
 )
 def test_a_disturbed_command_leaves_nothing_wrong(bench: Bench, tmp_path: Path, name: str, seed: int) -> None:
     trial = Trial(bench, seed, tmp_path / "trial")

@@ -107,6 +107,7 @@ class Trial:
     """What was done, in words."""
     violations: list[str] = field(default_factory=list[str])
     outcome: Outcome = "equal"
+    started: list[Process] = field(default_factory=list[Process])
     compared: str = ""
     """How the names of the result files begin that must be equal."""
 
@@ -124,9 +125,14 @@ class Trial:
         self.done.append(command.name)
         return command
 
-    def start(self, arguments: tuple[str, ...], env: Mapping[str, str] | None = None) -> Process:
-        """One process in the working directory."""
-        return Process([*arguments], self.cwd, {**environment(self.cwd), **(env or {})})
+    def start(
+        self, arguments: tuple[str, ...], env: Mapping[str, str] | None = None, cwd: Path | None = None
+    ) -> Process:
+        """One process in the working directory, or another."""
+        where = cwd or self.cwd
+        process = Process([*arguments], where, {**environment(where), **(env or {})})
+        self.started.append(process)
+        return process
 
     def ended(self, ended: Ended, *, killed: bool = False) -> Ended:
         """Note how a process ended; what is neither done, missing, refused nor killed by us is a violation."""
@@ -214,6 +220,8 @@ class Trial:
         try:
             yield
         finally:
+            for process in self.started:
+                process.kill()
             self.bench.server.set_faults(None)
         if not self.violations:
             shutil.rmtree(self.folder, ignore_errors=True)
