@@ -1,0 +1,187 @@
+"""The long commands, on tiny inputs, and what of their work must be the same after any disturbance."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from indexes.making.importing import import_pages
+from indexes.snapshot import Snapshot
+from indexes.verify import verify
+from local_judge.demo.outcome import sample_folder
+from serving.stub import StubPlan
+
+from ..qualification.broken import served
+from ..stub_thread import answer, leaning, write_preset
+
+CONCURRENCY = 4
+"""Requests of one process under way."""
+
+TIME_LIMIT = 3.0
+"""Seconds that a judge has for one reply."""
+
+REPORT = """# The mill
+
+The retrofit connected 1,240 dwellings [1]. It was approved by eleven votes to four [2]. It cost a lot [2].
+
+The works ended in October 2023 [1]. The lake supplies most of the heat. The pipes lose less than they did.
+
+## References
+
+[1] The renewal. https://heat.example/fernholt/renewal
+[2] Minutes. https://council.example/minutes/2021-03-18
+"""
+
+QUALIFY = """verification: {claims: 8, grouped: false, folds: 2}
+obedience: {attacks: 1, pages: 1}
+draws: 0
+"""
+
+NO_RESULT = re.compile(r"(?:^|/)(?:\.|lock$|ledger\.sqlite)|\.(?:lock|journal|partial)$|(?:^|/)journal")
+"""Files of a run directory that are no results: replies, locks, journals, what is half written."""
+
+BELIEVER = StubPlan(answer=answer, alternatives=leaning)
+
+Results = dict[str, bytes]
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command, run in a working directory of its own with relative paths."""
+
+    name: str
+    arguments: tuple[str, ...]
+    results: Callable[[Path], Results]
+    """Of a working directory; empty where there are none."""
+    asks: bool = False
+    """Asks the model server."""
+    continues: bool = True
+    """Whether the same command, killed, can be given again; else it may also refuse."""
+    starts_with: tuple[str, str] | None = None
+    """The command of whose finished work it needs a copy, and the folder that is copied."""
+    plan: StubPlan = field(default=BELIEVER)
+
+    def prepare(self, cwd: Path, finished: Path | None) -> None:
+        """Put what the command starts from into a new working directory."""
+        cwd.mkdir(parents=True)
+        if finished is not None and self.starts_with is not None:
+            shutil.copytree(finished / self.starts_with[1], cwd / self.starts_with[1])
+
+
+def write_inputs(folder: Path, urls: str) -> None:
+    """The inputs of all commands."""
+    reports = folder / "reports"
+    reports.mkdir(parents=True)
+    for name, text in (("a", REPORT), ("b", REPORT.replace("1,240", "1,250").replace("lake", "sea"))):
+        (reports / f"{name}.md").write_text(text, encoding="utf-8")
+    tasks = "".join(f'{{"id": "{name}", "task": "What is {name}?"}}\n' for name in "ab")
+    (folder / "tasks.jsonl").write_text(tasks, encoding="utf-8")
+    (folder / "config.yaml").write_text(
+        "claims: {batch_sentences: 2, claims_per_call: 1}\n", encoding="utf-8"
+    )
+    (folder / "qualify.yaml").write_text(QUALIFY, encoding="utf-8")
+    (folder / "urls.txt").write_text(urls, encoding="utf-8")
+    (folder / "others.jsonl").write_text(
+        '{"url": "https://other.example/1", "text": "The sea was calm. It stayed so for a year."}\n',
+        encoding="utf-8",
+    )
+    import_pages(sample_folder() / "pages", folder / "snapshot", workers=0)
+    import_pages(folder, folder / "others", pages=folder / "others.jsonl", workers=0)
+    write_preset(folder, concurrency=CONCURRENCY, timeout=TIME_LIMIT)
+
+
+RUN = """run {inputs}/reports --tasks {inputs}/tasks.jsonl --snapshot {inputs}/snapshot --judge {inputs}/stub.yaml
+    --base-url {url} --config {inputs}/config.yaml --out run"""
+SCORED = "--method scored --protocol deer --set deer.parts=[verification]"
+RACE = "--protocol race --set race.mode=pointwise --set race.criteria=static --set race.scoring=expected"
+QUALIFYING = """qualify {inputs}/stub.yaml --base-url {url} --quick --config {inputs}/qualify.yaml
+    --parts verification,obedience --out out"""
+FETCH = "snapshot fetch pages --urls {inputs}/urls.txt --allow-host {host} --delay 0"
+
+
+def commands(inputs: Path, url: str, host: str, wait: str) -> dict[str, Command]:
+    """All commands by name; `wait` is what a run is told of outages."""
+
+    def words(text: str) -> tuple[str, ...]:
+        places = {"inputs": inputs, "url": url, "host": host, "sample": sample_folder()}
+        return tuple(word.format_map(places) for word in text.split())
+
+    run, snapshot = tree_of("run"), tree_of("snapshot")
+    elsewhere = f"{RUN} {SCORED} --ledger ../ledger.sqlite {wait}"
+    made, examined = ("import", "snapshot"), ("run", "run")
+    listed = [
+        Command("import", words("snapshot import {sample}/pages snapshot"), snapshot),
+        Command("run", words(f"{RUN} --protocol deer --protocol fact {wait}"), run, asks=True),
+        Command("run scored", words(f"{RUN} {SCORED} {RACE} {wait}"), run, asks=True),
+        Command("run with a ledger elsewhere", words(elsewhere), run, asks=True),
+        Command("qualify", words(QUALIFYING), qualified, asks=True, plan=served("truthful")),
+        Command("fetch", words(FETCH), fetched),
+        Command("merge", words("snapshot merge merged {inputs}/snapshot {inputs}/others"), tree_of("merged")),
+        Command("index", words("snapshot index snapshot --k1 1.2"), snapshot, starts_with=made),
+        Command("wacz", words("snapshot export {inputs}/snapshot --wacz pages.wacz"), tree_of("pages.wacz")),
+        Command("rescore", words("rescore run"), run, starts_with=examined),
+        Command(
+            "export csv",
+            words("export run out --format csv"),
+            tree_of("out"),
+            continues=False,
+            starts_with=examined,
+        ),
+        Command(
+            "export deer",
+            words("export run out --format deer"),
+            tree_of("out"),
+            continues=False,
+            starts_with=examined,
+        ),
+    ]
+    return {command.name: command for command in listed}
+
+
+def tree_of(name: str) -> Callable[[Path], Results]:
+    """The bytes of a file or of every result file of a folder."""
+
+    def read(cwd: Path) -> Results:
+        top = cwd / name
+        paths = [top] if top.is_file() else sorted(top.rglob("*"))
+        found = {str(path.relative_to(cwd)): path for path in paths if path.is_file()}
+        return {
+            place: path.read_bytes()
+            for place, path in found.items()
+            if NO_RESULT.search(place.partition("/")[2] or place) is None
+        }
+
+    return read
+
+
+def qualified(cwd: Path) -> Results:
+    """The files of a qualification without the seconds that calls took, which are measured."""
+    found = tree_of("out")(cwd)
+    kept = {
+        name: content for name, content in found.items() if not name.startswith(("out/page.", "out/work/"))
+    }
+    return {name: _MEASURED.sub(b"", content) for name, content in kept.items()}
+
+
+_MEASURED = re.compile(rb'"seconds": *[^,}\n]*')
+
+
+def fetched(cwd: Path) -> Results:
+    """Each page of a fetched snapshot without the time of its fetching, and whether the snapshot is whole."""
+    if not (cwd / "pages").exists():
+        return {}
+    found = {"verified": str(verify(cwd / "pages").ok).encode()}
+    for record in Snapshot.open(cwd / "pages").records():
+        facts = (
+            record.status,
+            record.reason,
+            record.http_status,
+            record.title,
+            record.raw_digest,
+            record.text_digest,
+        )
+        found[record.url] = repr(facts).encode()
+    return found
