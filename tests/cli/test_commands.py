@@ -199,8 +199,11 @@ def test_a_run_from_plan_to_rescore(
 
     before = (out / "scores/deer.jsonl").read_bytes()
     (out / "scores/deer.jsonl").unlink()
-    rescored = command("rescore", out, "--json")
-    assert json.loads(rescored.out) == found["scores"]
+    assert "scores/deer.jsonl is missing" in command("rescore", out, "--json").line()
+    rescored = json.loads(command("rescore", out, "--allow-modified", "--json").out)
+    assert all(row.pop("modified") == [f"{out}: scores/deer.jsonl is missing"] for row in rescored)
+    assert rescored == found["scores"]
+    assert command("show", out).code == 0
     assert (out / "scores/deer.jsonl").read_bytes() == before
 
     count = len(server.chats)

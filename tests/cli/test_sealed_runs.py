@@ -1,10 +1,12 @@
-"""Finished runs are sealed: whatever changes is named by every command that reads them; and they are taken up cheaply."""
+"""Finished runs are sealed: every reader names what was changed, and the same command takes them up cheaply."""
 
 from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -44,7 +46,7 @@ class Made:
             (reports / f"{name}.md").write_text(REPORT.replace("eleven", f"eleven {name}"), encoding="utf-8")
         tasks = folder / "tasks.jsonl"
         tasks.write_text("".join(f'{{"id": "{name}", "task": "What is it?"}}\n' for name in "ab"))
-        self.given = ("run", reports, "--tasks", tasks, "--snapshot", snapshot)
+        self.given: tuple[str | Path, ...] = ("run", reports, "--tasks", tasks, "--snapshot", snapshot)
         self.given += ("--judge", write_preset(folder), "--base-url", server.url, "--out", self.out)
 
     def run(self, *more: str) -> Ended:
@@ -163,9 +165,8 @@ def test_what_may_be_modified_is_marked_wherever_it_is_printed(made: Made) -> No
             continue
         ended = made.read(*reader, more=allowed)
         assert (ended.code, ended.out.splitlines()[0]) == (0, f"modified: {line}"), reader
-        as_json = json.loads(made.read(*reader, more=(*allowed, "--json")).out)
-        for row in as_json if isinstance(as_json, list) else [as_json]:
-            assert row["modified"] == [line], reader
+        text = made.read(*reader, more=(*allowed, "--json")).out
+        assert json.dumps({"modified": [line]})[1:-1] in text, reader
     made.read("export", "--format", "csv", more=allowed)
     rows = (made.folder / "exported/scores.csv").read_text().splitlines()
     assert rows[0].endswith(",modified")
@@ -194,7 +195,7 @@ def test_rescoring_changes_nothing_of_a_whole_run_and_restores_scores(made: Made
 
 
 def test_an_imported_run_is_sealed(tmp_path: Path, command: Command) -> None:
-    row = {
+    row: dict[str, object] = {
         "id": "1",
         "prompt": "Why?",
         "article": "It is. [1]",
@@ -346,3 +347,28 @@ def test_a_second_process_asks_nothing(made: Made) -> None:
         assert "is at work in it" in made.read("rescore").line()
         assert made.read("show").code == 0
     assert RunStore(made.out).read_json("manifest.json")["seal"]["files"].keys() >= {"cases.jsonl"}
+
+
+def test_ledger_verify_names_what_is_damaged(made: Made, command: Command) -> None:
+    ledger = made.out / "ledger.sqlite"
+    ended = command("ledger", "verify", ledger)
+    assert (ended.code, ended.out) == (0, f"{ledger}: every row matches its digest\n")
+    with closing(sqlite3.connect(ledger)) as connection:
+        connection.execute("UPDATE replies SET text = replace(text, 'supported', 'contradicted')")
+        connection.commit()
+    ended = command("ledger", "verify", ledger)
+    assert ended.code == 1
+    assert all(line.endswith(": does not match its digest") for line in ended.out.splitlines())
+    assert ended.out.splitlines() == json.loads(command("ledger", "verify", ledger, "--json").out)["problems"]
+    assert command("ledger", "verify", made.out / "none.sqlite").line().endswith("no such file")
+    assert "not a ledger" in command("ledger", "verify", made.out / "cases.jsonl").line()
+    # A run on it answers nothing from what was altered, and says so; the next one asks again.
+    again = (*made.given[:-1], made.folder / "again", "--ledger", ledger)
+    assert command(*again).code == 3
+    assert '"kind": "corrupt_reply"' in "".join(
+        path.read_text() for path in (made.folder / "again/claims").glob("*.json")
+    )
+    assert command(*again).code == 0
+    assert command("ledger", "verify", ledger).code == 0
+    made.out = made.folder / "again"
+    assert made.read("show").code == 0
