@@ -10,6 +10,7 @@ Invariant: whoever raises one of these has a remedy to name; everything else tha
 
 from __future__ import annotations
 
+import re
 from typing import cast
 
 LONGEST_SHOWN = 60
@@ -22,6 +23,23 @@ def brief(value: object) -> str:
         return f"a {type(cast('object', value)).__name__}"
     text = repr(value)
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
+
+
+def one_line(message: object) -> str:
+    """A message as the terminal shows it: one line, no control characters, no foreign text of more than a glance.
+
+    The last guard: whoever writes a message shortens with `brief` what it quotes.
+    """
+    text = "".join(character if character.isprintable() else " " for character in str(message))
+    text = _LONG_WORD.sub(r"\1…", _LONG_QUOTED.sub(r"\1\2…\1", text))
+    return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}…"
+
+
+_LONGEST_MESSAGE = 1_500
+"""Characters: two paths of some length, and what is to be said of them."""
+_LONG_QUOTED = re.compile(r"(?<!\w)(['\"])([^'\"]{200})[^'\"]+\1")
+_LONG_WORD = re.compile(r"([^\s/]{256})[^\s/]+")
+"""Longer than any part of a path."""
 
 
 class UserError(Exception):

@@ -5,8 +5,8 @@ every file that the package lists. It tells that the holder of a key signed, not
 
 The signed text is `sha256:` and hex of datapackage.json, as ArchiveWeb.page signs it: ECDSA with SHA-256, the
 signature as WebCrypto gives it (r and s, one after the other), the public key as SubjectPublicKeyInfo, both in base64.
-A signature in DER is read too. The other form, with the certificate of a domain and a signed time, is not verified: a certificate's
-standing and that of a time-stamping service are known on the network alone.
+A signature in DER is read too. The other form, with the certificate of a domain and a signed time, is not verified: a
+certificate's standing and that of a time-stamping service are known on the network alone.
 
 Specification: https://specs.webrecorder.net/wacz-auth/0.1.0/
 """

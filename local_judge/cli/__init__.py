@@ -40,10 +40,9 @@ from local_judge.cli import (
     verticals,
 )
 from local_judge.documents import UnreadableReport
-from local_judge.errors import UserError
+from local_judge.errors import UserError, one_line
 from local_judge.judge.collector import relax_collector
 from local_judge.judge.errors import JudgeError
-from local_judge.reporting.tables import plain
 from serving.errors import ServingError
 
 app = typer.Typer(
@@ -85,7 +84,7 @@ def main() -> None:
     try:
         app()
     except (UserError, ServingError, IndexesError, JudgeError, UnreadableReport) as error:
-        sys.stderr.write(f"local-judge: {plain(str(error))}\n")
+        sys.stderr.write(f"local-judge: {one_line(error)}\n")
         raise SystemExit(1) from None
     except BrokenPipeError:
         raise SystemExit(0) from None

@@ -22,6 +22,7 @@ from indexes.making.importing import import_archives, import_pages, merge_snapsh
 from indexes.snapshot import Snapshot
 from local_judge.cli.options import AsJson
 from local_judge.cli.snapshot.look import show_info
+from local_judge.errors import one_line
 from local_judge.reporting.tables import plain
 
 Out = Annotated[Path, typer.Argument(help="The snapshot directory to make.")]
@@ -114,7 +115,7 @@ def _archives(source: Path) -> list[Path]:
 
 
 def _warn(said: str) -> None:
-    sys.stderr.write(f"local-judge: {plain(said)}\n")
+    sys.stderr.write(f"local-judge: {one_line(said)}\n")
 
 
 @contextmanager
