@@ -11,8 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.errors import one_line
+from indexes.archive.cdxj import Cdxj
+from indexes.errors import DigestMismatch
+from local_judge.errors import InputError, RunError, one_line
 from local_judge.reporting.exports_csv import _csv  # pyright: ignore[reportPrivateUsage]
+from local_judge.rows import read_jsonl
+from local_judge.runs.standings import load_standing
+from local_judge.runs.store import RunStore
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r"])
@@ -53,3 +58,18 @@ def test_a_long_foreign_value_is_not_echoed(tmp_path: Path) -> None:
     assert ended.stderr.startswith(f"local-judge: {tmp_path}/pages.jsonl:1: no file 'no no ")
     assert ended.stderr.count("\n") == 1
     assert len(ended.stderr) < 500
+
+
+def test_deep_nesting_is_no_json(tmp_path: Path) -> None:
+    """Python's parser answers it with a RecursionError, which is no ValueError."""
+    deep = "[" * 100_000
+    (tmp_path / "deep.json").write_text(deep)
+    (tmp_path / "cdxj").write_text(f"org,example)/ 20240101000000 {deep}\n")
+    with pytest.raises(RunError, match="not JSON"):
+        RunStore(tmp_path).read_json("deep.json")
+    with pytest.raises(InputError, match="no qualification"):
+        load_standing(tmp_path / "deep.json")
+    with pytest.raises(InputError, match="not JSON"):
+        list(read_jsonl(tmp_path / "deep.json"))
+    with pytest.raises(DigestMismatch, match="a line cannot be read"):
+        list(Cdxj(tmp_path / "cdxj").find("https://example.org/"))
