@@ -47,6 +47,9 @@ _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
 _LONGEST_HOST = 253
 """Characters of a host name in DNS; a Unicode name has no more than its IDNA form."""
+_LONGEST_SHOWN, _LONGEST_READ = 120, 4_096
+# In the authority; or behind a colon that opens no port, where a password holds a slash.
+_CREDENTIALS = re.compile(r"(?<=//)(?:[^/?#\s]*|[^/?#@:\s]*:(?!\d*(?:[/?#]|$))\S*)@")
 _IPV6 = re.compile(r"\[[0-9a-f:.]+\]")
 
 _DOI_HOSTS = frozenset({"doi.org", "dx.doi.org"})
@@ -78,7 +81,7 @@ def normalise_url(url: str) -> str:
     written = url.strip()
     if written[:4].lower() == "www.":
         written = "https://" + written
-    shown = written if len(written) <= 120 else written[:117] + "..."
+    shown = shown_url(written)
     if _SURROGATE.search(written):
         raise UrlError(
             f"an address with half a character in it: {shown.encode('ascii', 'backslashreplace')!r}"
@@ -103,6 +106,12 @@ def normalise_url(url: str) -> str:
     route = _route(parts.fragment)
     tail = (f"?{query}" if query else "") + (f"#{route}" if route else "")
     return f"https://{netloc}{path.rstrip('/')}{tail}"
+
+
+def shown_url(url: str) -> str:
+    """An address as a message shows it: at most 120 characters, without user name and password."""
+    text = _CREDENTIALS.sub("…@", url[:_LONGEST_READ])
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
 
 
 def identifier_url(text: str) -> str | None:

@@ -10,6 +10,7 @@ Invariant: whoever raises one of these has a remedy to name; everything else tha
 
 from __future__ import annotations
 
+import re
 from typing import cast
 
 LONGEST_SHOWN = 60
@@ -27,6 +28,22 @@ def brief(value: object) -> str:
 def plain(text: str) -> str:
     """Untrusted text as one line without control characters, for where no markup is read."""
     return "".join(character if character.isprintable() else " " for character in text)
+
+
+def one_line(message: object) -> str:
+    """A message as the terminal shows it: one line, no control characters, no foreign text of more than a glance.
+
+    The last guard: whoever writes a message shortens with `brief` what it quotes.
+    """
+    text = _LONG_WORD.sub(r"\1…", _LONG_QUOTED.sub(r"\1\2…\1", plain(str(message))))
+    return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}…"
+
+
+_LONGEST_MESSAGE = 1_500
+"""Characters: two paths of some length, and what is to be said of them."""
+_LONG_QUOTED = re.compile(r"(?<!\w)(['\"])([^'\"]{200})[^'\"]+\1")
+_LONG_WORD = re.compile(r"([^\s/]{256})[^\s/]+")
+"""Longer than any part of a path."""
 
 
 class UserError(Exception):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -138,6 +139,21 @@ def row_id(row: dict[str, Any], place: str) -> str | None:
     if identity is not None and not (isinstance(identity, str) and is_text(identity)):
         raise InputError(f"{place}: id {identity!r} is neither a text nor a whole number")
     return identity
+
+
+Cell = TypeVar("Cell")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def harmless_cell(value: Cell) -> Cell | str:
+    """A cell of a CSV file that no spreadsheet takes for a formula, without control characters; numbers as they are.
+
+    A text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return gets an apostrophe in front.
+    """
+    if not isinstance(value, str):
+        return value
+    mark = "'" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else ""
+    return mark + _CONTROL.sub(" ", value)
 
 
 def is_text(text: str) -> bool:

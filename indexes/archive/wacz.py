@@ -1,8 +1,9 @@
 """WACZ 1.1.1: an archive with its index, its list of pages and a digest of each, in one zip file.
 
 Invariant: what is written is stored uncompressed where it is compressed already, lies where the specification wants it,
-and depends on the snapshot alone (no clock, no order of directories); what is read never leaves the scratch folder, and
-its size is bounded.
+and depends on the snapshot alone (no clock, no order of directories), but for a signature. What is read never leaves
+the scratch folder, and its size is bounded. Of a file with a datapackage.json nothing is read that the package does not
+list, with the digest that it gives, nor anything of a package whose own digest or signature does not hold.
 
 Specification: https://specs.webrecorder.net/wacz/1.1.1/
 """
@@ -14,15 +15,19 @@ import json
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from indexes.errors import DigestMismatch, ImportRefused
+from indexes.archive.signing import sign, signer
+from indexes.errors import DigestMismatch, ImportRefused, MissingExtra
 from indexes.limits import MAX_GZIP_RATIO, RATIO_FLOOR
 
 VERSION = "1.1.1"
+PACKAGE = "datapackage.json"
+PACKAGE_DIGEST = "datapackage-digest.json"
+_PAGE_LISTS = ("pages/pages.jsonl", "pages/extraPages.jsonl")
 _DATE = (1980, 1, 1, 0, 0, 0)
 _STEP = 1 << 20
 _MOST_ENTRIES = 100_000
@@ -38,56 +43,99 @@ class Archive(NamedTuple):
     """URLs of the pages; None where no list came with the files."""
 
 
+class Trust(NamedTuple):
+    """Which signatures are asked for."""
+
+    required: bool = False
+    """Whether a file without a signature that was verified is refused."""
+    key: str | None = None
+    """The public key that must have signed, in base64; None for any."""
+
+
+NO_DEMANDS = Trust()
+
+
 @contextmanager
-def opened(path: Path) -> Generator[Archive]:
+def opened(path: Path, say: Callable[[str], None], trust: Trust = NO_DEMANDS) -> Generator[Archive]:
     """A WARC file as it is, or the WARC files and the page list of a WACZ, unpacked for as long as it is open.
 
+    Args:
+        path: the file.
+        say: told, in one line, what is to be said of its signature.
+        trust: which signature it must have.
+
     Raises:
-        ImportRefused: there is no such file, or it is a zip without archives, or damaged.
+        ImportRefused: there is no such file; it is a zip without archives, or damaged; a file in it is not the one that
+            was packed; its signature is wrong, or not the one asked for.
+        MissingExtra: a signature is asked for and cryptography is not installed.
     """
     if not path.is_file():
         raise ImportRefused(f"no file at {path}")
     if not zipfile.is_zipfile(path):
         if path.suffix.lower() == ".wacz":
             raise ImportRefused(f"{path} is no zip file, or is cut off; get the file again")
+        if trust.required:
+            raise ImportRefused(
+                f"{path} is no WACZ file and has no signature; import it without asking for one"
+            )
         yield Archive((path,), None)
         return
     with tempfile.TemporaryDirectory(prefix="wacz-") as scratch:
         try:
             with zipfile.ZipFile(path) as packed:
-                found = _unpacked(packed, path, Path(scratch))
+                found = _unpacked(packed, path, Path(scratch), say, trust)
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
             raise ImportRefused(f"{path}: damaged zip ({str(error)[:200]})") from None
         yield found
 
 
-def _unpacked(packed: zipfile.ZipFile, path: Path, scratch: Path) -> Archive:
-    if len(packed.namelist()) > _MOST_ENTRIES:
+def _unpacked(
+    packed: zipfile.ZipFile, path: Path, scratch: Path, say: Callable[[str], None], trust: Trust
+) -> Archive:
+    names = [name for name in packed.namelist() if not name.endswith("/")]
+    if len(names) > _MOST_ENTRIES:
         raise ImportRefused(f"{path}: more than {_MOST_ENTRIES:,} files in it; is it a WACZ file?")
-    names = [name for name in packed.namelist() if name.startswith("archive/") and not name.endswith("/")]
-    warcs = sorted(name for name in names if name.endswith((".warc", ".warc.gz")))
+    if len(set(names)) < len(names):
+        raise ImportRefused(f"{path}: a name stands twice in it; get the file again")
+    warcs = sorted(
+        name for name in names if name.startswith("archive/") and name.endswith((".warc", ".warc.gz"))
+    )
     if not warcs:
         raise ImportRefused(f"{path}: no archive/*.warc.gz in it; is it a WACZ file?")
-    declared = _declared(packed)
-    files: list[Path] = []
-    for number, name in enumerate(warcs):
-        target = scratch / f"{number:05d}{'.warc.gz' if name.endswith('.gz') else '.warc'}"
-        digest = _copy(packed, name, target)
-        if declared.get(name, digest) != digest:
+    listed = _listed(packed, path)
+    signed = _check_package(packed, path, say, trust)
+    targets = {
+        name: scratch / f"{number:05d}{'.warc.gz' if name.endswith('.gz') else '.warc'}"
+        for number, name in enumerate(warcs)
+    }
+    lists = [name for name in _PAGE_LISTS if name in names]
+    if listed is not None:
+        for name in [*warcs, *lists]:
+            if name not in listed:
+                raise ImportRefused(f"{path}: {name} is not among the files that datapackage.json names")
+    for name in dict.fromkeys([*(listed or ()), *warcs]):
+        if name not in names:
+            raise ImportRefused(
+                f"{path}: {name} is missing, and datapackage.json names it; get the file again"
+            )
+        said = "" if listed is None else listed[name]
+        if signed and not said.startswith("sha256:"):
+            raise ImportRefused(f"{path}: {name} has no SHA-256 in datapackage.json, so nobody signed it")
+        digest = _copy(packed, name, targets.get(name))
+        if said.startswith("sha256:") and said != digest:
             raise ImportRefused(
                 f"{path}: {name} is not the file that datapackage.json names; get the file again"
             )
-        files.append(target)
-    return Archive(tuple(files), _page_urls(packed))
+    return Archive(tuple(targets.values()), _page_urls(packed, lists))
 
 
-def _copy(packed: zipfile.ZipFile, name: str, target: Path) -> str:
-    """Unpack one file; its digest."""
+def _copy(packed: zipfile.ZipFile, name: str, target: Path | None) -> str:
+    """Unpack one file, to nowhere where it is not read further; its digest."""
     entry = packed.getinfo(name)
     ceiling = max(RATIO_FLOOR, MAX_GZIP_RATIO * entry.compress_size)
     hasher = hashlib.sha256()
     size = 0
-    with packed.open(entry) as source, target.open("wb") as out:
+    with packed.open(entry) as source, nullcontext() if target is None else target.open("wb") as out:
         while piece := source.read(_STEP):
             size += len(piece)
             if size > ceiling:
@@ -95,7 +143,8 @@ def _copy(packed: zipfile.ZipFile, name: str, target: Path) -> str:
                     f"{name} of {entry.compress_size:,} bytes unpacks to more than {ceiling:,} bytes"
                 )
             hasher.update(piece)
-            out.write(piece)
+            if out is not None:
+                out.write(piece)
     return f"sha256:{hasher.hexdigest()}"
 
 
@@ -109,18 +158,59 @@ def _text(packed: zipfile.ZipFile, name: str) -> bytes:
     return data
 
 
-def _declared(packed: zipfile.ZipFile) -> dict[str, str]:
-    """Digest by path, as the data package says."""
+def _listed(packed: zipfile.ZipFile, path: Path) -> dict[str, str] | None:
+    """Digest by path, as the data package says; None where there is none."""
+    if PACKAGE not in packed.namelist():
+        return None
     try:
-        package: Any = json.loads(_text(packed, "datapackage.json"))
-        resources: list[dict[str, str]] = package["resources"]
-        return {entry["path"]: entry["hash"] for entry in resources if entry["hash"].startswith("sha256:")}
+        package: Any = json.loads(_text(packed, PACKAGE))
+        return {str(entry["path"]): str(entry["hash"]) for entry in package["resources"]}
     except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
-        return {}
+        raise ImportRefused(
+            f"{path}: {PACKAGE} does not list files with their digests; get the file again"
+        ) from None
 
 
-def _page_urls(packed: zipfile.ZipFile) -> tuple[str, ...] | None:
-    names = [name for name in ("pages/pages.jsonl", "pages/extraPages.jsonl") if name in packed.namelist()]
+def _check_package(packed: zipfile.ZipFile, path: Path, say: Callable[[str], None], trust: Trust) -> bool:
+    """Compare the data package with its digest and its signature; whether somebody signed it."""
+    said: Any = {}
+    digest = ""
+    if PACKAGE_DIGEST in packed.namelist():
+        try:
+            said = json.loads(_text(packed, PACKAGE_DIGEST))
+            digest = f"sha256:{hashlib.sha256(_text(packed, PACKAGE)).hexdigest()}"
+            if (said["path"], said["hash"]) != (PACKAGE, digest):
+                raise ValueError
+        except (KeyError, ValueError, TypeError, RecursionError):
+            raise ImportRefused(
+                f"{path}: {PACKAGE} is not the file that {PACKAGE_DIGEST} names; get the file again"
+            ) from None
+    if "signedData" not in said:
+        if trust.required:
+            raise ImportRefused(f"{path} is not signed; import it without asking for a signature")
+        return False
+    try:
+        key = signer(said["signedData"], digest)
+    except ValueError as error:
+        raise ImportRefused(f"{path}: its signature does not hold: {error}; get the file again") from None
+    except MissingExtra as error:
+        if trust.required:
+            raise
+        say(f"{path} is signed; the signature was not verified ({error})")
+        return True
+    if key is None:
+        why = "it is by a domain's certificate, which cannot be verified offline"
+        if trust.required:
+            raise ImportRefused(f"{path}: its signature was not verified: {why}")
+        say(f"{path} is signed; the signature was not verified: {why}")
+    elif trust.key not in (None, key):
+        raise ImportRefused(f"{path} is signed by another key: {key}")
+    else:
+        say(f"{path} is signed, and the signature holds; public key {key}")
+    return True
+
+
+def _page_urls(packed: zipfile.ZipFile, names: Iterable[str]) -> tuple[str, ...] | None:
     urls: dict[str, None] = {}
     for name in names:
         for line in _text(packed, name).splitlines():
@@ -150,6 +240,7 @@ def write_wacz(
     *,
     title: str,
     created: str,
+    key_file: Path | None = None,
 ) -> None:
     """Write a WACZ file.
 
@@ -160,10 +251,12 @@ def write_wacz(
         pages: in the order in which they are to be listed.
         title: of the collection.
         created: ISO 8601 time that the package states.
+        key_file: a private key to sign with (`signing.sign`).
 
     Raises:
-        ImportRefused: it could not be written.
+        ImportRefused: it could not be written, or the key is none.
         DigestMismatch: a file of the archive has another digest.
+        MissingExtra: it is to be signed and cryptography is not installed.
     """
     resources: list[dict[str, Any]] = []
     part = out.parent / f".{out.name}.part"
@@ -184,9 +277,12 @@ def write_wacz(
                 "resources": resources,
             }
             data = json.dumps(package, indent=2, ensure_ascii=False).encode()
-            _store(packed, "datapackage.json", [data], compress=True)
-            said = {"path": "datapackage.json", "hash": f"sha256:{hashlib.sha256(data).hexdigest()}"}
-            _store(packed, "datapackage-digest.json", [json.dumps(said, indent=2).encode()], compress=True)
+            _store(packed, PACKAGE, [data], compress=True)
+            digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
+            said: dict[str, Any] = {"path": PACKAGE, "hash": digest}
+            if key_file is not None:
+                said["signedData"] = sign(digest, key_file)
+            _store(packed, PACKAGE_DIGEST, [json.dumps(said, indent=2).encode()], compress=True)
         part.rename(out)
     except OSError as error:
         raise ImportRefused(f"{out}: {error.strerror or error}") from None

@@ -16,6 +16,7 @@ import idna
 
 from indexes.fetch.addresses import Address, literal
 from indexes.fetch.faults import Refused
+from indexes.urls import shown_url
 
 _UNSENDABLE = re.compile(rb"[^!$-;=?-\[\]_a-z~]")
 """Of path and query, in UTF-8: controls, blanks, `"`, `#`, `<`, `>`, `\\`, `^`, a backtick, braces, `|`, non-ASCII."""
@@ -53,7 +54,7 @@ def target(url: str, base: str | None = None, *, longest: int = 8_000) -> Target
     written = _STRAY.sub("", url.strip())
     if len(written) > 4 * longest:
         raise Refused(f"an address of {len(written):,} characters, more than {longest:,}")
-    shown = _without_credentials(written if len(written) <= 100 else written[:97] + "...")
+    shown = shown_url(written)
     if written[:4].lower() == "www." and base is None:
         written = "https://" + written
     try:
@@ -95,8 +96,3 @@ def _sendable(text: str) -> str:
     raw = text.encode("utf-8", "surrogatepass")
     quoted = _UNSENDABLE.sub(lambda match: b"%%%02X" % match.group()[0], raw).decode("ascii")
     return _BARE_PERCENT.sub("%25", quoted)
-
-
-def _without_credentials(shown: str) -> str:
-    """A password has no place in a record."""
-    return re.sub(r"//[^/]*@", "//…@", shown)

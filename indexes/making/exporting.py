@@ -17,17 +17,19 @@ from indexes.making.building import archive_files
 from indexes.snapshot import Snapshot
 
 
-def export_wacz(snapshot: Snapshot, out: Path, *, title: str = "") -> None:
+def export_wacz(snapshot: Snapshot, out: Path, *, title: str = "", key_file: Path | None = None) -> None:
     """Write a WACZ 1.1.1 with the archive, its index, and the pages with their texts.
 
     Args:
         snapshot: what to write.
         out: the file to make.
         title: of the collection; default: the snapshot's digest.
+        key_file: a private key for ECDSA in PEM, to sign with.
 
     Raises:
         SnapshotExists: `out` is there.
-        ImportRefused: it could not be written.
+        ImportRefused: it could not be written, or the key is none.
+        MissingExtra: it is to be signed and cryptography is not installed.
         DigestMismatch: a text, or a file of the archive, is not the one that was stored.
     """
     if out.exists():
@@ -40,6 +42,7 @@ def export_wacz(snapshot: Snapshot, out: Path, *, title: str = "") -> None:
         _pages(snapshot),
         title=title or f"Snapshot {snapshot.digest}",
         created=snapshot.info().fetched.last or UNKNOWN_DATE,
+        key_file=key_file,
     )
 
 

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 
 from indexes.archive.captures import Warn, read_captures
 from indexes.archive.model import Capture, Imported, Outcome
-from indexes.archive.wacz import opened
+from indexes.archive.wacz import NO_DEMANDS, Trust, opened
 from indexes.archive.warc import FOLDER, ArchiveWriter
 from indexes.errors import ImportRefused
 from indexes.limits import MAX_PAGE_BYTES, GzipRefused, gunzip, is_gzip
@@ -84,6 +84,7 @@ def import_archives(
     warn: Warn,
     progress: Progress | None = None,
     workers: int = 1,
+    trust: Trust = NO_DEMANDS,
 ) -> Manifest:
     """Make a snapshot of WARC files (`.warc`, `.warc.gz`) and WACZ files, of this package or of other tools.
 
@@ -93,9 +94,12 @@ def import_archives(
         warn: told, in one line each, what was damaged and what was left out.
         progress: as in `import_pages`.
         workers: as in `import_pages`.
+        trust: which signatures WACZ files must have; one that is there is verified in any case.
 
     Raises:
-        ImportRefused: a file that is neither, or nothing in the files that can be a page.
+        ImportRefused: a file that is neither, altered, or not signed as `trust` asks; or nothing in the files that can
+            be a page.
+        MissingExtra: signatures are asked for and cryptography is not installed.
         SnapshotExists: `out` is there and is something else.
     """
     found = 0
@@ -103,7 +107,7 @@ def import_archives(
     def captures() -> Iterator[Capture]:
         nonlocal found
         for path in files:
-            with opened(path) as archive:
+            with opened(path, warn, trust) as archive:
                 for stored in read_captures(archive.warcs, warn, only=archive.pages):
                     found += 1
                     yield stored.capture

@@ -33,7 +33,7 @@ from indexes.archive.model import utc_seconds
 from indexes.errors import ImportRefused
 from indexes.limits import MAX_PAGE_BYTES, is_gzip
 from indexes.model import BLOCKED_STATUSES, Frozen, SourceStatus
-from indexes.urls import normalise_url
+from indexes.urls import normalise_url, shown_url
 
 _LONGEST_LINE = 2 * MAX_PAGE_BYTES
 
@@ -168,14 +168,19 @@ def _normalised(url: str, place: str) -> str:
             raise ValueError("not http or https")
         return normalise_url(url)
     except ValueError as error:
-        raise ImportRefused(f"{place}: url {url[:200]!r}: {error}") from None
+        raise ImportRefused(f"{place}: url {shown_url(url)!r}: {error}") from None
 
 
 def _check_file(name: str, place: str, root: Path) -> None:
+    shown = name[:200]
     if not name or "\0" in name or Path(name).is_absolute() or ".." in Path(name).parts:
-        raise ImportRefused(f"{place}: file {name[:200]!r} leaves the folder; names are relative to {root}")
+        raise ImportRefused(f"{place}: file {shown!r} leaves the folder; names are relative to {root}")
     path = root / name
-    if not path.resolve().is_relative_to(root):
-        raise ImportRefused(f"{place}: file {name!r} is a link that leaves the folder {root}")
-    if not path.is_file():
-        raise ImportRefused(f"{place}: no file {name!r} in {root}")
+    try:
+        if not path.resolve().is_relative_to(root):
+            raise ImportRefused(f"{place}: file {shown!r} is a link that leaves the folder {root}")
+        there = path.is_file()
+    except (OSError, UnicodeEncodeError):  # a name that no file can have
+        there = False
+    if not there:
+        raise ImportRefused(f"{place}: no file {shown!r} in {root}")

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from indexes.search.encoder import EncoderIdentity, EncoderPreset, unit_vectors
 from indexes.search.errors import EncoderError, EndpointError
 from indexes.search.model import Vectors
+from indexes.urls import shown_url
 
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 _FIRST_WAIT = 0.5
@@ -71,7 +72,7 @@ class EndpointEncoder:
         api_key: str | None = None,
     ) -> None:
         if not url.startswith(("http://", "https://")):
-            raise ValueError(f"{url!r} is not the URL of a server: give http://HOST:PORT/v1")
+            raise ValueError(f"{shown_url(url)!r} is not the URL of a server: give http://HOST:PORT/v1")
         if min(batch, concurrency, attempts) < 1:
             raise ValueError("batch, concurrency and attempts are at least 1")
         self.url = url.rstrip("/") + "/embeddings"
@@ -112,10 +113,10 @@ class EndpointEncoder:
         # In a thread of its own, so that it also works under a caller's event loop.
         with ThreadPoolExecutor(1) as thread:
             found = thread.submit(lambda: asyncio.run(self._request_all(texts))).result()
-        vectors = unit_vectors(found, len(texts), self.url)
+        vectors = unit_vectors(found, len(texts), shown_url(self.url))
         if self._dimension is not None and vectors.shape[1] != self._dimension:
             raise EncoderError(
-                f"{self.url} gives {vectors.shape[1]} dimensions for {self.identity.model}, "
+                f"{shown_url(self.url)} gives {vectors.shape[1]} dimensions for {self.identity.model}, "
                 f"not {self._dimension}: it serves another model"
             )
         self._dimension = int(vectors.shape[1])
@@ -152,7 +153,7 @@ class EndpointEncoder:
             await asyncio.sleep(wait)
             wait *= 2
         raise EndpointError(
-            f"{self.url} gave no embeddings in {self._attempts} attempts: {reason}; is the server running?"  # pyright: ignore[reportPossiblyUnboundVariable]
+            f"{shown_url(self.url)} gave no embeddings in {self._attempts} attempts: {reason}; is the server running?"  # pyright: ignore[reportPossiblyUnboundVariable]
         )
 
     async def _attempt(self, session: aiohttp.ClientSession, texts: list[str]) -> list[list[float]]:
@@ -165,19 +166,20 @@ class EndpointEncoder:
                 raise _Passing(f"status {response.status}: {_one_line(data)}")
             if response.status != 200:
                 raise EndpointError(
-                    f"{self.url} refused {len(texts)} texts for model {self.identity.model!r} with status "
+                    f"{shown_url(self.url)} refused {len(texts)} texts for model {self.identity.model!r} with status "
                     f"{response.status}: {_one_line(data)}"
                 )
         try:
             reply = _Reply.model_validate_json(data)
         except ValidationError:
             raise EndpointError(
-                f"{self.url} did not answer with embeddings but: {_one_line(data)}; is it an embeddings interface?"
+                f"{shown_url(self.url)} did not answer with embeddings but: {_one_line(data)}; "
+                f"is it an embeddings interface?"
             ) from None
         by_index = {item.index: item.embedding for item in reply.data}
         if len(reply.data) != len(texts) or set(by_index) != set(range(len(texts))):
             raise EndpointError(
-                f"{self.url} answered with vectors {sorted(item.index for item in reply.data)[:8]}... "
+                f"{shown_url(self.url)} answered with vectors {sorted(item.index for item in reply.data)[:8]}... "
                 f"for {len(texts)} texts; each must come once"
             )
         return [by_index[i] for i in range(len(texts))]

@@ -20,7 +20,7 @@ import traceback
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
-from local_judge.errors import UserError, plain
+from local_judge.errors import UserError, one_line
 
 MENDABLE, DEFECT, INTERRUPTED, UNREAD = 1, 70, 130, 141
 """Exit codes: a mistake that the user can mend, or something that the machine lacks; a defect of this program; stopped
@@ -28,9 +28,6 @@ by the user; nobody reads the output any more. 70 is EX_SOFTWARE of sysexits.h, 
 
 DEBUG = "LOCAL_JUDGE_DEBUG"
 """Environment variable: when it is set, errors come with their traceback and libraries may print."""
-
-LONGEST_LINE = 1_000
-"""Characters of a line about an error; the rest is cut off."""
 
 _PACKAGES = Path(__file__).resolve().parents[2]
 _REMEDIES = {
@@ -200,9 +197,6 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
 
 
 def _say(line: str) -> None:
-    shown = plain(line)
-    if len(shown) > LONGEST_LINE:
-        shown = shown[: LONGEST_LINE - 1] + "…"
     with contextlib.suppress(OSError):
-        sys.stderr.write(f"local-judge: {shown}\n")
+        sys.stderr.write(f"local-judge: {one_line(line)}\n")
         sys.stderr.flush()

@@ -1,7 +1,7 @@
 """A run's numbers as CSV: one row a score, with all that it rests on.
 
 Invariant: every number of a score tree has a row, those without value included; nothing is rounded and nothing is
-written over.
+written over. No cell of text is a formula to a spreadsheet, or holds a control character.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from local_judge.documents.model import Frozen
 from local_judge.errors import RunError
 from local_judge.protocols.scores import Score, ScoreNode
+from local_judge.rows import harmless_cell
 from local_judge.runs.concord import AgreementRecord, Figure, load_agreement
 from local_judge.runs.manifest import judge_of, protocols_of
 from local_judge.runs.records import load_records, load_run_scores, load_scores
@@ -112,5 +113,5 @@ def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     mark = {"modified": "; ".join(modifications())} if modifications() else {}
     writer = csv.DictWriter(text, (*columns, *mark), lineterminator="\n")
     writer.writeheader()
-    writer.writerows({**row, **mark} for row in rows)
+    writer.writerows({name: harmless_cell(value) for name, value in {**row, **mark}.items()} for row in rows)
     return text.getvalue()

@@ -26,6 +26,13 @@ from local_judge.runs.inputs import is_text, read_jsonl, row_id
 from local_judge.runs.job import Watcher
 from serving.types import Frozen
 
+LONGEST_CLAIM = 20_000
+"""Characters of a claim; a page of print has about 3,000."""
+LONGEST_URL = 8_192
+LONGEST_ID = 200
+MOST_BYTES = 200_000_000
+"""Of a file of claims."""
+
 Watch = Callable[[Judge, int], contextlib.AbstractContextManager[Watcher]]
 """Opened with the judge and the number of pages; what it yields is told of each that is finished."""
 
@@ -71,8 +78,11 @@ def load_claim_rows(path: Path) -> list[ClaimRow]:
     """Rows with `claim` and `url`, and optionally `id` (else the line number).
 
     Raises:
-        InputError: a row without claim or URL, a URL that is none, or an id given twice.
+        InputError: a row without claim or URL, a URL that is none, an id given twice, or something larger than the
+            bounds of this module.
     """
+    if path.is_file() and (size := path.stat().st_size) > MOST_BYTES:
+        raise InputError(f"{path}: {size:,} bytes, more than {MOST_BYTES:,}; split the file")
     rows: list[ClaimRow] = []
     seen: set[str] = set()
     for place, row in read_jsonl(path):
@@ -83,11 +93,20 @@ def load_claim_rows(path: Path) -> list[ClaimRow]:
             or not (claim.strip() and is_text(claim + url))
         ):
             raise InputError(f"{place}: needs `claim` and `url`, both text")
+        identity = row_id(row, place) or place.rpartition(":")[2]
+        for name, text, most in (
+            ("claim", claim, LONGEST_CLAIM),
+            ("url", url, LONGEST_URL),
+            ("id", identity, LONGEST_ID),
+        ):
+            if len(text) > most:
+                raise InputError(
+                    f"{place}: {name} of {len(text):,} characters, more than {most:,}; shorten it"
+                )
         try:
             normalise_url(url)
         except ValueError as error:
             raise InputError(f"{place}: {error}") from None
-        identity = row_id(row, place) or place.rpartition(":")[2]
         if identity in seen:
             raise InputError(f"{place}: id {identity!r} stands twice")
         seen.add(identity)

@@ -213,7 +213,8 @@ def normal_base_url(url: str) -> str:
     except ValueError:
         host, parts = None, urlsplit("")
     if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
-        raise BadEndpoint(f"{url!r} is not a base URL; give one such as http://localhost:8000/v1")
+        shown = url.rpartition("@")[2][:200]  # without user name and password
+        raise BadEndpoint(f"{shown!r} is not a base URL; give one such as http://localhost:8000/v1")
     if parts.username is not None or parts.password is not None:
         raise BadEndpoint(f"the base URL of {host} holds a user name or password; give the key as api_key")
     path = parts.path.rstrip("/")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from indexes.urls import UrlError, identifier_url, normalise_url
+from indexes.urls import UrlError, identifier_url, normalise_url, shown_url
 
 REPORTS = Path(__file__).resolve().parents[2] / "../shared/data/reports"
 
@@ -130,3 +130,25 @@ def test_addresses_of_real_reports() -> None:
     for row in rows:
         urls = re.findall(r"(?m)^\[\d+\]\s*(https?://\S+)", row["article"])
         assert len({normalise_url(url) for url in urls}) == len(set(urls)), row["id"]
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://user:secret@example.org/a", "https://…@example.org/a"),
+        ("https://secret@example.org", "https://…@example.org"),
+        ("https://user:se@cret@example.org", "https://…@example.org"),
+        ("https://user:se/cret@example.org/", "https://…@example.org/"),
+        ("https://user:" + "secret" * 100 + "@example.org/", "https://…@example.org/"),
+        ("https://medium.com/@user/post", "https://medium.com/@user/post"),
+        ("https://example.org:8080/@user", "https://example.org:8080/@user"),
+        ("https://example.org/" + "a" * 200, "https://example.org/" + "a" * 97 + "..."),
+    ],
+)
+def test_no_password_is_shown(url: str, shown: str) -> None:
+    assert shown_url(url) == shown
+    for given in (url, url.replace("https", "ftp")):
+        try:
+            normalise_url(given)
+        except UrlError as error:
+            assert "cret" not in str(error)

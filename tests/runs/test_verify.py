@@ -112,6 +112,9 @@ async def test_a_quotation_of_the_title_has_its_offsets_there(
         ),
         ([{"claim": "\ud800", "url": RENEWAL}], ":1: needs `claim` and `url`"),
         ([{"claim": "A.", "url": RENEWAL, "id": 1.5}], ":1: id 1.5 is neither"),
+        ([{"claim": "A" * 20_001, "url": RENEWAL}], ":1: claim of 20,001 characters, more than 20,000"),
+        ([{"claim": "A.", "url": RENEWAL + "a" * 9_000}], ":1: url of 9,0"),
+        ([{"claim": "A.", "url": RENEWAL, "id": "a" * 201}], ":1: id of 201 characters, more than 200"),
         ([], ": no claims in it"),
     ],
 )
@@ -121,6 +124,13 @@ def test_bad_rows(tmp_path: Path, rows: list[dict[str, Any]], said: str) -> None
     with pytest.raises(InputError) as caught:
         load_claim_rows(path)
     assert str(caught.value).startswith(f"{path}{said}")
+
+
+def test_a_file_of_claims_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("local_judge.runs.verify.MOST_BYTES", 10)
+    (tmp_path / "claims.jsonl").write_text(json.dumps({"claim": "A.", "url": RENEWAL}))
+    with pytest.raises(InputError, match="more than 10; split the file"):
+        load_claim_rows(tmp_path / "claims.jsonl")
 
 
 def test_rows_without_an_id_have_their_line(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+from indexes.archive.signing import read_public_key
+from indexes.archive.wacz import Trust
 from indexes.errors import ImportRefused
 from indexes.making.building import Progress
 from indexes.making.exporting import export_wacz
@@ -20,6 +22,7 @@ from indexes.making.importing import import_archives, import_pages, merge_snapsh
 from indexes.snapshot import Snapshot
 from local_judge.cli.options import AsJson
 from local_judge.cli.snapshot.look import show_info
+from local_judge.errors import one_line
 from local_judge.reporting.tables import plain
 
 Out = Annotated[Path, typer.Argument(help="The snapshot directory to make.")]
@@ -38,14 +41,29 @@ def import_(
     pages: Annotated[
         Path | None, typer.Option("--pages", help="The page list of a folder, if it is not in it.")
     ] = None,
+    require_signature: Annotated[
+        bool, typer.Option("--require-signature", help="Refuse archives without a signature that holds.")
+    ] = False,
+    signed_by: Annotated[
+        str | None,
+        typer.Option(
+            "--signed-by",
+            metavar="PUBLICKEY",
+            help="Refuse archives not signed with this key: a PEM file, or the key in base64.",
+        ),
+    ] = None,
     workers: Workers = 1,
     as_json: AsJson = False,
 ) -> None:
     """Make a snapshot of pages that are there already."""
     archives = _archives(source)
+    key = None if signed_by is None else read_public_key(signed_by)
+    trust = Trust(require_signature or key is not None, key)
+    if trust.required and not archives:
+        raise ImportRefused(f"{source} is no archive and has no signature; only WACZ files have one")
     with page_bar() as progress:
         if archives:
-            import_archives(archives, out, warn=_warn, progress=progress, workers=workers)
+            import_archives(archives, out, warn=_warn, progress=progress, workers=workers, trust=trust)
         elif source.is_file():
             import_pages(source.parent, out, pages=source, progress=progress, workers=workers)
         else:
@@ -69,10 +87,16 @@ def export(
     snapshot: Annotated[Path, typer.Argument(help="A snapshot directory.")],
     wacz: Annotated[Path, typer.Option("--wacz", help="The WACZ file to write.")],
     title: Annotated[str, typer.Option("--title", help="Title of the collection.")] = "",
+    sign: Annotated[
+        Path | None,
+        typer.Option(
+            "--sign", metavar="KEYFILE", help="A private key for ECDSA in PEM, to sign the file with."
+        ),
+    ] = None,
 ) -> None:
     """Write a snapshot as one WACZ 1.1.1 file, which other tools for web archives open."""
     opened = Snapshot.open(snapshot)
-    export_wacz(opened, wacz, title=title)
+    export_wacz(opened, wacz, title=title, key_file=sign)
     print(plain(f"{wacz}: {len(opened)} pages, {wacz.stat().st_size:,} bytes; snapshot {opened.digest}"))
 
 
@@ -91,7 +115,7 @@ def _archives(source: Path) -> list[Path]:
 
 
 def _warn(said: str) -> None:
-    sys.stderr.write(f"local-judge: {plain(said)}\n")
+    sys.stderr.write(f"local-judge: {one_line(said)}\n")
 
 
 @contextmanager

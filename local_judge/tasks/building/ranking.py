@@ -19,7 +19,7 @@ from pydantic import Field
 
 from local_judge.documents.model import Frozen
 from local_judge.errors import InputError
-from local_judge.rows import read_text
+from local_judge.rows import harmless_cell, read_text
 from local_judge.tasks.building.model import Candidate
 
 COLUMNS = ("rank", "id", "domain", "prompt")
@@ -89,7 +89,7 @@ def ballot_paper(candidates: Sequence[Candidate], voter: str, seed: int) -> str:
     writer.writerow(COLUMNS)
     for candidate in sorted(candidates, key=lambda one: _shuffled(seed, voter, one.id)):
         cells = (candidate.id, candidate.domain, candidate.prompt)
-        writer.writerow(["", *map(_harmless, cells)])
+        writer.writerow(["", *map(harmless_cell, cells)])
     return text.getvalue()
 
 
@@ -101,7 +101,7 @@ def read_ballot(path: Path, voter: str, known: Mapping[str, Candidate]) -> Ballo
             number from 1.
     """
     ranks: dict[str, int] = {}
-    names = {_harmless(identity): identity for identity in known}
+    names = {harmless_cell(identity): identity for identity in known}
     for place, row in _rows(path):
         said, rank = (row.get("id") or "").strip(), (row.get("rank") or "").strip()
         identity = names.get(said, said)
@@ -112,7 +112,7 @@ def read_ballot(path: Path, voter: str, known: Mapping[str, Candidate]) -> Ballo
                 f"{place}: no task {said!r} waits to be ranked; was the paper written before a change?"
             )
         shown, text = (row.get("prompt") or "").split(), known[identity].prompt
-        if shown and shown not in (text.split(), _harmless(text).split()):
+        if shown and shown not in (text.split(), harmless_cell(text).split()):
             raise InputError(f"{place}: task {said!r} has another text by now; write a new paper with --out")
         if identity in ranks:
             raise InputError(f"{place}: task {said!r} is ranked twice")
@@ -145,8 +145,3 @@ def _digest(text: str) -> str:
 
 def _shuffled(seed: int, voter: str, identity: str) -> str:
     return hashlib.sha256(f"{seed}\0{voter}\0{identity}".encode()).hexdigest()
-
-
-def _harmless(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
+import sys
 import zipfile
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from indexes.archive.cdxj import sort_key, timestamp
+from indexes.archive.signing import read_public_key
+from indexes.archive.wacz import NO_DEMANDS, Trust
 from indexes.compare import compare
 from indexes.corpus import Filters
-from indexes.errors import DigestMismatch, ImportRefused, SnapshotExists
+from indexes.errors import DigestMismatch, ImportRefused, MissingExtra, SnapshotExists
 from indexes.making.exporting import export_wacz
 from indexes.making.importing import import_archives, import_pages, merge_snapshots
 from indexes.making.reindexing import reindex
-from indexes.manifest import FileEntry, hash_file
+from indexes.manifest import FileEntry, hash_file, sha256
 from indexes.search.encoder import EncoderIdentity, unit_vectors
 from indexes.search.errors import IndexDamaged
 from indexes.search.model import Vectors
@@ -357,3 +363,130 @@ def test_keys_of_the_index(url: str, key: str) -> None:
 def test_times_of_the_index() -> None:
     assert timestamp("2026-01-31T12:00:59Z") == "20260131120059"
     assert timestamp("2026-01-31T12:00:59.123456Z") == "20260131120059"
+
+
+def repacked(path: Path, out: Path, change: dict[str, bytes | None], *, honest: bool = False) -> Path:
+    """A WACZ with other contents; `honest` gives datapackage.json the digests of what is there then."""
+    with zipfile.ZipFile(path) as packed:
+        files = {name: packed.read(name) for name in packed.namelist()}
+    files = {name: data for name, data in (files | change).items() if data is not None}
+    if honest:
+        package = json.loads(files["datapackage.json"])
+        for entry in package["resources"]:
+            entry["hash"] = f"sha256:{sha256(files[entry['path']])}"
+        files["datapackage.json"] = json.dumps(package).encode()
+        said = json.loads(files["datapackage-digest.json"])
+        said["hash"] = f"sha256:{sha256(files['datapackage.json'])}"
+        files["datapackage-digest.json"] = json.dumps(said).encode()
+    with zipfile.ZipFile(out, "w") as packed:
+        for name, data in files.items():
+            packed.writestr(name, data)
+    return out
+
+
+def imported(path: Path, out: Path, trust: Trust = NO_DEMANDS) -> list[str]:
+    said: list[str] = []
+    import_archives([path], out, warn=said.append, workers=0, trust=trust)
+    return said
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"pages/pages.jsonl": b"{}"}, r"pages/pages\.jsonl is not the file that datapackage\.json names"),
+        ({"indexes/index.cdx": b""}, r"indexes/index\.cdx is not the file that datapackage\.json names"),
+        ({"indexes/index.cdx": None}, r"indexes/index\.cdx is missing, and datapackage\.json names it"),
+        ({"archive/more.warc.gz": b""}, r"archive/more\.warc\.gz is not among the files that datapackage"),
+        (
+            {"datapackage.json": b'{"resources": []}'},
+            r"datapackage\.json is not the file that datapackage-dig",
+        ),
+        (
+            {"datapackage-digest.json": b"["},
+            r"datapackage\.json is not the file that datapackage-digest\.json",
+        ),
+        ({"datapackage.json": b"[" * 100_000}, r"datapackage\.json does not list files with their digests"),
+    ],
+)
+def test_an_altered_wacz_is_refused(tmp_path: Path, change: dict[str, bytes | None], why: str) -> None:
+    export_wacz(snapshot(tmp_path, "first", "a"), tmp_path / "first.wacz")
+    altered = repacked(tmp_path / "first.wacz", tmp_path / "altered.wacz", change)
+    with pytest.raises(ImportRefused, match=why):
+        imported(altered, tmp_path / "back")
+
+
+@pytest.fixture(params=["P-256", "P-384", "P-521"])
+def key_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    curve = {"P-256": ec.SECP256R1, "P-384": ec.SECP384R1, "P-521": ec.SECP521R1}[request.param]
+    path = tmp_path / "key.pem"
+    key = ec.generate_private_key(curve())
+    path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return path
+
+
+def test_a_signature_is_verified(tmp_path: Path, key_file: Path) -> None:
+    """The anonymous form of https://specs.webrecorder.net/wacz-auth/0.1.0/."""
+    export_wacz(snapshot(tmp_path, "first", "a"), tmp_path / "signed.wacz", key_file=key_file)
+    with zipfile.ZipFile(tmp_path / "signed.wacz") as packed:
+        said = json.loads(packed.read("datapackage-digest.json"))
+    data = said["signedData"]
+    assert data.keys() == {"hash", "created", "software", "version", "signature", "publicKey"}
+    assert (data["hash"], data["version"]) == (said["hash"], "0.1.0")
+    [line] = imported(tmp_path / "signed.wacz", tmp_path / "back")
+    assert line.endswith(f"is signed, and the signature holds; public key {data['publicKey']}")
+    imported(tmp_path / "signed.wacz", tmp_path / "by key", Trust(True, data["publicKey"]))
+    assert read_public_key(data["publicKey"]) == data["publicKey"]
+    other = base64.b64encode(
+        ec.generate_private_key(ec.SECP256R1())
+        .public_key()
+        .public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    ).decode()
+    with pytest.raises(ImportRefused, match="is signed by another key: "):
+        imported(tmp_path / "signed.wacz", tmp_path / "no", Trust(True, other))
+    forged = repacked(tmp_path / "signed.wacz", tmp_path / "f.wacz", {"indexes/index.cdx": b""}, honest=True)
+    with pytest.raises(ImportRefused, match="its signature does not hold: it is of another package"):
+        imported(forged, tmp_path / "no")
+    for changed, why in (
+        (
+            {"signature": base64.b64encode(b"\1" * len(base64.b64decode(data["signature"]))).decode()},
+            "not by",
+        ),
+        ({"signature": "%%"}, "not base64"),
+        ({"publicKey": base64.b64encode(b"no key").decode()}, "does not hold"),
+        ({"publicKey": 7}, "no key or no signature"),
+        ({"extra": ""}, "properties"),
+    ):
+        digest = json.dumps(said | {"signedData": data | changed}).encode()
+        path = repacked(tmp_path / "signed.wacz", tmp_path / "f.wacz", {"datapackage-digest.json": digest})
+        with pytest.raises(ImportRefused, match=why):
+            imported(path, tmp_path / "no")
+
+
+def test_what_cannot_be_verified_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    export_wacz(snapshot(tmp_path, "first", "a"), tmp_path / "first.wacz")
+    with pytest.raises(ImportRefused, match="is not signed; import it without asking for a signature"):
+        imported(tmp_path / "first.wacz", tmp_path / "no", Trust(True))
+    with zipfile.ZipFile(tmp_path / "first.wacz") as packed:
+        said = json.loads(packed.read("datapackage-digest.json"))
+    domain = said | {"signedData": {"hash": said["hash"], "domain": "example.org", "domainCert": "x"}}
+    change: dict[str, bytes | None] = {"datapackage-digest.json": json.dumps(domain).encode()}
+    path = repacked(tmp_path / "first.wacz", tmp_path / "domain.wacz", change)
+    [line] = imported(path, tmp_path / "domain")
+    assert line.endswith(
+        "was not verified: it is by a domain's certificate, which cannot be verified offline"
+    )
+    with pytest.raises(ImportRefused, match="its signature was not verified"):
+        imported(path, tmp_path / "no", Trust(True))
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.serialization", None)
+    with pytest.raises(MissingExtra, match=r"signatures need cryptography: .*pip install"):
+        export_wacz(Snapshot.open(tmp_path / "first"), tmp_path / "signed.wacz", key_file=tmp_path / "key")
+    assert not (tmp_path / "signed.wacz").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"no key", None])
+def test_a_file_that_is_no_key(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "key").write_bytes(content)
+    first = snapshot(tmp_path, "first", "a")
+    with pytest.raises(ImportRefused, match=r"key: (cannot be read|not a private key for ECDSA in PEM)"):
+        export_wacz(first, tmp_path / "signed.wacz", key_file=tmp_path / "key")
