@@ -77,14 +77,12 @@ def _few_files(world: Path) -> None:
     _limit(resource.RLIMIT_NOFILE, 3 + len(list(Path("/proc/self/fd").iterdir())))
 
 
-def _no_home(world: Path) -> None:
+def _bare(world: Path) -> None:
+    """No home, a working directory that is gone; streams are ASCII, and paths not UTF-8 (see `_prepare`)."""
     for name in list(os.environ):
         if name == "HOME" or name.startswith(("XDG_", "LOCAL_JUDGE_")):
             del os.environ[name]
     os.environ["HOME"] = "/proc/self/nowhere"
-
-
-def _no_folder(world: Path) -> None:
     gone = world / "gone"
     gone.mkdir()
     os.chdir(gone)
@@ -117,17 +115,13 @@ def _nobody_reads(world: Path) -> None:
 
 CONDITIONS: dict[str, Callable[[Path], None]] = {
     "none": lambda _: None,
-    "ascii": lambda _: None,
-    "not UTF-8": lambda _: None,
+    "bare": _bare,
     "output full": _redirect("/dev/full"),
-    "output closed": lambda _: os.close(1),
     "output unread": _nobody_reads,
     "no streams": _no_streams,
     "small files": lambda _: _limit(resource.RLIMIT_FSIZE, 1_000),
     "few files": _few_files,
     "little memory": _little_memory,
-    "no home": _no_home,
-    "no folder": _no_folder,
     "interrupted": _interrupted,
     "disk full": _full_disk,
     "temporary full": _full_temporary,
@@ -154,7 +148,7 @@ def _stream(number: int, mode: str, encoding: str) -> Any:
 def _prepare(case: dict[str, Any], mounts: bool) -> None:
     """Become the command's process, in a copy of its world."""
     condition: str = case["condition"]
-    name = os.fsdecode(b"w\xff") if condition == "not UTF-8" else "w"
+    name = os.fsdecode(b"w\xff") if condition == "bare" else "w"
     if mounts:
         _libc.unshare(_NEWNS)
         _mount(Path("/"), _REC | _PRIVATE)
@@ -171,7 +165,7 @@ def _prepare(case: dict[str, Any], mounts: bool) -> None:
     if condition in UNLOADED:
         language._identifier.cache_clear()  # pyright: ignore[reportPrivateUsage]
     CONDITIONS[condition](Path("/mnt") if mounts and condition in MOUNTED else world)
-    encoding = "ascii" if condition == "ascii" else "utf-8"
+    encoding = "ascii" if condition == "bare" else "utf-8"
     for number, stream, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         setattr(sys, stream, _stream(number, mode, encoding))
 

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from itertools import cycle
 from pathlib import Path
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import pytest
 
@@ -34,8 +31,9 @@ from .conftest import ROOT, Command
 from .every_command import COMMANDS, answering, commands, make_world, words
 from .forked import CONDITIONS, MOUNTED
 
-DOCUMENTED = {0, 1, 3, 130, 141}
-"""Exit codes of commands without a mistake in their usage (2) and without a defect (70)."""
+DOCUMENTED = {0, 1, 3, 130, 141, -signal.SIGINT}
+"""Exit codes of commands without a mistake in their usage (2) and without a defect (70). CPython ends by SIGINT itself,
+which a shell shows as 130, where the interrupt fell into an `eval`, handled or not."""
 ENDS_WITH_1 = {
     "agent transcript",
     "agree",
@@ -163,3 +161,81 @@ def test_every_command_ends_in_one_line_at_most(forks: list[Forks], condition: s
         assert len(ended.err) <= len("local-judge: \n") + LONGEST_LINE, said
         if condition == "none":
             assert ended.code == (command in ENDS_WITH_1), said
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+def test_no_command_sends_a_packet_to_any_but_the_engine(world: Path, url: str, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    calls = "connect,sendto,sendmsg,sendmmsg"
+    wrapper = ("strace", "-f", "--seccomp-bpf", "-qq", "-e", f"trace={calls}", "-o", str(trace))
+    (tmp_path / "scratch").mkdir()
+    with Forks(world, tmp_path / "scratch", url, wrapper) as fork:
+        for command in COMMANDS:
+            if command not in FETCHING:
+                assert fork.run(command, "none").code == (command in ENDS_WITH_1), command
+    port = url.rpartition(":")[2].partition("/")[0]
+    sent = [line for line in trace.read_text(errors="replace").splitlines() if "sa_family=AF_INET" in line]
+    engine = f'sa_family=AF_INET, sin_port=htons({port}), sin_addr=inet_addr("127.0.0.1")'
+    assert sent and [line for line in sent if engine not in line] == []
+
+
+def run_alone(
+    *arguments: str, cwd: Path, before: str = "", **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own, started by a shell that runs `before` first."""
+    return subprocess.run(
+        ["bash", "-c", f'{before} exec "$0" -m local_judge "$@"', sys.executable, *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("before", ["ulimit -n 6;", "ulimit -v 200000;"])
+def test_what_imports_lack_is_told_in_one_line(tmp_path: Path, before: str) -> None:
+    done = run_alone("judges", cwd=tmp_path, before=before)
+    assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
+    assert done.stderr.splitlines()[-1].startswith("local-judge: ")
+
+
+def test_characters_that_the_output_lacks_are_escaped_as_in_json(world: Path) -> None:
+    done = run_alone("parse", "mill.md", "--json", cwd=world, PYTHONIOENCODING="latin-1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\u6c34" in done.stdout
+    assert "The \u6c34 retrofit" in json.loads(done.stdout)["sentences"][0]["text"]
+
+
+def test_a_defect_is_one_line_and_its_traceback_is_to_be_had(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv(DEBUG, raising=False)
+    monkeypatch.setattr("local_judge.cli.judges.list_presets", lambda: 1 / 0)
+    ended = command("judges")
+    assert ended.code == 70
+    assert ended.line().startswith("local-judge: a defect of this program in local_judge/cli/judges.py:")
+    assert ended.line().endswith("shows the traceback; ZeroDivisionError: division by zero")
+
+
+def test_of_several_errors_the_one_that_can_be_mended_is_told() -> None:
+    group = BaseExceptionGroup(
+        "several", [ValueError("x"), ExceptionGroup("inner", [ConfigError("Mend this.")])]
+    )
+    assert line_of(group) == ("Mend this.", 1)
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (
+            OSError(28, "No space left on device", "/x"),
+            "/x: No space left on device; free space, or name another place",
+        ),
+        (MemoryError(), "out of memory or threads"),
+        (EOFError(), "standard input ended"),
+    ],
+)
+def test_what_the_machine_lacks_is_no_defect(error: BaseException, line: str) -> None:
+    said, code = line_of(error)
+    assert code == 1 and said.startswith(line)
