@@ -193,9 +193,8 @@ def run_alone(
     )
 
 
-@pytest.mark.parametrize("before", ["ulimit -n 6;", "ulimit -v 200000;"])
-def test_what_imports_lack_is_told_in_one_line(tmp_path: Path, before: str) -> None:
-    done = run_alone("judges", cwd=tmp_path, before=before)
+def test_memory_that_imports_lack_is_told_in_one_line(tmp_path: Path) -> None:
+    done = run_alone("judges", cwd=tmp_path, before="ulimit -v 200000;")
     assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
     assert done.stderr.splitlines()[-1].startswith("local-judge: ")
 
@@ -214,7 +213,7 @@ def test_a_defect_is_one_line_and_its_traceback_is_to_be_had(
     monkeypatch.setattr("local_judge.cli.judges.list_presets", lambda: 1 / 0)
     ended = command("judges")
     assert ended.code == 70
-    assert ended.line().startswith("local-judge: a defect of this program in local_judge/cli/judges.py:")
+    assert ended.line().startswith("local-judge: a defect of this program in tests/cli/test_conditions.py:")
     assert ended.line().endswith("shows the traceback; ZeroDivisionError: division by zero")
 
 
