@@ -1,0 +1,209 @@
+"""Every command with the fewest arguments that make it work, and a folder that holds what they name.
+
+`@` at the front of an argument is the folder. A command that is not in `COMMANDS` fails the tests that run all.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from local_judge.annotations.load import sample_folder as annotated_folder
+from local_judge.cli.commands import app
+from local_judge.demo.outcome import sample_folder
+from serving.stub_fill import fill
+
+from ..known_claims import write_known
+from ..protocols.deepresearcheval.dre_cases import drafting
+from ..stub_thread import answer, write_preset
+from ..tasks.building_script import served
+from ..tasks.dataset_rows import write_jsonl
+from .conftest import REPORT
+from .test_import_command import row
+
+JUDGE = ("--judge", "@/stub.yaml", "--base-url", "URL")
+"""The stub; `URL` is its address."""
+SMALL = ("--set", "deer.parts=[verification]")
+
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "run": ("@/mill.md", *JUDGE, "--snapshot", "@/snapshot", "--out", "@/out/run", *SMALL),
+    "show": ("@/run", "--claims"),
+    "verticals": ("@/run",),
+    "rescore": ("@/run",),
+    "export": ("@/run", "@/out/exported", "--format", "csv"),
+    "import": ("@/validated.jsonl", "@/out/imported"),
+    "verify": ("@/claims.jsonl", "--snapshot", "@/snapshot", *JUDGE, "--ledger", "@/out/ledger.sqlite"),
+    "calibrate": (
+        *("@/known.jsonl", "--snapshot", "@/snapshot", *JUDGE, "--ledger", "@/out/ledger.sqlite"),
+        *("--resamples", "10", "--out", "@/out/calibration.json", "--plot", "@/out/plot.svg"),
+    ),
+    "qualify": (
+        *("@/stub.yaml", "--base-url", "URL", "--snapshot", "@/snapshot", "--out", "@/out/qualified"),
+        *("--parts", "verification", "--config", "@/sizes.yaml"),
+    ),
+    "compare": ("@/qualified", "@/qualified", "--out", "@/out/compared"),
+    "agree": ("@/ratings.csv", "@/run", "--score", "information_integrity"),
+    "rank": ("@/run", "--score", "information_integrity"),
+    "evaluate-verifier": (
+        *("@/annotated/en1-shore-power.claims.jsonl", *JUDGE, "--ledger", "@/out/ledger.sqlite", "--terse"),
+        *("--part", "verification", "--out", "@/out/measured.json"),
+    ),
+    "experiment": (
+        "corruption",
+        *JUDGE,
+        "--protocols",
+        "fact",
+        "--rates",
+        "0,1",
+        "--topics",
+        "1",
+        "--out",
+        "@/out/x",
+    ),
+    "parse": ("@/mill.md",),
+    "plant": ("@/snapshot", "--n", "8", "--out", "@/out/planted"),
+    "clean": ("@/mill.md", "--out", "@/out/cleaned.jsonl"),
+    "serve": ("qwen3-8b", "--dry-run"),
+    "demo": (*JUDGE, "--out", "@/out/demo"),
+    "snapshot import": ("@/pages", "@/out/snapshot"),
+    "snapshot fetch": ("@/out/fetched", "--urls", "@/no_urls.txt"),
+    "snapshot merge": ("@/out/merged", "@/snapshot"),
+    "snapshot export": ("@/snapshot", "--wacz", "@/snapshot.wacz"),
+    "snapshot info": ("@/snapshot",),
+    "snapshot page": ("@/snapshot", "https://heat.example/fernholt/renewal"),
+    "snapshot pages": ("@/snapshot",),
+    "snapshot verify": ("@/snapshot",),
+    "snapshot diff": ("@/snapshot", "@/snapshot"),
+    "snapshot search": ("@/snapshot", "heat pump"),
+    "snapshot index": ("@/snapshot",),
+    "snapshot evaluate": ("@/snapshot", "--queries", "@/queries.jsonl"),
+    "snapshot mcp": ("@/snapshot",),
+    "judges": (),
+    "judges fetch": ("no-such-judge",),
+    "tasks classify": ("@/tasks.jsonl", *JUDGE, "--out", "@/out/topics.jsonl"),
+    "tasks filter": ("@/tasks.jsonl", *JUDGE, "--out", "@/out/filtered.jsonl"),
+    "tasks topics": ("@/tasks.jsonl",),
+    "tasks guidance draft": (
+        *("@/tasks.jsonl", *JUDGE, "--snapshot", "@/snapshot", "--out", "@/out/guidance.jsonl"),
+    ),
+    "tasks guidance show": ("@/guidance.jsonl",),
+    "tasks guidance review": ("@/guidance.jsonl", "--reviewer", "Ada", "--accept"),
+    "tasks criteria draft": ("@/tasks.jsonl", *JUDGE, "--out", "@/out/criteria.jsonl"),
+    "tasks criteria show": ("@/criteria.jsonl",),
+    "tasks criteria review": ("@/criteria.jsonl", "--reviewer", "Ada", "--accept"),
+    "tasks dimensions draft": ("@/tasks.jsonl", *JUDGE, "--out", "@/out/dimensions.jsonl"),
+    "tasks dimensions show": ("@/dimensions.jsonl",),
+    "tasks dimensions review": ("@/dimensions.jsonl", "--reviewer", "Ada", "--accept"),
+    "tasks checklist draft": ("@/tasks.jsonl", *JUDGE, "--out", "@/out/checklists.jsonl"),
+    "tasks checklist lint": ("@/checklists.jsonl",),
+    "tasks checklist show": ("@/checklists.jsonl",),
+    "tasks checklist review": ("@/checklists.jsonl", "--reviewer", "Ada", "--accept"),
+    "tasks plan draft": (
+        *("@/tasks.jsonl", *JUDGE, "--snapshot", "@/snapshot", "--pages", "1", "--out", "@/out/plans.jsonl"),
+    ),
+    "tasks plan lint": ("@/plans.jsonl",),
+    "tasks plan show": ("@/plans.jsonl",),
+    "tasks plan review": ("@/plans.jsonl", "--reviewer", "Ada", "--accept"),
+    "tasks build make": (
+        *(
+            "@/out/built",
+            *JUDGE,
+            "--domains",
+            "1",
+            "--personas",
+            "1",
+            "--tasks",
+            "1",
+            "--duplicates",
+            "lexical",
+        ),
+        *("--date", "2026-03-01"),
+    ),
+    "tasks build show": ("@/built",),
+    "tasks build rank": ("@/built", "--voter", "ada", "--out", "@/out/paper.csv"),
+    "stats length": ("@/run",),
+    "agent ask": ("@/snapshot", "Who paid for the heat pump?", *JUDGE, "--out", "@/out/asked"),
+    "agent transcript": ("@/asked",),
+}
+
+
+def commands() -> Iterator[str]:
+    """The names of all commands."""
+
+    def below(command: Any, name: tuple[str, ...]) -> Iterator[str]:
+        subcommands: dict[str, Any] = getattr(command, "commands", {})
+        if name and (not subcommands or command.invoke_without_command):
+            yield " ".join(name)
+        for word, subcommand in subcommands.items():
+            yield from below(subcommand, (*name, word))
+
+    return below(typer.main.get_command(app), ())
+
+
+def answering(asked: Mapping[str, Any]) -> str:
+    """A judge that knows the questions of all commands."""
+    text: str = asked["messages"][-1]["content"]
+    reply: dict[str, Any] = json.loads(fill(asked))
+    if "readability" in reply:
+        return json.dumps({**reply, "comprehensiveness": 0.5, "insight": 0.3, "readability": 0.2})
+    if "criteria" in reply:
+        points = [{"criterion": f"Point {i}", "explanation": "Says it.", "weight": 0.25} for i in range(4)]
+        return json.dumps({"criteria": points})
+    if "Domain:" in text or "Person:" in text:
+        return served(asked)
+    with suppress(AttributeError, TypeError):
+        drafted = drafting(reply)
+        if drafted is not None:
+            return json.dumps(drafted)
+    return answer(asked)
+
+
+def words(command: str, url: str) -> list[str]:
+    """The command line of a command for a server at `url`."""
+    return [*command.split(), *(url if word == "URL" else word for word in COMMANDS[command])]
+
+
+def make_world(folder: Path, url: str, run: Callable[..., object]) -> None:
+    """A folder with what `COMMANDS` name; `run` runs a command."""
+    folder.mkdir()
+    write_preset(folder)
+    write_known(folder)
+    (folder / "mill.md").write_text(REPORT.replace("The retrofit", "The \u6c34 retrofit"), encoding="utf-8")
+    (folder / "sizes.yaml").write_text("verification: {claims: 8}\ndraws: 5\n", encoding="utf-8")
+    claim = {"claim": "The mill is \u6c34 blue.", "url": "https://heat.example/fernholt/renewal"}
+    write_jsonl(folder / "claims.jsonl", [claim])
+    write_jsonl(folder / "tasks.jsonl", [{"id": "mill", "prompt": "What did the mill cost, in \u20ac?"}])
+    write_jsonl(folder / "validated.jsonl", [row(1, "supported", "unknown")])
+    write_jsonl(folder / "queries.jsonl", [{"query": "heat pump", "relevant": [claim["url"]]}])
+    (folder / "no_urls.txt").write_text("# None.\n", encoding="utf-8")
+    (folder / "ratings.csv").write_text("report,annotator,score\nmill,ada,7\n", encoding="utf-8")
+    shutil.copytree(sample_folder() / "pages", folder / "pages")
+    annotated = annotated_folder()
+    shutil.copytree(annotated / "pages", folder / "annotated" / "pages")
+    for name in ("en1-shore-power.md", "en1-shore-power.claims.jsonl"):
+        shutil.copy(annotated / name, folder / "annotated")
+    for name, made in MADE_BY.items():
+        run(*(str(folder) + word[1:] if word.startswith("@") else word for word in words(made, url)))
+        (folder / "out" / name).rename(folder / name)
+    shutil.rmtree(folder / "out")
+
+
+MADE_BY = {
+    "snapshot": "snapshot import",
+    "run": "run",
+    "qualified": "qualify",
+    "guidance.jsonl": "tasks guidance draft",
+    "criteria.jsonl": "tasks criteria draft",
+    "dimensions.jsonl": "tasks dimensions draft",
+    "checklists.jsonl": "tasks checklist draft",
+    "plans.jsonl": "tasks plan draft",
+    "built": "tasks build make",
+    "asked": "agent ask",
+}
+"""What commands read that others write, in an order that works."""
