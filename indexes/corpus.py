@@ -3,6 +3,8 @@
 Invariant: a chunk's row is its place in the page records, so the rows, and with them every tie, are the same whenever
 the same snapshot is indexed. A search shows of each URL only the capture that a look-up would give on the same day, of
 several addresses with the same text the first, and opens no connection but to an embedding server that it was given.
+What is read of an index was compared with the manifest first: the files of the index by words when it is opened, those
+of the index by meaning when it is first searched. Its arrays stay mapped.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import model_validator
 
+from indexes.errors import DigestMismatch
 from indexes.manifest import PAGES, TEXTS
 from indexes.model import Chunk, Frozen, Page
 from indexes.records import PageRecord, parse_record
@@ -27,6 +30,7 @@ from indexes.search.bm25 import Bm25Index, build_bm25
 from indexes.search.dense import DenseIndex, DenseSettings, build_dense
 from indexes.search.encoder import Encoder
 from indexes.search.errors import IndexDamaged
+from indexes.search.folder import INFO
 from indexes.search.fusion import FusionSettings
 from indexes.search.model import ChunkText, IndexInfo, Mask
 from indexes.search.quality import ranked_pages
@@ -111,6 +115,10 @@ class Pages(Protocol):
 
     def text_of(self, record: PageRecord) -> str:
         """The text of a record, checked against its digest."""
+        ...
+
+    def check_file(self, name: str) -> None:
+        """Compare a file with the manifest. Raises DigestMismatch."""
         ...
 
 
@@ -207,12 +215,27 @@ class Corpus:
     ) -> None:
         self._pages = pages
         folder = pages.path
-        self._bm25 = Bm25Index.open(folder / BM25) if (folder / BM25).is_dir() else None
-        self._dense = DenseIndex.open(folder / DENSE, encoder) if (folder / DENSE).is_dir() else None
+        self._bm25 = self._dense = None
+        if (folder / BM25).is_dir():
+            self._check("bm25", ROWS, *_names(folder, BM25))
+            self._bm25 = Bm25Index.open(folder / BM25)
+        if (folder / DENSE).is_dir():
+            self._check("dense", ROWS, f"{DENSE}/{INFO}")
+            self._dense = DenseIndex.open(
+                folder / DENSE, encoder, check=lambda: self._check("dense", *_names(folder, DENSE))
+            )
         reranking = None if scorer is None else Reranking(scorer, self._texts, depth)
         self._searcher = Searcher(
             self._bm25, self._dense, fusion=fusion, reranking=reranking, commands=COMMANDS
         )
+
+    def _check(self, kind: str, *names: str) -> None:
+        """Compare files of an index with the manifest."""
+        try:
+            for name in names:
+                self._pages.check_file(name)
+        except DigestMismatch as error:
+            raise IndexDamaged(f"{error}; make it again with `{COMMANDS[kind]}`") from None
 
     @property
     def infos(self) -> dict[str, IndexInfo]:
@@ -285,8 +308,14 @@ class Corpus:
     @cached_property
     def _rows(self) -> npt.NDArray[np.int32]:
         try:
-            return np.load(self._pages.path / ROWS, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError):
+            rows: npt.NDArray[np.int32] = np.load(self._pages.path / ROWS, mmap_mode="r", allow_pickle=False)
+            known = len(self._table.urls)
+            if any(info.n_chunks != len(rows) for info in self.infos.values()) or (
+                len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < known
+            ):
+                raise ValueError("rows of other pages")
+            return rows
+        except (OSError, ValueError, TypeError):
             raise IndexDamaged(
                 f"{self._pages.path / ROWS} cannot be read; make it with `{COMMANDS['bm25']}`"
             ) from None
@@ -385,16 +414,26 @@ def _allowed(table: _PageTable, filters: Filters) -> npt.NDArray[np.bool_]:
     return allowed
 
 
+def _names(folder: Path, index: str) -> list[str]:
+    """The files of an index, by their names in the snapshot."""
+    return sorted(path.relative_to(folder).as_posix() for path in (folder / index).iterdir())
+
+
 def _where(tests: Iterable[bool]) -> npt.NDArray[np.bool_]:
     return np.fromiter(tests, np.bool_)
 
 
 def describe(folder: Path) -> dict[str, Any]:
-    """What the indexes of a snapshot say of themselves, by kind; no index is opened."""
+    """What the indexes of a snapshot say of themselves, by kind; no index is opened. Raises IndexDamaged."""
     found: dict[str, Any] = {}
     for kind, place in (("bm25", BM25), ("dense", DENSE)):
-        path = folder / place / "index.json"
+        path = folder / place / INFO
         if path.is_file():
-            said = json.loads(path.read_bytes())
-            found[kind] = {name: value for name, value in said.items() if name != "files"}
+            try:
+                said = json.loads(path.read_bytes())
+                found[kind] = {name: value for name, value in said.items() if name != "files"}
+            except (ValueError, AttributeError, RecursionError):
+                raise IndexDamaged(
+                    f"{path} is not the description of an index; make it again with `{COMMANDS[kind]}`"
+                ) from None
     return found

@@ -7,6 +7,13 @@ What exceeds them keeps a status and a reason; nothing is cut silently.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from zlib import _Decompress as ZlibStream  # pyright: ignore[reportPrivateUsage]
+
+Coding = Literal["gzip", "deflate"]
 
 MAX_PAGE_BYTES = 50_000_000
 """Bytes of one page, as stored in the folder and after decompression."""
@@ -16,6 +23,8 @@ MAX_GZIP_RATIO = 200
 """Decompressed over compressed bytes. Markup packs 3 to 30 times; gzip's own ceiling is about 1,030."""
 RATIO_FLOOR = 1_000_000
 """The ratio is not looked at below this many bytes: a small page of blanks is no bomb."""
+MAX_GZIP_MEMBERS = 10_000
+"""Members of one gzip stream. Blocks of 64 kB, as bgzip writes them, make 800 of the largest page."""
 MAX_PDF_PAGES = 5_000
 PAGE_MEMORY = 4 << 30
 """Address space of a process that reads pages, bytes."""
@@ -24,6 +33,8 @@ PDF_SECONDS = 120
 """Guards against a page that never ends, far above what real ones take: no ordinary result depends on them."""
 
 _STEP = 1 << 16
+_GZIP, _ZLIB, _RAW = 31, 15, -15
+"""zlib's names for the three wrappings: its window bits."""
 
 
 class GzipRefused(ValueError):
@@ -39,29 +50,10 @@ def gunzip(data: bytes, *, limit: int = MAX_PAGE_BYTES, ratio: int = MAX_GZIP_RA
     """Decompress all members of a gzip stream, giving up as soon as a bound is passed.
 
     Raises:
-        GzipRefused: the result would pass `limit` bytes or `ratio` times the input; the stream is damaged.
+        GzipRefused: the result would pass `limit` bytes or `ratio` times the input; the stream is damaged, or has more
+            than `MAX_GZIP_MEMBERS` members.
     """
-    ceiling = min(limit, max(RATIO_FLOOR, ratio * len(data)))
-    parts: list[bytes] = []
-    total = 0
-    rest = data
-    while rest:
-        member = zlib.decompressobj(wbits=31)
-        while not member.eof:
-            try:
-                part = member.decompress(rest, _STEP)
-            except zlib.error as error:
-                raise GzipRefused(f"damaged gzip: {error}") from None
-            rest = member.unconsumed_tail
-            total += len(part)
-            if total > ceiling:
-                raise GzipRefused(f"gzip of {len(data):,} bytes holds more than {ceiling:,} bytes")
-            parts.append(part)
-            if not part and not rest and not member.eof:
-                raise GzipRefused("damaged gzip: it ends too soon")
-        # Some servers pad with zero bytes after the last member.
-        rest = member.unused_data.lstrip(b"\0")
-    return b"".join(parts)
+    return _unpacked("gzip", data, limit, ratio)
 
 
 def inflate(data: bytes, *, limit: int = MAX_PAGE_BYTES, ratio: int = MAX_GZIP_RATIO) -> bytes:
@@ -70,16 +62,92 @@ def inflate(data: bytes, *, limit: int = MAX_PAGE_BYTES, ratio: int = MAX_GZIP_R
     Raises:
         GzipRefused: as `gunzip` does.
     """
+    return _unpacked("deflate", data, limit, ratio)
+
+
+def _unpacked(coding: Coding, data: bytes, limit: int, ratio: int) -> bytes:
     ceiling = min(limit, max(RATIO_FLOOR, ratio * len(data)))
-    for wbits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
-        stream = zlib.decompressobj(wbits=wbits)
-        try:
-            found = stream.decompress(data, ceiling + 1)
-        except zlib.error:
-            continue
-        if len(found) > ceiling:
-            raise GzipRefused(f"deflate of {len(data):,} bytes holds more than {ceiling:,} bytes")
-        if not stream.eof:
-            raise GzipRefused("damaged deflate: it ends too soon")
-        return found
-    raise GzipRefused("damaged deflate")
+    decoder = Decoder(coding)
+    parts: list[bytes] = []
+    total = 0
+    for part in decoder.feed(data):
+        total += len(part)
+        if total > ceiling:
+            raise GzipRefused(f"{coding} of {len(data):,} bytes holds more than {ceiling:,} bytes")
+        parts.append(part)
+    decoder.finish()
+    return b"".join(parts)
+
+
+class Decoder:
+    """Undoes gzip, with any permitted number of members, or deflate, piece by piece.
+
+    Time is linear in the bytes that come in and out: zlib copies what it leaves over of its input, so it is never
+    given more than `_STEP` bytes at once.
+    """
+
+    def __init__(self, coding: Coding) -> None:
+        self._coding: Coding = coding
+        self._stream: ZlibStream | None = None
+        self._n_members = 0
+        self._opening = b""
+        """The first byte of a deflate stream, kept until the second says how it is wrapped."""
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """What the next bytes hold, in pieces of at most `_STEP` bytes; the caller counts them.
+
+        Raises:
+            GzipRefused: the bytes are damaged, or hold too many members.
+        """
+        view = memoryview(data)
+        for begin in range(0, len(view), _STEP):
+            yield from self._decoded(view[begin : begin + _STEP])
+
+    def finish(self) -> None:
+        """Say that the stream ends here. Raises GzipRefused if it may not."""
+        if self._opening or (self._stream is not None and not self._stream.eof):
+            raise GzipRefused(f"damaged {self._coding}: it ends too soon")
+
+    def _decoded(self, piece: bytes | memoryview) -> Iterator[bytes]:
+        more = False
+        while piece or more:
+            if self._stream is None or self._stream.eof:
+                piece = self._begun(bytes(piece))
+                if not piece or self._stream is None:
+                    return
+            try:
+                part = self._stream.decompress(piece, _STEP)
+            except zlib.error as error:
+                raise GzipRefused(f"damaged {self._coding}: {error}") from None
+            piece = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
+            more = (
+                len(part) == _STEP and not self._stream.eof
+            )  # some may be inside when all the input is taken
+            if part:
+                yield part
+
+    def _begun(self, piece: bytes) -> bytes:
+        """Open the stream, or its next member, at `piece`; what is to be decoded of it."""
+        if self._stream is None:
+            piece = self._opening + piece
+            if self._coding == "deflate":
+                self._opening = piece if len(piece) < 2 else b""
+                if self._opening:
+                    return b""
+                self._stream = zlib.decompressobj(_ZLIB if _opens_zlib(piece) else _RAW)
+                return piece
+        else:
+            # Zero bytes that some servers pad with; behind deflate nothing counts.
+            piece = piece.lstrip(b"\0") if self._coding == "gzip" else b""
+            if not piece:
+                return b""
+        self._n_members += 1
+        if self._n_members > MAX_GZIP_MEMBERS:
+            raise GzipRefused(f"gzip of more than {MAX_GZIP_MEMBERS:,} members")
+        self._stream = zlib.decompressobj(_GZIP)
+        return piece
+
+
+def _opens_zlib(data: bytes) -> bool:
+    """Whether zlib's two bytes stand in front (RFC 1950); half of the servers that say deflate leave them away."""
+    return data[0] & 0x0F == 8 and int.from_bytes(data[:2]) % 31 == 0

@@ -2,7 +2,8 @@
 
 Invariant: nothing is returned that was not checked. Opening compares the manifest with its own digest, the size of
 every file but the search indexes', and the page records byte for byte; a page's text is compared with its digest
-whenever it is read, a raw page with its. `verify` compares every byte of everything.
+whenever it is read, a raw page with its, and the files of a search index before they are searched (`corpus`). `verify`
+compares every byte of everything.
 
 One URL may have several captures, at different times. A look-up gives the latest that has a text, or the latest if none
 has one. With `as_of` a day, of those only that were fetched by then; if there is none, of those that say that they were
@@ -36,7 +37,7 @@ from indexes.corpus import SEARCH, Corpus, describe
 from indexes.dense import DenseRanker
 from indexes.errors import DigestMismatch, NotASnapshot
 from indexes.limits import GzipRefused
-from indexes.manifest import PAGES, TEXTS, Manifest, load_manifest, sha256
+from indexes.manifest import PAGES, TEXTS, Manifest, hash_file, load_manifest, sha256
 from indexes.model import Chunk, Frozen, Page, Passage
 from indexes.rank import Bm25Ranker, Ranker, RankerName, best_passages
 from indexes.records import PageRecord, parse_record
@@ -101,6 +102,7 @@ class Snapshot:
         self._starts = array("Q")
         """Where each line begins."""
         self._dense: DenseRanker | None = None
+        self._checked: set[str] = set()
         self._read_names()
 
     @classmethod
@@ -115,7 +117,7 @@ class Snapshot:
         manifest = load_manifest(path)
         for entry in manifest.files:
             if entry.path.startswith(f"{SEARCH}/"):
-                continue  # an index says itself whether it is whole, when it is opened
+                continue  # compared when it is searched
             try:
                 size = (path / entry.path).stat().st_size
             except OSError:
@@ -194,6 +196,23 @@ class Snapshot:
         if sha256(data) != record.text_digest:
             raise DigestMismatch(f"{self.path}: the text of {record.url} was altered; run `snapshot verify`")
         return data.decode()
+
+    def check_file(self, name: str) -> None:
+        """Compare a file with the manifest, byte for byte; once, however often it is asked for.
+
+        Raises:
+            DigestMismatch: it cannot be read, or is not the file that the manifest names.
+        """
+        if name in self._checked:
+            return
+        named = {entry.path: entry.sha256 for entry in self.manifest.files}
+        try:
+            found = hash_file(self.path / name).sha256
+        except OSError as error:
+            raise DigestMismatch(f"{self.path / name} cannot be read ({error.strerror or error})") from None
+        if found != named.get(name):
+            raise DigestMismatch(f"{self.path / name} is not the file of the manifest")
+        self._checked.add(name)
 
     def corpus(
         self,

@@ -24,6 +24,11 @@ def brief(value: object) -> str:
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
 
+def plain(text: str) -> str:
+    """Untrusted text as one line without control characters, for where no markup is read."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
 class UserError(Exception):
     """A mistake that the user can mend."""
 

@@ -5,8 +5,8 @@ Invariant: the identity that an engine reports holds what the preset pins; nothi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from serving.engine import Engine
 from serving.errors import PresetError
@@ -14,11 +14,27 @@ from serving.presets import Preset, VllmSettings
 from serving.weights import require_weights
 
 
+class Persistence(NamedTuple):
+    """How hard is tried to get an answer out of servers; changes no answer."""
+
+    attempts: int = 5
+    """How often one call is sent before its error is final."""
+    wait_seconds: float = 600.0
+    """How long an outage of all servers may last; 0 lets each call fail by itself."""
+    fail_after: int | None = None
+    """Calls without an answer after which work stops; None never stops for them."""
+
+
+PERSISTENT = Persistence()
+
+
 def connect(
     preset: Preset,
     *,
     base_urls: Sequence[str] | None = None,
     api_key: str | None = None,
+    persistence: Persistence = PERSISTENT,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> Engine:
     """The engine that `preset` describes.
 
@@ -27,6 +43,8 @@ def connect(
         base_urls: servers to ask (`http://host:port/v1`); needed by presets with `engine: vllm`, and lets a
             model that the preset would run in process be asked over HTTP instead.
         api_key: for those servers.
+        persistence: how often a call is sent, and how long an outage is waited for.
+        tell: is given one line when an outage begins and when it ends.
 
     Raises:
         PresetError: a preset for vLLM without servers.
@@ -34,7 +52,7 @@ def connect(
         MissingExtra: a library that the engine needs is not installed; holds the pip line.
     """
     if base_urls or preset.engine == "vllm":
-        return _over_http(preset, base_urls or (), api_key)
+        return _over_http(preset, base_urls or (), api_key, persistence, tell)
     weights = require_weights(preset)
     common: dict[str, Any] = {
         "weights_digest": preset.weights.sha256,
@@ -59,7 +77,13 @@ def connect(
     return TransformersEngine(preset.model, weights, **common)
 
 
-def _over_http(preset: Preset, base_urls: Sequence[str], api_key: str | None) -> Engine:
+def _over_http(
+    preset: Preset,
+    base_urls: Sequence[str],
+    api_key: str | None,
+    persistence: Persistence,
+    tell: Callable[[str], None],
+) -> Engine:
     if not base_urls:
         raise PresetError(
             f"{preset.name} is asked over HTTP: start it with `local-judge serve {preset.name}` and give its "
@@ -74,6 +98,7 @@ def _over_http(preset: Preset, base_urls: Sequence[str], api_key: str | None) ->
         api_key=api_key,
         timeout=preset.timeout_seconds,
         concurrency=preset.concurrency,
+        max_attempts=persistence.attempts,
         structured=preset.structured,
         thinking_budget=preset.reasoning is None or preset.reasoning.budget,
         top_logprobs=settings.max_logprobs,
@@ -82,6 +107,9 @@ def _over_http(preset: Preset, base_urls: Sequence[str], api_key: str | None) ->
         weights_digest=preset.weights.sha256,
         quantisation=preset.quantisation,
         options=_reply_options(settings),
+        reply_model=preset.reply_model,
+        patience=persistence.wait_seconds,
+        tell=tell,
     )
 
 

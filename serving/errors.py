@@ -8,6 +8,7 @@
     ├── LaunchFailed           a server that did not become healthy
     ├── MissingExtra           an optional dependency that is not installed
     ├── BadEndpoint            a server address or an engine setting that cannot work
+    ├── ServerDown             servers that stay away for longer than they are waited for
     └── EngineError            one call that did not succeed; has a `kind` and whether a retry may help
         ├── EngineUnreachable  connection refused, reset, or closed in the middle
         ├── EngineTimeout      no answer within the time limit
@@ -17,6 +18,7 @@
         │   └── KeyRefused     HTTP 401: no request with this key can succeed
         ├── PromptTooLong      prompt and reply do not fit the context
         ├── UnsupportedRequest something that this engine cannot do
+        ├── WrongModel         a reply by another model than the one that was asked
         └── MalformedReply     a body that is not what the protocol promises (truncated, empty, not JSON)
 
 Invariant: every message is one line that names the value, the place and the remedy, fit to be shown to a
@@ -58,6 +60,13 @@ class MissingExtra(ServingError):
 
 class BadEndpoint(ServingError):
     """A server address or an engine setting that cannot work."""
+
+
+class ServerDown(ServingError):
+    """Servers that stay away for longer than they are waited for, or come back as something else.
+
+    It concerns all calls alike, so that it ends what makes them, instead of failing them one by one.
+    """
 
 
 class EngineError(ServingError):
@@ -120,6 +129,12 @@ class UnsupportedRequest(EngineError):
     """Something that this engine cannot do."""
 
     kind = "unsupported"
+
+
+class WrongModel(EngineError):
+    """A reply by another model than the one that was asked."""
+
+    kind = "wrong_model"
 
 
 class MalformedReply(EngineError):

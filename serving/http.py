@@ -8,6 +8,7 @@ beyond `MAX_BODY` bytes.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -40,6 +41,9 @@ CONNECT_SECONDS = 10.0
 
 GET_SECONDS = 60.0
 """Bound of a GET, which asks for facts and no model's work; the time limit where that is shorter."""
+
+HEALTH_SECONDS = 10.0
+"""Bound of a health check."""
 
 _TOO_LONG = re.compile(
     r"context[ _](?:length|window|size)|maximum context|max_model_len|max_total_tokens|too many tokens"
@@ -83,6 +87,17 @@ class HttpClient:
     async def get(self, url: str) -> Answer:
         """GET; raises EngineError for anything but a complete 200."""
         return await self._exchange("GET", url, None)
+
+    async def answers(self, url: str) -> bool:
+        """Whether a GET is answered within `HEALTH_SECONDS`, with whatever status but one that says of a fault."""
+        try:
+            async with asyncio.timeout(HEALTH_SECONDS):
+                await self.get(url)
+        except TimeoutError:
+            return False
+        except EngineError as error:
+            return not error.retryable
+        return True
 
     async def post(self, url: str, body: bytes) -> Answer:
         """POST JSON; raises EngineError for anything but a complete 200."""
@@ -232,7 +247,7 @@ def _retry_after(value: str | None) -> float | None:
         return None
     try:
         return max(0.0, float(value)) if value.strip().isdigit() else _until(parsedate_to_datetime(value))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

@@ -132,6 +132,8 @@ class Preset(Frozen):
     """Requests worth having in flight."""
     timeout_seconds: float = Field(default=600.0, gt=0)
     """How long one answer over HTTP may take, from sending to the last byte."""
+    reply_model: str | None = None
+    """The name that a server gives in its replies, where it is not `model`; any other is refused."""
     sampling: Sampling = Sampling()
     threshold: float = Field(default=0.5, gt=0, lt=1)
     """P(yes) from which a yes-or-no question counts as answered yes. Small judges lean to one side: where it is not

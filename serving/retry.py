@@ -17,6 +17,7 @@ from random import Random
 from typing import TypeVar
 
 from serving.errors import EngineError, EngineOverloaded, EngineTimeout, EngineUnreachable
+from serving.outage import ServerWatch
 
 T = TypeVar("T")
 
@@ -25,6 +26,9 @@ LONGEST_RETRY_AFTER = 300.0
 
 TIMEOUT_ATTEMPTS = 2
 """So often a request may run into the time limit: a server that hangs should not be waited for all day."""
+
+MOST_OUTAGES = 3
+"""Outages that one request may sit out: one that meets more of them may be what brings the server down."""
 
 DOWN_SECONDS = 30.0
 """For so long a replica that could not be reached is asked last."""
@@ -73,21 +77,40 @@ class Retry:
     rng: Random = field(default_factory=Random)
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
-    async def run(self, replicas: Replicas, prefix: str, send: Callable[[str], Awaitable[T]]) -> T:
+    async def run(
+        self,
+        replicas: Replicas,
+        prefix: str,
+        send: Callable[[str], Awaitable[T]],
+        watch: ServerWatch | None = None,
+    ) -> T:
         """The first answer of `send(base_url)`.
+
+        Args:
+            replicas: where the request may go.
+            prefix: by which its home is found.
+            send: makes one attempt.
+            watch: knows of outages, which are sat out; None counts every failure as an attempt.
 
         Raises:
             EngineError: the last one met, with the number of attempts in its message when there were several.
+            ServerDown: an outage lasts too long.
         """
         order = replicas.order(prefix)
-        timeouts = 0
-        for attempt in range(1, self.attempts + 1):
+        attempt, outages, timeouts = 1, 0, 0
+        while True:
+            if watch is not None:
+                await watch.ready()
             try:
-                return await _first_reachable(replicas, order, send)
+                answer = await _first_reachable(replicas, order, send)
             except EngineError as error:
+                final = not error.retryable or attempt == self.attempts
+                timed_out = isinstance(error, EngineTimeout)
+                final = final or (timed_out and timeouts + 1 == TIMEOUT_ATTEMPTS)
+                if watch is not None and outages < MOST_OUTAGES and await watch.lost(error, final=final):
+                    outages += 1
+                    continue
                 wait = self.delay(attempt, error)
-                timeouts += isinstance(error, EngineTimeout)
-                final = not error.retryable or attempt == self.attempts or timeouts == TIMEOUT_ATTEMPTS
                 if final or wait is None:
                     if attempt == 1:
                         raise
@@ -96,8 +119,13 @@ class Retry:
                     ) from error
                 if not isinstance(error, EngineOverloaded):
                     order = order[1:] + order[:1]
+                attempt += 1
+                timeouts += timed_out
+            else:
+                if watch is not None:
+                    watch.answered()
+                return answer
             await self.sleep(wait)
-        raise AssertionError("attempts is at least 1")
 
     def delay(self, attempt: int, error: EngineError) -> float | None:
         """Seconds before the next attempt; None when the server asks for longer than is waited for."""

@@ -63,6 +63,8 @@ class StubPlan:
     """Makes the text of a reply from the request instead; see `serving.stub_fill.fill`."""
     reasoning: str | None = None
     model: str = "stub"
+    reply_model: str | None = None
+    """The model that its replies name; None for the one that it serves."""
     context_tokens: int = 32_768
     vllm: bool = True
     """Whether it has what vLLM adds: /version, /tokenize, /metrics, `max_model_len`."""
@@ -278,7 +280,7 @@ def json_body(plan: StubPlan, asked: Mapping[str, Any]) -> bytes:
         "id": "stub",
         "object": "chat.completion",
         "created": 0,
-        "model": plan.model,
+        "model": plan.reply_model or plan.model,
         "choices": [choice],
     }
     return json.dumps({**answer, "usage": usage(plan, asked)}).encode()
@@ -295,8 +297,9 @@ def sse_body(plan: StubPlan, asked: Mapping[str, Any]) -> bytes:
         [{"index": 0, "delta": delta, "finish_reason": None}] for delta in deltas
     ]
     choices.append([{"index": 0, "delta": {}, "finish_reason": "stop"}])
-    events: list[dict[str, Any]] = [{"model": plan.model, "choices": choice} for choice in choices]
-    events.append({"model": plan.model, "choices": [], "usage": usage(plan, asked)})
+    model = plan.reply_model or plan.model
+    events: list[dict[str, Any]] = [{"model": model, "choices": choice} for choice in choices]
+    events.append({"model": model, "choices": [], "usage": usage(plan, asked)})
     return b"".join(b"data: %b\n\n" % json.dumps(event).encode() for event in events) + b"data: [DONE]\n\n"
 
 

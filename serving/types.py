@@ -7,13 +7,15 @@ protocol is.
 
 from __future__ import annotations
 
-from math import exp
-from typing import Any, Literal
+from math import exp, fsum
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 Role = Literal["system", "user", "assistant"]
 FinishReason = Literal["stop", "length", "other"]
+LogProbability = Annotated[float, Field(le=0.0)]
+"""Natural logarithm of a probability; finite in every `Frozen` model."""
 
 
 class Frozen(BaseModel):
@@ -70,7 +72,7 @@ class Choice(Frozen):
     covers: a low mass means that the model wanted to say something else.
     """
 
-    logprobs: dict[str, float]
+    logprobs: dict[str, LogProbability]
     bounded: tuple[str, ...] = ()
     """Options that the engine did not report: their value bounds them from above."""
     usage: Usage = Usage()
@@ -78,7 +80,17 @@ class Choice(Frozen):
     @property
     def mass(self) -> float:
         """Probability that the model gives to the menu as a whole, in [0, 1]."""
-        return min(1.0, sum(exp(value) for value in self.logprobs.values()))
+        return min(1.0, fsum(exp(value) for value in self.logprobs.values()))
+
+    @property
+    def unreported(self) -> float:
+        """Share of `mass` that rests on bounds, in [0, 1].
+
+        Formula: sum of p(a) over `bounded` / sum of p(a) over all options. Each of `probabilities` is at most this
+        far from what it would be if every option had been reported.
+        """
+        chances = self.probabilities()
+        return min(1.0, fsum(chances[option] for option in self.bounded))
 
     def probabilities(self) -> dict[str, float]:
         """Softmax over the options: p(a) = exp(l_a) / sum_b exp(l_b), computed against the largest."""

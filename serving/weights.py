@@ -140,7 +140,7 @@ def file_digest(path: Path) -> str:
         known = json.loads(note.read_text(encoding="utf-8"))
         if known["state"] == state:
             return str(known["sha256"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass  # no note yet, or not one of ours: hash the file
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()

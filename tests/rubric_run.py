@@ -10,6 +10,7 @@ from local_judge.protocols.deer.rubric.findings import RubricFindings
 from local_judge.protocols.deer.verification.rows import Rows
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.rescoring import rescore
+from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore, file_key
 
 
@@ -30,6 +31,7 @@ def write_run(
             store.write_json(f"findings/deer/{case.key}.json", findings)
     store.write_jsonl("cases.jsonl", cases)
     rescore(store, ["deer"], cases)
+    seal_run(store)
     return store
 
 

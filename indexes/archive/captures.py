@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
@@ -103,17 +104,26 @@ def _is_own(path: Path) -> bool:
 
 def _own(path: Path, warn: Warn) -> Iterator[Stored]:
     group: list[Record] = []
+    whole = True
+
+    def skipped(said: str) -> None:
+        nonlocal whole
+        whole = False
+        warn(said)
+
     try:
-        for record in read_records(path):
+        for record in read_records(path, skipped=skipped):
             if record.kind == "metadata" and record.url.startswith(OUTCOME):
                 try:
+                    if not whole:
+                        raise ValueError("a record of it was left out")
                     stored = _stored(group, record)
                     normalise_url(stored.capture.url)
-                except (ValueError, KeyError, TypeError) as error:
+                except (ValueError, KeyError, TypeError, RecursionError) as error:
                     warn(f"{path.name}: the capture at byte {record.offset:,} is left out ({_line(error)})")
                 else:
                     yield stored
-                group = []
+                group, whole = [], True
             elif record.kind != "warcinfo":
                 group.append(record)
                 if len(group) > _MOST_RECORDS or sum(len(one.payload) for one in group) > _MOST_GROUP:
@@ -215,6 +225,23 @@ def _media_type(record: Record) -> str:
     return value.split(";")[0].strip().lower()
 
 
+class _Place(NamedTuple):
+    """Where a record of another tool's file stands."""
+
+    path: Path
+    offset: int
+    url: str
+    id: str
+
+
+def _read_again(place: _Place) -> Record:
+    """The record at a place that was noted. Raises Damage."""
+    record = read_record(place.path, place.offset)
+    if (record.url, record.id) != (place.url, place.id):
+        raise Damage(f"a record that it needs shares a gzip member of {place.path.name} with others")
+    return record
+
+
 class _Foreign:
     """Files of other tools, read twice: first what leads where, then the pages."""
 
@@ -222,49 +249,72 @@ class _Foreign:
         self._files = files
         self._warn = warn
         self._only = None if only is None else set(only)
-        self._redirects: dict[str, tuple[str, Path, int]] = {}
-        """From a URL: where to, and the place of the record that says so."""
-        self._bodies: dict[str, tuple[Path, int]] = {}
-        """Payload digest as the file states it: place of the record that holds it."""
+        self._redirects: dict[str, tuple[str, _Place]] = {}
+        """From a URL: where to, and the record that says so."""
+        self._bodies: dict[str, _Place] = {}
+        """Payload digest as the file states it: the record that holds it."""
+        self._told: set[str] = set()
+        # Many pages may share a hop or a body; each is read again only when others came between.
+        self._hop = lru_cache(maxsize=256)(self._read_hop)
+        self._body = lru_cache(maxsize=2)(_read_again)
 
     def captures(self) -> Iterator[Stored]:
-        wanted: set[str] = set()
-        for path in self._files:
-            for record in self._records(path, payloads=False, warn=self._warn):
-                location = record.header("location")
-                digest = record.fields.get("warc-payload-digest", "")
-                if record.kind == "response" and 300 <= record.status < 400 and location:
-                    try:
-                        target = urljoin(record.url, location)
-                    except ValueError:
-                        continue
-                    self._redirects.setdefault(record.url, (target, path, record.offset))
-                elif record.kind == "response" and digest:
-                    self._bodies.setdefault(digest, (path, record.offset))
-                elif record.kind == "revisit":
-                    wanted.add(digest)
-        self._bodies = {digest: self._bodies[digest] for digest in wanted if digest in self._bodies}
+        self._survey()
         sources: dict[str, list[str]] = {}
         for source in self._redirects:
             sources.setdefault(self._end_of(source), []).append(source)
         ends = None if self._only is None else {self._end_of(url) for url in self._only}
         for path in self._files:
-            for record in self._records(path, payloads=True, warn=_quiet):
+            for record in self._records(path, payloads=True):
                 if (ends is None or record.url in ends) and self._is_page(record):
-                    yield self._page(record, sources.get(record.url, []))
+                    try:
+                        stored = self._page(record, sources.get(record.url, []))
+                    except Damage as damage:
+                        self._leave_out(record, damage)
+                    else:
+                        yield stored
 
-    def _records(self, path: Path, *, payloads: bool, warn: Warn) -> Iterator[Record]:
+    def _survey(self) -> None:
+        """Read the files for what leads where, and for the bodies that revisits refer to."""
+        wanted: set[str] = set()
+        for path in self._files:
+            for record in self._records(path, payloads=False):
+                location = record.header("location")
+                digest = record.fields.get("warc-payload-digest", "")
+                place = _Place(path, record.offset, record.url, record.id)
+                if record.kind == "response" and 300 <= record.status < 400 and location:
+                    try:
+                        target = urljoin(record.url, location)
+                    except ValueError:
+                        continue
+                    self._redirects.setdefault(record.url, (target, place))
+                elif record.kind == "response" and digest:
+                    self._bodies.setdefault(digest, place)
+                elif record.kind == "revisit":
+                    wanted.add(digest)
+        self._bodies = {digest: self._bodies[digest] for digest in wanted if digest in self._bodies}
+
+    def _records(self, path: Path, *, payloads: bool) -> Iterator[Record]:
         try:
-            for record in read_records(path, payloads=payloads):
+            for record in read_records(path, payloads=payloads, skipped=self._say):
                 if not record.url.startswith(("http://", "https://")):
                     continue
                 try:
                     normalise_url(record.url)
                     yield record._replace(date=_date(record.date))
                 except ValueError as error:
-                    warn(f"{path.name}: the record at byte {record.offset:,} is left out ({_line(error)})")
+                    self._leave_out(record, error)
         except Damage as damage:
-            warn(str(damage))
+            self._say(str(damage))
+
+    def _leave_out(self, record: Record, error: Exception) -> None:
+        self._say(f"{record.file}: the record at byte {record.offset:,} is left out ({_line(error)})")
+
+    def _say(self, said: str) -> None:
+        """Warn once, though each file is read twice."""
+        if said not in self._told:
+            self._told.add(said)
+            self._warn(said)
 
     def _end_of(self, url: str) -> str:
         for _ in range(_MOST_HOPS):
@@ -273,9 +323,17 @@ class _Foreign:
             url = self._redirects[url][0]
         return url
 
-    def _hop(self, url: str) -> Record:
-        _, path, offset = self._redirects[url]
-        record = read_record(path, offset)
+    def _hops_of(self, record: Record, sources: Sequence[str]) -> Iterator[Record]:
+        for url in sources:
+            try:
+                yield self._hop(url)
+            except Damage as damage:
+                self._say(
+                    f"{record.file}: a redirect to the record at byte {record.offset:,} is left out ({damage})"
+                )
+
+    def _read_hop(self, url: str) -> Record:
+        record = _read_again(self._redirects[url][1])
         return record._replace(payload=record.payload[:_MOST_HOP_BYTES])
 
     def _is_page(self, record: Record) -> bool:
@@ -292,10 +350,9 @@ class _Foreign:
         )
 
     def _page(self, record: Record, sources: Sequence[str]) -> Stored:
-        hops = [self._hop(url) for url in sources[:_MOST_HOPS]]
+        hops = list(self._hops_of(record, sources[:_MOST_HOPS]))
         if record.kind == "revisit":
-            path, offset = self._bodies[record.fields.get("warc-payload-digest", "")]
-            held = read_record(path, offset)
+            held = self._body(self._bodies[record.fields.get("warc-payload-digest", "")])
             record = held._replace(url=record.url, date=record.date, id=record.id)
         group = [*hops, record]
         outcome, reason = _outcome(record)
@@ -328,7 +385,3 @@ def _date(written: str) -> str:
 
 def _line(error: Exception) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
-
-
-def _quiet(_: str) -> None:
-    """What was said the first time that the file was read."""

@@ -121,7 +121,7 @@ class Cdxj:
                 offset=int(said["offset"]),
                 length=int(said["length"]),
             )
-        except (ValueError, KeyError, IndexError, TypeError):
+        except (ValueError, KeyError, IndexError, TypeError, RecursionError):
             raise DigestMismatch(f"{self._path}: a line cannot be read; run `snapshot verify`") from None
 
 

@@ -1,7 +1,8 @@
 """WARC records read one after the other, or one at its place.
 
 Invariant: whatever the file holds, reading ends in records that were whole and a `Damage` that says where it stopped;
-no record costs more memory than `MAX_PAGE_BYTES`.
+no record costs more memory than `MAX_PAGE_BYTES`. A record that is wrong in itself, while the place of the next one is
+known, can be passed over.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import logging
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -27,6 +28,9 @@ _exceptions: Any = importlib.import_module("warcio.exceptions")
 logging.getLogger("warcio").addHandler(logging.NullHandler())  # it would print addresses of the file as they are
 _STEP = 1 << 16
 _LENGTH = re.compile(rb"^Content-Length:\s*(\d{1,15})\s*$", re.IGNORECASE | re.MULTILINE)
+_LINE_ENDS = re.compile(rb"[\r\n]*")
+_ONCE = ("content-length", "content-type", "warc-date", "warc-record-id", "warc-target-uri", "warc-type")
+"""Fields that decide how a record is read; given twice, readers would differ in what it is."""
 _HEAD_BYTES = 1 << 20
 """Of a record's own head and its HTTP head together."""
 
@@ -77,19 +81,22 @@ class Record(NamedTuple):
         return header(self.headers, name) or ""
 
 
-def read_records(path: Path, *, payloads: bool = True) -> Iterator[Record]:
+def read_records(
+    path: Path, *, payloads: bool = True, skipped: Callable[[str], None] | None = None
+) -> Iterator[Record]:
     """All records of a WARC file, plain or gzipped, in order.
 
     Args:
         path: the file.
         payloads: whether to keep the payloads; without, they are empty.
+        skipped: told of each record that is passed over because it is wrong in itself; without, it is a Damage.
 
     Raises:
         Damage: after the last whole record.
     """
     try:
         with path.open("rb") as file:
-            yield from _records(file, path.name, payloads)
+            yield from _records(file, path.name, payloads, skipped)
     except OSError as error:
         raise Damage(f"{path}: cannot be read ({error.strerror or error})") from None
 
@@ -99,23 +106,54 @@ def read_record(path: Path, offset: int) -> Record:
     try:
         with path.open("rb") as file:
             file.seek(offset)
-            for record in _records(file, path.name, True):
+            for record in _records(file, path.name, True, None):
                 return record
     except OSError as error:
         raise Damage(f"{path}: cannot be read ({error.strerror or error})") from None
     raise Damage(f"{path}: no record at {offset:,}")
 
 
-def _records(file: IO[bytes], name: str, payloads: bool) -> Iterator[Record]:
+def _records(
+    file: IO[bytes], name: str, payloads: bool, skipped: Callable[[str], None] | None
+) -> Iterator[Record]:
     begun = file.tell()
     gzipped = is_gzip(file.read(3))
     file.seek(begun)
     for offset, length, data, whole in _members(file, name) if gzipped else _plain(file, name):
-        head = _end_of_head(data, 0)
-        http = _end_of_head(data, head) if b"msgtype=" in data[:head] else head
-        if is_gzip(data[:3]) or not head or not http:
+        if not data.startswith(b"WARC/"):
             raise Damage(f"{name}: damaged from byte {offset:,} on (no WARC record)")
-        yield from _parsed(BytesIO(data), name, payloads and whole, offset, length, whole)
+        try:
+            for part in _separated(data) if whole else (data,):
+                yield _parsed(part, name, payloads and whole, whole)._replace(offset=offset, length=length)
+        except _BadRecord as error:
+            if skipped is None:
+                raise Damage(f"{name}: damaged from byte {offset:,} on ({error})") from None
+            skipped(f"{name}: the record at byte {offset:,} is left out ({error})")
+
+
+class _BadRecord(Exception):
+    """A record that is wrong in itself; the message says how in a few words."""
+
+
+def _separated(data: bytes) -> Iterator[bytes]:
+    """The records of one gzip member, which is one as a rule, or the one record of a plain file."""
+    begin = 0
+    while begin < len(data):
+        head = _end_of_head(data, begin)
+        length = _LENGTH.search(data, begin, head)
+        if not head or not data.startswith(b"WARC/", begin):
+            raise _BadRecord("no WARC record")
+        if length is None:
+            raise _BadRecord("a record without its length")
+        end = head + int(length[1])
+        if end > len(data):
+            raise _BadRecord("a record is cut off")
+        ends = _LINE_ENDS.match(data, end)
+        assert ends is not None
+        if ends.end() == end < len(data):
+            raise _BadRecord("a record is longer than it says")
+        yield data[begin : ends.end()]
+        begin = ends.end()
 
 
 def _end_of_head(data: bytes, begin: int) -> int:
@@ -131,10 +169,10 @@ def _plain(file: IO[bytes], name: str) -> Iterator[tuple[int, int, bytes, bool]]
     """The same as `_members` of a file that is not packed."""
     while True:
         offset = file.tell()
-        head = b""
+        head = bytearray()
         while not head.endswith((b"\r\n\r\n", b"\n\n")):
             line = file.readline(_HEAD_BYTES)
-            head = (head + line).lstrip(b"\r\n") if not head else head + line
+            head += line if head else line.lstrip(b"\r\n")
             if not line and not head:
                 return
             if not line or len(head) >= _HEAD_BYTES or not head.startswith(b"WARC/"[: len(head)]):
@@ -150,7 +188,7 @@ def _plain(file: IO[bytes], name: str) -> Iterator[tuple[int, int, bytes, bool]]
         if len(block) < kept or not tail.startswith((b"\r\n", b"\n")):
             raise Damage(f"{name}: damaged from byte {offset:,} on (a record is cut off)")
         file.seek(-len(tail) + (4 if tail == b"\r\n\r\n" else 2), os.SEEK_CUR)
-        yield offset, file.tell() - offset, head + block + tail, kept == size
+        yield offset, file.tell() - offset, bytes(head) + block + tail, kept == size
 
 
 def _members(file: IO[bytes], name: str) -> Iterator[tuple[int, int, bytes, bool]]:
@@ -181,26 +219,37 @@ def _members(file: IO[bytes], name: str) -> Iterator[tuple[int, int, bytes, bool
         offset += stored
 
 
-def _parsed(
-    file: IO[bytes], name: str, payloads: bool, begun: int, length: int, whole: bool
-) -> Iterator[Record]:
-    """The records of one gzip member, which is one record as a rule, or one record of a plain file."""
+def _parsed(data: bytes, name: str, payloads: bool, whole: bool) -> Record:
+    head = _end_of_head(data, 0)
+    http = _end_of_head(data, head)
+    if not head or (b"msgtype=" in data[:head] and not http):
+        raise _BadRecord("a head without an end")
     try:
-        for found in _iterator.WARCIterator(file):
-            yield _record(found, name, payloads, whole)._replace(offset=begun, length=length)
-    except (_exceptions.ArchiveLoadFailed, EOFError, ValueError, OverflowError, AttributeError) as error:
-        why = " ".join(str(error).split())[:200] or type(error).__name__
-        raise Damage(f"{name}: damaged from byte {begun:,} on ({why})") from None
+        return _record(next(_iterator.WARCIterator(BytesIO(data))), name, payloads, whole, http - head)
+    except (
+        _exceptions.ArchiveLoadFailed,
+        StopIteration,
+        EOFError,
+        ValueError,
+        OverflowError,
+        AttributeError,
+    ) as error:
+        raise _BadRecord(" ".join(str(error).split())[:200] or type(error).__name__) from None
 
 
-def _record(found: Any, name: str, payloads: bool, whole: bool) -> Record:
-    fields = {str(key).lower(): str(value) for key, value in found.rec_headers.headers}
+def _record(found: Any, name: str, payloads: bool, whole: bool, http: int) -> Record:
+    """What warcio `found`; `http` is the size of the HTTP head, which it gives in characters."""
+    named = [(str(key).lower(), str(value)) for key, value in found.rec_headers.headers]
+    fields = dict(named)
+    for once in _ONCE:
+        if sum(key == once for key, _ in named) > 1:
+            raise ValueError(f"{once} stands twice")
     declared = fields.get("content-length", "")
     if not declared.isdecimal() or len(declared) > 15:
         raise EOFError("a record without its length")
     status, reason, headers, head = 0, "", (), 0
     if found.http_headers is not None:
-        head = int(found.http_headers.total_len)
+        head = http
         headers = tuple((str(key), str(value)) for key, value in found.http_headers.headers)
         if found.rec_type in ("response", "revisit"):
             line = str(found.http_headers.statusline).split(" ", 1)

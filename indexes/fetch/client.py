@@ -249,7 +249,8 @@ class Client:
                 raise TooMuch(f"too large: more than {settings.max_bytes:,} bytes")
             pieces.append(piece)
             if unpacker is not None:
-                unpacker.feed(piece)
+                # Not on the loop: one piece may hold as much as a body may.
+                await asyncio.to_thread(unpacker.feed, piece)
         if unpacker is None:
             return b"".join(pieces), b""
         unpacker.finish()

@@ -6,22 +6,15 @@ refused as soon as it does, whatever its headers claim.
 
 from __future__ import annotations
 
-import zlib
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from indexes.archive.model import Headers
 from indexes.fetch.faults import TooMuch
-from indexes.limits import RATIO_FLOOR
-
-if TYPE_CHECKING:
-    from zlib import _Decompress as Decoder  # pyright: ignore[reportPrivateUsage]
-
-_STEP = 1 << 16
-_GZIP, _ZLIB, _RAW = 31, 15, -15  # zlib's names for the three wrappings: its window bits
+from indexes.limits import RATIO_FLOOR, Coding, Decoder, GzipRefused
 
 
-def content_coding(headers: Headers) -> str:
-    """The one coding of a body: `gzip`, `deflate`, or `identity`.
+def content_coding(headers: Headers) -> Coding | Literal["identity"]:
+    """The one coding of a body.
 
     Raises:
         TooMuch: another coding, or several one over another; neither was offered.
@@ -35,14 +28,13 @@ def content_coding(headers: Headers) -> str:
     codings = [coding for coding in named if coding not in ("", "identity", "none", "utf-8")]
     if not codings:
         return "identity"
-    if len(codings) == 1 and codings[0].removeprefix("x-") in ("gzip", "deflate"):
-        return codings[0].removeprefix("x-")
+    if len(codings) == 1:
+        match codings[0].removeprefix("x-"):
+            case "gzip" | "deflate" as coding:
+                return coding
+            case _:
+                pass
     raise TooMuch(f"packed as {', '.join(codings)!r}, which was not offered")
-
-
-def _opens_zlib(data: bytes) -> bool:
-    """Whether zlib's two bytes stand in front (RFC 1950); half of the servers that say deflate leave them away."""
-    return data[0] & 0x0F == 8 and int.from_bytes(data[:2]) % 31 == 0
 
 
 class Unpacker:
@@ -55,11 +47,9 @@ class Unpacker:
         ratio: of bytes out over bytes in, once more than `limits.RATIO_FLOOR` came out.
     """
 
-    def __init__(self, coding: str, *, keep: int, limit: int, ratio: int) -> None:
-        self._coding = coding
+    def __init__(self, coding: Coding | Literal["identity"], *, keep: int, limit: int, ratio: int) -> None:
         self._keep, self._limit, self._ratio = keep, limit, ratio
-        self._decoder = zlib.decompressobj(_GZIP) if coding == "gzip" else None
-        self._opening = b""
+        self._decoder = None if coding == "identity" else Decoder(coding)
         self._kept: list[bytes] = []
         self._n_in = 0
         self.n_out = 0
@@ -76,41 +66,22 @@ class Unpacker:
             TooMuch: a bound is passed, or the bytes are not what the coding says.
         """
         self._n_in += len(piece)
-        if self._coding == "identity":
+        if self._decoder is None:
             self._count(piece)
             return
-        if self._decoder is None:
-            self._opening += piece
-            if len(self._opening) < 2:
-                return
-            piece = self._opening
-            self._decoder = zlib.decompressobj(_ZLIB if _opens_zlib(piece) else _RAW)
-        while piece:
-            if self._decoder.eof:
-                # Another gzip member, or zero bytes that some servers pad with; nothing else may follow.
-                piece = piece.lstrip(b"\0")
-                if not piece or self._coding != "gzip":
-                    return
-                self._decoder = zlib.decompressobj(_GZIP)
-            piece = self._decode(self._decoder, piece)
+        try:
+            for part in self._decoder.feed(piece):
+                self._count(part)
+        except GzipRefused as error:
+            raise TooMuch(str(error)) from None
 
     def finish(self) -> None:
         """Say that the body ends here. Raises TooMuch if it may not."""
-        if self._n_in and self._coding != "identity" and not (self._decoder and self._decoder.eof):
-            raise TooMuch("damaged gzip or deflate: it ends too soon")
-
-    def _decode(self, decoder: Decoder, piece: bytes) -> bytes:
-        """Decode `piece` to its end or to the end of a member; what follows that."""
-        while not decoder.eof:
-            try:
-                out = decoder.decompress(piece, _STEP)
-            except zlib.error as error:
-                raise TooMuch(f"damaged gzip or deflate: {error}") from None
-            self._count(out)
-            piece = decoder.unconsumed_tail
-            if not piece and len(out) < _STEP:
-                break
-        return decoder.unused_data
+        try:
+            if self._decoder is not None:
+                self._decoder.finish()
+        except GzipRefused as error:
+            raise TooMuch(str(error)) from None
 
     def _count(self, out: bytes) -> None:
         if self.n_out < self._keep:
@@ -118,7 +89,7 @@ class Unpacker:
         self.n_out += len(out)
         if self.n_out > self._limit:
             raise TooMuch(f"too large: more than {self._limit:,} bytes once unpacked")
-        if self._coding != "identity" and self.n_out > max(RATIO_FLOOR, self._ratio * self._n_in):
+        if self._decoder is not None and self.n_out > max(RATIO_FLOOR, self._ratio * self._n_in):
             raise TooMuch(f"too large: packed more than {self._ratio} to 1")
 
 

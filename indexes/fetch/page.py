@@ -215,7 +215,9 @@ class PageFetcher:
         if earlier is None or not conditions:
             raise _Ended("dead", "HTTP 304 without having been asked on a condition")
         limit, ratio = self._settings.max_decoded_bytes, self._settings.max_ratio
-        head = unpack_body(earlier.headers, earlier.body, limit=limit, ratio=ratio, keep=HEAD_BYTES)
+        head = await asyncio.to_thread(
+            unpack_body, earlier.headers, earlier.body, limit=limit, ratio=ratio, keep=HEAD_BYTES
+        )
         return Answer(answer.exchange, head), earlier.headers
 
     async def _look(self, asked: Target, answer: Answer, headers: Headers) -> _Arrived:

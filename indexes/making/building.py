@@ -1,7 +1,8 @@
 """An archive made into a snapshot.
 
 Invariant: the snapshot is a function of the captures, whatever their order, the number of processes and the time; and
-memory does not grow with their number.
+memory does not grow with their number. Pages with the same bytes are read once: an archive of a few kilobytes can name
+one body thousands of times.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import shutil
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from indexes.archive.captures import Stored, read_captures
 from indexes.archive.cdxj import INDEX, render_line
@@ -25,6 +27,7 @@ from indexes.manifest import (
     TEXTS,
     Manifest,
     Settings,
+    canonical,
     list_files,
     render_manifest,
     sha256,
@@ -32,6 +35,8 @@ from indexes.manifest import (
 )
 from indexes.records import PageRecord, render_record
 from indexes.text.chunk import CHUNKING
+from indexes.text.dates import date_in_url, latest_date
+from indexes.text.decode import MEDIA_TYPES
 from indexes.text.extract import EXTRACTION, extractor_versions
 from indexes.text.extracting import ExtractionPool, Job, Reading
 from indexes.urls import normalise_url
@@ -66,8 +71,8 @@ def build(
     for name, text in (notes or {}).items():
         (folder / name).write_text(text, encoding="utf-8")
     with Spool(folder) as spool:
-        for done, (record, reading) in enumerate(_read(folder, spool, workers), start=1):
-            _add(spool, record, reading)
+        for done, record in enumerate(_read(folder, spool, workers), start=1):
+            spool.add_page(record)
             if progress is not None:
                 progress(done, total)
         statuses = _write_pages(folder, spool)
@@ -81,35 +86,44 @@ def build(
     return manifest
 
 
-def _read(folder: Path, spool: Spool, workers: int) -> Iterator[tuple[PageRecord, Reading | None]]:
-    """Every capture of the archive with what was read of it, in order; only a few are held at a time."""
-    waiting: deque[tuple[PageRecord, bool]] = deque()
+class _Draft(NamedTuple):
+    """A capture's page before its text."""
 
-    def jobs() -> Iterator[Job]:
+    record: PageRecord
+    content: str
+    """What its reading depends on, but for the dates; '' for a page that is not read."""
+
+
+def _read(folder: Path, spool: Spool, workers: int) -> Iterator[PageRecord]:
+    """Every capture of the archive with what was read of it, in order; only a few are held at a time."""
+    waiting: deque[_Draft] = deque()
+
+    def jobs() -> Iterator[Job | None]:
         for stored in read_captures(archive_files(folder), no_damage):
             for entry in stored.entries:
                 spool.add_line(render_line(entry))
             content = content_of(stored.capture)
-            wanted = stored.capture.outcome == "page" and not content.refused
-            waiting.append((_draft(stored, content), wanted))
-            if wanted:
-                capture = stored.capture
-                yield Job(
-                    capture.url,
-                    content.data,
-                    content.name,
-                    capture.final_url,
-                    capture.fetched,
-                    content.charset,
-                )
+            record = _draft(stored, content)
+            if stored.capture.outcome != "page" or content.refused:
+                waiting.append(_Draft(record, ""))
+                yield None
+                continue
+            url = _DATED if date_in_url(stored.capture.final_url) else _UNDATED
+            job = Job(stored.capture.url, content.data, content.name, url, None, content.charset)
+            key = canonical([record.raw_digest, job.name, job.charset, job.url])
+            waiting.append(_Draft(record, key))
+            yield job if spool.is_new(key) else None
 
     with ExtractionPool(workers) as pool:
         for reading in pool.run(jobs()):
-            while not waiting[0][1]:
-                yield waiting.popleft()[0], None
-            yield waiting.popleft()[0], reading
-    while waiting:
-        yield waiting.popleft()[0], None
+            record, key = waiting.popleft()
+            if reading is not None:
+                spool.add_reading(key, reading, spool.add_text(reading.extracted.text))
+            yield _with_reading(record, *spool.reading(key)) if key else record
+
+
+_UNDATED, _DATED = "https://undated.invalid/", "https://dated.invalid/2000/01/01/"
+"""Stand for the page's own address while it is read: where that holds a date, the page's is not looked for."""
 
 
 def _draft(stored: Stored, content: Content) -> PageRecord:
@@ -133,22 +147,26 @@ def _draft(stored: Stored, content: Content) -> PageRecord:
     )
 
 
-def _add(spool: Spool, record: PageRecord, reading: Reading | None) -> None:
-    if reading is not None:
-        found = reading.extracted
-        record = record.model_copy(
-            update={
-                "status": found.status,
-                "reason": found.reason or record.reason,
-                "title": found.title or record.title,
-                "media_type": found.media_type,
-                "language": found.language,
-                "published": found.published,
-                "text_digest": spool.add_text(found.text),
-                "chunks": reading.chunks,
-            }
-        )
-    spool.add_page(record)
+def _with_reading(record: PageRecord, reading: Reading, text_digest: str) -> PageRecord:
+    """A record with what was read of its bytes, which does not know where and when they were fetched."""
+    found = reading.extracted
+    published = found.published
+    if found.status == "ok" and found.media_type == MEDIA_TYPES["html"]:
+        published = date_in_url(record.final_url or record.original_url) or published
+    if published is not None and published > latest_date(record.fetched).isoformat():
+        published = None
+    return record.model_copy(
+        update={
+            "status": found.status,
+            "reason": found.reason or record.reason,
+            "title": found.title or record.title,
+            "media_type": found.media_type,
+            "language": found.language,
+            "published": published,
+            "text_digest": text_digest,
+            "chunks": reading.chunks,
+        }
+    )
 
 
 def _names(capture: Capture) -> Iterator[str]:

@@ -15,11 +15,13 @@ from typing import Self
 
 from indexes.manifest import sha256
 from indexes.records import PageRecord
+from indexes.text.extracting import Reading
 
 _TABLES = """
 CREATE TABLE pages (url TEXT, fetched TEXT, raw TEXT, status TEXT, original TEXT, record TEXT);
 CREATE TABLE texts (digest TEXT PRIMARY KEY, offset INTEGER, size INTEGER) WITHOUT ROWID;
 CREATE TABLE lines (line TEXT);
+CREATE TABLE readings (content TEXT PRIMARY KEY, reading TEXT, text TEXT) WITHOUT ROWID;
 """
 _ORDER = "CREATE INDEX pages_by_url ON pages (url, fetched, raw, status, original, record)"
 
@@ -78,6 +80,25 @@ class Spool:
             self._texts.write(data)
             self._size += len(data)
         return digest
+
+    def is_new(self, content: str) -> bool:
+        """Whether this is the first page with that content; the others may have its reading."""
+        added = self._connection.execute("INSERT OR IGNORE INTO readings VALUES (?,'','')", (content,))
+        return bool(added.rowcount)
+
+    def add_reading(self, content: str, reading: Reading, text_digest: str) -> None:
+        """Keep what was read of the first page with that content. Its text was added before."""
+        bare = reading.model_copy(update={"extracted": reading.extracted.model_copy(update={"text": ""})})
+        self._connection.execute(
+            "UPDATE readings SET reading=?, text=? WHERE content=?",
+            (bare.model_dump_json(), text_digest, content),
+        )
+
+    def reading(self, content: str) -> tuple[Reading, str]:
+        """What `add_reading` kept, without its text, and the text's digest."""
+        query = "SELECT reading, text FROM readings WHERE content=?"
+        reading, text_digest = self._connection.execute(query, (content,)).fetchone()
+        return Reading.model_validate_json(reading), text_digest
 
     def add_line(self, line: str) -> None:
         """Take a line of the archive's index."""

@@ -17,6 +17,7 @@ import shutil
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexes.search.analysis import PLAIN, Analyser, QueryAnalyser, analysis_of, stemmer_version
-from indexes.search.errors import IndexMismatch
+from indexes.search.errors import IndexDamaged, IndexMismatch
 from indexes.search.folder import building, read_info, sizes, write_info, write_npy_header
 from indexes.search.model import ChunkDigest, ChunkText, IndexInfo, Mask, Ranked, check_search
 from indexes.search.postings import RUN, PostingRuns
@@ -34,6 +35,8 @@ from indexes.search.weights import Bm25Settings, Weights
 from indexes.text.tokens import tokenise
 
 KIND = "bm25"
+_REMEMBERED = 2_048
+"""Chunks whose terms are kept while building; about 20 MB."""
 REMEDY = "build it again with `snapshot index`"
 
 
@@ -60,25 +63,27 @@ class _Vocabulary:
         self._analysers: dict[str, Analyser] = {}
         self._words: dict[str, dict[str, int]] = {}
         """By analysis: each word is stemmed once."""
+        # Many addresses may hold one text, whose chunks come again and again.
+        self.counts = lru_cache(maxsize=_REMEMBERED)(self._counts)
 
     @property
     def analyses(self) -> tuple[str, ...]:
         return tuple(sorted(self._analysers))
 
-    def read(self, chunk: ChunkText) -> list[int]:
-        """Ids of a chunk's terms, in order."""
-        analysis = analysis_of(chunk.language) if self._stemming else PLAIN
+    def _counts(self, language: str, text: str) -> Counter[int]:
+        """How often each term, by its id, is in a chunk; in the order in which they are met."""
+        analysis = analysis_of(language) if self._stemming else PLAIN
         if analysis not in self._analysers:
             self._analysers[analysis] = Analyser(analysis)
             self._words[analysis] = {}
         known, analyser = self._words[analysis], self._analysers[analysis]
         ids: list[int] = []
-        for word in tokenise(chunk.text):
+        for word in tokenise(text):
             number = known.get(word)
             if number is None:
                 number = known[word] = self.ids.setdefault(analyser.term(word), len(self.ids))
             ids.append(number)
-        return ids
+        return Counter(ids)
 
 
 def build_bm25(
@@ -104,7 +109,7 @@ def build_bm25(
         runs = PostingRuns(spill, run)
         lengths, frequencies = array("q"), array("q")
         for row, chunk in enumerate(stream):
-            counts = Counter(vocabulary.read(chunk))
+            counts = vocabulary.counts(chunk.language, chunk.text)
             lengths.append(counts.total())
             frequencies.frombytes(bytes(8 * (len(vocabulary.ids) - len(frequencies))))
             for term in counts:
@@ -168,6 +173,23 @@ def _write_json(path: Path, value: dict[str, Any], indent: int | None) -> None:
         json.dump(value, file, ensure_ascii=False, indent=indent)
 
 
+def _check_parts(info: Bm25Info, retriever: Any) -> None:
+    """Raises ValueError if the parts of an index contradict each other: a search would fail, or name other chunks."""
+    starts, rows = retriever.scores["indptr"], retriever.scores["indices"]
+    n, terms = len(rows), sorted(retriever.vocab_dict.values())
+    whole = (
+        n == info.n_postings == len(retriever.scores["data"])
+        and retriever.scores["num_docs"] == info.n_chunks
+        and len(starts) == info.n_terms + 1
+        and (starts[0], starts[-1]) == (0, n)
+        and bool((np.diff(starts) >= 0).all())
+        and terms == list(range(info.n_terms))
+        and (n == 0 or 0 <= int(rows.min()) <= int(rows.max()) < info.n_chunks)
+    )
+    if not whole:
+        raise ValueError("parts of different indexes")
+
+
 class Bm25Index:
     """An index opened for searching. Make one with `Bm25Index.open`."""
 
@@ -197,10 +219,14 @@ class Bm25Index:
                 f"pip install 'PyStemmer=={built}', or {REMEDY}"
             )
         library: Any = importlib.import_module("bm25s")
-        retriever = library.BM25.load(folder, mmap=True, show_progress=False)
-        scores: dict[str, Any] = retriever.scores
-        for name in ("data", "indices", "indptr"):
-            scores[name] = np.asarray(scores[name])  # mapped still, without the cost of numpy's subclass
+        try:
+            retriever = library.BM25.load(folder, mmap=True, show_progress=False)
+            scores: dict[str, Any] = retriever.scores
+            for name in ("data", "indices", "indptr"):
+                scores[name] = np.asarray(scores[name])  # mapped still, without the cost of numpy's subclass
+            _check_parts(info, retriever)
+        except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise IndexDamaged(f"{folder} is not an index that bm25s can read; {REMEDY}") from None
         return cls(info, retriever)
 
     def terms(self, query: str) -> list[str]:

@@ -15,7 +15,7 @@ Opening reads a description and no library: vectors are mapped and FAISS and the
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -146,8 +146,11 @@ def _mapped(path: Path, n: int, dimension: int) -> Vectors:
 class DenseIndex:
     """An index opened for searching. Make one with `DenseIndex.open`."""
 
-    def __init__(self, folder: Path, info: DenseInfo, encoder: Encoder | None) -> None:
+    def __init__(
+        self, folder: Path, info: DenseInfo, encoder: Encoder | None, check: Callable[[], None]
+    ) -> None:
         self.folder = folder
+        self._check = check
         self.info = info
         self._encoder = encoder
         self._checked = False
@@ -155,12 +158,15 @@ class DenseIndex:
         self._opened: tuple[Vectors, Lists | None] | None = None
 
     @classmethod
-    def open(cls, folder: Path, encoder: Encoder | None = None) -> DenseIndex:
+    def open(
+        cls, folder: Path, encoder: Encoder | None = None, *, check: Callable[[], None] = lambda: None
+    ) -> DenseIndex:
         """Read the description of an index, nothing else.
 
         Args:
             folder: of the index.
             encoder: embeds the queries; default: the packaged MiniLM. Compared with the index's at the first search.
+            check: called once, before the vectors are first read; raises if the files are damaged.
 
         Raises:
             IndexMissing, IndexDamaged: see `folder.read_info`.
@@ -169,7 +175,7 @@ class DenseIndex:
         info = read_info(folder, KIND, DenseInfo.model_validate, REMEDY)
         if info.files.get(VECTORS) != 4 * info.n_chunks * info.dimension:
             raise IndexDamaged(f"{folder}: {VECTORS} is not of the size that index.json gives; {REMEDY}")
-        return cls(folder, info, encoder)
+        return cls(folder, info, encoder, check)
 
     def search(self, queries: Sequence[str], k: int, mask: Mask | None = None) -> list[Ranked]:
         """The `k` nearest chunks to each query, best first.
@@ -239,6 +245,7 @@ class DenseIndex:
     def _open(self) -> tuple[Vectors, Lists | None]:
         with self._opening:
             if self._opened is None:
+                self._check()
                 vectors = _mapped(self.folder / VECTORS, self.info.n_chunks, self.info.dimension)
                 lists = None if self.info.ivf is None else Lists(self.folder / FILE, self.info.ivf)
                 self._opened = vectors, lists

@@ -33,6 +33,7 @@ _extractors: Any = importlib.import_module("htmldate.extractors")
 # all other ways to write a month.
 _extractors.dateutil_parse = partial(_extractors.dateutil_parse, default=datetime(2000, 1, 1))  # noqa: DTZ001
 
+_NO_PAGE: Any = importlib.import_module("lxml.html").fromstring("<html><body></body></html>")
 _PDF_DATE = re.compile(r"\s*(?:D:)?(\d{4})(\d{2})(\d{2})")
 
 
@@ -51,6 +52,22 @@ def latest_date(fetched: str | None) -> date:
     return min(LATEST, (at if at.tzinfo is None else at.astimezone(UTC)).date())
 
 
+def date_in_url(url: str) -> str | None:
+    """The date that `published_in_html` takes from an address before it looks at the page."""
+    return _found(_NO_PAGE, url)
+
+
+def _found(tree: Any, url: str | None) -> str | None:
+    return _htmldate.find_date(
+        tree,
+        extensive_search=False,
+        original_date=True,
+        url=url,
+        min_date=datetime.combine(EARLIEST, time.min),
+        max_date=datetime.combine(LATEST, time.max),
+    )
+
+
 def published_in_html(tree: Any, url: str | None, latest: date) -> str | None:
     """The date of an HTML page as `YYYY-MM-DD`, None where it has none that holds.
 
@@ -59,14 +76,7 @@ def published_in_html(tree: Any, url: str | None, latest: date) -> str | None:
         url: of the page; where it is None, the page's own canonical link stands for it.
         latest: see `latest_date`.
     """
-    found: str | None = _htmldate.find_date(
-        tree,
-        extensive_search=False,
-        original_date=True,
-        url=url,
-        min_date=datetime.combine(EARLIEST, time.min),
-        max_date=datetime.combine(LATEST, time.max),
-    )
+    found = _found(tree, url)
     # The library, told of the fetch, would cut a day too late down to its month, which is a date that no one wrote.
     return found if found is not None and found <= latest.isoformat() else None
 

@@ -11,7 +11,7 @@ import os
 import resource
 import sys
 
-from indexes.limits import PAGE_MEMORY
+from indexes.confining import deny_sockets, limit_memory
 from indexes.text.extracting import Job, message, read_page
 from indexes.text.language import detect_language
 
@@ -21,7 +21,8 @@ _HELD_KB = 1 << 20
 
 def main() -> None:
     """Answer until the input ends, or until this process is used up."""
-    resource.setrlimit(resource.RLIMIT_AS, (PAGE_MEMORY, PAGE_MEMORY))
+    limit_memory()
+    deny_sockets()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     pages, answers = sys.stdin.buffer, sys.stdout.buffer
     # What a library prints must not get among the answers.

@@ -23,7 +23,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 from indexes.errors import ExtractionFailed
 from indexes.limits import HTML_SECONDS, PDF_SECONDS
@@ -40,6 +40,9 @@ _START_SECONDS = 120
 _PDF_MARGIN = 15
 """A PDF's own process is ended by its reader; the reader itself only if that fails."""
 _ATTEMPTS = 2
+
+
+Passed = TypeVar("Passed")
 
 
 class Job(NamedTuple):
@@ -109,8 +112,8 @@ class ExtractionPool:
             worker.closed = True
             worker.end()
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[Reading]:
-        """One reading a job, in order; jobs are taken as there is room for them.
+    def run(self, jobs: Iterable[Job | Passed]) -> Iterator[Reading | Passed]:
+        """One reading a job, in order; jobs are taken as there is room for them. What is no job is passed through.
 
         Who stops before the end closes the pool.
 
@@ -119,13 +122,17 @@ class ExtractionPool:
             ValueError: a job's `fetched` is no time.
         """
         if not self._workers:
-            yield from map(read_page, jobs)
+            yield from (read_page(job) if isinstance(job, Job) else job for job in jobs)
             return
-        pending: deque[Future[Reading]] = deque()
+        pending: deque[Future[Reading | Passed]] = deque()
         with ThreadPoolExecutor(len(self._workers), thread_name_prefix="extract") as threads:
             try:
                 for job in jobs:
-                    pending.append(threads.submit(self._read, job))
+                    if isinstance(job, Job):
+                        pending.append(threads.submit(self._read, job))
+                    else:
+                        pending.append(Future())
+                        pending[-1].set_result(job)
                     if len(pending) > _AHEAD * len(self._workers):
                         yield pending.popleft().result()
                 while pending:
@@ -187,7 +194,7 @@ class _Worker:
         with suppress(ProcessLookupError):  # it has ended by itself
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        for pipe in (process.stdin, process.stdout):
+        for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()
 
@@ -203,6 +210,7 @@ class _Worker:
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 bufsize=0,
                 env=env,
                 start_new_session=True,
@@ -211,7 +219,7 @@ class _Worker:
                 _receive(process, time.monotonic() + _START_SECONDS)
                 return process
             except _Died as error:
-                how = f"ended with {error}"
+                how = f"ended with {error}{_last_words(process)}"
             except _Late:
                 how = f"was not ready in {_START_SECONDS} s"
             self.end()
@@ -256,6 +264,13 @@ def _exactly(process: subprocess.Popen[bytes], size: int, deadline: float) -> by
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
+
+
+def _last_words(process: subprocess.Popen[bytes]) -> str:
+    """The last line that a process wrote on standard error before it ended, which names the exception."""
+    assert process.stderr is not None
+    lines = process.stderr.read().decode("utf-8", "replace").splitlines()
+    return f" ({lines[-1]})" if lines else ""
 
 
 def _how(process: subprocess.Popen[bytes]) -> str:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import re
-import resource
 import sys
 from typing import Any
 
 import pypdfium2 as pdfium  # pyright: ignore[reportMissingTypeStubs]
 
-from indexes.limits import MAX_PDF_PAGES, PAGE_MEMORY
+from indexes.confining import deny_sockets, limit_memory
+from indexes.limits import MAX_PDF_PAGES
 
 # PDFium marks a hyphen at a line's end by U+FFFE, or by U+0002 in older builds.
 _LINE_HYPHEN = re.compile("[\ufffe\x02]\\s*")
@@ -44,7 +44,8 @@ def read_pdf(data: bytes) -> dict[str, str]:
 
 def main() -> None:
     """Read standard input, answer on standard output."""
-    resource.setrlimit(resource.RLIMIT_AS, (PAGE_MEMORY, PAGE_MEMORY))
+    limit_memory()
+    deny_sockets()
     answer = read_pdf(sys.stdin.buffer.read())
     sys.stdout.buffer.write(json.dumps(answer).encode("ascii"))
 

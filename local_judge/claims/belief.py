@@ -6,6 +6,7 @@ digest of its words; an answer is calibrated by a calibration of these very word
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -119,6 +120,8 @@ class Belief(NamedTuple):
     raw: float | None = None
     """P(yes) as the judge gave it, where the confidence is calibrated."""
     calibration: str | None = None
+    undecided: bool = False
+    """Whether options that the server did not report could turn a yes into a no, or a no into a yes."""
 
     @property
     def yes(self) -> bool:
@@ -139,5 +142,25 @@ def believe(pick: Pick, name: str, exhibit: Exhibit, judge: Judge, config: Claim
     if config.calibration == "auto":
         found = judge.calibration(name, question_digest(name), exhibit.page.language)
     if found is None:
-        return Belief(raw, given or preset or NEUTRAL)
-    return Belief(found.probability(log_odds(pick)), given or found.threshold, raw, found.id)
+        threshold = given or preset or NEUTRAL
+        least, most = _ends(pick)
+        return Belief(raw, threshold, undecided=least < threshold <= most)
+    threshold = given or found.threshold
+    least, most = (found.probability(_logit(end)) for end in _ends(pick))
+    return Belief(
+        found.probability(log_odds(pick)), threshold, raw, found.id, undecided=least < threshold <= most
+    )
+
+
+def _ends(pick: Pick) -> tuple[float, float]:
+    """The least and the most that P(yes) can be, given what the server reported."""
+    raw = pick.probabilities["Yes"]
+    return raw - pick.unreported, raw + pick.unreported
+
+
+def _logit(p: float) -> float:
+    clipped = min(max(p, _SURE), 1.0 - _SURE)
+    return math.log(clipped) - math.log1p(-clipped)
+
+
+_SURE = 1e-12

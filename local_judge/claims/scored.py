@@ -26,7 +26,7 @@ from local_judge.claims.evidence import Exhibit
 from local_judge.claims.model import Claim, Evidence, Label, Quote, Verdict
 from local_judge.claims.nearest import nearest_sentences
 from local_judge.judge.failures import Failure
-from local_judge.judge.judge import Judge
+from local_judge.judge.judge import Judge, Pick
 
 
 async def verify_scored(
@@ -54,6 +54,8 @@ async def _verify(
     if isinstance(supported, Failure):
         return _failed(claim, evidence, supported)
     belief = believe(supported, asked.supported, exhibit, judge, config)
+    if belief.undecided:
+        return _failed(claim, evidence, _undecided(supported, belief.threshold))
     replies = (supported.reply,)
     label: Label = "supported"
     if not belief.yes:
@@ -62,6 +64,8 @@ async def _verify(
             return _failed(claim, evidence, contradicted)
         replies = (*replies, contradicted.reply)
         against = believe(contradicted, asked.contradicted, exhibit, judge, config)
+        if against.undecided:
+            return _failed(claim, evidence, _undecided(contradicted, against.threshold))
         label = "contradicted" if against.yes else "not_found"
     return Verdict(
         claim=claim.id,
@@ -85,6 +89,14 @@ def view_of(claim: Claim, page: Page, nearest: Sequence[Quote], config: ClaimsCo
     if page.language == UNDETERMINED:
         return config.view
     return config.view if detect_language(claim.text) in {page.language, UNDETERMINED} else "page"
+
+
+def _undecided(pick: Pick, threshold: float) -> Failure:
+    return Failure(
+        kind="unreported",
+        detail=f"reply {pick.reply[:12]}: the server does not report both options, and what it leaves open "
+        f"({pick.unreported:.3g}) is on both sides of the threshold {threshold:g}",
+    )
 
 
 def _failed(claim: Claim, evidence: Evidence, failure: Failure) -> Verdict:

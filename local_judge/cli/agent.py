@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,7 @@ from local_judge.agents.limits import AgentLimits
 from local_judge.agents.toolbox import Toolbox, ToolSettings
 from local_judge.agents.transcript import render_transcript
 from local_judge.cli.ending import stoppable
+from local_judge.cli.modified import AllowModified, print_marks
 from local_judge.cli.options import (
     AsJson,
     BaseUrls,
@@ -32,6 +34,7 @@ from local_judge.errors import ConfigError
 from local_judge.reporting.agents import answer_text
 from local_judge.reporting.tables import plain
 from local_judge.runs.asked import claim, keep
+from local_judge.runs.lock import locked
 from local_judge.runs.session import open_judge
 from local_judge.runs.store import RunStore
 from local_judge.runs.stored_runs import stored_runs
@@ -81,10 +84,10 @@ def ask(
     preset = load_preset(judge)
     if out is not None:
         claim(RunStore(out), question)
-    with stoppable(replies):
+    with contextlib.nullcontext() if out is None else locked(out), stoppable(replies):
         asked = asyncio.run(_ask(preset, base_url or [], replies, reasks, offline, toolbox, question, limits))
-    if out is not None:
-        keep(RunStore(out), asked)
+        if out is not None:
+            keep(RunStore(out), asked)
     print(json.dumps(asked.model_dump(mode="json"), ensure_ascii=False) if as_json else answer_text(asked))
     if transcript and not as_json:
         print(f"\n{render_transcript(asked.result)}", end="")
@@ -103,9 +106,11 @@ def transcript(
     texts: Annotated[
         bool, typer.Option("--texts/--no-texts", help="Passages whole, or their first words.")
     ] = True,
+    allow_modified: AllowModified = False,
 ) -> None:
     """Print what a run's agents asked, read and said, as Markdown."""
     found = stored_runs(RunStore(run), report, item, judge)
+    print_marks()
     for one in found:
         print(f"# {plain(one.protocol)}, {plain(one.report)}: {plain(one.item)}\n")
         print(render_transcript(one.result, texts=texts))

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from local_judge.cli.modified import AllowModified, marked, print_marks
 from local_judge.cli.options import AsJson, OneOfJudges
 from local_judge.protocols.scores import Profile
 from local_judge.reporting.agreement import (
@@ -24,6 +25,7 @@ from local_judge.reporting.tables import stdout
 from local_judge.runs.agreement import join
 from local_judge.runs.ratings import load_ratings
 from local_judge.runs.scored import protocol_of, scored_reports
+from local_judge.runs.seal import modifications
 from local_judge.runs.store import RunStore
 from local_judge.stats.agreement.difference import difference_of_methods
 from local_judge.stats.agreement.estimate import DRAWS
@@ -53,6 +55,7 @@ def agree(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw ratings against scores into this SVG file.")
     ] = None,
+    allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare the scores of runs with ratings by people: pairwise agreement, correlations, reliability."""
@@ -77,13 +80,15 @@ def agree(
         resamples,
     )
     if plot is not None:
+        mark = ", modified since the run ended" if modifications() else ""
         RunStore(plot.parent).write_text(
-            plot.name, scatter(joined.runs, f"score: {score} ({profile} profile)")
+            plot.name, scatter(joined.runs, f"score: {score} ({profile} profile{mark})")
         )
     if as_json:
         said = {"protocols": protocols, "profile": profile, "score": score, "judge": judge}
-        print(json.dumps(said | agreement_json(found), ensure_ascii=False, allow_nan=False))
+        print(json.dumps(marked(said | agreement_json(found)), ensure_ascii=False, allow_nan=False))
         return
+    print_marks()
     console = stdout()
     console.print(
         agreement_table(found, f"{', '.join(dict.fromkeys(protocols))}: {score} ({profile} profile)")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from local_judge.cli.modified import AllowModified, marked, print_marks, write_marks
 from local_judge.cli.options import AsJson
 from local_judge.qualification.comparing.carry import compare as compared
 from local_judge.qualification.comparing.carry import load_finished, write_comparison
@@ -29,6 +31,7 @@ def compare(
     out: Annotated[
         Path | None, typer.Option("--out", help="Write comparison.md, comparison.json and the picture here.")
     ] = None,
+    allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare judges that were asked the same: differences, cost, pairs worth having together. Asks nobody."""
@@ -45,4 +48,9 @@ def side_by_side(folders: Sequence[Path], scored: Sequence[Path], out: Path | No
     found = compared([load_finished(folder) for folder in folders], scored)
     if out is not None:
         write_comparison(out, found)
-    print(found.model_dump_json() if as_json else comparison_page(found, None), end="\n" if as_json else "")
+        write_marks(out)
+    if as_json:
+        print(json.dumps(marked(found.model_dump(mode="json")), ensure_ascii=False))
+        return
+    print_marks()
+    print(comparison_page(found, None), end="")

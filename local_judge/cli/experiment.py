@@ -13,9 +13,13 @@ import typer
 
 from local_judge.cli.ending import leave, stoppable
 from local_judge.cli.options import (
+    ATTEMPTS,
+    WAIT_MINUTES,
     AsJson,
+    Attempts,
     BaseUrlsByName,
     ConfigFile,
+    FailAfter,
     JudgeNames,
     Ledger,
     Method,
@@ -23,7 +27,9 @@ from local_judge.cli.options import (
     Settings,
     Terse,
     View,
+    WaitForServer,
     claims_settings,
+    persistence_of,
 )
 from local_judge.cli.planned import print_plan
 from local_judge.errors import ConfigError
@@ -31,7 +37,7 @@ from local_judge.experiments.carry import carry
 from local_judge.experiments.curves import Results
 from local_judge.experiments.model import Name
 from local_judge.experiments.named import experiment_named
-from local_judge.experiments.setup import PLOT, RESULTS, RUN, prepare, with_defaults
+from local_judge.experiments.setup import PLOT, RESULTS, RUN, prepare, refuse_other, with_defaults
 from local_judge.experiments.view import notes, results_tables
 from local_judge.protocols.scores import Profile
 from local_judge.reporting.progress import RunProgress
@@ -39,6 +45,7 @@ from local_judge.reporting.standings import standing_lines
 from local_judge.reporting.tables import stdout
 from local_judge.runs.config import load_config, parse_settings
 from local_judge.runs.job import Job
+from local_judge.runs.lock import locked
 from local_judge.runs.seats import seats_of
 from local_judge.runs.standings import recorded_standings
 from local_judge.runs.store import RunStore
@@ -75,6 +82,9 @@ def experiment(
     ledger: Ledger = None,
     profile: Annotated[Profile, typer.Option("--profile", help="By which formulas.")] = "paper",
     offline: Offline = True,
+    wait_for_server: WaitForServer = WAIT_MINUTES,
+    attempts: Attempts = ATTEMPTS,
+    fail_after: FailAfter = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would be asked, and ask nothing.")
     ] = False,
@@ -100,8 +110,10 @@ def experiment(
         with tempfile.TemporaryDirectory(prefix="local-judge-") as nowhere:
             print_plan(prepare(chosen, Path(nowhere), seats, settled, replies, offline), as_json)
         return
-    job = prepare(chosen, out, seats, settled, replies, offline)
-    with stoppable(job.ledger):
+    persistence = persistence_of(wait_for_server, attempts, fail_after)
+    refuse_other(RunStore(out), chosen.design)
+    with locked(out), stoppable(replies):
+        job = prepare(chosen, out, seats, settled, replies, offline, persistence)
         carried = asyncio.run(carry(job, sys.argv[1:], RunProgress, out, profile))
     if as_json:
         print(carried.results.model_dump_json())

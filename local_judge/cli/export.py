@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from local_judge.cli.modified import AllowModified, marked, print_marks, write_marks
 from local_judge.cli.options import AsJson, OneOfJudges
 from local_judge.protocols.race.tree import BY_ITSELF, NO_REFERENCE
 from local_judge.reporting.dre_fact_files import ExportedFacts
@@ -44,6 +46,7 @@ def export(
         Format, typer.Option("--format", help="Whose files to write; csv: all numbers, one a row.")
     ],
     judge: OneOfJudges = None,
+    allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a run's results as a published project writes its own, or as CSV.
@@ -55,12 +58,19 @@ def export(
     if format is Format.csv:
         tables = export_csv(store, out, judge)
         listed = ", ".join(f"{name} ({count(n, 'row')})" for name, n in tables.files.items())
-        print(tables.model_dump_json() if as_json else f"{listed} in {out}")
+        write_marks(out)
+        if as_json:
+            print(json.dumps(marked(tables.model_dump(mode="json")), ensure_ascii=False))
+            return
+        print_marks()
+        print(f"{listed} in {out}")
         return
     exported = WRITERS[format](store, out, judge)
+    write_marks(out)
     if as_json:
-        print(exported.model_dump_json())
+        print(json.dumps(marked(exported.model_dump(mode="json")), ensure_ascii=False))
         return
+    print_marks()
     console = stdout()
     match exported:
         case ExportedRace():

@@ -11,6 +11,7 @@ import typer
 from local_judge.agents.actions import ToolName
 from local_judge.errors import ConfigError
 from local_judge.rows import is_text
+from serving.connect import PERSISTENT, Persistence
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 SnapshotDir = Annotated[
@@ -79,6 +80,20 @@ QualificationFiles = Annotated[
 Offline = Annotated[
     bool, typer.Option("--offline/--no-offline", help="Refuse every connection but to the judge's server.")
 ]
+WaitForServer = Annotated[
+    float,
+    typer.Option(
+        "--wait-for-server",
+        min=0,
+        help="Minutes to wait for a server that stops answering; 0 lets each call fail by itself.",
+    ),
+]
+Attempts = Annotated[
+    int, typer.Option("--attempts", min=1, help="How often one call is sent before it fails.")
+]
+FailAfter = Annotated[
+    int | None, typer.Option("--fail-after", min=1, help="Stop once this many calls have failed.")
+]
 TasksFile = Annotated[
     Path | None,
     typer.Option(
@@ -122,6 +137,15 @@ Tools = Annotated[
         "--tool", help=f"Offer this tool alone: {', '.join(get_args(ToolName))}; repeat for several."
     ),
 ]
+
+
+WAIT_MINUTES = PERSISTENT.wait_seconds / 60
+ATTEMPTS = PERSISTENT.attempts
+
+
+def persistence_of(wait_for_server: float, attempts: int, fail_after: int | None) -> Persistence:
+    """What `--wait-for-server` (minutes), `--attempts` and `--fail-after` say."""
+    return Persistence(attempts, 60 * wait_for_server, fail_after)
 
 
 def claims_settings(method: str | None, view: str | None, terse: bool) -> dict[str, str | None]:

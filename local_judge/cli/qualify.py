@@ -14,17 +14,23 @@ import typer
 from local_judge.cli.compare import Scored, side_by_side
 from local_judge.cli.ending import stoppable
 from local_judge.cli.options import (
+    ATTEMPTS,
+    WAIT_MINUTES,
     AsJson,
+    Attempts,
     BaseUrlsByName,
     ChecklistsFile,
     CriteriaFile,
     DimensionsFile,
+    FailAfter,
     GuidanceFile,
     Offline,
     PlansFile,
     References,
     SomeSnapshotDir,
     TasksFile,
+    WaitForServer,
+    persistence_of,
 )
 from local_judge.errors import ConfigError, RunError
 from local_judge.judge.standing import Scale, remember
@@ -82,6 +88,9 @@ def qualify(
     ] = None,
     base_url: BaseUrlsByName = None,
     offline: Offline = True,
+    wait_for_server: WaitForServer = WAIT_MINUTES,
+    attempts: Attempts = ATTEMPTS,
+    fail_after: FailAfter = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask a judge about things of which the answer is known, and say what it may be believed for."""
@@ -100,7 +109,15 @@ def qualify(
         plans=plans,
     )
     loaded = _reports(reports, files)
-    ask = partial(examine, config=settings, scale=scale, snapshot=snapshot, reports=loaded, offline=offline)
+    ask = partial(
+        examine,
+        config=settings,
+        scale=scale,
+        snapshot=snapshot,
+        reports=loaded,
+        offline=offline,
+        persistence=persistence_of(wait_for_server, attempts, fail_after),
+    )
     root = out or Path("qualifications")
     folders = [root / seat.name if compare or out is None else root for seat in seats]
     n_unanswered = 0

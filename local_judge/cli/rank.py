@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from local_judge.cli.modified import AllowModified, marked, print_marks
 from local_judge.cli.options import AsJson, OneOfJudges
 from local_judge.protocols.scores import Profile
 from local_judge.reporting.ranking import ranking_json, ranking_notes, ranking_table
@@ -33,6 +34,7 @@ def rank(
     resamples: Annotated[
         int, typer.Option("--resamples", min=0, max=100_000, help="Draws of each interval.")
     ] = DRAWS,
+    allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
     """Rank systems by their pairwise comparisons, in one run or several: Bradley-Terry strengths and win rates."""
@@ -50,8 +52,9 @@ def rank(
             "judge": judge,
             "runs": [str(run) for run in runs],
         }
-        print(json.dumps(said | ranking_json(found, matches), ensure_ascii=False, allow_nan=False))
+        print(json.dumps(marked(said | ranking_json(found, matches)), ensure_ascii=False, allow_nan=False))
         return
+    print_marks()
     console = stdout()
     by = f"score {score}" if score is not None else "reports compared"
     whose = f", judge {judge}" if judge is not None else ""

@@ -17,13 +17,17 @@ from pydantic import BaseModel
 from indexes.snapshot import Snapshot
 from local_judge.cli.ending import leave, stoppable
 from local_judge.cli.options import (
+    ATTEMPTS,
+    WAIT_MINUTES,
     AsJson,
+    Attempts,
     BaseUrlsByName,
     CalibrationFiles,
     ChecklistsFile,
     ConfigFile,
     CriteriaFile,
     DimensionsFile,
+    FailAfter,
     GuidanceFile,
     JudgeNames,
     Ledger,
@@ -38,7 +42,9 @@ from local_judge.cli.options import (
     TasksFile,
     Terse,
     View,
+    WaitForServer,
     claims_settings,
+    persistence_of,
 )
 from local_judge.cli.planned import print_plan
 from local_judge.reporting.judges import agreement_table, judge_tables
@@ -92,6 +98,9 @@ def run(
     qualification: QualificationFiles = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N reports.")] = None,
     offline: Offline = True,
+    wait_for_server: WaitForServer = WAIT_MINUTES,
+    attempts: Attempts = ATTEMPTS,
+    fail_after: FailAfter = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would be asked, and ask nothing.")
     ] = False,
@@ -126,6 +135,7 @@ def run(
         offline=offline,
         calibrations=given_calibrations(calibration or (), settled.claims),
         qualifications=[load_standing(path) for path in qualification or ()],
+        persistence=persistence_of(wait_for_server, attempts, fail_after),
     )
     if dry_run:
         print_plan(job, as_json)

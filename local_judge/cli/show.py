@@ -10,6 +10,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from local_judge.claims.model import ClaimSet
+from local_judge.cli.modified import AllowModified, marked, print_marks
 from local_judge.cli.options import AsJson, OneOfJudges
 from local_judge.errors import RunError
 from local_judge.reporting.judges import agreement_notes, agreement_table, judge_tables
@@ -27,6 +28,7 @@ from local_judge.reporting.tables import (
 )
 from local_judge.reporting.views import NOTHING, VIEWS, View
 from local_judge.runs.concord import AgreementRecord, load_agreement
+from local_judge.runs.lock import locked
 from local_judge.runs.manifest import judge_of, judges_of, one_judge_of, protocols_of
 from local_judge.runs.records import (
     CaseRecord,
@@ -35,8 +37,10 @@ from local_judge.runs.records import (
     load_records,
     load_run_scores,
     load_scores,
+    read_records,
 )
 from local_judge.runs.rescoring import rescore as compute
+from local_judge.runs.seal import reseal_scores
 from local_judge.runs.standings import as_json as standings_as_json
 from local_judge.runs.standings import recorded_standings
 from local_judge.runs.store import RunStore, claims_file, findings_file
@@ -69,6 +73,7 @@ def show(
             help="With --report: each item of a rubric, criterion, or pair of statement and page, and why.",
         ),
     ] = False,
+    allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
     """Print the tables of a run."""
@@ -99,8 +104,9 @@ def show(
         dumped = _dumped(records, scores, over, details, claims)
         rows: dict[str, object] = {"qualifications": standings_as_json(recorded_standings(store))}
         rows |= {"agreement": [row.model_dump(mode="json") for row in agreement]} if judges else {}
-        print(json.dumps(dumped | rows, ensure_ascii=False))
+        print(json.dumps(marked(dumped | rows), ensure_ascii=False))
         return
+    print_marks()
     if one is None:
         stdout().print(run_summary(records, scores, over))
     else:
@@ -193,16 +199,21 @@ def _print_report(
             console.print(verdict_table(details.claims))
 
 
-def rescore(run: RunDir, as_json: AsJson = False) -> None:
+def rescore(run: RunDir, allow_modified: AllowModified = False, as_json: AsJson = False) -> None:
     """Compute all scores again from the stored findings; needs no model, no snapshot and no network."""
     store = RunStore(run)
-    records = load_records(store)
-    protocols = protocols_of(store)
-    judges = judges_of(store)
-    scores = compute(store, protocols, records, judges)
+    read_records(store)  # what is no run is refused before anything is put into it
+    with locked(run):
+        records = load_records(store)
+        protocols = protocols_of(store)
+        judges = judges_of(store)
+        scores = compute(store, protocols, records, judges)
+        reseal_scores(store)
     if as_json:
-        print(json.dumps([score.model_dump(mode="json") for score in scores], ensure_ascii=False))
+        rows = [marked(score.model_dump(mode="json")) for score in scores]
+        print(json.dumps(rows, ensure_ascii=False))
         return
+    print_marks()
     together = [score for score in scores if score.judge is None]
     stdout().print(run_summary(records, together, load_run_scores(store, protocols)))
     if judges:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from local_judge.cli.modified import AllowModified, marked, print_marks
 from local_judge.cli.options import AsJson, OneOfJudges
 from local_judge.protocols.scores import Profile
 from local_judge.reporting.stats import LengthRow, left_out, length_table
@@ -39,6 +40,7 @@ def length(
     measure: Annotated[Measure, typer.Option("--measure", help="How length is measured.")] = "words",
     judge: OneOfJudges = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap.")] = 0,
+    allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
     """Whether longer reports score higher: correlation of score and length, overall, within tasks, and per task."""
@@ -65,8 +67,9 @@ def length(
             "runs": [str(run) for run in runs],
         }
         scores = [{**row._asdict(), "bias": row.bias.model_dump(mode="json")} for row in rows]
-        print(json.dumps({**said, "scores": scores}, ensure_ascii=False))
+        print(json.dumps(marked({**said, "scores": scores}), ensure_ascii=False))
         return
+    print_marks()
     console = stdout()
     by = f", judge {safe(judge)}" if judge is not None else ""
     title = f"{safe(protocol)} ({profile} profile{by}): score and length in {measure}"

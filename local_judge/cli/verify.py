@@ -15,17 +15,23 @@ import typer
 from indexes.snapshot import Snapshot
 from local_judge.cli.ending import stoppable
 from local_judge.cli.options import (
+    ATTEMPTS,
+    WAIT_MINUTES,
     AsJson,
+    Attempts,
     BaseUrls,
     CalibrationFiles,
     ConfigFile,
+    FailAfter,
     JudgeName,
     Method,
     Offline,
     SnapshotDir,
     Terse,
     View,
+    WaitForServer,
     claims_settings,
+    persistence_of,
 )
 from local_judge.reporting.numbers import count
 from local_judge.reporting.progress import RunProgress
@@ -37,6 +43,7 @@ from local_judge.runs.session import open_judge
 from local_judge.runs.standings import Standings, standings_of
 from local_judge.runs.store import RunStore
 from local_judge.runs.verify import ClaimRow, VerifiedRow, load_claim_rows, verify_rows
+from serving.connect import Persistence
 from serving.presets import Preset, load_preset
 
 
@@ -55,6 +62,9 @@ def verify(
     terse: Terse = False,
     calibration: CalibrationFiles = None,
     offline: Offline = True,
+    wait_for_server: WaitForServer = WAIT_MINUTES,
+    attempts: Attempts = ATTEMPTS,
+    fail_after: FailAfter = None,
     as_json: AsJson = False,
 ) -> None:
     """Verify claims against their pages, without a report."""
@@ -62,10 +72,10 @@ def verify(
     preset = load_preset(judge)
     settings = load_config(config, {"claims": claims_settings(method, view, terse)})
     frozen = Snapshot.open(snapshot)
+    persistence = persistence_of(wait_for_server, attempts, fail_after)
+    ask = partial(_verify, rows, frozen, preset, settings, base_url or (), ledger, offline, calibration or ())
     with stoppable(ledger):
-        verified, standings = asyncio.run(
-            _verify(rows, frozen, preset, settings, base_url or (), ledger, offline, calibration or ())
-        )
+        verified, standings = asyncio.run(ask(persistence))
     lines = [json.dumps(row.model_dump(mode="json"), ensure_ascii=False) for row in verified]
     if out is not None:
         RunStore(out.parent).write_text(out.name, "".join(line + "\n" for line in lines))
@@ -96,6 +106,7 @@ async def _verify(
     ledger: Path,
     offline: bool,
     calibrations: Sequence[Path],
+    persistence: Persistence,
 ) -> tuple[list[VerifiedRow], Standings]:
     given = given_calibrations(calibrations, config.claims)
     async with open_judge(
@@ -105,6 +116,7 @@ async def _verify(
         reasks=config.reasks,
         only_engine=offline,
         calibrations=given,
+        persistence=persistence,
     ) as judge:
         await keep([judge])
         standings = await standings_of({preset.name: judge})

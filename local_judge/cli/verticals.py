@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from local_judge.cli.modified import AllowModified, marked, print_marks
 from local_judge.cli.options import AsJson, OneOfJudges
 from local_judge.errors import RunError
 from local_judge.protocols.scores import Profile
@@ -23,6 +25,7 @@ def verticals(
     report: Annotated[str | None, typer.Option("--report", help="One report by id.")] = None,
     profile: Annotated[Profile, typer.Option("--profile", help="By whose formulas.")] = "paper",
     judge: OneOfJudges = None,
+    allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
     """Print the metrics of all protocols under four verticals: presentation, task compliance, depth, sources.
@@ -37,8 +40,9 @@ def verticals(
             raise RunError(f"{run}: no report {report!r}; `local-judge show {run}` lists them")
     found = profile_of(records, load_scores(store, protocols_of(store), (judge_of(store, judge),)), profile)
     if as_json:
-        print(found.model_dump_json())
+        print(json.dumps(marked(found.model_dump(mode="json")), ensure_ascii=False))
         return
+    print_marks()
     console = stdout()
     for part in vertical_tables(found):
         console.print(part, soft_wrap=isinstance(part, str))

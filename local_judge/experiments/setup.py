@@ -25,6 +25,7 @@ from local_judge.runs.config import RunConfig, laid_over
 from local_judge.runs.job import Job
 from local_judge.runs.seats import Seat
 from local_judge.runs.store import RunStore
+from serving.connect import PERSISTENT, Persistence
 
 DESIGN = "design.json"
 RESULTS = "results.json"
@@ -61,6 +62,7 @@ def prepare(
     config: RunConfig,
     ledger: Path,
     offline: bool = True,
+    persistence: Persistence = PERSISTENT,
 ) -> Job:
     """Write the experiment's texts, make its snapshot, and give the job.
 
@@ -71,12 +73,14 @@ def prepare(
         config: settled.
         ledger: the judges' replies.
         offline: refuse every connection but to the judges' servers.
+        persistence: how often a call is sent, how long an outage is waited for, how many calls may fail.
 
     Raises:
         RunError: `out` holds another experiment, or something else.
     """
     store = RunStore(out)
-    _claim(store, experiment.design)
+    if not refuse_other(store, experiment.design):
+        store.write_json(DESIGN, experiment.design)
     for report in experiment.reports:
         store.write_text(report.place, report.content.decode("utf-8"))
     _write_pages(store, experiment.pages)
@@ -89,11 +93,16 @@ def prepare(
         store=RunStore(out / RUN),
         ledger=ledger,
         offline=offline,
+        persistence=persistence,
     )
 
 
-def _claim(store: RunStore, design: Design) -> None:
-    """Take the directory for this experiment, or find that it is this one's already."""
+def refuse_other(store: RunStore, design: Design) -> bool:
+    """Whether the directory is this experiment's already.
+
+    Raises:
+        RunError: it holds another experiment, or something else.
+    """
     try:
         names = sorted(entry.name for entry in store.root.iterdir()) if store.root.exists() else []
     except OSError as error:
@@ -101,11 +110,12 @@ def _claim(store: RunStore, design: Design) -> None:
     if DESIGN not in names:
         if any(not name.startswith(".") for name in names):
             raise RunError(f"{store.root}: not empty and no experiment; choose another --out")
-        store.write_json(DESIGN, design)
-    elif store.read_model(DESIGN, Design) != design:
+        return False
+    if store.read_model(DESIGN, Design) != design:
         raise RunError(
             f"{store.root}: holds another experiment ({DESIGN}); choose another --out, or delete it"
         )
+    return True
 
 
 def _write_pages(store: RunStore, pages: Sequence[PlainPage]) -> None:

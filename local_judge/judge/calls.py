@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast, get_args
 
+from local_judge.judge.errors import CorruptReply, TooManyFailures
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.meter import Meter
@@ -89,8 +90,12 @@ class SingleFlight(Generic[T]):
 class Caller:
     """Makes calls for a `Judge`."""
 
-    def __init__(self, engine: Engine, ledger: Ledger, min_reply_tokens: int) -> None:
+    def __init__(
+        self, engine: Engine, ledger: Ledger, min_reply_tokens: int, fail_after: int | None = None
+    ) -> None:
         self.meter = Meter()
+        self._fail_after = fail_after
+        self._unanswered = 0
         self._engine = engine
         self._ledger = ledger
         self._min_reply_tokens = min_reply_tokens
@@ -115,8 +120,14 @@ class Caller:
 
         Raises:
             LedgerError: the reply could not be stored.
+            TooManyFailures: as many calls as are allowed have failed.
+            ServerDown: the servers stay away for longer than they are waited for.
         """
-        stored = self._ledger.get(request.key)
+        try:
+            stored = self._ledger.get(request.key)
+        except CorruptReply:
+            self.meter.failed += 1
+            return await self._ledger.set_aside(request)
         if stored is not None:
             self.meter.replayed += 1
             return stored
@@ -146,6 +157,12 @@ class Caller:
             self.meter.failed += 1
             failure = failure_of(error, f"call {request.key[:12]}")
             await self._ledger.put_failure(request, failure)
+            self._unanswered += failure.kind != "prompt_too_long"
+            if self._fail_after is not None and self._unanswered >= self._fail_after:
+                raise TooManyFailures(
+                    f"{self._unanswered} calls failed, the last with: {failure.detail}; what is finished is kept: mend "
+                    "the server, then run the same command again"
+                ) from error
             return failure
         self._count(answer)
         latency = round(time.monotonic() - begun, 6)

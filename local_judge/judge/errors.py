@@ -2,10 +2,12 @@
 
     JudgeError
     ├── SchemaError        an answer type that cannot be put to a constrained decoder (recursive)
+    ├── TooManyFailures    as many calls as are allowed have failed
     └── LedgerError        the store of replies cannot be used
         ├── LedgerMissing  no such file or folder, or no right to use it
         ├── LedgerForeign  a file that is not a ledger, or a ledger of a newer version
-        ├── LedgerCorrupt  a ledger whose pages are damaged
+        ├── LedgerCorrupt  a ledger whose pages or rows are damaged
+        │   └── CorruptReply   one reply that is damaged
         ├── LedgerBusy     another process held the ledger for longer than the time limit
         └── LedgerReadOnly a write to a ledger that was opened for reading
 
@@ -24,6 +26,10 @@ class SchemaError(JudgeError):
     """An answer type that has no JSON schema that a constrained decoder can take."""
 
 
+class TooManyFailures(JudgeError):
+    """As many calls as are allowed have failed."""
+
+
 class LedgerError(JudgeError):
     """The store of replies cannot be used."""
 
@@ -37,7 +43,11 @@ class LedgerForeign(LedgerError):
 
 
 class LedgerCorrupt(LedgerError):
-    """A ledger whose pages are damaged."""
+    """A ledger whose pages or rows are damaged."""
+
+
+class CorruptReply(LedgerCorrupt):
+    """One reply that cannot be read, or whose row does not match its digest. The rest of the ledger is usable."""
 
 
 class LedgerBusy(LedgerError):

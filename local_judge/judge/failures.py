@@ -18,11 +18,14 @@ FailureKind = Literal[
     "refused",
     "prompt_too_long",
     "unsupported",
+    "wrong_model",
     "malformed",
     "truncated",  # the reply ran into its token limit
     "invalid_reply",  # not JSON, or JSON that breaks the schema, after repair and re-asking
     "incomplete",  # an item that stayed unanswered after being asked for alone
-    "off_menu",  # an option that carries no probability
+    "unreported",  # the server reports too few alternatives to tell the options' probabilities
+    "off_menu",  # the model wanted to say something else than the options
+    "corrupt_reply",  # the stored reply does not match its digest; the next run asks again
     "report_too_long",  # the report does not fit the judge's context
     "planned",  # a dry run: the call would have been made
 ]

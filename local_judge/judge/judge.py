@@ -52,6 +52,8 @@ class Pick(Frozen):
     """The model's own, before normalisation."""
     mass: float
     """Probability that the model gives to the options together."""
+    unreported: float = 0.0
+    """Most that one of `probabilities` may be off by, because the server did not report every option."""
     reply: str
     """Ledger key."""
 
@@ -68,6 +70,8 @@ class JudgeSettings(Frozen):
     """P(yes) from which this judge's yes counts, where nothing else is configured; None where nobody fitted one."""
     min_mass: float = Field(default=0.05, ge=0, le=1)
     """Least probability of all options of `choose` together for the pick to mean anything."""
+    max_unreported: float = Field(default=0.02, ge=0, le=1)
+    """Most of the options' probability that may rest on bounds instead of reported log-probabilities."""
     min_reply_tokens: int = Field(default=16, ge=1)
     """A prompt that leaves less room than this for the reply does not fit."""
 
@@ -83,6 +87,7 @@ class Judge:
         ledger: where replies are kept.
         settings: how it is asked.
         calibrations: of this engine's identity, what its yes is worth.
+        fail_after: calls without an answer after which the next question raises `TooManyFailures`; None for no limit.
     """
 
     def __init__(
@@ -91,12 +96,13 @@ class Judge:
         ledger: Ledger,
         settings: JudgeSettings = _DEFAULTS,
         calibrations: Sequence[Calibration] = (),
+        fail_after: int | None = None,
     ) -> None:
         self.engine = engine
         self.ledger = ledger
         self.settings = settings
         self.calibrations = tuple(calibrations)
-        self._caller = Caller(engine, ledger, settings.min_reply_tokens)
+        self._caller = Caller(engine, ledger, settings.min_reply_tokens, fail_after)
 
     @property
     def meter(self) -> Meter:
@@ -209,6 +215,9 @@ class Judge:
     async def choose(self, prompt: Prompt, options: Sequence[str], *, draw: int = 0) -> Pick | Failure:
         """The judge's probabilities of a closed set of short answers, from one forward pass.
 
+        A pick rests on reported log-probabilities. Options that the server did not report are bounded; where the
+        bounds leave open more than `max_unreported`, there is no pick but a failure of the kind `unreported`.
+
         Raises:
             LedgerError: the reply could not be stored.
             ValueError: fewer than two options, or two that are equal.
@@ -228,7 +237,15 @@ class Judge:
             return Failure(
                 kind="malformed", detail=f"reply {reply.key[:12]}: no log-probability for {left_out}"
             )
-        choice = Choice(logprobs={option: found[option] for option in menu})
+        bounded = tuple(option for option in menu if option in reply.bounded)
+        choice = Choice(logprobs={option: found[option] for option in menu}, bounded=bounded)
+        if choice.unreported > self.settings.max_unreported:
+            return Failure(
+                kind="unreported",
+                detail=f"reply {reply.key[:12]}: the server does not report {'/'.join(bounded)} among its "
+                f"alternatives, which leaves {choice.unreported:.3g} of the options' probability open; ask for more "
+                "alternatives (max_logprobs), or use vLLM",
+            )
         if choice.mass < self.settings.min_mass:
             menu_text = "/".join(menu)
             return Failure(
@@ -237,7 +254,11 @@ class Judge:
                 f"less than {self.settings.min_mass:g}",
             )
         return Pick(
-            probabilities=choice.probabilities(), logprobs=choice.logprobs, mass=choice.mass, reply=reply.key
+            probabilities=choice.probabilities(),
+            logprobs=choice.logprobs,
+            mass=choice.mass,
+            unreported=choice.unreported,
+            reply=reply.key,
         )
 
     async def _generate(

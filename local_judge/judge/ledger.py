@@ -1,8 +1,9 @@
 """The store of judges' replies.
 
-Invariant: a reply is committed before anything can read it (reading goes through its own connection, which
+Invariants: a reply is committed before anything can read it (reading goes through its own connection, which
 sees committed rows only); the first reply stored under a key stays; failures are kept beside and never
-replayed. A report's text is stored once, however many calls were made about it.
+replayed; a row is checked against its digest whenever it is read, and a reply that does not match is never
+used. A report's text is stored once, however many calls were made about it.
 """
 
 from __future__ import annotations
@@ -16,21 +17,21 @@ from types import TracebackType
 from typing import Any, Self
 
 from local_judge.judge.calibration import Calibration
-from local_judge.judge.errors import LedgerReadOnly
+from local_judge.judge.errors import CorruptReply, LedgerReadOnly
 from local_judge.judge.failures import Failure
 from local_judge.judge.layout import Prompt
-from local_judge.judge.ledger_calibrations import insert_calibrations, select_calibrations
-from local_judge.judge.ledger_explain import Explanation, nearest, request_parts
-from local_judge.judge.ledger_file import connect, connect_to_read, ledger_errors
-from local_judge.judge.ledger_texts import insert_text, read_text
-from local_judge.judge.ledger_writer import Writer
-from local_judge.judge.requests import Reply, Request, canonical, now
-from serving.types import EngineIdentity, Frozen, Message, Sampling, Usage
-
-_REPLY = (
-    "key, text, reasoning, finish_reason, logprobs, "
-    "prompt_tokens, completion_tokens, cached_tokens, created, latency"
+from local_judge.judge.ledger_calibrations import (
+    DamagedCalibrations,
+    insert_calibrations,
+    select_calibrations,
 )
+from local_judge.judge.ledger_explain import Explanation, nearest, request_parts
+from local_judge.judge.ledger_file import connect, connect_to_read, damaged, ledger_errors
+from local_judge.judge.ledger_rows import checked_reply, rebuilt_request, reply_row, select_reply
+from local_judge.judge.ledger_texts import DamagedText, insert_text
+from local_judge.judge.ledger_writer import Writer
+from local_judge.judge.requests import Reply, Request, now
+from serving.types import EngineIdentity, Frozen, Message, Sampling, Usage
 
 
 class Trace(Frozen):
@@ -74,6 +75,8 @@ class Ledger:
         self._writer = writer
         self._known: set[Any] = set()
         """Digests of judges and of shared texts whose rows are committed."""
+        self._corrupt: dict[str, str] = {}
+        """Keys of the replies that were found corrupt since the ledger was opened, and why."""
 
     @classmethod
     def open(cls, path: str | Path, *, read_only: bool = False) -> Ledger:
@@ -113,9 +116,49 @@ class Ledger:
         return self._writer is None
 
     def get(self, key: str) -> Reply | None:
-        """The reply stored under `key`."""
+        """The reply stored under `key`.
+
+        Raises:
+            CorruptReply: it is damaged; from then on, as long as the ledger is open, so that all who ask for it in
+                one run get the same.
+        """
+        if key in self._corrupt:
+            raise self._corrupt_reply(key)
         with ledger_errors(self.path):
-            return _select(self._reader, key)
+            try:
+                return select_reply(self._reader, key)
+            except CorruptReply as error:
+                self._corrupt[key] = str(error)
+                raise self._corrupt_reply(key) from None
+
+    def _corrupt_reply(self, key: str) -> CorruptReply:
+        return CorruptReply(
+            f"ledger {self.path}: {self._corrupt[key]}; `local-judge ledger verify {self.path}` lists what is damaged"
+        )
+
+    async def set_aside(self, request: Request) -> Failure:
+        """Remove the corrupt reply to `request`, so that the next run asks again.
+
+        Returns:
+            The failure that is kept in its place.
+
+        Raises:
+            LedgerError: it could not be removed.
+        """
+        failure = Failure(kind="corrupt_reply", detail=self._corrupt[request.key])
+        if self._writer is None:
+            return failure
+
+        def work(connection: sqlite3.Connection) -> None:
+            # Another process may have asked again since: only what is still corrupt is removed.
+            try:
+                select_reply(connection, request.key)
+            except CorruptReply:
+                connection.execute("DELETE FROM replies WHERE key=?", (request.key,))
+
+        await self._write(work)
+        await self.put_failure(request, failure)
+        return failure
 
     async def put(self, request: Request, reply: Reply) -> Reply:
         """Store a reply, and return the stored one once it is committed.
@@ -128,23 +171,16 @@ class Ledger:
 
         def work(connection: sqlite3.Connection) -> Reply:
             self._insert_request(connection, request)
-            usage = reply.usage
-            row = (
-                reply.key,
-                reply.text,
-                reply.reasoning,
-                reply.finish_reason,
-                None if reply.logprobs is None else canonical(reply.logprobs),
-                usage.prompt_tokens,
-                usage.completion_tokens,
-                usage.cached_tokens,
-                reply.created,
-                reply.latency,
-            )
-            sql = f"INSERT OR IGNORE INTO replies ({_REPLY}) VALUES (?,?,?,?,?,?,?,?,?,?)"
+            row = reply_row(reply)
+            sql = f"INSERT OR IGNORE INTO replies VALUES ({','.join('?' * len(row))})"
             if connection.execute(sql, row).rowcount:
                 return reply
-            return _select(connection, reply.key) or reply
+            try:
+                return select_reply(connection, reply.key) or reply
+            except CorruptReply:
+                connection.execute("DELETE FROM replies WHERE key=?", (reply.key,))
+                connection.execute(sql, row)
+                return reply
 
         stored = await self._write(work)
         self._note_committed(request)
@@ -171,14 +207,24 @@ class Ledger:
         kept = tuple(calibrations)
 
         def work(connection: sqlite3.Connection) -> None:
-            insert_calibrations(connection, kept)
+            try:
+                insert_calibrations(connection, kept)
+            except DamagedCalibrations as error:
+                raise damaged(self.path, str(error)) from None
 
         await self._write(work)
 
     def calibrations(self, judge: str) -> tuple[Calibration, ...]:
-        """Those that count of the judge whose identity has this digest, by question, prompt and language."""
+        """Those that count of the judge whose identity has this digest, by question, prompt and language.
+
+        Raises:
+            LedgerCorrupt: some row is altered or missing.
+        """
         with ledger_errors(self.path):
-            return select_calibrations(self._reader, judge)
+            try:
+                return select_calibrations(self._reader, judge)
+            except DamagedCalibrations as error:
+                raise damaged(self.path, str(error)) from None
 
     def failures(self, key: str) -> list[Failure]:
         """The failed calls recorded under `key`, oldest first."""
@@ -188,31 +234,29 @@ class Ledger:
         return [Failure(kind=kind, detail=detail, attempts=attempts) for kind, detail, attempts in rows]
 
     def reply(self, key: str) -> Trace | None:
-        """A stored reply with its full prompt, judge, schema and sampling."""
+        """A stored reply with its full prompt, judge, schema and sampling.
+
+        Raises:
+            LedgerCorrupt: the reply is damaged, or what it answers is.
+        """
         with ledger_errors(self.path):
-            found = _select(self._reader, key)
+            found = self.get(key)
             if found is None:
                 return None
-            row = self._reader.execute(
-                "SELECT identity, system, shared, own, schema, sampling, options, prefix, draw, attempt "
-                "FROM requests JOIN judges ON judges.digest = requests.judge WHERE key=?",
-                (key,),
-            ).fetchone()
-            system, shared, own = (read_text(self._reader, digest) for digest in row[1:4])
-            schema = None if row[4] is None else json.loads(read_text(self._reader, row[4]))
-        user = shared + own
-        messages = (Message(role="system", content=system), Message(role="user", content=user))
-        sampling = json.loads(row[5])
+            try:
+                asked = rebuilt_request(self._reader, key)
+            except ValueError as error:
+                raise damaged(self.path, str(error)) from None
         return Trace(
             reply=found,
-            judge=EngineIdentity.model_validate_json(row[0]),
-            prompt=Prompt(shared=shared, own=own.removeprefix("\n\n"), prefix_key=row[7], system=system),
-            messages=messages,
-            json_schema=schema,
-            sampling=None if sampling is None else Sampling.model_validate(sampling),
-            options=tuple(json.loads(row[6])),
-            draw=row[8],
-            attempt=row[9],
+            judge=asked.judge.identity,
+            prompt=asked.prompt,
+            messages=asked.messages,
+            json_schema=None if asked.schema is None else json.loads(asked.schema),
+            sampling=asked.sampling,
+            options=asked.options,
+            draw=asked.draw,
+            attempt=asked.attempt,
         )
 
     def explain(self, request: Request) -> Explanation:
@@ -222,33 +266,42 @@ class Ledger:
         whole table of requests: for people who wonder, not for the hot path.
         """
         with ledger_errors(self.path):
-            if _select(self._reader, request.key) is not None:
+            if self.get(request.key) is not None:
                 return Explanation(hit=True, nearest=request.key)
-            return nearest(self._reader, request)
+            try:
+                return nearest(self._reader, request)
+            except DamagedText as error:
+                raise damaged(self.path, str(error)) from None
 
     def stats(self) -> LedgerStats:
-        """Counts over the whole ledger."""
+        """Counts over the whole ledger.
+
+        Raises:
+            CorruptReply: one of its replies is damaged.
+        """
         with ledger_errors(self.path):
 
             def one(sql: str) -> tuple[int, ...]:
                 return self._reader.execute(sql).fetchone()
 
-            tokens = one(
-                "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(cached_tokens), 0), "
-                "coalesce(sum(completion_tokens), 0) FROM replies"
-            )
+            usage: list[Usage] = []
+            calls: list[tuple[str, float]] = []
+            for row in self._reader.execute("SELECT * FROM replies"):
+                reply = checked_reply(row)
+                usage.append(reply.usage)
+                calls.append((reply.created, reply.latency))
             return LedgerStats(
                 requests=one("SELECT count(*) FROM requests")[0],
-                replies=tokens[0],
+                replies=len(usage),
                 failures=one("SELECT count(*) FROM failures")[0],
                 judges=one("SELECT count(*) FROM judges")[0],
                 texts=one("SELECT count(*) FROM texts")[0],
-                prompt_tokens=tokens[1],
-                cached_tokens=tokens[2],
+                prompt_tokens=sum(one.prompt_tokens for one in usage),
+                cached_tokens=sum(one.cached_tokens or 0 for one in usage),
                 warm_tokens=one(_WARM)[0],
-                completion_tokens=tokens[3],
+                completion_tokens=sum(one.completion_tokens for one in usage),
                 bytes=one("PRAGMA page_count")[0] * one("PRAGMA page_size")[0],
-                busy_seconds=_busy(self._reader.execute("SELECT created, latency FROM replies")),
+                busy_seconds=_busy(calls),
             )
 
     async def _write(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
@@ -308,20 +361,3 @@ SELECT coalesce(sum(cached_tokens), 0) FROM replies WHERE rowid IN (
     SELECT min(replies.rowid) FROM replies JOIN requests USING (key) GROUP BY prefix
 )
 """
-
-
-def _select(connection: sqlite3.Connection, key: str) -> Reply | None:
-    row = connection.execute(f"SELECT {_REPLY} FROM replies WHERE key=?", (key,)).fetchone()
-    if row is None:
-        return None
-    return Reply(
-        key=row[0],
-        kind="generate" if row[4] is None else "choose",
-        text=row[1],
-        reasoning=row[2],
-        finish_reason=row[3],
-        logprobs=None if row[4] is None else json.loads(row[4]),
-        usage=Usage(prompt_tokens=row[5], completion_tokens=row[6], cached_tokens=row[7]),
-        created=row[8],
-        latency=row[9],
-    )

@@ -1,16 +1,19 @@
 """Calibrations in a ledger, under the identity of their judge.
 
-Invariant: a row is never changed. What is put in together was fitted together: of all that was put in for one judge,
-question and prompt, only the last of these sets counts, so that no language keeps a calibration of an older fit.
+Invariants: a row is never changed. What is put in together was fitted together: of all that was put in for one judge,
+question and prompt, only the last of these sets counts, so that no language keeps a calibration of an older fit. The
+whole table is checked whenever it is read: a calibration that is lost or altered would change every probability, and
+no one row shows that another is missing.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from local_judge.judge.calibration import Calibration
-from local_judge.judge.requests import Identified, canonical, now, sha256
+from local_judge.judge.requests import Identified, canonical, now, row_digest, sha256
 
 TABLE = """
 CREATE TABLE calibrations (       -- of a judge, question and prompt the last set counts
@@ -21,64 +24,86 @@ CREATE TABLE calibrations (       -- of a judge, question and prompt the last se
     prompt   TEXT NOT NULL,       -- SHA-256 of the question as it is sent
     language TEXT NOT NULL,
     body     TEXT NOT NULL,       -- canonical JSON
-    created  TEXT NOT NULL
+    created  TEXT NOT NULL,
+    digest   TEXT NOT NULL        -- SHA-256 of the canonical JSON list of place and all other columns
 );
 """
 
+_Key = tuple[str, str, str]
+"""Judge, question, prompt."""
 
-def add_table(connection: sqlite3.Connection) -> None:
-    """Give a ledger that was made before there were calibrations its table."""
-    if not _has_table(connection):
-        connection.execute(TABLE.strip().removesuffix(";").replace("TABLE", "TABLE IF NOT EXISTS", 1))
+
+class DamagedCalibrations(ValueError):
+    """Rows of `calibrations` are altered or missing."""
 
 
 def insert_calibrations(connection: sqlite3.Connection, calibrations: Sequence[Calibration]) -> None:
-    """Make these the ones that count for their judges, questions and prompts, unless they are already."""
-    keys = dict.fromkeys((one.judge, one.question, one.prompt) for one in calibrations)
+    """Make these the ones that count for their judges, questions and prompts, unless they are already.
+
+    Raises:
+        DamagedCalibrations: the table cannot be trusted.
+    """
+    rows = _rows(connection)
+    keys = dict.fromkeys(_key(one) for one in calibrations)
     for key in keys:
-        own = sorted(
-            (one for one in calibrations if (one.judge, one.question, one.prompt) == key),
-            key=lambda one: one.language,
-        )
-        fit = sha256(canonical([one.id for one in own]))
-        if fit == _last_fit(connection, key):
+        own = sorted((one for one in calibrations if _key(one) == key), key=lambda one: one.language)
+        fit = _fit(own)
+        if [fit] == [row[1] for row in rows if row[2:5] == key][-1:]:
             continue
         identified = Identified.of(own[0].identity)
         connection.execute("INSERT OR IGNORE INTO judges VALUES (?,?)", (identified.digest, identified.json))
         for one in own:
+            row = (one.id, fit, *key, one.language, one.body, now())
+            rows.append(row)
             connection.execute(
-                "INSERT INTO calibrations VALUES (?,?,?,?,?,?,?,?)",
-                (one.id, fit, *key, one.language, one.body, now()),
+                "INSERT INTO calibrations VALUES (?,?,?,?,?,?,?,?,?)", (*row, row_digest([len(rows), *row]))
             )
 
 
 def select_calibrations(connection: sqlite3.Connection, judge: str) -> tuple[Calibration, ...]:
-    """Those of a judge that count, by question, prompt and language."""
-    if not _has_table(connection):
-        return ()
-    keys = connection.execute(
-        "SELECT DISTINCT judge, question, prompt FROM calibrations WHERE judge=? ORDER BY question, prompt",
-        (judge,),
-    ).fetchall()
+    """Those of a judge that count, by question, prompt and language.
+
+    Raises:
+        DamagedCalibrations: the table cannot be trusted.
+    """
+    sets: dict[_Key, dict[str, dict[str, Calibration]]] = {}
+    for row in _rows(connection):
+        if row[2] == judge:
+            fits = sets.setdefault((row[2], row[3], row[4]), {})
+            kept = fits.pop(row[1], {})  # put in again: it is the last now
+            fits[row[1]] = kept | {row[5]: Calibration.model_validate_json(row[6])}
     found: list[Calibration] = []
-    for key in keys:
-        rows = connection.execute(
-            "SELECT DISTINCT language, body FROM calibrations "
-            "WHERE judge=? AND question=? AND prompt=? AND fit=? ORDER BY language",
-            (*key, _last_fit(connection, key)),
-        ).fetchall()
-        found += [Calibration.model_validate_json(body) for _, body in rows]
+    for _, fits in sorted(sets.items()):
+        fit, by_language = list(fits.items())[-1]
+        last = [one for _, one in sorted(by_language.items())]
+        if _fit(last) != fit:
+            raise DamagedCalibrations("calibrations: one of those fitted together is missing")
+        found += last
     return tuple(found)
 
 
-def _last_fit(connection: sqlite3.Connection, key: tuple[str, str, str]) -> str | None:
-    row = connection.execute(
-        "SELECT fit FROM calibrations WHERE judge=? AND question=? AND prompt=? ORDER BY rowid DESC LIMIT 1",
-        key,
-    ).fetchone()
-    return None if row is None else row[0]
+def damaged_calibrations(connection: sqlite3.Connection) -> Iterator[str]:
+    """What is wrong with the table, a line for each row."""
+    for (problem,) in connection.execute("PRAGMA integrity_check(calibrations)"):
+        if problem != "ok":
+            yield f"calibrations: {problem}"
+    rows = connection.execute("SELECT * FROM calibrations ORDER BY rowid")
+    for place, row in enumerate(rows, 1):
+        if row_digest([place, *row[:-1]]) != row[-1]:
+            yield f"calibration {str(row[0])[:12]}: does not match its digest"
 
 
-def _has_table(connection: sqlite3.Connection) -> bool:
-    sql = "SELECT 1 FROM sqlite_master WHERE type='table' AND name='calibrations'"
-    return connection.execute(sql).fetchone() is not None
+def _rows(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    """All rows without their digests, in the order in which they were put in."""
+    for problem in damaged_calibrations(connection):
+        raise DamagedCalibrations(problem)
+    return [row[:-1] for row in connection.execute("SELECT * FROM calibrations ORDER BY rowid")]
+
+
+def _key(one: Calibration) -> _Key:
+    return (one.judge, one.question, one.prompt)
+
+
+def _fit(own: Sequence[Calibration]) -> str:
+    """The name of what was fitted together, in the order of languages."""
+    return sha256(canonical([one.id for one in own]))

@@ -22,7 +22,7 @@ from local_judge.judge.errors import LedgerBusy, LedgerCorrupt, LedgerError, Led
 APPLICATION_ID = 0x4C4A4C47
 """`LJLG` in the header of the file: what `file` and a reader can tell a ledger by."""
 
-VERSION = 1
+VERSION = 2
 
 BUSY_SECONDS = 30.0
 """How long one process waits for another's write."""
@@ -56,11 +56,13 @@ CREATE TABLE replies (
     reasoning         TEXT,
     finish_reason     TEXT NOT NULL,
     logprobs          TEXT,       -- canonical JSON
+    bounded           TEXT,       -- canonical JSON: options whose log-probability is only an upper bound
     prompt_tokens     INTEGER NOT NULL,
     completion_tokens INTEGER NOT NULL,
     cached_tokens     INTEGER,
     created           TEXT NOT NULL,
-    latency           REAL NOT NULL
+    latency           REAL NOT NULL,
+    digest            TEXT NOT NULL  -- SHA-256 of the canonical JSON list of all other columns
 );
 CREATE TABLE failures (           -- kept, never replayed
     key      TEXT NOT NULL REFERENCES requests,
@@ -93,16 +95,24 @@ def ledger_errors(path: Path) -> Generator[None]:
             raise LedgerError(
                 f"ledger {path}: the disk is full; free space and run the same command again"
             ) from error
+        if "no such table" in text or "no such column" in text or "decode" in text:
+            raise damaged(path, text) from error
         raise LedgerError(f"ledger {path}: {text}") from error
     except sqlite3.DatabaseError as error:
         text = str(error)
         if "not a database" in text:
             raise _foreign(path) from error
         if "malformed" in text:
-            raise LedgerCorrupt(
-                f"ledger {path}: damaged ({text}); move it away, or try `sqlite3 {path.name} .recover`"
-            ) from error
+            raise damaged(path, text) from error
         raise LedgerError(f"ledger {path}: {text}") from error
+
+
+def damaged(path: Path, what: str) -> LedgerCorrupt:
+    """The error that names what is damaged and the command that lists it."""
+    return LedgerCorrupt(
+        f"ledger {path}: damaged ({what}); `local-judge ledger verify {path}` lists what is; restore it from a "
+        f"copy, or try `sqlite3 {path.name} .recover`"
+    )
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -126,7 +136,6 @@ def connect(path: Path) -> sqlite3.Connection:
                 _use_wal(connection)
                 _create(connection, path)
             _use_wal(connection)
-            ledger_calibrations.add_table(connection)
             connection.execute("PRAGMA synchronous=NORMAL")
         except BaseException:
             connection.close()
@@ -174,7 +183,10 @@ def _is_ledger(connection: sqlite3.Connection, path: Path) -> bool:
     if application == APPLICATION_ID and version == VERSION:
         return True
     if application == APPLICATION_ID:
-        raise LedgerForeign(f"ledger {path}: version {version}, but this program reads {VERSION}; upgrade it")
+        raise LedgerForeign(
+            f"ledger {path}: format version {version}, but this program reads {VERSION}; name another file, or "
+            "use the program's version that wrote it"
+        )
     if tables or application or version:
         raise _foreign(path)
     return False

@@ -1,16 +1,24 @@
 """Texts in a ledger, by content.
 
 Invariant: a text is stored once under the SHA-256 of its UTF-8 bytes, however many calls name it, and reads back as it
-was.
+was, or not at all.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import zlib
+from hashlib import sha256
 
 SHORT = 1024
 """Characters up to which a text is stored as it is: setting zlib up takes longer than such a text is worth."""
+
+MAX_TEXT_BYTES = 256 << 20
+"""A compressed text that unpacks to more is taken for damaged."""
+
+
+class DamagedText(ValueError):
+    """A text that is missing, cannot be unpacked, or does not match its digest."""
 
 
 def insert_text(connection: sqlite3.Connection, digest: bytes, text: str) -> None:
@@ -22,6 +30,41 @@ def insert_text(connection: sqlite3.Connection, digest: bytes, text: str) -> Non
 
 
 def read_text(connection: sqlite3.Connection, digest: bytes) -> str:
-    """The text stored under `digest`, which a row of `requests` names."""
-    (body,) = connection.execute("SELECT body FROM texts WHERE digest=?", (digest,)).fetchone()
-    return body if isinstance(body, str) else zlib.decompress(body).decode()
+    """The text stored under `digest`, which a row of `requests` names.
+
+    Raises:
+        DamagedText: it is not there, or not what was stored.
+    """
+    row = connection.execute("SELECT body FROM texts WHERE digest=?", (digest,)).fetchone()
+    if row is None:
+        raise DamagedText(f"text {_name(digest)}: missing")
+    return checked_text(digest, row[0])
+
+
+def checked_text(digest: object, body: object) -> str:
+    """The text of a row of `texts`.
+
+    Raises:
+        DamagedText: it is not what was stored.
+    """
+    try:
+        content = body.encode() if isinstance(body, str) else _unpacked(body)
+        if sha256(content).digest() == digest:
+            return content.decode()
+    except (zlib.error, UnicodeError, TypeError) as error:
+        raise DamagedText(f"text {_name(digest)}: {error}") from None
+    raise DamagedText(f"text {_name(digest)}: does not match its digest")
+
+
+def _unpacked(body: object) -> bytes:
+    if not isinstance(body, bytes):
+        raise TypeError(f"a {type(body).__name__} in place of a text")
+    unpacking = zlib.decompressobj()
+    content = unpacking.decompress(body, MAX_TEXT_BYTES)
+    if not unpacking.eof:
+        raise zlib.error("cut off, or too large")
+    return content
+
+
+def _name(digest: object) -> str:
+    return digest.hex()[:12] if isinstance(digest, bytes) else repr(digest)[:40]

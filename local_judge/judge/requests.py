@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -39,6 +40,11 @@ def sha256(text: str) -> str:
 def now() -> str:
     """The time, UTC, ISO 8601 to the millisecond."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def row_digest(row: Sequence[Any]) -> str:
+    """SHA-256 of a table row as a canonical JSON list; what SQLite cannot have stored there counts by its repr."""
+    return sha256(json.dumps(row, ensure_ascii=True, separators=(",", ":"), default=repr))
 
 
 def prompt_digest(prompt: Prompt) -> str:
@@ -173,6 +179,8 @@ class Reply(Frozen):
     finish_reason: FinishReason = "stop"
     logprobs: dict[str, float] | None = None
     """Natural log-probability of each option; None for `generate`."""
+    bounded: tuple[str, ...] = ()
+    """Options that the engine did not report: their log-probability is only an upper bound."""
     usage: Usage = Usage()
     created: str
     """UTC, ISO 8601."""
@@ -187,6 +195,7 @@ class Reply(Frozen):
                 key=key,
                 kind="choose",
                 logprobs=answer.logprobs,
+                bounded=answer.bounded,
                 usage=answer.usage,
                 created=created,
                 latency=latency,

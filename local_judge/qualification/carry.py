@@ -36,6 +36,7 @@ from local_judge.runs.seats import Seat
 from local_judge.runs.session import judge_on, open_engines
 from local_judge.runs.store import RunStore
 from local_judge.stats.rates import rate
+from serving.connect import PERSISTENT, Persistence
 from serving.types import EngineIdentity
 
 MAKERS: Mapping[PartName, Callable[[QualifyConfig], Part]] = {
@@ -68,6 +69,7 @@ async def ask_parts(
     out: Path,
     *,
     offline: bool = True,
+    persistence: Persistence = PERSISTENT,
     begun: Callable[[EngineIdentity], None] = lambda identity: None,
     watch: Watch = lambda name, judges: contextlib.nullcontext(),
 ) -> list[Asked]:
@@ -79,6 +81,7 @@ async def ask_parts(
         config: which parts, and how much.
         out: where all is kept.
         offline: refuse every connection but to the judge's server.
+        persistence: how often a call is sent, how long an outage is waited for, how many calls of a part may fail.
         begun: is told who the judge is before it is asked anything; may refuse to go on.
         watch: shows each part while it is asked.
 
@@ -89,7 +92,7 @@ async def ask_parts(
     store = RunStore(out)
     asked: list[Asked] = []
     given: tuple[Given, ...] = ()
-    async with open_engines([seat], offline) as engines:
+    async with open_engines([seat], offline, persistence) as engines:
         begun(await engines[seat.name].identity())
         for name in PARTS:
             if name not in config.asked:
@@ -97,7 +100,9 @@ async def ask_parts(
             folder = out / "work" / name
             folder.mkdir(parents=True, exist_ok=True)
             with Ledger.open(folder / "replies.sqlite") as ledger:
-                judge = await judge_on(seat, engines[seat.name], ledger, config.reasks, given)
+                judge = await judge_on(
+                    seat, engines[seat.name], ledger, config.reasks, given, persistence.fail_after
+                )
                 bench = Bench(
                     judge,
                     seat,

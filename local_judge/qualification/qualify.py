@@ -27,8 +27,10 @@ from local_judge.qualification.material import Material, material_notes, materia
 from local_judge.qualification.model import Asked, Cost, Figure, PartName
 from local_judge.qualification.thresholds import check, verdicts_of
 from local_judge.runs.inputs import RawReport
+from local_judge.runs.lock import locked
 from local_judge.runs.seats import Seat
 from local_judge.runs.store import RunStore
+from serving.connect import PERSISTENT, Persistence
 from serving.types import EngineIdentity, Frozen, Sampling
 
 DATA, PAGE = "qualification.json", "page.md"
@@ -114,6 +116,7 @@ async def qualify(
     snapshot: Path | None = None,
     reports: Sequence[RawReport] | None = None,
     offline: bool = True,
+    persistence: Persistence = PERSISTENT,
     watch: Watch | None = None,
 ) -> Qualification:
     """Ask a judge all that the config says, and write what was found.
@@ -126,16 +129,32 @@ async def qualify(
         snapshot: of the user; None for the packaged pages.
         reports: of the user; None for the packaged ones.
         offline: refuse every connection but to the judge's server.
+        persistence: how often a call is sent, how long an outage is waited for, how many calls may fail.
         watch: shows each part while it is asked.
 
     Raises:
-        RunError: `out` holds something else, or cannot be written.
+        RunError: `out` holds something else, cannot be written, or another process is at work in it.
         InputError: nothing can be planted in the pages.
         EngineError: the judge cannot be reached at all.
         LedgerError: a reply could not be stored.
     """
     store = RunStore(out)
     check_folder(store)
+    with locked(out):
+        return await _qualify(store, seat, config, scale, snapshot, reports, offline, watch)
+
+
+async def _qualify(
+    store: RunStore,
+    seat: Seat,
+    config: QualifyConfig,
+    scale: Scale,
+    snapshot: Path | None,
+    reports: Sequence[RawReport] | None,
+    offline: bool,
+    watch: Watch | None,
+) -> Qualification:
+    out = store.root
     material = material_of(config, out, snapshot, reports)
     subject = material.subject
 
@@ -144,7 +163,9 @@ async def qualify(
         write_planted(material, out)
 
     given: dict[str, Any] = {} if watch is None else {"watch": watch}
-    asked = await ask_parts(seat, subject, config, out, offline=offline, begun=begun, **given)
+    asked = await ask_parts(
+        seat, subject, config, out, offline=offline, persistence=persistence, begun=begun, **given
+    )
     manifest = store.read_json(MANIFEST)
     identity = EngineIdentity.model_validate(manifest["judge"]["identity"])
     figures = figures_of(asked, config)

@@ -18,6 +18,7 @@ from local_judge.protocols.scores import Score, ScoreNode
 from local_judge.runs.concord import AgreementRecord, Figure, load_agreement
 from local_judge.runs.manifest import judge_of, protocols_of
 from local_judge.runs.records import load_records, load_run_scores, load_scores
+from local_judge.runs.seal import modifications
 from local_judge.runs.store import RunStore
 
 SCORES, OVER, AGREEMENT = "scores.csv", "over.csv", "agreement.csv"
@@ -107,7 +108,9 @@ def _agreement(row: AgreementRecord) -> dict[str, Any]:
 
 def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    # A file of numbers goes from hand to hand without what stood beside it.
+    mark = {"modified": "; ".join(modifications())} if modifications() else {}
+    writer = csv.DictWriter(text, (*columns, *mark), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({**row, **mark} for row in rows)
     return text.getvalue()

@@ -15,16 +15,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from local_judge.claims.model import Claim, ClaimSet, Verdict
+from local_judge.errors import plain
 from local_judge.protocols.scores import Score, ScoreNode, mean_of
 from local_judge.reporting.numbers import NONE, bounds, count, ratio, value
 from local_judge.runs.job import Plan
 from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord
 from local_judge.runs.verify import VerifiedRow
-
-
-def plain(text: str) -> str:
-    """Untrusted text as one line without control characters, for where no markup is read."""
-    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def safe(text: str, limit: int | None = None) -> str:
@@ -301,13 +297,21 @@ def _quotation(verdict: Verdict) -> str:
     return f"rejected: {safe(verdict.quote_rejected)}" if verdict.quote_rejected is not None else ""
 
 
+class _Output(Console):
+    """A console that leaves it to the command line to end when nobody reads any more."""
+
+    def on_broken_pipe(self) -> None:
+        """Called where the error is handled: it goes on."""
+        raise
+
+
 def stdout() -> Console:
     """The console for results; wide enough for tables when it is not a terminal.
 
     A text is printed as it is: ":x:" in a claim is no emoji.
     """
-    console = Console(highlight=False, emoji=False)
-    return console if console.is_terminal else Console(highlight=False, emoji=False, width=160)
+    console = _Output(highlight=False, emoji=False)
+    return console if console.is_terminal else _Output(highlight=False, emoji=False, width=160)
 
 
 def plan_table(plan: Plan) -> Table:

@@ -11,12 +11,12 @@ from itertools import combinations
 from typing import Any, Literal
 
 from local_judge.protocols.base import Compares, Rated
+from local_judge.runs.seal import AGREEMENT
 from local_judge.runs.store import RunStore
 from local_judge.stats.agreement.estimate import Estimate
 from local_judge.stats.agreement.judges import Answer, JudgesAgreement, agreement_of_judges
 from serving.types import Frozen
 
-AGREEMENT = "agreement.jsonl"
 SEED = 0
 """Of the bootstrap: fixed, so that the same findings give the same bytes."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 from indexes.errors import IndexesError
@@ -70,6 +71,7 @@ async def execute(
     config: RunConfig,
     store: RunStore | None,
     done: Callable[[CaseRecord], None] = lambda record: None,
+    kept: Mapping[str, CaseRecord] = MappingProxyType({}),
 ) -> list[CaseRecord]:
     """Evaluate `reports`, in order.
 
@@ -80,6 +82,7 @@ async def execute(
         config: settled.
         store: None writes nothing (a dry run).
         done: told of each report that is finished.
+        kept: by id, the records of reports whose files are there and are taken as they stand.
 
     Returns:
         One record per report, in input order.
@@ -95,6 +98,9 @@ async def execute(
     rivals = rivals_of(reports)
 
     async def one(report: RawReport) -> CaseRecord:
+        if report.id in kept:
+            done(kept[report.id])
+            return kept[report.id]
         async with gate:
             record = await _evaluate(report, rivals[report.id], course)
         done(record)

@@ -18,8 +18,10 @@ from local_judge.protocols.deepresearcheval import DeepResearchEval, DreFindings
 from local_judge.protocols.deepresearcheval.facts.files import read_results, result_files
 from local_judge.protocols.fact import Fact
 from local_judge.protocols.fact.formats import read_validated
+from local_judge.runs.lock import LOCK, locked
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.rescoring import rescore
+from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore, file_key
 
 
@@ -83,11 +85,19 @@ class _Imported(NamedTuple):
 
 
 def _check_empty(store: RunStore) -> None:
-    if store.root.exists() and (not store.root.is_dir() or any(store.root.iterdir())):
+    if store.root.exists() and (
+        not store.root.is_dir() or any(path.name != LOCK for path in store.root.iterdir())
+    ):
         raise RunError(f"{store.root}: not an empty folder; choose another for what is imported")
 
 
 def _stored(imported: _Imported, store: RunStore, system: str | None) -> list[CaseRecord]:
+    with locked(store.root):
+        _check_empty(store)  # once more: another may have been quicker
+        return _sealed(imported, store, system)
+
+
+def _sealed(imported: _Imported, store: RunStore, system: str | None) -> list[CaseRecord]:
     protocol = imported.protocol
     records = [_record(findings, system) for findings in imported.findings]
     store.write_json(
@@ -105,6 +115,7 @@ def _stored(imported: _Imported, store: RunStore, system: str | None) -> list[Ca
         store.write_json(f"findings/{protocol}/{record.key}.json", findings)
     store.write_jsonl("cases.jsonl", records)
     rescore(store, [protocol], records)
+    seal_run(store)
     return records
 
 

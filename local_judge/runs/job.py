@@ -1,6 +1,7 @@
 """A run from its inputs to its directory, or only its plan.
 
-Invariants: the manifest is on disk before the first question is asked; a plan asks nothing and writes nothing.
+Invariants: the manifest is on disk before the first question is asked; nobody else is at work in the directory from
+before the judges are opened until the run is sealed; a plan asks nothing and writes nothing.
 """
 
 from __future__ import annotations
@@ -22,12 +23,16 @@ from local_judge.runs.calibrations import Given, keep
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.execute import check_inputs, execute
 from local_judge.runs.inputs import RawReport
+from local_judge.runs.lock import locked
 from local_judge.runs.manifest import build_manifest, claim_directory, existing_manifest
 from local_judge.runs.records import CaseRecord
+from local_judge.runs.resume import Journal, kept_of, remove_journal
+from local_judge.runs.seal import seal_run
 from local_judge.runs.seats import Seat
 from local_judge.runs.session import open_judges
 from local_judge.runs.standings import GivenStanding, as_json, standings_of
 from local_judge.runs.store import RunStore
+from serving.connect import PERSISTENT, Persistence
 from serving.types import Frozen
 
 
@@ -48,6 +53,8 @@ class Job:
     """Files that count before what the ledger has."""
     qualifications: Sequence[GivenStanding] = ()
     """Of the judges, before what this machine remembers."""
+    persistence: Persistence = PERSISTENT
+    """How often a call is sent, how long an outage is waited for, how many calls may fail."""
     held: Mapping[str, Judge] | None = None
     """Judges that are open already, and are not closed when the job is done."""
 
@@ -62,6 +69,7 @@ class Job:
             only_engine=self.offline,
             planning=planning,
             calibrations=self.calibrations,
+            persistence=self.persistence,
         )
 
 
@@ -114,7 +122,7 @@ async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[Ca
 
     Raises:
         EngineError: the engine cannot be reached at all.
-        RunError: the directory holds another run.
+        RunError: the directory holds another run, or another process is at work in it.
         ConfigError: a qualification that was given is of none of the judges.
         RuntimeError: in an `unfenced` block, of which the manifest would say nothing.
     """
@@ -122,6 +130,11 @@ async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[Ca
         raise RuntimeError("a run cannot be made without fences: its manifest would not say so")
     existing_manifest(job.store)  # a directory of something else is refused before a ledger is put into it
     check_inputs(job.reports, job.snapshot, chosen_protocols(job.config))
+    with locked(job.store.root):
+        return await _carry_out(job, arguments, watch)
+
+
+async def _carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[CaseRecord]:
     async with job.judges() as judges:
         digest = job.snapshot.digest if job.snapshot else None
         manifest = await build_manifest(job.config, judges, job.reports, digest, arguments)
@@ -129,16 +142,24 @@ async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[Ca
             manifest["qualifications"] = as_json(await standings_of(judges, job.qualifications))
         claim_directory(job.store, manifest)
         await keep(judges.values())
-        job.store.unfinish()
-        with watch(judges, len(job.reports)) as watcher:
-            return await execute(
-                job.reports,
-                judges,
-                job.snapshot,
-                job.config,
-                job.store,
-                done=lambda record: watcher.one_done(),
-            )
+        names = tuple(judges) if len(judges) > 1 else ()
+        kept = kept_of(job.store, names)
+        records = list(kept.records.values())
+        if not kept.whole:
+            journal = Journal(job.store, job.config.protocols, names)
+            with journal.begin(kept), watch(judges, len(job.reports)) as watcher:
+
+                def done(record: CaseRecord) -> None:
+                    if record.id not in kept.entries:
+                        journal.add(record)
+                    watcher.one_done()
+
+                records = await execute(
+                    job.reports, judges, job.snapshot, job.config, job.store, done=done, kept=kept.records
+                )
+            seal_run(job.store)
+        remove_journal(job.store)
+        return records
 
 
 async def plan(job: Job) -> Plan:

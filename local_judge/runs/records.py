@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import Field
 
 from local_judge.protocols.scores import Profile, ScoreNode
+from local_judge.runs.seal import CASES, check_seal
 from local_judge.runs.store import RunStore
 from serving.types import Frozen
 
@@ -98,8 +99,20 @@ TOGETHER: Judges = (None,)
 
 
 def load_records(store: RunStore) -> list[CaseRecord]:
-    """The reports of a finished run, in input order."""
-    return store.read_models("cases.jsonl", CaseRecord)
+    """The reports of a finished run, in input order. All of its files are checked: whoever reads a run begins here.
+
+    Raises:
+        RunError: the run is not finished, or was modified since and `runs.seal.modified_allowed` does not say that it
+            may be read all the same.
+    """
+    if (store.root / CASES).exists():
+        check_seal(store)
+    return read_records(store)
+
+
+def read_records(store: RunStore) -> list[CaseRecord]:
+    """The reports that `cases.jsonl` lists, whether or not the run is sealed."""
+    return store.read_models(CASES, CaseRecord)
 
 
 def load_scores(store: RunStore, protocols: Sequence[str], judges: Judges = TOGETHER) -> list[ScoreRecord]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from local_judge.judge.planning import PlanningEngine
 from local_judge.runs import offline
 from local_judge.runs.calibrations import Given, calibrations_for, check_given
 from local_judge.runs.seats import Seat
-from serving.connect import connect
+from serving.connect import PERSISTENT, Persistence, connect
 from serving.engine import Engine
 from serving.presets import Preset
 from serving.types import EngineIdentity, Sampling
@@ -36,6 +37,7 @@ async def open_judge(
     reasks: int,
     only_engine: bool = True,
     calibrations: Sequence[Given] = (),
+    persistence: Persistence = PERSISTENT,
 ) -> AsyncGenerator[Judge]:
     """A judge on `preset` with its ledger.
 
@@ -46,10 +48,16 @@ async def open_judge(
         reasks: how often an unanswered item is asked for again.
         only_engine: refuse connections to anything but the engine.
         calibrations: files that count before what the ledger has.
+        persistence: how often a call is sent, how long an outage is waited for, how many calls may fail.
     """
     seat = Seat(preset, tuple(base_urls))
     async with open_judges(
-        [seat], ledger=ledger, reasks=reasks, only_engine=only_engine, calibrations=calibrations
+        [seat],
+        ledger=ledger,
+        reasks=reasks,
+        only_engine=only_engine,
+        calibrations=calibrations,
+        persistence=persistence,
     ) as judges:
         yield judges[seat.name]
 
@@ -63,6 +71,7 @@ async def open_judges(
     only_engine: bool = True,
     planning: bool = False,
     calibrations: Sequence[Given] = (),
+    persistence: Persistence = PERSISTENT,
 ) -> AsyncGenerator[Mapping[str, Judge]]:
     """The judges of a run by name, in their order, with one ledger for all.
 
@@ -73,12 +82,13 @@ async def open_judges(
         only_engine: refuse connections to anything but the engines.
         planning: answer from the ledger only, and count what would have been asked.
         calibrations: files that count before what the ledger has.
+        persistence: how often a call is sent, how long an outage is waited for, how many calls may fail.
 
     Raises:
         EngineError: an engine cannot be reached at all.
         ConfigError: two judges are the same model asked in the same way, or a calibration is of none of them.
     """
-    async with open_engines(seats, only_engine) as engines:
+    async with open_engines(seats, only_engine, persistence) as engines:
         check_given(calibrations, {name: await engine.identity() for name, engine in engines.items()})
         with Ledger.open(ledger, read_only=planning) as replies:
             yield {
@@ -88,13 +98,16 @@ async def open_judges(
                     replies,
                     reasks,
                     calibrations,
+                    persistence.fail_after,
                 )
                 for seat in seats
             }
 
 
 @contextlib.asynccontextmanager
-async def open_engines(seats: Sequence[Seat], only_engine: bool = True) -> AsyncGenerator[dict[str, Engine]]:
+async def open_engines(
+    seats: Sequence[Seat], only_engine: bool = True, persistence: Persistence = PERSISTENT
+) -> AsyncGenerator[dict[str, Engine]]:
     """The engines of some judges by name, each known to answer.
 
     Raises:
@@ -106,7 +119,13 @@ async def open_engines(seats: Sequence[Seat], only_engine: bool = True) -> Async
         async with contextlib.AsyncExitStack() as opened:
             engines: dict[str, Engine] = {}
             for seat in seats:
-                engine = connect(seat.preset, base_urls=seat.base_urls, api_key=os.environ.get(API_KEY))
+                engine = connect(
+                    seat.preset,
+                    base_urls=seat.base_urls,
+                    api_key=os.environ.get(API_KEY),
+                    persistence=persistence,
+                    tell=_say,
+                )
                 opened.push_async_callback(engine.aclose)
                 await engine.identity()
                 engines[seat.name] = engine
@@ -115,7 +134,12 @@ async def open_engines(seats: Sequence[Seat], only_engine: bool = True) -> Async
 
 
 async def judge_on(
-    seat: Seat, engine: Engine, ledger: Ledger, reasks: int, calibrations: Sequence[Given] = ()
+    seat: Seat,
+    engine: Engine,
+    ledger: Ledger,
+    reasks: int,
+    calibrations: Sequence[Given] = (),
+    fail_after: int | None = None,
 ) -> Judge:
     """A judge on an open engine, asked as its preset says."""
     return Judge(
@@ -123,7 +147,12 @@ async def judge_on(
         ledger,
         JudgeSettings(sampling=seat.preset.sampling, reasks=reasks, threshold=seat.preset.threshold),
         calibrations_for(await engine.identity(), ledger, calibrations),
+        fail_after,
     )
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 async def _refuse_twins(seats: Sequence[Seat], engines: Mapping[str, Engine]) -> None:

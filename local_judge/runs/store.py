@@ -1,19 +1,22 @@
 """A run directory.
 
-    manifest.json              what was run: see `runs.manifest`
+    manifest.json              what was run: see `runs.manifest`; of a finished run its seal: see `runs.seal`
     cases.jsonl                one line per report, in input order: id, file key, document id, failure
     claims/<key>.json          the claim set of one report
     findings/<protocol>/<key>.json
     scores/<protocol>.jsonl    one line per report and profile
     wishes.jsonl               what the protocols' agents missed in the snapshot, where they have any
     agreement.jsonl            of several judges: one line per protocol, metric and judges compared
+    journal.jsonl              of an unfinished run: see `runs.resume`
     ledger.sqlite              the judges' replies, unless another ledger was named
+    .lock                      while a command is at work: see `runs.lock`
 
 Of several judges, each has claim sets and findings of its own: claims/<judge>/<key>.json and
 findings/<protocol>/<judge>/<key>.json.
 
-Invariants: a file is whole or not there (written beside, then renamed); file names are made from a hash, never from a
-report's id; the same inputs and replies give the same bytes, so nothing here holds a clock's time.
+Invariants: a file is whole or not there (written beside, then renamed; but for the journal, whose last line may be cut
+off); file names are made from a hash, never from a report's id; the same inputs and replies give the same bytes, so
+nothing that stays here holds a clock's time; a file whose digest is known is read only if it still has it.
 """
 
 from __future__ import annotations
@@ -30,6 +33,8 @@ from pydantic import BaseModel, ValidationError
 from local_judge.errors import RunError
 
 T = TypeVar("T", bound=BaseModel)
+
+MANIFEST = "manifest.json"
 
 PARTIAL = ".partial"
 """Ends the name of a file that is being written; before it stands the process that writes."""
@@ -50,6 +55,11 @@ def findings_file(protocol: str, key: str, judge: str | None) -> str:
     return f"findings/{protocol}/" + (f"{key}.json" if judge is None else f"{judge}/{key}.json")
 
 
+def digest_of(content: bytes) -> str:
+    """Hex SHA-256."""
+    return hashlib.sha256(content).hexdigest()
+
+
 def canonical(value: object) -> str:
     """JSON with sorted keys and no NaN: equal values give equal bytes."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
@@ -60,6 +70,8 @@ class RunStore:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.digests: dict[str, str] = {}
+        """SHA-256 by name, of what was written here and of what was found to be as it was sealed."""
 
     @property
     def ledger(self) -> Path:
@@ -88,11 +100,13 @@ class RunStore:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             # A command line may hold bytes that are no text: inside JSON their escapes are right.
-            with beside.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-                file.write(text)
+            content = text.encode("utf-8", "backslashreplace")
+            with beside.open("wb") as file:
+                file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(path)
+            self.digests[name] = digest_of(content)
         except OSError as error:
             raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
 
@@ -136,15 +150,29 @@ class RunStore:
         """The content of a file.
 
         Raises:
+            RunError: it is not there, or no longer what was written or sealed.
+        """
+        content = self.read_bytes(name)
+        if name in self.digests and digest_of(content) != self.digests[name]:
+            raise RunError(f"{self.root / name}: changed by another process meanwhile; run the command again")
+        try:
+            return content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise RunError(f"{self.root / name}: {error}") from None
+
+    def read_bytes(self, name: str) -> bytes:
+        """The bytes of a file, whatever they should be.
+
+        Raises:
             RunError: it is not there.
         """
         try:
-            return (self.root / name).read_text(encoding="utf-8")
+            return (self.root / name).read_bytes()
         except FileNotFoundError:
             raise RunError(
                 f"{self.root}: no {name} there; is it a finished run of `local-judge run`?"
             ) from None
-        except (OSError, UnicodeDecodeError) as error:
+        except OSError as error:
             raise RunError(f"{self.root / name}: {error}") from None
 
     def read_json(self, name: str) -> Any:

@@ -1,7 +1,7 @@
 """Reading the probabilities of a closed set of answers off the alternatives of single tokens.
 
-Invariant: every number comes from the unconstrained model; what the server did not report is bounded and
-said to be, never invented.
+Invariant: every number comes from the unconstrained model; what the server did not report is bounded from above and
+named as bounded, never invented; alternatives that are not a probability distribution are refused.
 
 An option is a path of pieces (tokens, or their texts). Its log-probability is that of its pieces, each after those
 before it. Where another option goes on from its end, as "10" from "1", it is also that of not going on:
@@ -26,6 +26,12 @@ Piece = TypeVar("Piece", str, int)
 
 LEAST = 1e-12
 """What rounding leaves of a probability of not going on."""
+
+ROUNDING = 0.01
+"""By how much the probabilities that a server reports may exceed 1 together: half-precision arithmetic, no more."""
+
+VARIANTS = 2
+"""Tokens that an unreported option may be written with: with a space before it and without."""
 
 
 class Read(NamedTuple, Generic[Piece]):
@@ -88,24 +94,38 @@ def _together(usages: Sequence[Usage]) -> Usage:
 
 
 def read_pieces(pieces: Sequence[str], top: Sequence[TopToken], usage: Usage) -> Read[str]:
-    """See `OpenAIEngine.choose`: l(piece) = log sum exp(l(t)) over tokens t with strip(t) = strip(piece).
+    """Read the log-probabilities of pieces off the alternatives that a server reports.
 
-    A token without a finite log-probability, which some servers write as -Infinity, counts as not reported.
+        l(piece) = ln sum exp(l(t))    over reported tokens t with strip(t) = strip(piece)
+
+    A piece without a reported token is bounded: each of its tokens is at most as likely as the least likely one
+    reported, and all of them together have at most the probability that the reported ones leave.
+
+        p(piece) <= min(VARIANTS * min p(t), 1 - sum p(t))
+
+    A token with the log-probability -Infinity, which some servers write, counts as not reported.
 
     Raises:
-        MalformedReply: no token has one.
+        MalformedReply: no token has a finite log-probability, or all of them together have a probability above 1.
     """
     told = [token for token in top if math.isfinite(token.logprob)]
     if not told:
         raise MalformedReply("the server returns no finite log-probability; look at the server's log")
-    floor = min(token.logprob for token in told)
+    total = math.fsum(math.exp(token.logprob) for token in told)
+    if total > 1.0 + ROUNDING:
+        raise MalformedReply(
+            f"the server returns alternatives with a probability of {total:.3g} together, which cannot be more than "
+            "1; look at the server's log"
+        )
+    least = math.exp(min(token.logprob for token in told))
+    bound = max(LEAST, min(VARIANTS * least, 1.0 - total))
     mass = {piece.strip(): 0.0 for piece in pieces}
     for token in told:
         text = token.token.strip()
         if text in mass:
             mass[text] += math.exp(token.logprob)
     found = {piece: mass[piece.strip()] for piece in pieces}
-    logprobs = {piece: min(0.0, math.log(p)) if p > 0.0 else floor for piece, p in found.items()}
+    logprobs = {piece: min(0.0, math.log(p or bound)) for piece, p in found.items()}
     return Read(logprobs, frozenset(piece for piece, p in found.items() if p == 0.0), usage)
 
 

@@ -47,8 +47,12 @@ class OpenAIEngine:
         top_logprobs: alternatives asked for by `choose`; servers allow 20 (vLLM: --max-logprobs).
         context_tokens, kv_tokens: for servers that do not say.
         revision, weights_digest, quantisation, options: what the server cannot say of its weights, for the
-        identity. extra_body: further fields of every chat completion; part of the identity. rng, sleep: of
-        the back-off between attempts.
+        identity. extra_body: further fields of every chat completion; part of the identity.
+        reply_model: the name that the servers give in replies, where it is not the one that they are asked under; a
+        reply by any other model is a `WrongModel`.
+        patience: seconds that an outage of all servers may last before it is a `ServerDown`; 0 lets each call fail by
+        itself. tell: is given one line when an outage begins and when it ends.
+        rng, sleep: of the back-off between attempts.
 
     Raises:
         BadEndpoint: a base URL that is none, a number out of range, or an API key that no header can hold.
@@ -73,6 +77,9 @@ class OpenAIEngine:
         quantisation: str | None = None,
         options: Mapping[str, Any] | None = None,
         extra_body: Mapping[str, Any] | None = None,
+        reply_model: str | None = None,
+        patience: float = 0.0,
+        tell: Callable[[str], None] = lambda line: None,
         rng: Random | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -96,6 +103,9 @@ class OpenAIEngine:
             timeout=timeout,
             concurrency=concurrency,
             retry=Retry(attempts=max_attempts, rng=rng or Random(), sleep=sleep),
+            reply_model=reply_model,
+            patience=patience,
+            tell=tell,
         )
         self._spelling = Spelling(self._servers)
         self._concurrency = concurrency
@@ -107,6 +117,7 @@ class OpenAIEngine:
         self._weights = {"revision": revision, "weights_digest": weights_digest, "quantisation": quantisation}
         self._options = dict(options or {})
         self._extra_body = dict(extra_body or {})
+        self._reply_model = reply_model
 
     async def identity(self) -> EngineIdentity:
         """Model and version as the server says them, the weights as the constructor was told."""
@@ -114,6 +125,10 @@ class OpenAIEngine:
         options: dict[str, Any] = {**self._options, "structured": self._structured}
         if not self._thinking_budget:
             options["thinking_budget"] = False
+        if not facts.vllm:
+            options["top_logprobs"] = self._top_logprobs  # how many options can be among them
+        if self._reply_model is not None:
+            options["reply_model"] = self._reply_model
         if self._extra_body:
             options["extra_body"] = self._extra_body
         return EngineIdentity(
@@ -176,8 +191,8 @@ class OpenAIEngine:
         off ("Yes" and " Yes"; upper and lower case are different answers). vLLM is asked for those very tokens
         (`logprob_token_ids`), and for an option of several tokens again after each of its beginnings, which stands
         as the start of the answer (see `serving.engines.choosing`). Other servers, and a vLLM without that field,
-        return their `top_logprobs` most likely tokens; an option that is not among them gets the log-probability
-        of the least likely one returned, which bounds it from above, and is named in `Choice.bounded`.
+        return their `top_logprobs` most likely tokens; an option that is not among them gets an upper bound, and is
+        named in `Choice.bounded` (see `serving.engines.choosing.read_pieces`).
 
         Raises:
             UnsupportedRequest: options that are empty or doubled; where the server has no tokenizer, options that

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,10 +17,14 @@ from pydantic_core import to_json
 from serving.engines.server import ServerFacts, agree, ask_server, root_of
 from serving.engines.streaming import Heard, Once
 from serving.engines.wire import ChatReply, TokenList, parse
-from serving.errors import BadEndpoint, EngineUnreachable, RequestRefused
+from serving.errors import BadEndpoint, EngineError, EngineUnreachable, RequestRefused, ServerDown, WrongModel
 from serving.http import Answer, HttpClient
+from serving.outage import ServerWatch
 from serving.retry import Replicas, Retry
 from serving.types import Generation, Message
+
+MODEL_SHOWN = 100
+"""Characters of a model's name in a message."""
 
 PREFIX_CHARACTERS = 4096
 """So much of the conversation decides which replica it goes to: the system text and a report's opening."""
@@ -36,6 +40,9 @@ class Servers:
         timeout: seconds for one attempt, from sending to the last byte.
         concurrency: requests in flight over all servers.
         retry: how often a request is sent, and when again.
+        reply_model: the name that replies bear, where it is not the one that is asked for.
+        patience: seconds that an outage may last; 0 lets each call fail by itself.
+        tell: is given a line when an outage begins and when it ends.
 
     Raises:
         BadEndpoint: a base URL that is none.
@@ -50,6 +57,9 @@ class Servers:
         timeout: float,
         concurrency: int,
         retry: Retry,
+        reply_model: str | None = None,
+        patience: float = 0.0,
+        tell: Callable[[str], None] = lambda line: None,
     ) -> None:
         self.urls = tuple(normal_base_url(url) for url in base_urls)
         self._model = model
@@ -57,6 +67,10 @@ class Servers:
         self._timeout = timeout
         self._replicas = Replicas(self.urls)
         self._retry = retry
+        self._reply_model = reply_model
+        self._watch = ServerWatch(
+            ", ".join(self.urls), self._healthy, patience=patience, tell=tell, sleep=retry.sleep
+        )
         self._slots = asyncio.Semaphore(concurrency)
         self._client: HttpClient | None = None
         self._asking: asyncio.Task[ServerFacts] | None = None
@@ -83,9 +97,11 @@ class Servers:
 
         async def send(base_url: str) -> tuple[ChatReply, str]:
             answer = await self._post(f"{base_url}/chat/completions", content)
-            return parse(ChatReply, answer.url, answer.body), answer.url
+            reply = parse(ChatReply, answer.url, answer.body)
+            self._check_model(answer.url, body["model"], reply.model)
+            return reply, answer.url
 
-        return await self._retry.run(self._replicas, prefix, send)
+        return await self._retry.run(self._replicas, prefix, send, self._watch)
 
     async def stream(self, prefix: str, body: Mapping[str, Any], thinking: bool, started: Once) -> Generation:
         """A chat completion that comes in pieces; `started` is told of the first."""
@@ -99,10 +115,11 @@ class Servers:
                     if heard.take(line):
                         started()
             reply = heard.reply(thinking)
+            self._check_model(url, body["model"], heard.model)
             started()
             return reply
 
-        return await self._retry.run(self._replicas, prefix, send)
+        return await self._retry.run(self._replicas, prefix, send, self._watch)
 
     async def tokenize(self, prefix: str, body: Mapping[str, Any]) -> TokenList:
         """The tokens of a text or a conversation, by vLLM."""
@@ -112,10 +129,11 @@ class Servers:
             answer = await self._post(f"{root_of(base_url)}/tokenize", content)
             return parse(TokenList, answer.url, answer.body)
 
-        return await self._retry.run(self._replicas, prefix, send)
+        return await self._retry.run(self._replicas, prefix, send, self._watch)
 
     async def aclose(self) -> None:
         """Close all connections."""
+        await self._watch.aclose()
         if self._asking is not None:
             self._asking.cancel()
             await asyncio.wait([self._asking])
@@ -137,7 +155,7 @@ class Servers:
             last: EngineUnreachable | None = None
             for url in self.urls:
                 try:
-                    found.append((url, await ask_server(self._http(), url, self._model)))
+                    found.append((url, await self._ask(url)))
                 except EngineUnreachable as error:
                     self._replicas.unreachable(url)
                     last = error
@@ -146,6 +164,36 @@ class Servers:
             return agree(found)
 
         return await self._retry.run(Replicas(self.urls[:1]), "", ask_all)
+
+    async def _healthy(self) -> bool:
+        """Whether a server answers, and is the one that was asked before.
+
+        Raises:
+            ServerDown: it answers as another model or version.
+        """
+        facts = await self.facts()
+        for base_url in self.urls:
+            health = f"{root_of(base_url)}/health" if facts.vllm else f"{base_url}/models"
+            if not await self._http().answers(health):
+                continue
+            try:
+                agree([("the judge before the outage", facts), (base_url, await self._ask(base_url))])
+            except RequestRefused as error:
+                raise ServerDown(f"{base_url} is back as another judge: {error}") from error
+            except EngineError:
+                continue
+            return True
+        return False
+
+    def _check_model(self, url: str, asked: str, said: str | None) -> None:
+        if said is not None and said not in (asked, self._reply_model):
+            raise WrongModel(
+                f"{url} was asked for {asked!r} and answered as {said[:MODEL_SHOWN]!r}; if that is the same model, set "
+                "reply_model in the judge's preset"
+            )
+
+    async def _ask(self, base_url: str) -> ServerFacts:
+        return await ask_server(self._http(), base_url, self._model)
 
     async def _post(self, url: str, content: bytes) -> Answer:
         async with self._slots:

@@ -14,6 +14,7 @@ from serving.errors import EngineError, KeyRefused, MalformedReply, RequestRefus
 from serving.http import HttpClient
 
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_COUNT = re.compile(r"[0-9]{1,12}")
 
 
 @dataclass(frozen=True)
@@ -99,13 +100,17 @@ def kv_cache_tokens(metrics: str) -> int | None:
     for line in metrics.splitlines():
         if line.startswith("vllm:cache_config_info{"):
             labels = dict(_LABEL.findall(line))
-            tokens = labels.get("kv_cache_size_tokens", "")
-            blocks, size = labels.get("num_gpu_blocks", ""), labels.get("block_size", "")
-            if tokens.isdigit():
-                total += int(tokens)
-            elif blocks.isdigit() and size.isdigit():
-                total += int(blocks) * int(size)
+            tokens, blocks, size = (
+                _count(labels.get(name, ""))
+                for name in ("kv_cache_size_tokens", "num_gpu_blocks", "block_size")
+            )
+            total += tokens or blocks * size
     return total or None
+
+
+def _count(text: str) -> int:
+    """A label's number; 0 where it is none, or more than any machine holds."""
+    return int(text) if _COUNT.fullmatch(text) else 0
 
 
 def agree(facts: list[tuple[str, ServerFacts]]) -> ServerFacts:

@@ -38,6 +38,7 @@ class Heard:
         self.thought: list[str] = []
         self.finish: str | None = None
         self.usage = Usage()
+        self.model: str | None = None
         self.whole: list[bytes] = []
         """Lines of a server that does not stream and answers in one piece."""
 
@@ -54,6 +55,7 @@ class Heard:
     def _event(self, chunk: ChatChunk) -> None:
         if chunk.error is not None:
             raise _stream_error(self.url, chunk.error)
+        self.model = chunk.model or self.model
         if chunk.usage is not None:
             self.usage = chunk.usage.usage()
         for choice in chunk.choices:
@@ -66,7 +68,9 @@ class Heard:
     def reply(self, thinking: bool) -> Generation:
         """The reply, once the stream has ended."""
         if self.whole or (self.finish is None and not self.text and not self.thought):
-            return parse(ChatReply, self.url, b"".join(self.whole)).generation(thinking)
+            whole = parse(ChatReply, self.url, b"".join(self.whole))
+            self.model = whole.model
+            return whole.generation(thinking)
         if self.finish is None:
             raise EngineUnreachable(f"{self.url} ended its stream before the reply; look at the server's log")
         thought = "".join(self.thought) if self.thought else None

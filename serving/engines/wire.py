@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -18,8 +18,13 @@ from serving.types import FinishReason, Generation, Message, Usage
 _THINK_OPEN = "<think>"
 _THINK_CLOSE = "</think>"
 
-_MOST_TOKENS = 1 << 40
-"""Of one call; what is more was miscounted, and may not fit where replies are kept."""
+Count = Annotated[int, Field(ge=0, le=1 << 40)]
+"""Of tokens; what is more was miscounted, and may not fit where replies are kept."""
+
+TokenId = Annotated[int, Field(ge=0, lt=1 << 31)]
+
+ReportedLogProbability = Annotated[float, Field(le=0.01)]
+"""Natural; -Infinity for a token that cannot come. Half-precision arithmetic may exceed 0 a little; NaN is refused."""
 
 
 class Wire(BaseModel):
@@ -31,14 +36,14 @@ class Wire(BaseModel):
 class PromptDetails(Wire):
     """vLLM reports it only when started with --enable-prompt-tokens-details."""
 
-    cached_tokens: int | None = Field(default=None, ge=0, le=_MOST_TOKENS)
+    cached_tokens: Count | None = None
 
 
 class WireUsage(Wire):
     """Token counts."""
 
-    prompt_tokens: int = Field(default=0, ge=0, le=_MOST_TOKENS)
-    completion_tokens: int | None = Field(default=0, ge=0, le=_MOST_TOKENS)
+    prompt_tokens: Count = 0
+    completion_tokens: Count | None = 0
     prompt_tokens_details: PromptDetails | None = None
 
     def usage(self) -> Usage:
@@ -68,7 +73,7 @@ class TopToken(Wire):
     """A token and its natural log-probability."""
 
     token: str
-    logprob: float
+    logprob: ReportedLogProbability
 
 
 class TokenLogprobs(TopToken):
@@ -94,6 +99,7 @@ class WireChoice(Wire):
 class ChatReply(Wire):
     """POST /v1/chat/completions."""
 
+    model: str | None = None
     choices: list[WireChoice] = Field(min_length=1)
     usage: WireUsage = WireUsage()
 
@@ -116,6 +122,7 @@ class ChunkChoice(Wire):
 class ChatChunk(Wire):
     """One server-sent event of the same."""
 
+    model: str | None = None
     choices: list[ChunkChoice] = Field(default_factory=list[ChunkChoice])
     usage: WireUsage | None = None
     error: Any = None
@@ -127,7 +134,7 @@ class ModelCard(Wire):
     id: str
     owned_by: str | None = None
     parent: str | None = None
-    max_model_len: int | None = None
+    max_model_len: Annotated[int, Field(ge=1, le=1 << 40)] | None = None
 
 
 class ModelList(Wire):
@@ -145,8 +152,8 @@ class VersionReply(Wire):
 class TokenList(Wire):
     """POST /tokenize of vLLM."""
 
-    count: int
-    tokens: list[int]
+    count: Count
+    tokens: list[TokenId]
 
 
 class TokenizerInfo(Wire):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from indexes.model import Chunk, Page
@@ -146,6 +148,30 @@ async def test_a_question_without_an_answer_is_a_failure_of_that_claim(
     ]
     assert first.evidence == exhibit.evidence
     assert (first.confidence, first.quote) == (None, None)
+
+
+async def test_a_bound_on_both_sides_of_the_threshold_decides_nothing(
+    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
+) -> None:
+    # P(yes) is between 0.985 and 1: above 0.5, but on both sides of 0.99.
+    nearly = Choice(logprobs={"Yes": math.log(0.985), "No": math.log(0.015)}, bounded=("No",))
+    judge, _ = make_judge(lambda call: nearly)
+    [low] = await verify_scored(exhibit, [DWELLINGS], judge, snapshot, CONFIG)
+    strict = CONFIG.model_copy(update={"threshold": 0.99})
+    [high] = await verify_scored(exhibit, [DWELLINGS], judge, snapshot, strict)
+    assert (low.label, low.confidence) == ("supported", pytest.approx(0.985))
+    assert high.label is None
+    assert high.failure is not None and high.failure.kind == "unreported"
+
+
+async def test_a_server_that_reports_no_option_supports_no_claim(
+    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
+) -> None:
+    silent = Choice(logprobs={"Yes": -2.35, "No": -2.35}, bounded=("Yes", "No"))
+    judge, _ = make_judge(lambda call: silent)
+    for verdict in await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], judge, snapshot, CONFIG):
+        assert verdict.label is None
+        assert verdict.failure is not None and verdict.failure.kind == "unreported"
 
 
 def calibrated(

@@ -11,6 +11,7 @@ import pytest
 
 from local_judge.protocols.scores import Score, ScoreNode
 from local_judge.runs.records import CaseRecord, ScoreRecord
+from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore, file_key
 
 from .conftest import Command
@@ -62,6 +63,7 @@ def write_run(folder: Path, scores: Mapping[tuple[str | None, str | None], float
             for case, value in zip(cases, scores.values(), strict=True)
         ],
     )
+    seal_run(store)
     return folder
 
 
@@ -192,7 +194,10 @@ def test_what_cannot_be_joined_is_one_line(command: Command, ratings: Path, tmp_
     twice = write_run(tmp_path / "twice", SCORES)
     lines = (twice / "cases.jsonl").read_text().splitlines()
     again = json.loads(lines[0]) | {"id": "second draft"}
-    (twice / "cases.jsonl").write_text("\n".join([*lines, json.dumps(again)]) + "\n")
+    store = RunStore(twice)
+    store.digests.update(RunStore(twice).read_json("manifest.json")["seal"]["files"])
+    store.write_text("cases.jsonl", "\n".join([*lines, json.dumps(again)]) + "\n")
+    seal_run(store)
     assert (
         "'heat-alpha' and 'second draft' are both by 'alpha' on 'heat'"
         in command("agree", ratings, twice).line()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from indexes.snapshot import Snapshot
-from local_judge.cli import app
+from local_judge.cli.commands import app
 from local_judge.demo.outcome import sample_folder
 from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
 from local_judge.runs.manifest import prompts_digest

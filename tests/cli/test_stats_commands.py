@@ -9,6 +9,7 @@ import pytest
 
 from local_judge.protocols.scores import Score, ScoreNode
 from local_judge.runs.records import CaseRecord, ScoreRecord
+from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 
 from .conftest import Command
@@ -49,6 +50,7 @@ def run(tmp_path: Path) -> Path:
         for name, _, _, value in rows
     ]
     store.write_jsonl("scores/deer.jsonl", scores)
+    seal_run(store)
     return store.root
 
 

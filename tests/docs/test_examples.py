@@ -46,6 +46,7 @@ from indexes.search.quality import read_queries
 from local_judge import cli, golden
 from local_judge.agents.wishes import read_wishes
 from local_judge.annotations.model import GoldClaim
+from local_judge.cli.commands import app
 from local_judge.demo.outcome import Planted
 from local_judge.judge.failures import FailureKind
 from local_judge.judge.ledger_file import TABLES
@@ -182,7 +183,7 @@ def check_unrun(block: Block) -> None:
         if words[0].startswith("scripts/"):
             assert (ROOT / words[0]).is_file(), f"{block.place}: {command}"
         elif words[0] == "local-judge":
-            parser: Any = typer.main.get_command(cli.app)
+            parser: Any = typer.main.get_command(app)
             arguments = words[1:]
             while hasattr(parser, "commands"):
                 assert arguments[0] in parser.commands, f"{block.place}: {command}"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import random
 import tracemalloc
+import zlib
+from typing import Any
 
 import pytest
 
-from indexes.limits import GzipRefused, gunzip, is_gzip
+from indexes.limits import MAX_GZIP_MEMBERS, Decoder, GzipRefused, gunzip, inflate, is_gzip
 
 
 def test_members_are_joined_and_padding_dropped() -> None:
@@ -49,3 +52,52 @@ def test_damaged_stream() -> None:
     data[-6] ^= 1  # in the CRC
     with pytest.raises(GzipRefused, match="damaged"):
         gunzip(bytes(data))
+
+
+def test_members_are_counted() -> None:
+    """Each empty member of 20 bytes would cost a copy of all that follows it."""
+    empty = gzip.compress(b"")
+    assert gunzip(empty * MAX_GZIP_MEMBERS) == b""
+    with pytest.raises(GzipRefused, match=f"more than {MAX_GZIP_MEMBERS:,} members"):
+        gunzip(empty * (MAX_GZIP_MEMBERS + 1))
+
+
+def test_zlib_is_given_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """zlib copies what it leaves over of its input, so that with all of it at hand the copies grow with its square."""
+    taken: list[int] = []
+
+    class Counted:
+        def __init__(self, stream: Any) -> None:
+            self._stream = stream
+
+        def decompress(self, data: bytes, most: int) -> bytes:
+            taken.append(len(data))
+            return self._stream.decompress(data, most)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._stream, name)
+
+    make = zlib.decompressobj
+
+    def counted(wbits: int) -> Counted:
+        return Counted(make(wbits))
+
+    monkeypatch.setattr("indexes.limits.zlib.decompressobj", counted)
+    noise = random.Random(1).randbytes(3_000_000)
+    assert gunzip(gzip.compress(noise, 1)) == noise
+    assert max(taken) <= 1 << 16
+    # What is left over is offered again: at most twice as much as came in.
+    assert sum(taken) < 2 * 3_100_000
+
+
+@pytest.mark.parametrize("cut", [1, 2, 7, 70_000])
+@pytest.mark.parametrize("wbits", [31, 15, -15])
+def test_pieces_of_any_size_give_the_same(cut: int, wbits: int) -> None:
+    text = b"It sold 39,218 cars. " * 20_000
+    stream = zlib.compressobj(wbits=wbits)
+    packed = stream.compress(text) + stream.flush()
+    decoder = Decoder("gzip" if wbits == 31 else "deflate")
+    found = b"".join(part for i in range(0, len(packed), cut) for part in decoder.feed(packed[i : i + cut]))
+    decoder.finish()
+    assert found == text
+    assert wbits == 31 or inflate(packed) == text

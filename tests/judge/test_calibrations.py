@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from local_judge.judge.calibration import Calibration, Quality, applying, differing
-from local_judge.judge.errors import LedgerReadOnly
+from local_judge.judge.errors import LedgerCorrupt, LedgerReadOnly
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.requests import Identified
 from serving.types import EngineIdentity
@@ -124,18 +124,28 @@ async def test_what_was_fitted_last_counts_with_all_its_languages(tmp_path: Path
         assert connection.execute("SELECT count(*) FROM calibrations").fetchone() == (6,)
 
 
-async def test_a_ledger_from_before_takes_them_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE calibrations SET body = replace(body, '\"threshold\":0.', '\"threshold\":0.1')",
+        "UPDATE calibrations SET judge = 'other'",  # no longer found
+        "UPDATE calibrations SET language = 'fr' WHERE language = 'en'",
+        "DELETE FROM calibrations WHERE language = 'en'",
+        "DELETE FROM calibrations WHERE rowid = 1",
+        "UPDATE calibrations SET rowid = 9 WHERE rowid = 1",
+        "DROP TABLE calibrations",
+    ],
+)
+async def test_altered_calibrations_are_refused(tmp_path: Path, change: str) -> None:
     path = tmp_path / "l.sqlite"
-    Ledger.open(path).close()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("DROP TABLE calibrations")
-        connection.commit()
     one = calibration()
-    with Ledger.open(path, read_only=True) as ledger:
-        assert ledger.calibrations(one.judge) == ()
     with Ledger.open(path) as ledger:
-        await ledger.put_calibrations([one])
-        assert ledger.calibrations(one.judge) == (one,)
+        await ledger.put_calibrations([one, calibration("en", slope_yes=0.7)])
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(change)
+        connection.commit()
+    with Ledger.open(path) as ledger, pytest.raises(LedgerCorrupt, match=r"calibration.*ledger verify"):
+        ledger.calibrations(one.judge)
 
 
 def test_a_ledger_that_is_not_there_has_none(tmp_path: Path) -> None:

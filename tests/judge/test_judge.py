@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 from local_judge.judge.calls import SingleFlight
+from local_judge.judge.errors import TooManyFailures
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Answer, Judge, JudgeSettings, Pick
 from local_judge.judge.layout import Prompt
@@ -377,6 +379,41 @@ async def test_a_pick_without_mass_is_off_menu_and_without_an_option_malformed(t
     assert isinstance(low, Failure)
     assert isinstance(short, Failure)
     assert (low.kind, short.kind) == ("off_menu", "malformed")
+
+
+@pytest.mark.parametrize(
+    ("yes", "no", "bounded", "kind"),
+    [
+        # The bound leaves 0.015 / (0.985 + 0.015) = 0.015 open, which is less than 0.02; then 0.05.
+        (0.985, 0.015, ("No",), None),
+        (0.95, 0.05, ("No",), "unreported"),
+        (0.05, 0.95, ("Yes",), "unreported"),
+        (0.095, 0.095, ("Yes", "No"), "unreported"),
+    ],
+)
+async def test_a_pick_rests_on_reported_values_or_on_bounds_that_decide_it(
+    tmp_path: Path, yes: float, no: float, bounded: tuple[str, ...], kind: str | None
+) -> None:
+    found = Choice(logprobs={"Yes": math.log(yes), "No": math.log(no)}, bounded=bounded)
+    engine = FakeEngine(lambda _: found)
+    with ledger_at(tmp_path) as ledger:
+        judge = Judge(engine, ledger)
+        pick = await judge.choose(prompt(), ["Yes", "No"])
+        again = await judge.choose(prompt(), ["Yes", "No"])  # as the ledger holds it
+    assert pick == again
+    assert (pick.kind if isinstance(pick, Failure) else None) == kind
+    if isinstance(pick, Pick):
+        assert pick.unreported == pytest.approx(0.015)
+
+
+async def test_too_many_failed_calls_stop_the_work(tmp_path: Path) -> None:
+    engine = FakeEngine(lambda call: errors.EngineFault("HTTP 500"))
+    with ledger_at(tmp_path) as ledger:
+        judge = Judge(engine, ledger, fail_after=3)
+        for number in range(2):
+            assert isinstance(await judge.ask(prompt(f"Claim {number}"), Verdict), Failure)
+        with pytest.raises(TooManyFailures, match=r"3 calls failed, the last with: .*HTTP 500"):
+            await judge.ask(prompt("Claim 2"), Verdict)
 
 
 async def test_short_prompts_are_not_tokenized(tmp_path: Path) -> None:

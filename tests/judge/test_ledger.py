@@ -58,13 +58,14 @@ async def test_a_reply_comes_back_whole_after_reopening(tmp_path: Path) -> None:
 async def test_choices_are_kept(tmp_path: Path) -> None:
     prompt = Prompt(shared="s", own="o", prefix_key="p")
     request = Request(JUDGE, prompt, "choose", options=("Yes", "No"))
-    choice = Choice(logprobs={"Yes": -0.125, "No": -2.5})
+    choice = Choice(logprobs={"Yes": -0.125, "No": -2.5}, bounded=("No",))
     with Ledger.open(tmp_path / "l.db") as ledger:
         await ledger.put(request, Reply.of(request.key, choice, "2026-01-01T00:00:00Z", 0.1))
         stored = ledger.get(request.key)
     assert stored is not None
     assert stored.kind == "choose"
     assert stored.logprobs == {"Yes": -0.125, "No": -2.5}
+    assert stored.bounded == ("No",)
 
 
 async def test_the_first_reply_stays(tmp_path: Path) -> None:
@@ -192,7 +193,10 @@ async def test_a_damaged_ledger_is_one_clear_error(tmp_path: Path) -> None:
     with path.open("r+b") as file:
         file.seek(4096)
         file.write(b"\xff" * (size - 4096))
-    with Ledger.open(path, read_only=True) as ledger, pytest.raises(LedgerCorrupt, match=r"l\.db: damaged"):
+    with (
+        Ledger.open(path, read_only=True) as ledger,
+        pytest.raises(LedgerCorrupt, match=r"l\.db: .*malformed.*verify"),
+    ):
         ledger.get("0" * 64)
 
 

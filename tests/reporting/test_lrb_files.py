@@ -12,6 +12,7 @@ from local_judge.errors import RunError
 from local_judge.protocols.liveresearchbench import LrbFindings
 from local_judge.protocols.liveresearchbench.coverage.findings import CoverageFindings
 from local_judge.reporting.lrb_files import export_liveresearchbench
+from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 
 from ..protocols.liveresearchbench.lrb_cases import items, presentation
@@ -40,6 +41,7 @@ def finished(folder: Path, reports: Mapping[str, tuple[str | None, LrbFindings]]
     for case, (_, found) in zip(cases, reports.values(), strict=True):
         store.write_json(f"findings/liveresearchbench/{case.key}.json", found)
     store.write_jsonl("cases.jsonl", cases)
+    seal_run(store)
     return store
 
 

@@ -14,6 +14,7 @@ from local_judge.protocols.race import RaceFindings
 from local_judge.protocols.race.formats import result_row
 from local_judge.reporting.race_files import export_race
 from local_judge.runs.rescoring import rescore
+from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 
 from ..protocols.race.race_cases import IDS, REFERENCE_SCORES, TARGET_SCORES, findings, register, sheet
@@ -33,6 +34,7 @@ def finished(folder: Path, reports: Mapping[str, tuple[str | None, RaceFindings]
     cases.append(record("broken", "3", next(iter(reports.values()))[0], status="unreadable"))
     store.write_jsonl("cases.jsonl", cases)
     rescore(store, ["race"], cases)
+    seal_run(store)
     return store
 
 

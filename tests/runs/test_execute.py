@@ -14,7 +14,7 @@ from local_judge.protocols.deer.protocol import DeerFindings
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import execute
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.records import load_records, load_scores
+from local_judge.runs.records import load_scores, read_records
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore, file_key
 from serving.engines.scripted import Call, Reply
@@ -75,7 +75,7 @@ async def test_a_run_directory_holds_what_the_store_says(
             "run/scores/deer.jsonl",
         ]
     )
-    assert load_records(store) == records
+    assert read_records(store) == records
     assert [(score.case, score.profile) for score in load_scores(store, ["deer"])] == [
         (identity, profile) for identity in ("../../x", "mill") for profile in ("paper", "upstream")
     ]
@@ -160,7 +160,7 @@ async def test_rescoring_needs_nothing_but_the_files(
     (tmp_path / "run/scores/deer.jsonl").unlink()
     for path in (tmp_path / "run/claims").iterdir():
         path.unlink()
-    scores = rescore(store, ["deer"], load_records(store))
+    scores = rescore(store, ["deer"], read_records(store))
     assert scores == load_scores(store, ["deer"])
     assert (tmp_path / "run/scores/deer.jsonl").read_bytes() == before["scores/deer.jsonl"]
     assert len(engine.calls) == asked
@@ -188,4 +188,4 @@ async def test_without_a_store_nothing_is_written(
 def test_records_are_read_back_as_they_were_written(tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").write_text(json.dumps({"id": "a", "key": "k", "status": "asleep"}) + "\n")
     with pytest.raises(Exception, match=r"cases\.jsonl:1: status: Input should be"):
-        load_records(RunStore(tmp_path))
+        read_records(RunStore(tmp_path))

@@ -19,7 +19,7 @@ from local_judge.runs.concord import load_agreement
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import CASES_IN_FLIGHT, execute
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.records import load_records, load_scores
+from local_judge.runs.records import load_scores, read_records
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore, claims_file, file_key, findings_file
 from local_judge.tasks.model import Task
@@ -207,7 +207,7 @@ async def test_the_bytes_depend_on_no_delay_and_rescoring_asks_nobody(
     store = RunStore(tmp_path / "one")
     for name in ("scores/deer.jsonl", "agreement.jsonl"):
         (store.root / name).unlink()
-    rescore(store, ["deer"], load_records(store), NAMES)
+    rescore(store, ["deer"], read_records(store), NAMES)
     assert tree(tmp_path / "one") == tree(tmp_path / "other")
 
 

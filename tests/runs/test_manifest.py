@@ -87,7 +87,12 @@ async def test_a_directory_takes_up_the_same_run_and_no_other(
     claim_directory(store, manifest)
     written = (tmp_path / "run/manifest.json").read_bytes()
     # Versions and the words of the command line may differ: they do not change what is asked.
+    claim_directory(store, {**manifest, "arguments": ["run", "./a.md"]})
+    assert (tmp_path / "run/manifest.json").read_bytes() == written
+    # All is derived anew by the program that goes on, so that its versions are those of the results.
     claim_directory(store, {**manifest, "arguments": ["run", "./a.md"], "python": "3.99"})
+    assert store.read_json("manifest.json") == {**manifest, "python": "3.99"}
+    claim_directory(store, manifest)
     assert (tmp_path / "run/manifest.json").read_bytes() == written
     assert protocols_of(store) == ("deer",)
 

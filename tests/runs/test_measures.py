@@ -10,6 +10,7 @@ from local_judge.errors import InputError, RunError
 from local_judge.protocols.scores import Score, ScoreNode
 from local_judge.runs.measures import score_columns
 from local_judge.runs.records import CaseRecord, ScoreRecord
+from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 
 
@@ -36,6 +37,7 @@ def make(root: Path, cases: Sequence[CaseRecord], roots: dict[str, tuple[ScoreNo
         for name, scores in roots.items()
     ]
     store.write_jsonl("scores/deer.jsonl", rows)
+    seal_run(store)
     return root
 
 

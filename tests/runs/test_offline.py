@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import platform
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -24,13 +28,23 @@ def udp(act: Callable[[socket.socket], Any]) -> None:
         act(sender)
 
 
+def over_ipv6(*address: Any) -> None:
+    with socket.socket(socket.AF_INET6) as client:
+        client.connect(address)
+
+
 ATTEMPTS: dict[str, Callable[[], object]] = {
     "look-up": lambda: socket.gethostbyname("page.example"),
     "reverse look-up": lambda: socket.gethostbyaddr(ELSEWHERE),
     "name of an address": lambda: socket.getnameinfo((ELSEWHERE, 80), 0),
-    "another port's host": lambda: socket.gethostbyname_ex("127.0.0.2"),
+    "another host": lambda: socket.gethostbyname_ex("127.0.0.2"),
     "datagram to a name": lambda: udp(lambda s: s.sendto(b"x", ("127.0.0.2", 9))),
     "datagram in parts": lambda: udp(lambda s: s.sendmsg([b"x"], [], 0, ("127.0.0.2", 9))),
+    "another port": lambda: socket.create_connection(("127.0.0.1", 9), 1),
+    "another family": lambda: over_ipv6("::1", 8000),
+    "shell": lambda: os.system("true"),  # pyright: ignore[reportDeprecated]
+    "spawned program": lambda: os.posix_spawn("/nowhere/true", ["true"], {}),
+    "replaced program": lambda: os.execv("/nowhere/true", ["true"]),
     "datagram socket": lambda: udp(lambda s: s.connect(("127.0.0.2", 9))),
 }
 
@@ -79,3 +93,63 @@ def test_the_guard_ends_with_its_block_also_after_an_error() -> None:
 def test_an_address_that_is_none_lets_nothing_through() -> None:
     with offline.only(["http://[::1", "nonsense"]), pytest.raises(OfflineViolation):
         socket.gethostbyname("127.0.0.2")
+
+
+CONNECTS = (
+    "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5); print('through')"
+)
+confined = pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() not in ("x86_64", "aarch64"),
+    reason="needs seccomp on Linux",
+)
+
+
+def connects(port: int) -> subprocess.CompletedProcess[str]:
+    """A child process that connects to a port of this machine, if it may."""
+    command = [sys.executable, "-c", CONNECTS, str(port)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@confined
+def test_a_child_process_has_no_sockets_and_this_process_keeps_its_own() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+        with offline.only([url]):
+            done = connects(server.getsockname()[1])
+            assert done.stdout == "" and done.stderr.endswith(
+                "PermissionError: [Errno 13] Permission denied\n"
+            )
+            socket.create_connection(server.getsockname()).close()
+        assert connects(server.getsockname()[1]).stdout == "through\n"
+
+
+@confined
+async def test_a_child_of_the_event_loop_has_no_sockets() -> None:
+    with offline.only([]):
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", "import socket; socket.socket()", stderr=asyncio.subprocess.PIPE
+        )
+        _, said = await process.communicate()
+    assert said.endswith(b"PermissionError: [Errno 13] Permission denied\n")
+
+
+@confined
+def test_a_fork_has_no_sockets() -> None:
+    with offline.only([]):
+        if (child := os.fork()) == 0:
+            try:
+                socket.socket().close()
+            except PermissionError:
+                os._exit(7)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_what_a_child_process_cannot_do_is_told_as_without_the_guard() -> None:
+    with offline.only([]), pytest.raises(FileNotFoundError, match="nowhere"):
+        subprocess.run(["/nowhere/true"], check=True)
+
+
+def test_an_address_on_another_interface_is_another() -> None:
+    with offline.only(["http://[::1]:9/"]), pytest.raises(OfflineViolation):
+        over_ipv6("::1", 9, 0, 1)

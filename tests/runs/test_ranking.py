@@ -17,6 +17,7 @@ from local_judge.runs.inputs import load_reports
 from local_judge.runs.manifest import build_manifest
 from local_judge.runs.ranking import by_scores, compared
 from local_judge.runs.records import load_run_scores, load_scores
+from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 from local_judge.stats.ranking.standings import Match
 from local_judge.tasks.files import TaskFiles
@@ -78,6 +79,7 @@ async def run(
     store.write_json("manifest.json", await build_manifest(config, named, reports, None, []))
     records = await execute(reports, judges, None, config, store)
     assert {record.status for record in records} == {"done"}
+    seal_run(store)
     return out
 
 

@@ -110,7 +110,7 @@ async def test_a_server_that_is_not_vllm_gets_plain_fields_only() -> None:
         "top_k",
     }
     assert (identity.engine, identity.engine_version) == ("openai", None)
-    assert identity.options == {"structured": "none", "extra_body": {"top_k": 1}}
+    assert identity.options == {"structured": "none", "extra_body": {"top_k": 1}, "top_logprobs": 20}
     assert limits == EngineLimits(context_tokens=8192, concurrency=64)
     # 10 + 17 bytes ("对吗" is six bytes), 256 for the template, 16 for each of two messages
     assert tokens == 10 + 17 + 256 + 32
@@ -244,9 +244,11 @@ async def test_choose_sums_the_variants_and_bounds_what_is_missing() -> None:
         engine = OpenAIEngine([stub.url])
         choice = await engine.choose(PROMPT, ["Yes", "No"])
         await engine.aclose()
-    # 0.5 + 0.25; "yes" is another answer; "No" was not returned: at most as likely as the last that was
-    assert choice.logprobs == {"Yes": pytest.approx(math.log(0.75)), "No": pytest.approx(math.log(0.01))}
+    # 0.5 + 0.25; "yes" is another answer; "No" was not returned: its two tokens, with a space and without, are each at
+    # most as likely as the least likely one returned, 2 x 0.01, which is less than what is left, 1 - 0.96
+    assert choice.logprobs == {"Yes": pytest.approx(math.log(0.75)), "No": pytest.approx(math.log(0.02))}
     assert choice.bounded == ("No",)
+    assert choice.unreported == pytest.approx(0.02 / 0.77)
 
 
 def digits(asked: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
@@ -293,12 +295,13 @@ async def test_an_infinite_log_probability_counts_as_not_reported() -> None:
         engine = OpenAIEngine([stub.url])
         choice = await engine.choose(PROMPT, ["Yes", "No"])
         await engine.aclose()
+    # 1 - (0.5 + 0.25), which is less than 2 x 0.25
     assert choice.logprobs == {"Yes": pytest.approx(math.log(0.5)), "No": pytest.approx(math.log(0.25))}
     assert choice.bounded == ("No",)
 
 
 async def test_nothing_but_infinite_log_probabilities_is_a_malformed_reply() -> None:
-    async with Stub(StubPlan(top_logprobs=(("Yes", -math.inf), ("No", math.nan)))) as stub:
+    async with Stub(StubPlan(top_logprobs=(("Yes", -math.inf), ("No", -math.inf)))) as stub:
         engine = OpenAIEngine([stub.url])
         with pytest.raises(MalformedReply, match="no finite log-probability"):
             await engine.choose(PROMPT, ["Yes", "No"])

@@ -21,6 +21,7 @@ from local_judge.reporting.tables import stdout
 from local_judge.rows import write_lines
 from local_judge.runs.building.commands import build_tasks, count_ballot, outcome_of, paper_for, read_source
 from local_judge.runs.building.store import BuildStore
+from local_judge.runs.lock import locked
 from local_judge.runs.session import open_judge
 from local_judge.tasks.building.duplicates import method_of
 from local_judge.tasks.building.outcome import Outcome
@@ -114,7 +115,7 @@ def make_(
                     store, settings, begun, opened, method, change=change, stage_done=progress.one_done
                 )
 
-    with stoppable(replies):
+    with locked(directory), stoppable(replies):
         outcome = asyncio.run(build())
     _show(outcome, as_json, drops=False)
     if not as_json:

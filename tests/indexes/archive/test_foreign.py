@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 import time
 from base64 import b32encode
 from io import BytesIO
@@ -21,6 +22,7 @@ from indexes.archive.records import read_records
 from indexes.errors import ImportRefused
 from indexes.making.importing import import_archives
 from indexes.snapshot import Snapshot
+from indexes.text.extracting import Job, Reading, read_page
 
 HTML = b"<html><body><article><p>The observatory was opened in 1931 on the hill.</p></article></body></html>"
 CHUNKED = b"%x\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n" % (30, HTML[:30], len(HTML) - 30, HTML[30:])
@@ -253,3 +255,140 @@ def test_what_holds_no_page_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ImportRefused, match="no file at"):
         import_archives([tmp_path / "none.warc"], tmp_path / "snap", warn=pytest.fail)
     assert not (tmp_path / "snap").exists()
+
+
+GOOD = b"http://example.org/good"
+PAGE = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + HTML
+
+
+def raw_record(
+    block: bytes = PAGE,
+    url: bytes = GOOD,
+    *,
+    kind: bytes = b"response",
+    length: bytes | None = None,
+    more: bytes = b"",
+    media_type: bytes = b"application/http; msgtype=response",
+) -> bytes:
+    """A record as no writer would make it."""
+    fields = {
+        b"WARC-Type": kind,
+        b"WARC-Target-URI": url,
+        b"WARC-Date": b"2024-05-01T10:00:00Z",
+        b"Content-Type": media_type,
+        b"Content-Length": b"%d" % len(block) if length is None else length,
+    }
+    head = b"".join(b"%s: %s\r\n" % field for field in fields.items())
+    return b"WARC/1.1\r\n" + head + more + b"\r\n" + block + b"\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("record", "why"),
+    [
+        (raw_record(length=b"5000"), "a record is cut off"),
+        (raw_record(length=b"5"), "a record is longer than it says"),
+        (raw_record(length=b"-5"), "a record without its length"),
+        (raw_record(length=b"9" * 30), "a record without its length"),
+        (raw_record(more=b"WARC-Type: request\r\n"), "warc-type stands twice"),
+        (raw_record(more=b"X: " + b"a" * 2_000_000 + b"\r\n"), "no WARC record"),
+        (raw_record(url=b"http://["), r"not a web address.*"),
+        (
+            raw_record(b"HTTP/1.1 302 Found\r\nLocation: http://example.org/good\r\n\r\n", length=b"900"),
+            "a .*",
+        ),
+    ],
+)
+def test_a_bad_record_is_named_and_the_others_are_read(tmp_path: Path, record: bytes, why: str) -> None:
+    path = tmp_path / "odd.warc.gz"
+    path.write_bytes(gzip.compress(record) + gzip.compress(raw_record()))
+    said: list[str] = []
+    found = [stored.capture.url for stored in read_captures([path], said.append)]
+    assert found == [GOOD.decode()]
+    [line] = said  # though the file is read twice
+    assert re.fullmatch(rf"odd\.warc\.gz: the record at byte 0 is left out \({why}\)", line)
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        b"[" * 100_000,
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"url": ' + b"9" * 5_000 + b"}",
+        b"\xff\0",
+        b"7",
+        b"{}",
+    ],
+)
+def test_a_hostile_outcome_costs_its_own_capture(tmp_path: Path, outcome: bytes) -> None:
+    """Files that say that this package wrote them are parsed further, and may be as hostile."""
+    info = b"software: frozen-web-snapshot\r\n"
+    said_of = b'{"url": "http://example.org/good", "fetched": null, "outcome": "page", "reason": ""}'
+    records = [
+        raw_record(info, b"", kind=b"warcinfo", media_type=b"application/warc-fields"),
+        raw_record(),
+        raw_record(outcome, b"urn:outcome:x", kind=b"metadata", media_type=b"application/json"),
+        raw_record(),
+        raw_record(said_of, b"urn:outcome:" + GOOD, kind=b"metadata", media_type=b"application/json"),
+    ]
+    path = tmp_path / "own.warc.gz"
+    path.write_bytes(b"".join(map(gzip.compress, records)))
+    said: list[str] = []
+    assert [stored.capture.url for stored in read_captures([path], said.append)] == [GOOD.decode()]
+    [line] = said
+    assert re.match(r"own\.warc\.gz: the capture at byte \d+ is left out \(", line)
+    assert len(line) < 300
+
+
+def test_a_body_that_cannot_be_read_again_costs_its_revisit(tmp_path: Path) -> None:
+    path = tmp_path / "odd.warc.gz"
+    digest = b"WARC-Payload-Digest: sha1:x\r\n"
+    revisit = raw_record(url=b"http://example.org/again", kind=b"revisit", more=digest)
+    # In one member with another record, so that its place alone does not name it.
+    body = raw_record(url=b"http://example.org/first") + raw_record(more=digest)
+    path.write_bytes(gzip.compress(revisit) + gzip.compress(body))
+    said: list[str] = []
+    found = [stored.capture.url for stored in read_captures([path], said.append)]
+    assert found == ["http://example.org/first", GOOD.decode()]
+    assert said == [
+        "odd.warc.gz: the record at byte 0 is left out (a record that it needs shares a gzip member of odd.warc.gz "
+        "with others)"
+    ]
+
+
+def test_http_heads_that_are_not_ascii(tmp_path: Path) -> None:
+    head = "HTTP/1.1 200 Où\r\nContent-Type: text/html\r\nX-Ville: Orléans\r\n\r\n".encode()
+    path = tmp_path / "odd.warc.gz"
+    path.write_bytes(gzip.compress(raw_record(head + HTML)))
+    [exchange] = captures(path)[GOOD.decode()].exchanges
+    assert exchange.body == HTML
+
+
+def test_one_body_of_many_revisits_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read of a body does not depend on its addresses and times; the dates that these give do."""
+    read: list[str | None] = []
+
+    def noted(job: Job) -> Reading:
+        read.append(job.url)
+        return read_page(job)
+
+    monkeypatch.setattr("indexes.text.extracting.read_page", noted)
+    body = HTML.replace(b"<body>", b'<body><time datetime="2021-06-01">')
+    made = Foreign(tmp_path / "crawl.warc.gz").add("http://example.org/a", body, at="2024-05-01T10:00:00Z")
+    for url, at in (
+        ("http://example.org/b", "2020-01-01T00:00:00Z"),
+        ("http://example.org/2019/11/05/c", "2024-05-03T10:00:00Z"),
+        ("http://example.org/2019/11/06/d", "2024-05-03T10:00:00Z"),
+        ("http://example.org/2024/12/01/e", "2024-05-03T10:00:00Z"),
+    ):
+        made.add_revisit(url, sha1(body), at)
+    import_archives([made.done()], tmp_path / "snap", warn=pytest.fail, workers=0)
+    assert len(read) == 2  # once for addresses with a date, and once for those without
+    found = {page.original_url[19:]: page for page in Snapshot.open(tmp_path / "snap").pages()}
+    assert {name: page.published for name, page in found.items()} == {
+        "a": "2021-06-01",
+        "b": None,  # it was fetched before the day that the page says
+        "2019/11/05/c": "2019-11-05",
+        "2019/11/06/d": "2019-11-06",
+        "2024/12/01/e": None,
+    }
+    assert {page.text for page in found.values()} == {"The observatory was opened in 1931 on the hill."}

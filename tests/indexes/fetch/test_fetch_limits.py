@@ -6,12 +6,14 @@ import asyncio
 import gzip
 import shutil
 import ssl
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from indexes.fetch.addresses import Address
+from indexes.fetch.encoding import Unpacker
 
 from .site import PROSE, Request, Route, Web, article, redirect, reply
 
@@ -97,7 +99,7 @@ MANY_FIELDS = reply(article(), "200 OK", *(f"X-{number}: {'a' * 900}" for number
         (reply(article(), "200 OK", "Content-Encoding: br"), "packed as 'br', which was not offered"),
         (
             reply(gzip.compress(article())[:-10], "200 OK", "Content-Encoding: gzip"),
-            "damaged gzip or deflate: it ends too soon",
+            "damaged gzip: it ends too soon",
         ),
         (reply(b"\x89PNG\r\n\x1a\n", kind="image/png"), "wrong type: image/png"),
         (reply(b"PK\x03\x04" + bytes(900), kind="text/html"), "wrong type: application/zip"),
@@ -110,6 +112,22 @@ async def test_what_passes_a_bound_is_no_page(web: Web, answer: Route, reason: s
     found = await web.capture("a.test/", max_bytes=100_000, **more)
     assert (found.outcome, found.reason) == ("unsupported_type", reason)
     assert web.site.asked() == ["/"], "what is too large once is too large again"
+
+
+async def test_bodies_are_unpacked_off_the_loop(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One piece of a body may hold as much as a body may; other hosts do not wait for it."""
+    threads: list[bool] = []
+    feed = Unpacker.feed
+
+    def noted(self: Unpacker, piece: bytes) -> None:
+        threads.append(threading.current_thread() is threading.main_thread())
+        feed(self, piece)
+
+    monkeypatch.setattr(Unpacker, "feed", noted)
+    web.site.routes["a.test/"] = reply(gzip.compress(article()), "200 OK", "Content-Encoding: gzip")
+    assert (await web.capture("a.test/")).outcome == "page"
+    assert threads
+    assert not any(threads)
 
 
 async def cut(_: Request, writer: asyncio.StreamWriter) -> None:

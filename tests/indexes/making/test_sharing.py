@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import zipfile
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -17,7 +18,10 @@ from indexes.errors import DigestMismatch, ImportRefused, SnapshotExists
 from indexes.making.exporting import export_wacz
 from indexes.making.importing import import_archives, import_pages, merge_snapshots
 from indexes.making.reindexing import reindex
+from indexes.manifest import FileEntry, hash_file
+from indexes.search.encoder import EncoderIdentity, unit_vectors
 from indexes.search.errors import IndexDamaged
+from indexes.search.model import Vectors
 from indexes.search.weights import Bm25Settings
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
@@ -227,6 +231,67 @@ def test_a_killed_index_leaves_a_snapshot_that_opens_and_is_mended(tmp_path: Pat
     assert verify(first.path).ok
     assert Snapshot.open(first.path).digest == first.digest
     assert len(Snapshot.open(first.path).corpus().search(["tower"], 3)[0]) == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bm25/params.index.json",
+        "bm25/vocab.index.json",
+        "bm25/data.csc.index.npy",
+        "bm25/indices.csc.index.npy",
+        "bm25/indptr.csc.index.npy",
+        "bm25/index.json",
+        "pages.npy",
+    ],
+)
+def test_one_changed_bit_of_an_index_is_named(tmp_path: Path, name: str) -> None:
+    first = snapshot(tmp_path, "first", "a", "b")
+    path = first.path / "search" / name
+    data = bytearray(path.read_bytes())
+    data[-2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(
+        IndexDamaged, match=f"{name} is not the file of the manifest; make it again with `snap"
+    ):
+        Snapshot.open(first.path).corpus()
+
+
+class Lengths:
+    """A real embedding, if a poor one."""
+
+    dimension = 2
+    identity = EncoderIdentity(model="lengths", revision="1")
+
+    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+        return unit_vectors([[len(text), 9.0] for text in texts], len(texts), "lengths")
+
+    encode_queries = encode_documents
+
+
+def test_vectors_are_compared_when_they_are_first_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hashing takes about two seconds a gigabyte, which a search by words does not pay for them."""
+    first = snapshot(tmp_path, "first", "a", "b")
+    reindex(first.path, encoder=Lengths())
+    hashed: list[str] = []
+
+    def noted(path: Path) -> FileEntry:
+        hashed.append(path.relative_to(first.path).as_posix())
+        return hash_file(path)
+
+    monkeypatch.setattr("indexes.snapshot.hash_file", noted)
+    vectors = first.path / "search/dense/vectors.f32"
+    data = bytearray(vectors.read_bytes())
+    data[0] ^= 1
+    vectors.write_bytes(data)
+    found = Snapshot.open(first.path)
+    assert found.corpus(encoder=Lengths()).search(["tower"], 3)[0]
+    assert "search/dense/vectors.f32" not in hashed
+    with pytest.raises(IndexDamaged, match=r"vectors\.f32 is not the file of the manifest; .*--dense"):
+        found.corpus(encoder=Lengths()).search(["tower"], 3, mode="dense")
+    assert len(hashed) == len(set(hashed))  # once for each opened snapshot
 
 
 def test_a_fetch_that_was_begun_is_not_taken_for_litter(tmp_path: Path) -> None:

@@ -287,6 +287,16 @@ def test_damage_is_named(tmp_path: Path) -> None:
         (copy(name) / "index.json").write_text(text)
         with pytest.raises(IndexDamaged, match="not the description of a whole index"):
             Bm25Index.open(tmp_path / name)
+    for name in ("params", "vocab"):
+        (copy(f"odd {name}") / f"{name}.index.json").write_text(
+            "{" * (tmp_path / "i" / f"{name}.index.json").stat().st_size
+        )
+        with pytest.raises(IndexDamaged, match=f"odd {name} is not an index that bm25s can read; build"):
+            Bm25Index.open(tmp_path / f"odd {name}")
+    mixed = copy("mixed")
+    np.save(mixed / "indices.csc.index.npy", np.array([0, 0, 7], np.int32))  # there is no chunk 7
+    with pytest.raises(IndexDamaged, match="mixed is not an index"):
+        Bm25Index.open(mixed)
     newer = copy("newer")
     fields = json.loads((newer / "index.json").read_text())
     (newer / "index.json").write_text(json.dumps({**fields, "format_version": 2}))

@@ -8,6 +8,7 @@ from pathlib import Path
 from local_judge.judge.failures import Failure
 from local_judge.protocols.fact.findings import FactFindings, Outcome, Pair, Reason
 from local_judge.runs.records import CaseRecord
+from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 
 LETTERS: dict[str, tuple[Outcome, Reason | None]] = {
@@ -46,4 +47,5 @@ def write_run(folder: Path, found: Mapping[str, FactFindings], *cases: CaseRecor
     for case in cases:
         if case.id in found:
             store.write_json(f"findings/fact/{case.key}.json", found[case.id])
+    seal_run(store)
     return store

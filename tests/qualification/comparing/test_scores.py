@@ -11,6 +11,7 @@ from local_judge.protocols.scores import Score, ScoreNode
 from local_judge.qualification.comparing.orders import Scored
 from local_judge.qualification.comparing.scores import of_runs, unaltered
 from local_judge.runs.records import CaseRecord, ScoreRecord
+from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 from serving.types import EngineIdentity
 
@@ -44,6 +45,7 @@ def make_run(folder: Path, judges: dict[str, EngineIdentity], values: dict[str, 
             for name in names
         ],
     )
+    seal_run(store)
     return folder
 
 

@@ -1,0 +1,208 @@
+"""How a command ends that cannot do its work: in one line on standard error, with an exit code.
+
+Invariant: needs nothing but the standard library until there is an error of ours to tell, so that it also works where
+an import fails or is interrupted. What libraries, threads and finalisers would print of their own accord is left out.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import errno
+import io
+import json
+import logging
+import os
+import select
+import sys
+import threading
+import traceback
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+from local_judge.errors import UserError, plain
+
+MENDABLE, DEFECT, INTERRUPTED, UNREAD = 1, 70, 130, 141
+"""Exit codes: a mistake that the user can mend, or something that the machine lacks; a defect of this program; stopped
+by the user; nobody reads the output any more. 70 is EX_SOFTWARE of sysexits.h, 141 what a shell shows of SIGPIPE."""
+
+DEBUG = "LOCAL_JUDGE_DEBUG"
+"""Environment variable: when it is set, errors come with their traceback and libraries may print."""
+
+LONGEST_LINE = 1_000
+"""Characters of a line about an error; the rest is cut off."""
+
+_PACKAGES = Path(__file__).resolve().parents[2]
+_REMEDIES = {
+    errno.ENOSPC: "free space, or name another place; temporary files go to TMPDIR",
+    errno.EDQUOT: "free space, or name another place; temporary files go to TMPDIR",
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f)",
+    errno.EMFILE: "raise the limit on open files (ulimit -n)",
+    errno.ENFILE: "close files of other programs",
+    errno.ENOMEM: "free memory, or raise the limit (ulimit -v)",
+    errno.EROFS: "name a place that can be written",
+    errno.EACCES: "name another place, or get the right to use it",
+    errno.EPERM: "name another place, or get the right to use it",
+}
+
+
+class Stopped(BaseException):
+    """Carries an error past Typer, which would end the program over it without a word; the error is its cause."""
+
+
+@contextlib.contextmanager
+def own_words() -> Generator[None]:
+    """Keep what others would print off standard error: tracebacks of threads and finalisers, log records."""
+    if DEBUG in os.environ:
+        yield
+        return
+    silent, hooks = logging.NullHandler(), (sys.unraisablehook, threading.excepthook)
+    logging.getLogger().addHandler(silent)
+    sys.unraisablehook = lambda unraisable: None
+    threading.excepthook = lambda ended: _say(_defect(ended.exc_value or ended.exc_type()))
+    try:
+        yield
+    finally:
+        sys.unraisablehook, threading.excepthook = hooks
+        logging.getLogger().removeHandler(silent)
+
+
+def prepare_streams() -> None:
+    """Open the standard streams that are closed on nothing, and let every text through to the others.
+
+    A character that a stream's encoding lacks is written as JSON escapes it, which is valid in a JSON text too.
+    """
+    codecs.register_error("json-escape", _escaped)
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        with contextlib.suppress(OSError):
+            _open_on_nothing(number)
+            if getattr(sys, name) is None:
+                setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+        stream: object = getattr(sys, name)
+        if number and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="json-escape")
+
+
+def silence_output() -> None:
+    """Send to nowhere what could not be written: the interpreter tries once more when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def tell(error: BaseException) -> int:
+    """Write one line about an error, and give the exit code for it."""
+    line, code = line_of(error)
+    if line:
+        if DEBUG in os.environ:
+            traceback.print_exception(error)
+        _say(line)
+    return code
+
+
+def line_of(error: BaseException) -> tuple[str, int]:
+    """What is said of an error, and the exit code. Of a group, its first error that the user can mend."""
+    leaves = list(_leaves(error))
+    told = [(_known(one), one) for one in leaves]
+    for line, one in told:
+        if line is not None:
+            return line, INTERRUPTED if isinstance(one, KeyboardInterrupt) else MENDABLE
+    if any(isinstance(one, BrokenPipeError) for one in leaves) and _is_unread():
+        return "", UNREAD
+    return _defect(leaves[0]), DEFECT
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, Stopped) and error.__cause__ is not None:
+        yield from _leaves(error.__cause__)
+    elif isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+            yield from _leaves(one)  # pyright: ignore[reportUnknownArgumentType]
+    else:
+        yield error
+
+
+def _known(error: BaseException) -> str | None:
+    """The line about an error that is no defect of ours; None where it is one, or where nothing is to be said."""
+    if isinstance(error, _ours()):
+        return str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    if isinstance(error, EOFError):
+        return "standard input ended before every question was answered"
+    if isinstance(error, MemoryError) or "can't start new thread" in str(error):
+        return f"out of memory or threads ({error or 'no more said'}); free some, or raise the limits (ulimit -v, -u)"
+    if isinstance(error, ImportError):
+        return f"cannot be loaded ({error}); install it anew, or raise the limits (ulimit -v, -n)"
+    if isinstance(error, OSError) and not (isinstance(error, BrokenPipeError) and _is_unread()):
+        return _of_system(error)
+    return None
+
+
+def _ours() -> tuple[type[BaseException], ...]:
+    """The errors whose messages are lines fit for users. Fewer where what defines them cannot be imported."""
+    with contextlib.suppress(Exception):
+        from indexes.errors import IndexesError
+        from local_judge.documents import UnreadableReport
+        from local_judge.judge.errors import JudgeError
+        from serving.errors import ServingError
+
+        return UserError, ServingError, IndexesError, JudgeError, UnreadableReport
+    return (UserError,)
+
+
+def _of_system(error: OSError) -> str:
+    what = error.strerror or str(error) or type(error).__name__
+    where = f"in {_place(error)}" if error.filename is None else os.fsdecode(error.filename)
+    remedy = _REMEDIES.get(error.errno or 0)
+    return f"{where}: {what}" + (f"; {remedy}" if remedy else "")
+
+
+def _defect(error: BaseException) -> str:
+    kind = type(error).__name__
+    said = f"{kind}: {error}" if str(error) else kind
+    return f"a defect of this program in {_place(error)}; {DEBUG}=1 shows the traceback; {said}"
+
+
+def _place(error: BaseException) -> str:
+    """The line of this project's code in which an error arose."""
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGES)]
+    if not inside:
+        return "a library"
+    return f"{Path(inside[-1].filename).relative_to(_PACKAGES)}:{inside[-1].lineno}"
+
+
+def _is_unread() -> bool:
+    """Whether standard output is a pipe whose reader is gone."""
+    poll = select.poll()
+    poll.register(1, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+
+
+def _open_on_nothing(number: int) -> None:
+    try:
+        os.fstat(number)
+    except OSError:
+        # Or the next file that is opened gets this number, and with it what libraries print.
+        opened = os.open(os.devnull, os.O_RDWR)
+        if opened != number:
+            os.dup2(opened, number)
+            os.close(opened)
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
+def _say(line: str) -> None:
+    shown = plain(line)
+    if len(shown) > LONGEST_LINE:
+        shown = shown[: LONGEST_LINE - 1] + "…"
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"local-judge: {shown}\n")
+        sys.stderr.flush()

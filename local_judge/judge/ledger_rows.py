@@ -1,0 +1,131 @@
+"""Rows of a ledger as models, each checked against what it was stored under.
+
+Invariant: a reply is given only if its row matches its digest, a request only if its parts hash to its key.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any
+
+from pydantic import ValidationError
+
+from local_judge.judge.errors import CorruptReply
+from local_judge.judge.layout import Prompt
+from local_judge.judge.ledger_texts import read_text
+from local_judge.judge.requests import Identified, Reply, Request, canonical, row_digest, sha256
+from serving.types import EngineIdentity, Sampling, Usage
+
+
+def reply_row(reply: Reply) -> tuple[Any, ...]:
+    """The row of `replies` that holds a reply, its digest last."""
+    usage = reply.usage
+    row = (
+        reply.key,
+        reply.text,
+        reply.reasoning,
+        reply.finish_reason,
+        None if reply.logprobs is None else canonical(reply.logprobs),
+        None if reply.logprobs is None else canonical(reply.bounded),
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        usage.cached_tokens,
+        reply.created,
+        float(reply.latency),  # as SQLite gives it back
+    )
+    return (*row, row_digest(row))
+
+
+def select_reply(connection: sqlite3.Connection, key: str) -> Reply | None:
+    """The reply stored under `key`.
+
+    Raises:
+        CorruptReply: its row cannot be read, or does not match its digest.
+    """
+    try:
+        row = connection.execute("SELECT * FROM replies WHERE key=?", (key,)).fetchone()
+    except sqlite3.OperationalError as error:
+        if "decode" not in str(error):  # text that is no UTF-8
+            raise
+        raise CorruptReply(f"reply {key[:12]}: not UTF-8") from None
+    except sqlite3.DatabaseError as error:
+        if "malformed" not in str(error):
+            raise
+        raise CorruptReply(f"reply {key[:12]}: {error}") from None
+    if row is None:
+        return None
+    if row[0] != key:
+        raise CorruptReply(f"reply {key[:12]}: its place holds another row")
+    return checked_reply(row)
+
+
+def checked_reply(row: tuple[Any, ...]) -> Reply:
+    """The reply in a row of `replies`.
+
+    Raises:
+        CorruptReply: the row does not match its digest.
+    """
+    if row_digest(row[:-1]) != row[-1]:
+        raise CorruptReply(f"reply {str(row[0])[:12]}: does not match its digest")
+    return Reply(
+        key=row[0],
+        kind="generate" if row[4] is None else "choose",
+        text=row[1],
+        reasoning=row[2],
+        finish_reason=row[3],
+        logprobs=None if row[4] is None else json.loads(row[4]),
+        bounded=() if row[5] is None else tuple(json.loads(row[5])),
+        usage=Usage(prompt_tokens=row[6], completion_tokens=row[7], cached_tokens=row[8]),
+        created=row[9],
+        latency=row[10],
+    )
+
+
+def rebuilt_request(connection: sqlite3.Connection, key: str) -> Request:
+    """The request stored under `key`, with its texts and its judge.
+
+    Raises:
+        ValueError: a part is missing or damaged, or the parts do not hash to the key; one line says which.
+    """
+    row = connection.execute(
+        "SELECT judge, system, shared, own, schema, sampling, kind, options, prefix, draw, attempt "
+        "FROM requests WHERE key=?",
+        (key,),
+    ).fetchone()
+    if row is None:
+        raise ValueError(f"request {key[:12]}: missing")
+    system, shared, own = (read_text(connection, digest) for digest in row[1:4])
+    schema = None if row[4] is None else read_text(connection, row[4])
+    found = connection.execute("SELECT identity FROM judges WHERE digest=?", (row[0],)).fetchone()
+    if found is None:
+        raise ValueError(f"judge {str(row[0])[:12]}: missing")
+    try:
+        judge = checked_judge(row[0], found[0])
+        sampling = json.loads(row[5])
+        request = Request(
+            judge,
+            Prompt(shared=shared, own=own.removeprefix("\n\n"), prefix_key=row[8], system=system),
+            row[6],
+            sampling=None if sampling is None else Sampling.model_validate(sampling),
+            schema=schema,
+            options=tuple(json.loads(row[7])),
+            draw=row[9],
+            attempt=row[10],
+        )
+    except (TypeError, ValidationError, json.JSONDecodeError, RecursionError):
+        raise ValueError(f"request {key[:12]}: does not hash to its key") from None
+    if request.key != key:
+        raise ValueError(f"request {key[:12]}: does not hash to its key")
+    return request
+
+
+def checked_judge(digest: object, identity: object) -> Identified:
+    """The judge in a row of `judges`.
+
+    Raises:
+        ValueError: the identity does not match its digest.
+    """
+    if not isinstance(identity, str) or sha256(identity) != digest:
+        raise ValueError(f"judge {str(digest)[:12]}: does not match its digest")
+    return Identified.of(EngineIdentity.model_validate_json(identity))

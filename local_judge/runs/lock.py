@@ -1,0 +1,104 @@
+"""One process at a time in a directory that a command fills.
+
+Invariant: whoever holds the lock is the only one at work in the directory; the kernel releases it when its process
+ends, however that happens, so that no lock outlives its holder. What the file says only serves the message.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import socket
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from local_judge.errors import RunError
+
+LOCK = ".lock"
+
+_UNSUPPORTED = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENOLCK, errno.EINVAL}
+"""What a file system answers that has no locks."""
+
+
+@contextmanager
+def locked(root: Path) -> Generator[None]:
+    """Hold the directory `root`, which is made if absent, until the block ends. Not to be nested.
+
+    A file system without locks is named on standard error, and the work goes on without.
+
+    Raises:
+        RunError: another process is at work in it, or the lock file cannot be written.
+    """
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        descriptor = _acquired(root / LOCK)
+    except OSError as error:
+        raise RunError(
+            f"{root}: cannot be locked ({error.strerror or error}); check path and rights"
+        ) from None
+    if descriptor is None:
+        yield
+        return
+    try:
+        yield
+    finally:
+        # Removed while it is held: who opened it before finds that it is no longer the directory's, and tries again.
+        (root / LOCK).unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _acquired(path: Path) -> int | None:
+    """The descriptor that holds the lock; None where there are no locks."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_at(descriptor, path):
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, _holder(), 0)
+                return descriptor
+        except BlockingIOError:
+            said = _said(os.pread(descriptor, 4096, 0))
+            os.close(descriptor)
+            raise RunError(
+                f"{path.parent}: {said} is at work in it; wait until it ends, or choose another directory"
+            ) from None
+        except OSError as error:
+            os.close(descriptor)
+            if error.errno not in _UNSUPPORTED:
+                raise
+            path.unlink(missing_ok=True)
+            sys.stderr.write(
+                f"{path.parent}: its file system has no locks; do not start a second command there meanwhile\n"
+            )
+            return None
+        os.close(descriptor)  # removed by its holder in between
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Whether the open file is still the one under `path`."""
+    try:
+        there = path.stat()
+    except FileNotFoundError:
+        return False
+    ours = os.fstat(descriptor)
+    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+
+
+def _holder() -> bytes:
+    since = datetime.now(UTC).isoformat(timespec="seconds")
+    return json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since}).encode()
+
+
+def _said(content: bytes) -> str:
+    try:
+        holder = json.loads(content)
+        pid, host, since = int(holder["pid"]), str(holder["host"]), str(holder["since"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return "another process"
+    return f"process {pid} on {host[:80]}, since {since[:40]},"

@@ -1,0 +1,226 @@
+"""What a run that goes on need not do again.
+
+Invariants: a report is taken as it stands only if the run that is there was derived from the same inputs by the same
+program, nothing about the report failed, and its files are what was written; everything else is evaluated again from
+the ledger. Taken or evaluated, the bytes are the same.
+
+    journal.jsonl      of an unfinished run: what it is derived from, then a line for each report as it is completed:
+                       its record, and the SHA-256 of each of its files
+
+Of a finished run, `cases.jsonl` and the seal say the same. A line that is cut off by a kill is a report to evaluate.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from pydantic import ValidationError
+
+from local_judge.errors import RunError
+from local_judge.judge.requests import sha256
+from local_judge.runs.records import CaseRecord, read_records
+from local_judge.runs.seal import CASES, Seal, differences, seal_of, unsealed
+from local_judge.runs.store import (
+    MANIFEST,
+    RunStore,
+    canonical,
+    claims_file,
+    digest_of,
+    file_key,
+    findings_file,
+)
+from serving.types import Frozen
+
+JOURNAL = "journal.jsonl"
+
+_FAILED = b'"attempts":'
+"""In the JSON of claims and findings, the key of a failure; inside a text its quotation marks would be escaped."""
+
+
+class JournalEntry(Frozen):
+    """A report that is complete."""
+
+    record: CaseRecord
+    files: dict[str, str]
+    """SHA-256 by name."""
+
+
+class Kept(NamedTuple):
+    """What is taken as it stands."""
+
+    entries: Mapping[str, JournalEntry]
+    """By the report's id."""
+    whole: bool
+    """Whether the run is finished, sealed, and nothing of it is open."""
+
+    @property
+    def records(self) -> dict[str, CaseRecord]:
+        """By the report's id."""
+        return {id: entry.record for id, entry in self.entries.items()}
+
+
+def derivation(manifest: Mapping[str, Any]) -> str:
+    """A name for all that the results of a run are derived from: inputs, judges, settings, program."""
+    said = {
+        key: value for key, value in manifest.items() if key not in ("arguments", "qualifications", "seal")
+    }
+    return sha256(canonical(said))
+
+
+def kept_of(store: RunStore, judges: Sequence[str]) -> Kept:
+    """What is complete of the run whose manifest is in the directory.
+
+    Args:
+        store: the run; takes over the digests of the files that are kept.
+        judges: names of the judges, where there are several.
+    """
+    manifest = store.read_json(MANIFEST)
+    seal = seal_of(manifest)
+    entries = (
+        _journal(store, derivation(manifest)) if seal is None else _sealed(store, seal, manifest, judges)
+    )
+    whole = seal is not None and not differences(store)
+    kept = {entry.record.id: entry for entry in entries if _complete(store, entry, manifest, judges)}
+    for entry in kept.values():
+        store.digests.update(entry.files)
+    ids = [report["id"] for report in manifest["reports"]]
+    return Kept(kept, whole and list(kept) == ids)
+
+
+def _journal(store: RunStore, derived: str) -> list[JournalEntry]:
+    """The entries of an unfinished run's journal; nothing where it is of something else."""
+    try:
+        first, *lines = store.read_bytes(JOURNAL).split(b"\n")
+    except RunError:
+        return []
+    if first != _header(derived).encode():
+        return []
+    found: list[JournalEntry] = []
+    for line in lines:
+        try:
+            found.append(JournalEntry.model_validate_json(line))
+        except ValidationError:
+            continue  # cut off, or damaged
+    return found
+
+
+def _sealed(
+    store: RunStore, seal: Seal, manifest: Mapping[str, Any], judges: Sequence[str]
+) -> list[JournalEntry]:
+    """The same of a finished run; nothing where its list of reports is not what was sealed."""
+    try:
+        content = store.read_bytes(CASES)
+        records = read_records(store) if digest_of(content) == seal.files.get(CASES) else []
+    except RunError:
+        return []
+    return [
+        JournalEntry(
+            record=record,
+            files={
+                name: seal.files[name]
+                for name in case_files(record.id, manifest["config"]["protocols"], judges)
+                if name in seal.files
+            },
+        )
+        for record in records
+    ]
+
+
+def _complete(
+    store: RunStore, entry: JournalEntry, manifest: Mapping[str, Any], judges: Sequence[str]
+) -> bool:
+    """Whether nothing of a report is open: nobody failed to answer, and its files are what was written."""
+    record = entry.record
+    if record.status == "unreadable":  # by the text alone
+        return True
+    protocols: Sequence[str] = manifest["config"]["protocols"]
+    names = set(case_files(record.id, protocols, judges))
+    findings = {name for name in names if name.startswith("findings/")}
+    if record.status != "done" or record.n_calls_failed or not findings <= entry.files.keys() <= names:
+        return False
+    try:
+        contents = {name: store.read_bytes(name) for name in entry.files}
+    except RunError:
+        return False
+    return all(
+        digest_of(content) == entry.files[name] and _FAILED not in content
+        for name, content in contents.items()
+    )
+
+
+def case_files(case: str, protocols: Sequence[str], judges: Sequence[str]) -> list[str]:
+    """The names of a report's files; a run that verifies no claims has no claim sets."""
+    key = file_key(case)
+    return [
+        name
+        for judge in judges or (None,)
+        for name in (
+            claims_file(key, judge),
+            *(findings_file(protocol, key, judge) for protocol in protocols),
+        )
+    ]
+
+
+class Journal:
+    """Writes the journal of a run; a context manager."""
+
+    def __init__(self, store: RunStore, protocols: Sequence[str], judges: Sequence[str]) -> None:
+        self._store = store
+        self._protocols = protocols
+        self._judges = judges
+        self._descriptor = -1
+
+    @property
+    def _path(self) -> Path:
+        return self._store.root / JOURNAL
+
+    def begin(self, kept: Kept) -> Self:
+        """Write the journal of what is kept, and make the run an unfinished one.
+
+        In this order, so that a kill in between loses nothing: the journal is whole before the seal goes.
+
+        Raises:
+            RunError: it cannot be written.
+        """
+        manifest: dict[str, Any] = self._store.read_json(MANIFEST)
+        lines = [_header(derivation(manifest)), *(entry.model_dump_json() for entry in kept.entries.values())]
+        self._store.write_text(JOURNAL, "".join(line + "\n" for line in lines))
+        if "seal" in manifest:
+            self._store.write_json(MANIFEST, unsealed(manifest))
+        self._store.unfinish()
+        try:
+            self._descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        except OSError as error:
+            raise RunError(f"{self._path}: cannot be written ({error.strerror or error})") from None
+        return self
+
+    def add(self, record: CaseRecord) -> None:
+        """Note a report whose files have been written."""
+        digests = self._store.digests
+        names = case_files(record.id, self._protocols, self._judges)
+        entry = JournalEntry(record=record, files={name: digests[name] for name in names if name in digests})
+        try:
+            os.write(self._descriptor, (entry.model_dump_json() + "\n").encode())
+        except OSError as error:
+            raise RunError(f"{self._path}: cannot be written ({error.strerror or error})") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._descriptor)
+
+
+def remove_journal(store: RunStore) -> None:
+    """Of a run that has been sealed: its list of reports and its seal say the same."""
+    (store.root / JOURNAL).unlink(missing_ok=True)
+
+
+def _header(derived: str) -> str:
+    return canonical({"derived_from": derived})

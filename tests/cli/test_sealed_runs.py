@@ -1,0 +1,348 @@
+"""Finished runs are sealed: whatever changes is named by every command that reads them; and they are taken up cheaply."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from local_judge.judge.ledger import Ledger
+from local_judge.runs import execute
+from local_judge.runs.lock import locked
+from local_judge.runs.resume import JOURNAL
+from local_judge.runs.store import RunStore
+from serving.stub import StubPlan
+
+from ..stub_thread import StubThread, answer, write_preset
+from .conftest import REPORT, Command, Ended
+from .test_interrupted_run import files
+
+READERS = (
+    ("show",),
+    ("rescore",),
+    ("verticals",),
+    ("stats", "length"),
+    ("rank", "--score", "overall"),
+    ("export", "--format", "csv"),
+    ("export", "--format", "deer"),
+    ("agent", "transcript"),
+)
+
+
+class Made:
+    """A run of two reports, and the command that makes it."""
+
+    def __init__(self, folder: Path, snapshot: Path, command: Command, server: StubThread) -> None:
+        self.folder, self.server, self._command = folder, server, command
+        self.out = folder / "run"
+        reports = folder / "reports"
+        reports.mkdir()
+        for name in "ab":
+            (reports / f"{name}.md").write_text(REPORT.replace("eleven", f"eleven {name}"), encoding="utf-8")
+        tasks = folder / "tasks.jsonl"
+        tasks.write_text("".join(f'{{"id": "{name}", "task": "What is it?"}}\n' for name in "ab"))
+        self.given = ("run", reports, "--tasks", tasks, "--snapshot", snapshot)
+        self.given += ("--judge", write_preset(folder), "--base-url", server.url, "--out", self.out)
+
+    def run(self, *more: str) -> Ended:
+        return self._command(*self.given, *more)
+
+    def read(self, *reader: str, more: tuple[str, ...] = ()) -> Ended:
+        """One of `READERS` on the run."""
+        words = 2 if reader[0] in ("stats", "agent") else 1
+        target: tuple[Path, ...] = (self.out,)
+        if reader[0] == "export":
+            shutil.rmtree(self.folder / "exported", ignore_errors=True)
+            target = (self.out, self.folder / "exported")
+        return self._command(*reader[:words], *target, *reader[words:], *more)
+
+
+@pytest.fixture
+def made(tmp_path: Path, snapshot: Path, command: Command) -> Iterator[Made]:
+    with StubThread(StubPlan(answer=answer)) as server:
+        made = Made(tmp_path, snapshot, command, server)
+        assert made.run().code == 0
+        yield made
+
+
+def alter(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def first(out: Path, pattern: str) -> Path:
+    return sorted(out.glob(pattern))[0]
+
+
+def flip_label(out: Path) -> Path:
+    path = first(out, "claims/*.json")
+    alter(path, '"label": "supported"', '"label": "contradicted"')
+    return path
+
+
+def flip_finding(out: Path) -> Path:
+    path = first(out, "findings/deer/*.json")
+    alter(path, '"outcome": "supported"', '"outcome": "not_supported"')
+    return path
+
+
+def raise_score(out: Path) -> Path:
+    path = out / "scores/deer.jsonl"
+    alter(path, '"value": ', '"value": 1')
+    return path
+
+
+def rename_report(out: Path) -> Path:
+    alter(out / "cases.jsonl", '"id": "a"', '"id": "c"')
+    return out / "cases.jsonl"
+
+
+def other_judge(out: Path) -> Path:
+    alter(out / "manifest.json", '"model": "', '"model": "much-better-')
+    return out / "manifest.json"
+
+
+def lose(out: Path) -> Path:
+    path = first(out, "findings/deer/*.json")
+    path.unlink()
+    return path
+
+
+def add(out: Path) -> Path:
+    path = out / "scores/other.jsonl"
+    path.touch()
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (flip_label, "differs from the seal"),
+        (flip_finding, "differs from the seal"),
+        (raise_score, "differs from the seal"),
+        (rename_report, "differs from the seal"),
+        (other_judge, "differs from the seal"),
+        (lose, "is missing"),
+        (add, "is not in the seal"),
+    ],
+)
+def test_every_reader_names_what_was_changed_and_stops(
+    made: Made, change: Callable[[Path], Path], said: str
+) -> None:
+    path = change(made.out)
+    before = files(made.out)
+    for reader in READERS:
+        ended = made.read(*reader)
+        assert (ended.code, ended.out) == (1, ""), reader
+        assert f"{path.relative_to(made.out)} {said}" in ended.line(), reader
+        assert files(made.out) == before
+        assert not (made.folder / "exported").exists()
+
+
+def test_a_run_without_a_seal_is_refused_too(made: Made) -> None:
+    manifest = made.out / "manifest.json"
+    manifest.write_text(
+        json.dumps({key: value for key, value in json.loads(manifest.read_text()).items() if key != "seal"})
+    )
+    assert "manifest.json has no seal" in made.read("show").line()
+    assert made.read("show", more=("--allow-modified",)).out.startswith("modified: ")
+    assert made.read("rescore", more=("--allow-modified",)).code == 0
+    assert made.read("show").code == 1  # rescoring seals nothing that was not sealed
+
+
+def test_what_may_be_modified_is_marked_wherever_it_is_printed(made: Made) -> None:
+    path = flip_finding(made.out)
+    line = f"{made.out}: {path.relative_to(made.out)} differs from the seal"
+    allowed = ("--allow-modified",)
+    for reader in READERS[:7]:
+        if reader[0] == "rank":  # two reports on two tasks
+            continue
+        ended = made.read(*reader, more=allowed)
+        assert (ended.code, ended.out.splitlines()[0]) == (0, f"modified: {line}"), reader
+        as_json = json.loads(made.read(*reader, more=(*allowed, "--json")).out)
+        for row in as_json if isinstance(as_json, list) else [as_json]:
+            assert row["modified"] == [line], reader
+    made.read("export", "--format", "csv", more=allowed)
+    rows = (made.folder / "exported/scores.csv").read_text().splitlines()
+    assert rows[0].endswith(",modified")
+    assert all(row.endswith(f",{line}") for row in rows[1:])
+    assert (made.folder / "exported/MODIFIED.txt").read_text() == f"{line}\n"
+
+
+def test_rescoring_a_modified_run_leaves_it_marked(made: Made) -> None:
+    scores = (made.out / "scores/deer.jsonl").read_bytes()
+    path = flip_finding(made.out)
+    assert made.read("rescore", more=("--allow-modified",)).code == 0
+    assert (made.out / "scores/deer.jsonl").read_bytes() != scores
+    ended = made.read("show")
+    assert ended.code == 1
+    assert f"{path.relative_to(made.out)} differs" in ended.line() and "scores" not in ended.line()
+
+
+def test_rescoring_changes_nothing_of_a_whole_run_and_restores_scores(made: Made) -> None:
+    before = files(made.out)
+    assert made.read("rescore").code == 0
+    assert files(made.out) == before
+    raise_score(made.out)
+    assert made.read("rescore", more=("--allow-modified",)).code == 0
+    assert files(made.out) == before
+    assert made.read("show").code == 0
+
+
+def test_an_imported_run_is_sealed(tmp_path: Path, command: Command) -> None:
+    row = {
+        "id": "1",
+        "prompt": "Why?",
+        "article": "It is. [1]",
+        "citations": [],
+        "citations_deduped": {
+            "https://a.example/": {"facts": ["It is."], "validate_res": [], "validate_error": None}
+        },
+    }
+    file = tmp_path / "validated.jsonl"
+    file.write_text(json.dumps(row) + "\n")
+    assert command("import", file, tmp_path / "run").code == 0
+    assert command("show", tmp_path / "run").code == 0
+    alter(first(tmp_path / "run", "findings/fact/*.json"), "It is.", "It was.")
+    assert "differs from the seal" in command("show", tmp_path / "run").line()
+
+
+def test_a_whole_run_is_confirmed_without_judging_or_scoring(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, printed = files(made.out), made.read("show").out
+
+    def never(*arguments: object, **more: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(execute, "_evaluate", never)
+    monkeypatch.setattr(execute, "rescore", never)
+    monkeypatch.setattr(Ledger, "get", never)
+    n_asked = len(made.server.chats)
+    ended = made.run()
+    assert (ended.code, ended.err) == (0, "")
+    assert len(made.server.chats) == n_asked
+    assert files(made.out) == before
+    assert made.read("show").out == printed
+
+
+@pytest.mark.parametrize("change", [flip_label, flip_finding, raise_score, rename_report, lose, add])
+def test_the_command_that_made_a_run_restores_it_without_asking(
+    made: Made, change: Callable[[Path], Path]
+) -> None:
+    before = files(made.out)
+    n_asked = len(made.server.chats)
+    change(made.out)
+    assert made.run().code == 0
+    assert files(made.out) == before
+    assert len(made.server.chats) == n_asked
+
+
+def test_a_manifest_that_was_changed_is_not_gone_on_with(made: Made) -> None:
+    alter(made.out / "manifest.json", '"run"', '"run and more"')
+    assert "manifest.json differs from its seal" in made.run().line()
+
+
+def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Ids of the reports that are evaluated from now on."""
+    seen: list[str] = []
+    evaluate = execute._evaluate  # pyright: ignore[reportPrivateUsage]
+
+    async def counting(report: object, *arguments: object) -> object:
+        seen.append(str(getattr(report, "id")))  # noqa: B009
+        return await evaluate(report, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(execute, "_evaluate", counting)
+    return seen
+
+
+def test_only_what_is_open_is_evaluated(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = files(made.out)
+    seen = evaluated(monkeypatch)
+    flip_finding(made.out)
+    assert made.run().code == 0
+    assert len(seen) == 1
+    assert files(made.out) == before
+
+
+def test_another_version_derives_everything_anew(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = files(made.out)
+    seen = evaluated(monkeypatch)
+    n_asked = len(made.server.chats)
+    monkeypatch.setattr("local_judge.__version__", "99.0")
+    assert made.run().code == 0
+    assert sorted(seen) == ["a", "b"]
+    assert len(made.server.chats) == n_asked
+    after = files(made.out)
+    assert json.loads(after["manifest.json"])["local_judge"] == "99.0"
+    assert {name: after[name] for name in after if name != "manifest.json"} == {
+        name: before[name] for name in before if name != "manifest.json"
+    }
+    assert made.read("show").code == 0
+
+
+def test_a_journal_with_a_torn_line_is_taken_up(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run as a kill leaves it when both reports are complete and the second one's line is half written."""
+    before = files(made.out)
+
+    class Killed(Exception):
+        pass
+
+    def killed(*arguments: object) -> None:
+        raise Killed
+
+    shutil.rmtree(made.out)
+    with monkeypatch.context() as patch:
+        patch.setattr(execute, "rescore", killed)
+        with pytest.raises(Killed):
+            made.run()
+    journal = made.out / JOURNAL
+    lines = journal.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 3
+    journal.write_bytes(b"".join(lines[:2]) + lines[2][: len(lines[2]) // 2])
+    assert "no seal" in made.read("show").line() or "no cases.jsonl" in made.read("show").line()
+    seen = evaluated(monkeypatch)
+    assert made.run().code == 0
+    assert seen == [json.loads(lines[2])["record"]["id"]]
+    assert not journal.exists()
+    assert files(made.out) == before
+
+
+def test_a_report_with_a_failure_is_open(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.rmtree(made.out)
+    (made.folder / "config.yaml").write_text("reasks: 0\n")
+    broken: list[bool] = []
+
+    def once(asked: object) -> str:
+        if not broken and "eleven b" in json.dumps(asked):
+            broken.append(True)
+            return "no JSON"
+        return answer(asked)  # type: ignore[arg-type]
+
+    with StubThread(StubPlan(answer=once)) as server:
+        made.given = (*made.given[:-4], "--base-url", server.url, *made.given[-2:])
+        config = ("--config", str(made.folder / "config.yaml"))
+        assert made.run(*config).code == 3
+        seen = evaluated(monkeypatch)
+        made.run(*config)
+        assert seen == ["b"]
+
+
+def test_a_second_process_asks_nothing(made: Made) -> None:
+    shutil.rmtree(made.out)
+    n_asked = len(made.server.chats)
+    with locked(made.out):
+        ended = made.run()
+        assert ended.code == 1
+        assert "is at work in it; wait until it ends" in ended.line()
+        assert len(made.server.chats) == n_asked
+        assert not (made.out / "manifest.json").exists()
+    assert made.run().code == 0
+    with locked(made.out):
+        assert "is at work in it" in made.read("rescore").line()
+        assert made.read("show").code == 0
+    assert RunStore(made.out).read_json("manifest.json")["seal"]["files"].keys() >= {"cases.jsonl"}

@@ -1,0 +1,202 @@
+"""A damaged ledger: no altered reply is used, whatever is altered is named, and what was lost is asked for again."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from random import Random
+
+import pytest
+from pydantic import BaseModel
+
+from local_judge.judge.errors import LedgerCorrupt, LedgerError
+from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Answer
+from local_judge.judge.layout import Prompt
+from local_judge.judge.ledger import Ledger
+from local_judge.judge.ledger_verify import ledger_problems
+from local_judge.judge.requests import Reply, Request
+from serving.engines.scripted import Call
+from serving.types import Choice
+
+from ..scripted_judge import MakeJudge
+from .test_calibrations import calibration
+from .test_ledger import JUDGE, answer, ask
+
+
+class Mark(BaseModel):
+    mark: int
+
+
+PROMPT = Prompt(shared="the report", own="How good is it?", prefix_key="p")
+
+
+def alter(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+async def test_an_altered_reply_is_a_failure_and_the_next_run_asks_again(
+    tmp_path: Path, make_judge: MakeJudge
+) -> None:
+    def script(call: Call) -> dict[str, int]:
+        return {"mark": 3}
+
+    path = tmp_path / "l.sqlite"
+    judge, engine = make_judge(script, ledger="l.sqlite")
+    first = await judge.ask(PROMPT, Mark)
+    assert isinstance(first, Answer)
+    alter(path, """UPDATE replies SET text = '{"mark": 9}'""")
+    assert list(ledger_problems(path)) == [f"reply {first.replies[0][:12]}: does not match its digest"]
+
+    again, engine = make_judge(script, ledger="l.sqlite")
+    for _ in range(2):  # in one run, all who ask get the same
+        failed = await again.ask(PROMPT, Mark)
+        assert isinstance(failed, Failure)
+        assert failed.kind == "corrupt_reply"
+        assert failed.detail == f"reply {first.replies[0][:12]}: does not match its digest"
+    assert engine.calls == []
+    assert again.meter.failed == 2
+
+    next_run, engine = make_judge(script, ledger="l.sqlite")
+    answered = await next_run.ask(PROMPT, Mark)
+    assert isinstance(answered, Answer)
+    assert answered.value == Mark(mark=3)
+    assert len(engine.calls) == 1
+    assert list(ledger_problems(path)) == []
+    assert {failure.kind for failure in next_run.ledger.failures(first.replies[0])} == {"corrupt_reply"}
+
+
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        ("UPDATE replies SET reasoning = 'ha'", "reply"),
+        ("UPDATE replies SET finish_reason = 'stop'", "reply"),
+        ("UPDATE replies SET prompt_tokens = 1", "reply"),
+        ("UPDATE replies SET latency = 1.0", "reply"),
+        ("UPDATE replies SET text = CAST(text AS BLOB)", "reply"),
+        ("UPDATE replies SET text = CAST(x'ff' AS TEXT)", "reply"),
+        ("UPDATE replies SET logprobs = '{\"Yes\": 0}'", "reply"),
+        ("UPDATE replies SET digest = ''", "reply"),
+        ("UPDATE texts SET body = 'Is it not so?'", "text"),
+        ("UPDATE texts SET body = zeroblob(9)", "text"),
+        ("DELETE FROM texts", "text"),
+        ("UPDATE judges SET identity = replace(identity, 'scripted', 'vllm')", "judge"),
+        ("DELETE FROM judges", "judge"),
+        ("UPDATE requests SET draw = 1", "request"),
+        ("UPDATE requests SET sampling = '['", "request"),
+        ("UPDATE requests SET own = shared", "request"),
+        ("DELETE FROM requests", "request"),
+    ],
+)
+async def test_whatever_is_altered_is_refused_when_it_is_read(
+    tmp_path: Path, statement: str, named: str
+) -> None:
+    path = tmp_path / "l.sqlite"
+    request = ask("Is it so?")
+    with Ledger.open(path) as ledger:
+        await ledger.put(request, answer(request, "yes"))
+    alter(path, statement)
+    with Ledger.open(path, read_only=True) as ledger, pytest.raises(LedgerCorrupt, match=named) as caught:
+        ledger.reply(request.key)
+    assert "ledger verify" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert any(named in problem for problem in ledger_problems(path))
+
+
+async def test_two_replies_that_changed_places_are_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "l.sqlite"
+    one, other = ask("one"), ask("other")
+    with Ledger.open(path) as ledger:
+        for request in (one, other):
+            await ledger.put(request, answer(request, request.prompt.own))
+    alter(
+        path,
+        f"UPDATE replies SET key = '' WHERE key = '{one.key}'",
+        f"UPDATE replies SET key = '{one.key}' WHERE key = '{other.key}'",
+        f"UPDATE replies SET key = '{other.key}' WHERE key = ''",
+    )
+    with Ledger.open(path) as ledger:
+        for request in (one, other):
+            with pytest.raises(LedgerCorrupt, match="does not match its digest"):
+                ledger.get(request.key)
+        with pytest.raises(LedgerCorrupt):
+            ledger.stats()
+
+
+async def test_a_corrupt_reply_gives_way_to_a_new_one(tmp_path: Path) -> None:
+    request = ask("q")
+    with Ledger.open(tmp_path / "l.sqlite") as ledger:
+        await ledger.put(request, answer(request, "x"))
+        alter(tmp_path / "l.sqlite", "UPDATE replies SET text = 'y'")
+        assert (await ledger.put(request, answer(request, "z"))).text == "z"
+        stored = ledger.get(request.key)
+    assert stored is not None
+    assert stored.text == "z"
+
+
+def contents(path: Path, requests: list[Request]) -> list[object]:
+    """All that can be read of a ledger: what is asked for, or the error in its place."""
+
+    def read(work: object) -> object:
+        assert callable(work)
+        try:
+            return work()
+        except LedgerError as error:
+            assert "\n" not in str(error)
+            return error
+
+    try:
+        ledger = Ledger.open(path, read_only=True)
+    except LedgerError as error:
+        return [error]
+    with ledger:
+
+        def reply(key: str) -> object:
+            # What a call was grouped under is not in its key, and changes no reply.
+            trace = ledger.reply(key)
+            return trace and trace.model_dump(exclude={"prompt": {"prefix_key"}})
+
+        found = [read(lambda key=request.key: reply(key)) for request in requests]
+        read(ledger.stats)
+        return [*found, read(lambda: ledger.calibrations(JUDGE.digest))]
+
+
+async def test_no_flipped_bit_changes_what_is_read_unnoticed(tmp_path: Path) -> None:
+    path, flipped = tmp_path / "l.sqlite", tmp_path / "flipped.sqlite"
+    requests = [ask(f"Is {n} so?", "the report " * 200 * (n % 3)) for n in range(24)]
+    menu = Prompt(shared="s", own="o", prefix_key="p")
+    requests += [Request(JUDGE, menu, "choose", options=("Yes", "No"), draw=draw) for draw in range(8)]
+    one = calibration(identity=JUDGE.identity)
+    with Ledger.open(path) as ledger:
+        for number, request in enumerate(requests):
+            if request.kind == "choose":
+                choice = Choice(logprobs={"Yes": -0.25, "No": -2.0 - number}, bounded=("No",))
+                await ledger.put(request, Reply.of(request.key, choice, "2026-01-01T00:00:00Z", 0.5))
+            else:
+                await ledger.put(request, answer(request, f"reply {number} " * 20))
+        await ledger.put_calibrations([one])
+    whole, before = path.read_bytes(), contents(path, requests)
+    assert not any(isinstance(part, LedgerError) for part in before)
+    rng = Random(17)
+    noticed = 0
+    for _ in range(400):
+        content = bytearray(whole)
+        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+        flipped.write_bytes(content)
+        after = contents(flipped, requests)
+        if after == before:
+            continue
+        noticed += 1
+        try:
+            problems = list(ledger_problems(flipped))
+        except LedgerError as error:
+            problems = [str(error)]
+        assert problems
+        for part, was in zip(after, before, strict=False):
+            # Refused, or lost and to be asked for again; never another.
+            assert part == was or part is None or isinstance(part, LedgerError)
+    assert noticed > 100

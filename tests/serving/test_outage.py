@@ -1,0 +1,139 @@
+"""A server that goes away in the middle of the work and comes back, or does not."""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+
+import pytest
+
+from serving.engines.openai import OpenAIEngine
+from serving.errors import EngineFault, ServerDown
+from serving.stub import Fault, Stub, StubPlan
+from serving.types import Message, Sampling
+
+
+def prompt(number: int) -> list[Message]:
+    return [Message(role="user", content=f"Is it so? {number}")]
+
+
+class Nap:
+    """Takes the place of sleeping: lets the others run, and does something at the n-th time."""
+
+    def __init__(self, at: int, what: object = None) -> None:
+        self.taken: list[float] = []
+        self.at = at
+        self.what = what
+
+    async def __call__(self, seconds: float) -> None:
+        self.taken.append(seconds)
+        await asyncio.sleep(0.001)
+        if len(self.taken) == self.at and callable(self.what):
+            await self.what()
+
+
+def engine_for(
+    stub: Stub, nap: Nap, told: list[str], *, patience: float = 600.0, attempts: int = 2
+) -> OpenAIEngine:
+    return OpenAIEngine(
+        [stub.url], max_attempts=attempts, patience=patience, tell=told.append, rng=Random(1), sleep=nap
+    )
+
+
+async def test_no_call_is_lost_to_a_restart_and_one_line_tells_of_its_beginning_and_end() -> None:
+    stub = Stub(StubPlan())
+    port = await stub.start()
+    stub.url = f"http://127.0.0.1:{port}/v1"
+
+    async def come_back() -> None:
+        await stub.start(port=port)
+
+    told: list[str] = []
+    nap = Nap(at=20, what=come_back)
+    engine = engine_for(stub, nap, told)
+    await engine.generate(prompt(0), Sampling())
+    await stub.stop()
+    replies = await asyncio.gather(*(engine.generate(prompt(n), Sampling()) for n in range(1, 21)))
+    await engine.aclose()
+    await stub.stop()
+    assert [reply.text for reply in replies] == ['{"ok": true}'] * 20
+    assert len(stub.chats) == 21  # each was answered once
+    begun, ended = told
+    assert "does not answer; waiting for it up to 10 min" in begun
+    assert "is back after" in ended
+
+
+async def test_a_server_that_stays_away_ends_the_work_in_one_line() -> None:
+    told: list[str] = []
+    async with Stub(StubPlan()) as stub:
+        engine = engine_for(stub, Nap(at=0), told, patience=0.02)
+        await engine.generate(prompt(0), Sampling())
+    found = await asyncio.gather(
+        *(engine.generate(prompt(n), Sampling()) for n in range(5)), return_exceptions=True
+    )
+    with pytest.raises(ServerDown, match="run the same command again"):
+        await engine.generate(prompt(9), Sampling())
+    await engine.aclose()
+    assert {type(one) for one in found} == {ServerDown}
+    assert len(told) == 1
+
+
+async def test_a_server_that_is_well_and_fails_every_call_is_no_outage() -> None:
+    told: list[str] = []
+    async with Stub(StubPlan(faults=(Fault("500"),), last_fault_stays=True)) as stub:
+        engine = engine_for(stub, Nap(at=0), told, attempts=3)
+        with pytest.raises(EngineFault, match=r"HTTP 500 .*\(attempt 3\)"):
+            await engine.generate(prompt(0), Sampling())
+        await engine.aclose()
+    assert (len(stub.chats), told) == (3, [])
+
+
+async def test_without_patience_each_call_fails_by_itself() -> None:
+    told: list[str] = []
+    async with Stub(StubPlan()) as stub:
+        engine = engine_for(stub, Nap(at=0), told, patience=0.0)
+        await engine.generate(prompt(0), Sampling())
+    with pytest.raises(Exception, match=r"cannot be reached .*\(attempt 2\)"):
+        await engine.generate(prompt(1), Sampling())
+    await engine.aclose()
+    assert told == []
+
+
+async def test_a_server_that_comes_back_as_another_model_ends_the_work() -> None:
+    stub = Stub(StubPlan())
+    port = await stub.start()
+    stub.url = f"http://127.0.0.1:{port}/v1"
+    other = Stub(StubPlan(model="other"))
+
+    async def come_back() -> None:
+        await other.start(port=port)
+
+    engine = engine_for(stub, Nap(at=5, what=come_back), [])
+    await engine.generate(prompt(0), Sampling())
+    await stub.stop()
+    with pytest.raises(ServerDown, match=r"is back as another judge: .*'stub' and 'other'"):
+        await engine.generate(prompt(1), Sampling())
+    await engine.aclose()
+    await other.stop()
+    assert other.chats == []
+
+
+async def test_a_call_that_is_cancelled_in_an_outage_leaves_the_others_waiting() -> None:
+    stub = Stub(StubPlan())
+    port = await stub.start()
+    stub.url = f"http://127.0.0.1:{port}/v1"
+
+    async def come_back() -> None:
+        await stub.start(port=port)
+
+    engine = engine_for(stub, Nap(at=40, what=come_back), [])
+    await engine.generate(prompt(0), Sampling())
+    await stub.stop()
+    first, second = (asyncio.create_task(engine.generate(prompt(n), Sampling())) for n in (1, 2))
+    await asyncio.sleep(0.01)
+    first.cancel()
+    assert (await second).text == '{"ok": true}'
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    await engine.aclose()
+    await stub.stop()
