@@ -214,7 +214,7 @@ IDENTITY = EngineIdentity(model="m", engine="scripted")
 
 
 def test_a_number_beyond_the_range_is_no_answer_and_spoils_no_other() -> None:
-    text = '{"1": {"label": "yes", "score": 1}, "2": 1e999, "3": -1e999}'
+    text = f'{{"1": {{"label": "yes", "score": 1}}, "2": 1e999, "3": -{"9" * 400}}}'
     adapters = {"1": FINDING, "2": TypeAdapter(float), "3": TypeAdapter(float)}
     for written in (text, text[:-1] + ",}"):  # as it should be, and repaired
         found = read_items(reply(written), adapters).items
@@ -237,6 +237,16 @@ def test_a_reason_is_short_and_can_be_stored() -> None:
         assert isinstance(found, Unread)
         assert len(found.why) < 500
         found.why.encode()
+
+
+@pytest.mark.parametrize("construct", ["{", '{"a" ', '["a" ', "```json\n{"])
+def test_a_broken_reply_of_many_brackets_is_not_repaired(
+    construct: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("json_repair.loads", lambda text, **_: asked.append(text))
+    found = read_items(reply(construct * 10_000), {"1": FINDING}).items[0]
+    assert isinstance(found, Unread) and not asked
 
 
 def test_doubled_keys_are_found_in_one_pass() -> None:
