@@ -29,6 +29,8 @@ from tests.fuzz.target import Shape, Target, corpus, keep  # noqa: E402
 BATCH = 500
 LEAST_SECONDS = 0.05
 """Of the smallest input whose time is compared with that of its double."""
+SLOW = 5.0
+"""Seconds from which the slowest case of a target is saved in the corpus."""
 MOST_REPETITIONS = 1 << 18
 BOUND = 3.0
 """A doubling that takes longer than this many times the time is no n log n."""
@@ -41,7 +43,7 @@ class Outcome:
     cases: int = 0
     seconds: float = 0.0
     slowest: float = 0.0
-    slowest_size: int = 0
+    slowest_input: bytes = b""
     failures: dict[str, bytes] = field(default_factory=dict[str, bytes])
     """Where and as what it was raised -> the smallest input that does."""
 
@@ -57,7 +59,7 @@ class Outcome:
         took = time.perf_counter() - started
         self.cases += 1
         if took > self.slowest:
-            self.slowest, self.slowest_size = took, len(data)
+            self.slowest, self.slowest_input = took, data
 
 
 def signature(error: Exception) -> str:
@@ -172,7 +174,9 @@ def main() -> int:
     for target in chosen:
         outcome = fuzz(target, given_.cases, given_.seconds, given_.seed)
         failed += len(outcome.failures)
-        slowest = f"{outcome.slowest:.3f} s ({outcome.slowest_size:,} bytes)"
+        slowest = f"{outcome.slowest:.3f} s ({len(outcome.slowest_input):,} bytes)"
+        if outcome.slowest > SLOW:
+            slowest += f", saved as {keep(target.name, outcome.slowest_input).relative_to(ROOT)}"
         row = f"{target.name:20} {outcome.cases:>8,} {outcome.seconds:>8.1f} {len(outcome.failures):>8}  {slowest}"
         print(row, flush=True)
         for said, data in sorted(outcome.failures.items()):

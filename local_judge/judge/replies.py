@@ -7,10 +7,12 @@ value cut off by the token limit and a number that JSON does not have count as n
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, Generic, NoReturn, TypeVar, cast
 
 import json_repair
@@ -24,6 +26,13 @@ T = TypeVar("T")
 REPAIR_LIMIT = 200_000
 """Characters beyond which a reply is not repaired: repairing is far from linear, and no honest reply is this
 long."""
+
+_DEEPEST_REPAIRED = 20
+"""Brackets that are open at once in a reply that is repaired: the time grows with their number times the length, and no
+answer is nested as deep."""
+
+_MOST_DIGITS = 300
+"""Of a whole number: the largest float has 309."""
 
 _LONGEST_REASON = 300
 """Characters of a reason: it quotes a reply, which may be of any length, and is stored with every item."""
@@ -122,7 +131,7 @@ def _parse(reply: Reply, names: Iterable[str] = ()) -> _Parsed | Unread:
         return _marked(value, repaired=False, look=seen.doubled)
     except (ValueError, RecursionError):
         pass
-    if len(text) > REPAIR_LIMIT:
+    if len(text) > REPAIR_LIMIT or _depth(text) > _DEEPEST_REPAIRED:
         return Unread(
             "truncated" if cut else "invalid_reply", f"{len(text)} characters, not JSON: {_start(text)}"
         )
@@ -146,7 +155,7 @@ def _embedded(text: str) -> _Parsed | None:
 def _repaired(text: str, cut: bool, names: Iterable[str]) -> _Parsed | None:
     try:
         value = cast("Any", json_repair.loads(text, skip_json_loads=True))
-        json.dumps(value)
+        value = json.loads(json.dumps(value), parse_int=_whole)
     except (ValueError, TypeError, RecursionError):
         return None
     if not isinstance(value, dict | list) or not cast("object", value):
@@ -160,12 +169,20 @@ def _repaired(text: str, cut: bool, names: Iterable[str]) -> _Parsed | None:
     return _Parsed(cast("Any", value), True, frozenset(doubtful))
 
 
+def _depth(text: str) -> int:
+    """The most brackets that are open at once."""
+    opened = (1 if bracket in "[{" else -1 for bracket in re.findall(r"[\[\]{}]", text))
+    return max(accumulate(opened), default=0)
+
+
 class _Seen:
     """A strict decoder, and whether it has met a key given twice."""
 
     def __init__(self) -> None:
         self.doubled = False
-        self.decoder = json.JSONDecoder(object_pairs_hook=self._pairs, parse_constant=_no_constant)
+        self.decoder = json.JSONDecoder(
+            object_pairs_hook=self._pairs, parse_constant=_no_constant, parse_int=_whole
+        )
 
     def _pairs(self, found: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(found)
@@ -205,6 +222,11 @@ def _doubled_below(value: Any) -> frozenset[str]:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+def _whole(digits: str) -> int | float:
+    """A whole number; infinity for one that is so as a float, which no type accepts."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else math.inf
 
 
 def _start(text: str) -> str:

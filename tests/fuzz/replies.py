@@ -145,6 +145,7 @@ TARGET = Target(
         "lists": lambda n: b"[" * n + b"]" * n,
         "objects": lambda n: b'{"a":' * n + b"1" + b"}" * n,
         "items": lambda n: b'{"1":[' + b"1," * n + b"1]}",
+        "keys without values": lambda n: b'{"a" ' * n,
         "fences": lambda n: b"```json\n{" * n,
     },
 )

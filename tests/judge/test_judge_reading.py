@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import json
 from typing import Literal, TypeVar
 
@@ -210,6 +211,53 @@ def test_prompt_opens_with_the_shared_part() -> None:
 
 
 IDENTITY = EngineIdentity(model="m", engine="scripted")
+
+
+def test_a_number_beyond_the_range_is_no_answer_and_spoils_no_other() -> None:
+    text = f'{{"1": {{"label": "yes", "score": 1}}, "2": 1e999, "3": -{"9" * 400}}}'
+    adapters = {"1": FINDING, "2": TypeAdapter(float), "3": TypeAdapter(float)}
+    for written in (text, text[:-1] + ",}"):  # as it should be, and repaired
+        found = read_items(reply(written), adapters).items
+        assert found[0] == Finding(label="yes", score=1)
+        assert found[1:] == [Unread("invalid_reply", "a number is out of range")] * 2
+
+
+@pytest.mark.parametrize("depth", [100, 400, 900, 985, 5_000, 100_000])
+def test_a_doubled_key_below_any_depth_is_a_reason(depth: int) -> None:
+    deep = '{"a":' * depth + '{"b":1,"b":2}' + "}" * depth
+    for text in (deep, f'{{"1": {deep}}}', f'{{"1": {"[" * depth}{"]" * depth}}}'):
+        assert isinstance(read_one(reply(text), TypeAdapter(dict[str, int])).items[0], Unread)
+        assert isinstance(read_items(reply(text), {"1": TypeAdapter(int)}).items[0], Unread)
+
+
+def test_a_reason_is_short_and_can_be_stored() -> None:
+    key = "k" * 10_000
+    for text in (f'{{"{key}":1,"{key}":2}}', '{"\\ud800":1,"\\ud800":2}'):
+        found = read_one(reply(text), TypeAdapter(dict[str, int])).items[0]
+        assert isinstance(found, Unread)
+        assert len(found.why) < 500
+        found.why.encode()
+
+
+@pytest.mark.parametrize("construct", ["{", '{"a" ', '["a" ', "```json\n{"])
+def test_a_broken_reply_of_many_brackets_is_not_repaired(
+    construct: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("json_repair.loads", lambda text, **_: asked.append(text))
+    found = read_items(reply(construct * 10_000), {"1": FINDING}).items[0]
+    assert isinstance(found, Unread) and not asked
+
+
+def test_doubled_keys_are_found_in_one_pass() -> None:
+    def calls(n: int) -> int:
+        text = "{" + ",".join(f'"{i % n}":1' for i in range(2 * n)) + "}"
+        profile = cProfile.Profile()
+        profile.runcall(read_items, reply(text), {"1": TypeAdapter(int)})
+        return sum(entry.callcount for entry in profile.getstats())
+
+    calls(10)
+    assert calls(2_000) < 3 * calls(1_000)
 
 
 def request(

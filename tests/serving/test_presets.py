@@ -112,6 +112,8 @@ def test_a_file_is_named_after_itself(tmp_path: Path) -> None:
         (GOOD + "name: other\n", "name: a preset is named by its file"),
         ("- a\n- b\n", "a preset is a mapping of keys to values"),
         ("a: [1\n", "not readable as YAML"),
+        (GOOD + "engine: vllm\n", "not readable as YAML: line "),
+        (GOOD + "timeout_seconds: 1" + ":1" * 200 + ".5\n", "not readable as YAML: line "),
     ],
 )
 def test_a_mistake_is_one_line_with_file_and_key(tmp_path: Path, text: str, message: str) -> None:
