@@ -13,7 +13,8 @@ writes the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,9 @@ async def qualify(
     store = RunStore(out)
     check_folder(store)
     with locked(out):
-        return await _qualify(store, seat, config, scale, snapshot, reports, offline, watch)
+        given: dict[str, Any] = {} if watch is None else {"watch": watch}
+        ask = partial(ask_parts, offline=offline, persistence=persistence, **given)
+        return await _qualify(store, seat, config, scale, snapshot, reports, ask)
 
 
 async def _qualify(
@@ -151,8 +154,7 @@ async def _qualify(
     scale: Scale,
     snapshot: Path | None,
     reports: Sequence[RawReport] | None,
-    offline: bool,
-    watch: Watch | None,
+    ask: Callable[..., Awaitable[list[Asked]]],
 ) -> Qualification:
     out = store.root
     material = material_of(config, out, snapshot, reports)
@@ -162,10 +164,7 @@ async def _qualify(
         claim_folder(store, manifest_of(seat, identity, subject, config))
         write_planted(material, out)
 
-    given: dict[str, Any] = {} if watch is None else {"watch": watch}
-    asked = await ask_parts(
-        seat, subject, config, out, offline=offline, persistence=persistence, begun=begun, **given
-    )
+    asked = await ask(seat, subject, config, out, begun=begun)
     manifest = store.read_json(MANIFEST)
     identity = EngineIdentity.model_validate(manifest["judge"]["identity"])
     figures = figures_of(asked, config)

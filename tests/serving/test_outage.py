@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from random import Random
 
 import pytest
@@ -20,7 +21,7 @@ def prompt(number: int) -> list[Message]:
 class Nap:
     """Takes the place of sleeping: lets the others run, and does something at the n-th time."""
 
-    def __init__(self, at: int, what: object = None) -> None:
+    def __init__(self, at: int, what: Callable[[], Awaitable[None]] | None = None) -> None:
         self.taken: list[float] = []
         self.at = at
         self.what = what
@@ -28,7 +29,7 @@ class Nap:
     async def __call__(self, seconds: float) -> None:
         self.taken.append(seconds)
         await asyncio.sleep(0.001)
-        if len(self.taken) == self.at and callable(self.what):
+        if len(self.taken) == self.at and self.what is not None:
             await self.what()
 
 
