@@ -8,9 +8,11 @@ hold billions of values.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, cast
 
 import yaml
+from yaml.composer import ComposerError
+from yaml.constructor import ConstructorError
 
 _LONGEST_SHOWN = 200
 """Characters of what is wrong: the parser quotes the text."""
@@ -41,19 +43,19 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         """A node that stands here itself."""
         if self.check_event(yaml.AliasEvent):
-            alias: Any = self.peek_event()
+            alias = cast("Any", self).peek_event()
             problem = f"the alias *{alias.anchor} is not read; write the value out"
-            raise yaml.composer.ComposerError(None, None, problem, alias.start_mark)
+            raise ComposerError(None, None, problem, alias.start_mark)
         return super().compose_node(parent, index)
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         """A value of the type that its tag or its form says: `!!int ''` and `2001-02-30` are none."""
         try:
-            return super().construct_object(node, deep)
+            return cast("Any", super()).construct_object(node, deep)
         except (ValueError, LookupError, AttributeError, OverflowError):
             kind = node.tag.rpartition(":")[2]
             problem = f"{str(node.value)[:40]!r} cannot be read as {kind}"
-            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
+            raise ConstructorError(None, None, problem, node.start_mark) from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         """A mapping whose keys differ."""
@@ -61,9 +63,7 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
                 if key.value in seen:
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f"the key {key.value!r} stands twice", key.start_mark
-                    )
+                    raise ConstructorError(None, None, f"the key {key.value!r} stands twice", key.start_mark)
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
 

@@ -232,6 +232,7 @@ def two(trial: Trial) -> None:
     names = (*RUNS, *RUNS, "qualify", "fetch", "import", "merge", "index")
     command = trial.command(*(("run with a ledger elsewhere",) if shared else names))
     server = trial.bench.server
+    server.delay = 0.2  # so that both are at work at one time
     other = trial.folder / "other" if shared else trial.cwd
     if shared:
         trial.bench.prepare(command, other)

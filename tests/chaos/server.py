@@ -23,6 +23,9 @@ from typing import Any, Self
 
 from serving.stub import Received, StubPlan, http_answer, json_body, side_answer
 
+DELAY = 0.03
+"""Seconds that one answer takes, unless a trial wants more: longer than the transaction that stores it."""
+
 ANSWERED = "answered"
 """The outcome of a request whose whole reply was sent and was right."""
 
@@ -81,8 +84,7 @@ class ModelServer:
 
     plan: StubPlan = field(default_factory=StubPlan)
     """May be replaced while nothing is asked."""
-    delay: float = 0.03
-    """Seconds that one answer takes: longer than the transaction that stores it."""
+    delay: float = DELAY
     faults: Faults | None = None
     asked: list[Asked] = field(default_factory=list[Asked])
     faulty: Counter[str] = field(default_factory=Counter[str])
@@ -120,6 +122,7 @@ class ModelServer:
         """Forget all requests, and answer by `plan` with `faults` from now on."""
         self.plan = plan or self.plan
         self.set_faults(faults)
+        self.delay = DELAY
         self.asked = []
 
     def set_faults(self, faults: Faults | None) -> None:

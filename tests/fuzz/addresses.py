@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from typing import Literal
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
@@ -16,7 +17,7 @@ from indexes.fetch.faults import Refused, TooMuch
 from indexes.fetch.landing import full_texts
 from indexes.fetch.markup import read_markup
 from indexes.fetch.target import target
-from indexes.limits import GzipRefused
+from indexes.limits import Coding, GzipRefused
 from indexes.urls import UrlError, identifier_url, normalise_url
 from tests.fuzz.mutation import mutated, one_of_texts
 from tests.fuzz.target import Target, assert_one_line, text_of
@@ -153,11 +154,11 @@ def _packed(draw: DrawFn) -> bytes:
     return coding.encode() + packed[coding] * draw(st.sampled_from((1, 1, 2, 5)))
 
 
-_CODINGS = {"g": "gzip", "d": "deflate", "r": "deflate"}
+_CODINGS: dict[str, Coding] = {"g": "gzip", "d": "deflate", "r": "deflate"}
 _LIMIT, _RATIO = 200_000, 200
 
 
-def _unpacked(coding: str, pieces: list[bytes]) -> bytes | None:
+def _unpacked(coding: Coding | Literal["identity"], pieces: list[bytes]) -> bytes | None:
     unpacker = Unpacker(coding, keep=_LIMIT, limit=_LIMIT, ratio=_RATIO)
     try:
         for piece in pieces:
@@ -172,7 +173,7 @@ def _unpacked(coding: str, pieces: list[bytes]) -> bytes | None:
 
 def check_encoding(data: bytes) -> None:
     """A body gives the same bytes however it was cut on its way, or is refused."""
-    coding = _CODINGS.get(chr(data[0]) if data else "i", "identity")
+    coding: Coding | Literal["identity"] = _CODINGS.get(chr(data[0]) if data else "i", "identity")
     body = data[1:]
     whole = _unpacked(coding, [body])
     assert _unpacked(coding, [body[i : i + 7] for i in range(0, len(body), 7)]) == whole

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gzip
+import hashlib
 import io
 import json
 import random
@@ -17,7 +18,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from indexes.archive.captures import IndexEntry, read_captures
 from indexes.archive.cdxj import Cdxj, render_line
 from indexes.archive.content import content_of
-from indexes.archive.model import Capture, Exchange, Imported, Rendered
+from indexes.archive.model import Capture, Exchange, Headers, Imported, Rendered
 from indexes.archive.records import Damage, read_record, read_records
 from indexes.archive.wacz import PageLine, opened, write_wacz
 from indexes.archive.warc import ArchiveWriter, file_name
@@ -29,13 +30,13 @@ _AT = "2026-01-31T12:00:00Z"
 _PAGE = b"<html><p>A page with words on it.</p></html>"
 
 
-def _exchange(url: str, status: int = 200, body: bytes = _PAGE, **headers: str) -> Exchange:
+def _exchange(url: str, status: int = 200, body: bytes = _PAGE, headers: Headers = ()) -> Exchange:
     return Exchange(
         url=url,
         at=_AT,
         status=status,
         reason="OK",
-        headers=(("Content-Type", "text/html"), *headers.items()),
+        headers=(("Content-Type", "text/html"), *headers),
         request_headers=(("User-Agent", "x"),),
         body=body,
         ip="203.0.113.1",
@@ -51,7 +52,7 @@ _CAPTURES = (
         fetched=_AT,
         outcome="page",
         exchanges=(
-            _exchange("http://a.example/old", 301, b"", Location="/new"),
+            _exchange("http://a.example/old", 301, b"", (("Location", "/new"),)),
             _exchange("http://a.example/new"),
         ),
     ),
@@ -61,7 +62,9 @@ _CAPTURES = (
         outcome="page",
         exchanges=(
             _exchange(
-                "https://b.example/", body=gzip.compress(_PAGE, mtime=0), **{"Content-Encoding": "gzip"}
+                "https://b.example/",
+                body=gzip.compress(_PAGE, mtime=0),
+                headers=(("Content-Encoding", "gzip"),),
             ),
         ),
         rendered=Rendered(url="https://b.example/", at=_AT, html=_PAGE, renderer="chromium 1"),
@@ -214,14 +217,14 @@ def _random_capture(data: bytes) -> Capture:
         Exchange(
             url=url,
             at=_AT,
-            status=source.choice((200, 204, 301, 304, 404, 999)),
+            status=status,
             reason=text().encode("utf-8", "replace").decode(),
             headers=tuple(
                 (f"X-{i}", text().encode("utf-8", "replace").decode()) for i in range(source.randrange(3))
             ),
-            body=body(),
+            body=b"" if status == 304 else body(),
         )
-        for _ in range(source.randrange(3))
+        for status in source.sample((200, 204, 301, 304, 404, 999), source.randrange(3))
     )
     imported = Imported(url=url, data=body(), media_type="text/plain", name="x.txt")
     return Capture(
@@ -302,8 +305,6 @@ def _wacz() -> bytes:
     warc.write_bytes(_own(_CAPTURES))
     index = folder / "index.cdxj"
     index.write_bytes(_index(list(_ENTRIES)))
-    import hashlib
-
     out = folder / "a.wacz"
     out.unlink(missing_ok=True)
     digest = hashlib.sha256(warc.read_bytes()).hexdigest()

@@ -165,6 +165,7 @@ TARGET = Target(
     "report",
     mutated(_report(), _TOKENS),
     check,
+    examples=100,
     shapes={
         "brackets": lambda n: b"a [" * n,
         "closed brackets": lambda n: b"[" * n + b"a" + b"]" * n,

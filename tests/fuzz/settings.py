@@ -232,7 +232,7 @@ _DIMENSIONS = [
         *(("Clarity", "general"), ("Cost", "specific")),
     )
 ]
-_PUBLISHED = {
+_PUBLISHED: dict[str, Any] = {
     "query_prompt": "q",
     "additional_dimensions": [{"meta_dimension_name": "Cost", "definition": "d"}],
 } | {
