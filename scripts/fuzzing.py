@@ -1,7 +1,8 @@
 """Fuzz the parsers for long: `scripts/fuzz [TARGET...] [--cases N] [--seconds S] [--seed K] [--growth] [--atheris]`.
 
-Prints a row for each target: cases, seconds, different failures, the slowest case. The smallest input of each failure
-is saved in `tests/fuzz/corpus/TARGET/`, which every test run replays, and so is the slowest case where it takes long.
+Prints a row for each target: cases, seconds, different failures, the slowest case in CPU seconds. The smallest input
+of each failure is saved in `tests/fuzz/corpus/TARGET/`, which every test run replays; so is a slowest case that takes
+long.
 `--growth` prints how CPU time grows as the inputs of each nasty shape are doubled; linear is 2. `--atheris` drives one
 target by coverage, where atheris is installed.
 
@@ -25,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.fuzz.registry import TARGETS  # noqa: E402
-from tests.fuzz.target import Shape, Target, corpus, keep  # noqa: E402
+from tests.fuzz.target import CORPUS, Shape, Target, corpus, keep, scratch  # noqa: E402
 
 BATCH = 500
 LEAST_SECONDS = 0.05
@@ -50,14 +51,14 @@ class Outcome:
 
     def run(self, target: Target, data: bytes) -> None:
         """Check one input."""
-        started = time.perf_counter()
+        started = time.process_time()
         try:
             target.check(data)
         except Exception as error:
             known = self.failures.setdefault(signature(error), data)
             if len(data) < len(known):
                 self.failures[signature(error)] = data
-        took = time.perf_counter() - started
+        took = time.process_time() - started
         self.cases += 1
         if took > self.slowest:
             self.slowest, self.slowest_input = took, data
@@ -139,17 +140,19 @@ def grow(chosen: list[Target]) -> int:
     return worse
 
 
-def drive(target: Target, arguments: list[str]) -> None:
+def drive(target: Target) -> None:
     """Let atheris choose the inputs; it ends at the first failure."""
     try:
         atheris = importlib.import_module("atheris")
     except ImportError:
         sys.exit("fuzz: atheris is not installed: pip install atheris (it has no wheels for some Pythons)")
-    with atheris.instrument_imports(include=["local_judge", "serving", "indexes"]):
-        atheris.Setup(
-            [sys.argv[0], *arguments, *map(str, {path.parent for path in corpus(target.name)})], target.check
-        )
-        atheris.Fuzz()
+    atheris.instrument_all()
+    (CORPUS / target.name).mkdir(parents=True, exist_ok=True)
+    found = scratch() / "atheris"  # the first folder is the one that atheris writes to
+    found.mkdir()
+    kept = f"{CORPUS / target.name}/"
+    atheris.Setup([sys.argv[0], f"-artifact_prefix={kept}", str(found), kept], target.check)
+    atheris.Fuzz()
 
 
 def main() -> int:
@@ -167,7 +170,7 @@ def main() -> int:
         parser.error(f"no target {unknown[0]!r}; there are: {', '.join(TARGETS)}")
     chosen = [TARGETS[name] for name in given_.targets or TARGETS]
     if given_.atheris:
-        drive(chosen[0], ["-rss_limit_mb=4096"])
+        drive(chosen[0])
     if given_.growth:
         return 1 if grow(chosen) else 0
     failed = 0
