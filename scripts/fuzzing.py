@@ -1,9 +1,9 @@
-"""Fuzz the parsers for long: `scripts/fuzz [TARGET...] [--cases N] [--seconds S] [--seed K] [--growth] [--atheris]`.
+"""Fuzz the parsers for long: `scripts/fuzz [TARGET...] [--cases N] [--seconds S] [--seed K] [--growth]`.
 
-Prints a row for each target: cases, seconds, different failures, the slowest case. The smallest input of each failure
-is saved in `tests/fuzz/corpus/TARGET/`, which every test run replays, and so is the slowest case where it takes long.
-`--growth` prints how CPU time grows as the inputs of each nasty shape are doubled; linear is 2. `--atheris` drives one
-target by coverage, where atheris is installed.
+Prints a row for each target: cases, seconds, different failures, the slowest case in CPU seconds. The smallest input
+of each failure is saved in `tests/fuzz/corpus/TARGET/`, which every test run replays; so is a slowest case that takes
+long.
+`--growth` prints how CPU time grows as the inputs of each nasty shape are doubled; linear is 2.
 
 Two failures are different when they are raised as another type or at another line of ours. Exit code 1 on any.
 """
@@ -11,7 +11,6 @@ Two failures are different when they are raised as another type or at another li
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 import time
 import traceback
@@ -50,14 +49,14 @@ class Outcome:
 
     def run(self, target: Target, data: bytes) -> None:
         """Check one input."""
-        started = time.perf_counter()
+        started = time.process_time()
         try:
             target.check(data)
         except Exception as error:
             known = self.failures.setdefault(signature(error), data)
             if len(data) < len(known):
                 self.failures[signature(error)] = data
-        took = time.perf_counter() - started
+        took = time.process_time() - started
         self.cases += 1
         if took > self.slowest:
             self.slowest, self.slowest_input = took, data
@@ -139,19 +138,6 @@ def grow(chosen: list[Target]) -> int:
     return worse
 
 
-def drive(target: Target, arguments: list[str]) -> None:
-    """Let atheris choose the inputs; it ends at the first failure."""
-    try:
-        atheris = importlib.import_module("atheris")
-    except ImportError:
-        sys.exit("fuzz: atheris is not installed: pip install atheris (it has no wheels for some Pythons)")
-    with atheris.instrument_imports(include=["local_judge", "serving", "indexes"]):
-        atheris.Setup(
-            [sys.argv[0], *arguments, *map(str, {path.parent for path in corpus(target.name)})], target.check
-        )
-        atheris.Fuzz()
-
-
 def main() -> int:
     """Runs what was asked for; 1 on a failure."""
     parser = argparse.ArgumentParser(prog="scripts/fuzz", description=(__doc__ or "").splitlines()[0])
@@ -160,14 +146,11 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="for each target at most")
     parser.add_argument("--seed", type=int, default=0, help="of the first batch (default: %(default)s)")
     parser.add_argument("--growth", action="store_true", help="measure how the cost grows, and nothing else")
-    parser.add_argument("--atheris", action="store_true", help="drive one target by coverage")
     given_ = parser.parse_args()
     unknown = [name for name in given_.targets if name not in TARGETS]
     if unknown:
         parser.error(f"no target {unknown[0]!r}; there are: {', '.join(TARGETS)}")
     chosen = [TARGETS[name] for name in given_.targets or TARGETS]
-    if given_.atheris:
-        drive(chosen[0], ["-rss_limit_mb=4096"])
     if given_.growth:
         return 1 if grow(chosen) else 0
     failed = 0

@@ -25,7 +25,9 @@ from indexes.limits import MAX_PAGE_BYTES, is_gzip
 _iterator: Any = importlib.import_module("warcio.archiveiterator")  # has no types
 _readers: Any = importlib.import_module("warcio.bufferedreaders")
 _exceptions: Any = importlib.import_module("warcio.exceptions")
-logging.getLogger("warcio").addHandler(logging.NullHandler())  # it would print addresses of the file as they are
+logging.getLogger("warcio").addHandler(
+    logging.NullHandler()
+)  # it would print addresses of the file as they are
 _STEP = 1 << 16
 _LENGTH = re.compile(rb"^Content-Length:\s*(\d{1,15})\s*$", re.IGNORECASE | re.MULTILINE)
 _LINE_ENDS = re.compile(rb"[\r\n]*")

@@ -84,7 +84,14 @@ def opened(path: Path, say: Callable[[str], None], trust: Trust = NO_DEMANDS) ->
         try:
             with zipfile.ZipFile(path) as packed:
                 found = _unpacked(packed, path, Path(scratch), say, trust)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            NotImplementedError,
+            RuntimeError,
+            OSError,
+        ) as error:
             raise ImportRefused(f"{path}: damaged zip ({str(error)[:200]})") from None
         yield found
 

@@ -43,7 +43,8 @@ def leave(records: Sequence[CaseRecord], out: Path) -> None:
             else ""
         )
         sys.stderr.write(
-            f"Missing: {answers}, {not_done} of {len(records)} reports. The same command asks again for what is "
-            f"missing; `local-judge show {out}` says what it is.{hopeless}\n"
+            f"Missing: {answers}, {not_done} of {len(records)} reports. The same command asks again for what "
+            f"no server answered and keeps replies that are no answer; `local-judge show {out}` says what is missing."
+            f"{hopeless}\n"
         )
         raise SystemExit(3)

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from serving.engines.wire import ModelCard, ModelList, TokenizerInfo, VersionReply, parse
-from serving.errors import EngineError, KeyRefused, MalformedReply, RequestRefused
+from serving.errors import EngineError, KeyRefused, RequestRefused
 from serving.http import HttpClient
 
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -45,7 +45,7 @@ async def ask_server(client: HttpClient, base_url: str, model: str | None) -> Se
     url = f"{base_url}/models"
     try:
         cards = parse(ModelList, url, (await client.get(url)).body).data
-    except (RequestRefused, MalformedReply) as error:
+    except RequestRefused as error:
         # A server may have no such route, or a key no right to it; a key that is wrong would fail every call.
         if model is None or isinstance(error, KeyRefused):
             raise

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 
@@ -35,6 +36,10 @@ COMPARE = (
 @pytest.fixture
 def exhibit(snapshot: Snapshot) -> Exhibit:
     return exhibits(snapshot.page(RENEWAL), [DWELLINGS], snapshot, CONFIG)[0][0]
+
+
+def always(reply: Reply) -> Callable[[Call], Reply]:
+    return lambda call: reply
 
 
 def is_second(call: Call) -> bool:
@@ -155,7 +160,7 @@ async def test_a_bound_on_both_sides_of_the_threshold_decides_nothing(
 ) -> None:
     # P(yes) is between 0.985 and 1: above 0.5, but on both sides of 0.99.
     nearly = Choice(logprobs={"Yes": math.log(0.985), "No": math.log(0.015)}, bounded=("No",))
-    judge, _ = make_judge(lambda call: nearly)
+    judge, _ = make_judge(always(nearly))
     [low] = await verify_scored(exhibit, [DWELLINGS], judge, snapshot, CONFIG)
     strict = CONFIG.model_copy(update={"threshold": 0.99})
     [high] = await verify_scored(exhibit, [DWELLINGS], judge, snapshot, strict)
@@ -168,7 +173,7 @@ async def test_a_server_that_reports_no_option_supports_no_claim(
     exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
 ) -> None:
     silent = Choice(logprobs={"Yes": -2.35, "No": -2.35}, bounded=("Yes", "No"))
-    judge, _ = make_judge(lambda call: silent)
+    judge, _ = make_judge(always(silent))
     for verdict in await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], judge, snapshot, CONFIG):
         assert verdict.label is None
         assert verdict.failure is not None and verdict.failure.kind == "unreported"

@@ -334,7 +334,7 @@ def check_wacz(data: bytes) -> None:
     path: Path = written("a.wacz", data)
     warnings: list[str] = []
     try:
-        with opened(path) as archive:
+        with opened(path, warnings.append) as archive:
             for stored in read_captures(archive.warcs, warnings.append, only=archive.pages):
                 assert stored.capture.url
     except ImportRefused as error:
