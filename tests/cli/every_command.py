@@ -84,6 +84,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "snapshot index": ("@/snapshot",),
     "snapshot evaluate": ("@/snapshot", "--queries", "@/queries.jsonl"),
     "snapshot mcp": ("@/snapshot",),
+    "ledger verify": ("@/run/ledger.sqlite",),
     "judges": (),
     "judges fetch": ("no-such-judge",),
     "tasks classify": ("@/tasks.jsonl", *JUDGE, "--out", "@/out/topics.jsonl"),

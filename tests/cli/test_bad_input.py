@@ -171,8 +171,8 @@ def test_an_altered_page_ends_the_run_in_one_line(
         ("claims: {threshold: 2}", "claims.threshold: Input should be less than 1 (got 2)"),
         ("claims: 5", "claims: Input should be a valid dictionary or instance of ClaimsConfig (got 5)"),
         ("- a", "expected a mapping of settings"),
-        ("a: [", "while parsing"),
-        ("a: 2001-99-99", "month must be in 1..12"),
+        ("a: [", "expected the node content"),
+        ("a: 2001-99-99", "'2001-99-99' cannot be read as timestamp"),
         ("protocols: [deeer]", "no protocol 'deeer'; there are: deepresearcheval, deer"),
     ],
 )
@@ -231,7 +231,7 @@ def test_a_rubric_needs_tasks_and_verification_a_snapshot(
     assert (
         command(*given, "--set", "deer")
         .line()
-        .startswith("local-judge: --set deer: expected PROTOCOL.KEY=VALUE")
+        .startswith("local-judge: --set 'deer': expected PROTOCOL.KEY=VALUE")
     )
     assert not (tmp_path / "out").exists()
 
