@@ -65,7 +65,10 @@ BOMB = f"dimension_weight: &k0 [x]\ncriterions:\n{_NESTED}\n"
             "dimension_weight.insight: Input should be a valid number",
         ),
         ("dimension_weight: &a {insight: *a}\ncriterions: *a", "no YAML: line 1: the alias \\*a is not read"),
-        (DRAFTED.editable + "dimension_weight: {}\n", "no YAML: line \\d+: the key 'dimension_weight' stands twice"),
+        (
+            DRAFTED.editable + "dimension_weight: {}\n",
+            "no YAML: line \\d+: the key 'dimension_weight' stands twice",
+        ),
         (BOMB, "no YAML: line 3: the alias \\*k0 is not read"),
     ],
 )
