@@ -7,7 +7,6 @@ have a weight and at least one criterion each; keys that the published files car
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -207,5 +206,5 @@ def check_weights(row: CriteriaRow, place: str) -> None:
 
 
 def _sum_to_one(weights: Sequence[float], where: str) -> None:
-    if any(weight < 0 for weight in weights) or abs(math.fsum(weights) - 1) > TOLERANCE:
-        raise InputError(f"{where}: the weights must be 0 or more and sum to 1, not {math.fsum(weights):g}")
+    if any(weight < 0 for weight in weights) or abs(sum(weights) - 1) > TOLERANCE:
+        raise InputError(f"{where}: the weights must be 0 or more and sum to 1, not {sum(weights):g}")

@@ -23,7 +23,7 @@ from local_judge.tasks.dimensions import GENERAL, DimensionsRow, dimensions_row,
 from local_judge.tasks.joining import Keyed, Rows
 from local_judge.tasks.rowfile import RowFile
 
-_CACHED = re.compile(r"(dimensions|weights|criteria)_(\d+)(?:_(.+))?")
+_CACHED = re.compile(r"(dimensions|weights|criteria)_([0-9]{1,18})(?:_(.+))?")
 _STAND_IN = re.compile(r"general \w+ assessment", re.IGNORECASE)
 """The criterion that the published code makes up where its judge gave none."""
 
@@ -92,7 +92,9 @@ def _merged(paths: Sequence[Path]) -> Json:
 
 def _cached(data: Json, path: Path) -> list[tuple[str, DimensionsRow]]:
     """The rows of a cache: what there is for each task that has dimensions there."""
-    tasks = [found[2] for key in data if (found := _CACHED.fullmatch(key)) and found[1] == "dimensions"]
+    tasks = [
+        found[2] for key in data if (found := _CACHED.fullmatch(key)) and key == f"dimensions_{found[2]}"
+    ]
     rows: list[tuple[str, DimensionsRow]] = []
     for task in sorted(tasks, key=int):
         place = f"{path}: dimensions_{task}"

@@ -88,7 +88,7 @@ def check_url(data: bytes) -> None:
     try:
         found = normalise_url(text)
     except UrlError as error:
-        assert_one_line(error, 700)
+        assert_one_line(error, 2000)
     else:
         assert found.isascii() and found.startswith("https://") and found.isprintable() and " " not in found
         assert normalise_url(found) == found
@@ -97,12 +97,12 @@ def check_url(data: bytes) -> None:
         named = identifier_url(text)
         assert named is None or normalise_url(named) == named
     except UrlError as error:
-        assert_one_line(error, 700)
+        assert_one_line(error, 2000)
     for base in (None, "https://a.example/dir/page?x=1"):
         try:
             asked = target(text, base)
         except Refused as error:
-            assert_one_line(error, 700)
+            assert_one_line(error, 2000)
         else:
             assert asked.url.isascii() and target(asked.url) == asked
 
@@ -165,7 +165,7 @@ def _unpacked(coding: Coding | Literal["identity"], pieces: list[bytes]) -> byte
             unpacker.feed(piece)
         unpacker.finish()
     except TooMuch as error:
-        assert_one_line(error, 700)
+        assert_one_line(error, 2000)
         return None
     assert len(unpacker.head) == unpacker.n_out <= _LIMIT
     return unpacker.head
@@ -180,13 +180,13 @@ def check_encoding(data: bytes) -> None:
     try:
         kept = undone(body, coding)
     except GzipRefused as error:
-        assert_one_line(error, 700)
+        assert_one_line(error, 2000)
     else:
         assert whole is None or not body or kept == whole
     try:
         content_coding((("Content-Encoding", text_of(data[:80])), ("x", "y")))
     except TooMuch as error:
-        assert_one_line(error, 700)
+        assert_one_line(error, 2000)
 
 
 _PAGES = one_of_texts(

@@ -90,6 +90,10 @@ def test_the_same_number_of_another_task_is_an_error(tmp_path: Path) -> None:
         ),
         ([changed("criterions", "insight", to=[])], "criterions.insight: the weights must"),
         (
+            [changed("dimension_weight", to=dict.fromkeys(ROW["dimension_weight"], 1e308))],
+            "dimension_weight: the weights must be 0 or more and sum to 1, not inf",
+        ),
+        (
             [changed("criterions", "insight", 0, "criterion", to="")],
             "criterion: String should have at least 1",
         ),
