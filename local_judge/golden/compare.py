@@ -11,6 +11,7 @@ and what is expected.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -148,30 +149,40 @@ def check(name: str, cases: Sequence[Case]) -> Result:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             reason = " ".join(str(error).split())
             raise GoldenError(f"{where}: not a case of {shape.name}: {reason}") from error
-        found = list(_differences(where, comparison.expected, comparison.got))
+        found = list(differences(where, comparison.expected, comparison.got))
         n_passed += not found
         mismatches += found
     return Result(name, len(cases), shape, n_passed, tuple(mismatches))
 
 
+FLOAT_TOLERANCE = 1e-12
+"""Relative. Values that were rounded to two places differ by far more, or not at all."""
+
 _ABSENT = object()
 
 
-def _differences(path: str, expected: object, got: object) -> Iterator[Mismatch]:
+def differences(path: str, expected: object, got: object) -> Iterator[Mismatch]:
     if isinstance(expected, dict) and isinstance(got, dict):
         left, right = cast("dict[str, object]", expected), cast("dict[str, object]", got)
         for key in {**left, **right}:
-            yield from _differences(f"{path}.{key}", left.get(key, _ABSENT), right.get(key, _ABSENT))
+            yield from differences(f"{path}.{key}", left.get(key, _ABSENT), right.get(key, _ABSENT))
     elif isinstance(expected, list) and isinstance(got, list):
         items, others = cast("list[object]", expected), cast("list[object]", got)
         for index in range(max(len(items), len(others))):
-            yield from _differences(
+            yield from differences(
                 f"{path}[{index}]",
                 items[index] if index < len(items) else _ABSENT,
                 others[index] if index < len(others) else _ABSENT,
             )
-    elif isinstance(expected, bool) is not isinstance(got, bool) or expected != got:
+    elif not _equal(expected, got):
         yield Mismatch(path, expected, got)
+
+
+def _equal(expected: object, got: object) -> bool:
+    """Equality, up to the last bits of a float: sums in another order differ there, rounded values do not."""
+    if isinstance(expected, float) and isinstance(got, float):
+        return math.isclose(expected, got, rel_tol=FLOAT_TOLERANCE, abs_tol=0.0)
+    return isinstance(expected, bool) is isinstance(got, bool) and expected == got
 
 
 def _show(value: object) -> str:

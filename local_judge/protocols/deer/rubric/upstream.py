@@ -160,11 +160,16 @@ def integrate(fact: Mapping[str, Mapping[str, float]] | None, items: Items | Non
 
 
 def mean_fact(facts: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, float]]:
-    """Sub-dimensions by rule over several reports: the means of the rounded ones. Raises ValueError for no report."""
+    """Sub-dimensions by rule over several reports: the means of the rounded ones, rounded as the code's summary has them.
+
+    Raises ValueError for no report.
+    """
     if not facts:
         raise ValueError("the mean of no report")
     return {
-        dimension: {part: sum(fact[dimension][part] for fact in facts) / len(facts) for part in parts}
+        dimension: {
+            part: round(statistics.mean(fact[dimension][part] for fact in facts), 2) for part in parts
+        }
         for dimension, parts in facts[0].items()
     }
 

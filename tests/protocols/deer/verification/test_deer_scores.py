@@ -10,6 +10,7 @@ import pytest
 
 from indexes.model import SourceStatus
 from local_judge.claims.model import ClaimType
+from local_judge.golden.compare import differences
 from local_judge.golden.deer import run_metrics
 from local_judge.protocols.deer.verification import paper, upstream
 from local_judge.protocols.deer.verification.rows import ClaimRow, Outcome, PairRow, Rows
@@ -338,10 +339,10 @@ def test_mean_keeps_its_bounds_around_the_value() -> None:
 @pytest.mark.skipif(not FIXTURE.exists(), reason="golden vectors are not here")
 def test_tree_holds_what_the_code_gave() -> None:
     cases: list[Any] = json.loads(FIXTURE.read_text(encoding="utf-8"))["metrics"]
-    assert len(cases) == 80
+    assert len(cases) >= 80
     for case in cases:
         expected, got = run_metrics(case)
-        assert got == expected
+        assert not list(differences("", expected, got))
 
 
 def test_bounds_hold_whatever_a_failure_turns_out_to_be() -> None:
