@@ -120,12 +120,12 @@ def test_one_changed_number_of_fact_is_seen(
         ("row", "overall_score"),
     ],
 )
-def test_one_bit_of_race_is_seen(path: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_change_of_race_beyond_rounding_is_seen(path: tuple[str, ...], tmp_path: Path) -> None:
     for case in json.loads((FIXTURES / "race.json").read_text(encoding="utf-8")):
         place = case["upstream_scores"]
         for step in path[:-1]:
             place = place[step]
-        place[path[-1]] = math.nextafter(place[path[-1]], math.inf)
+        place[path[-1]] = place[path[-1]] * (1 + 1e-11) + 1e-11
         assert golden.main([write(tmp_path, [case])]) == 1
 
 
@@ -164,12 +164,14 @@ def test_liveresearchbench(capsys: pytest.CaptureFixture[str]) -> None:
         ("dre_weight_parsing", (0, "weights", "coverage")),
     ],
 )
-def test_one_bit_of_liveresearchbench_is_seen(name: str, path: tuple[Any, ...], tmp_path: Path) -> None:
+def test_a_change_of_liveresearchbench_beyond_rounding_is_seen(
+    name: str, path: tuple[Any, ...], tmp_path: Path
+) -> None:
     case = lrb_case(name)
     place = case["upstream_output"]
     for step in path[:-1]:
         place = place[step]
-    place[path[-1]] = math.nextafter(place[path[-1]], math.inf)
+    place[path[-1]] = place[path[-1]] * (1 + 1e-11) + 1e-11
     assert golden.main([write(tmp_path, [case])]) == 1
 
 
@@ -234,12 +236,21 @@ def test_cases_of_single_functions_make_lists_of_their_own(
 def test_one_digit_is_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     case = copy.deepcopy(json.loads((FIXTURES / "deer.json").read_text(encoding="utf-8"))["metrics"][30])
     hhi = case["out"]["integrity"]["reference_diversity"]["diversity_hhi"]
-    case["out"]["integrity"]["reference_diversity"]["diversity_hhi"] = hhi + 2e-15
+    case["out"]["integrity"]["reference_diversity"]["diversity_hhi"] = hhi + 1e-11
     assert golden.main([write(tmp_path, {"metrics": [case]})]) == 1
     out = capsys.readouterr().out.splitlines()
     assert out[0] == "metrics 0/1"
     path = "metrics[0].integrity.reference_diversity.diversity_hhi"
-    assert out[1] == f"  {path}: expected {hhi + 2e-15!r}, got {hhi!r}"
+    assert out[1] == f"  {path}: expected {hhi + 1e-11!r}, got {hhi!r}"
+
+
+@needs_fixtures
+def test_the_last_bit_of_a_float_is_not_looked_at(tmp_path: Path) -> None:
+    """Sums in another order differ there: the comparison is to 1e-12, relative."""
+    case = copy.deepcopy(json.loads((FIXTURES / "deer.json").read_text(encoding="utf-8"))["metrics"][30])
+    diversity = case["out"]["integrity"]["reference_diversity"]
+    diversity["diversity_hhi"] = math.nextafter(diversity["diversity_hhi"], math.inf)
+    assert golden.main([write(tmp_path, {"metrics": [case]})]) == 0
 
 
 def test_mismatches_name_their_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

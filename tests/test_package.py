@@ -77,7 +77,16 @@ def test_wheel_holds_every_file_of_the_packages(wheel: zipfile.ZipFile) -> None:
 
 def test_extras_are_those_that_the_documentation_names(metadata: Message) -> None:
     extras = metadata.get_all("Provides-Extra")
-    assert sorted(extras or []) == ["dense", "dev", "embedded", "gpu", "mcp", "test", "transformers"]
+    assert sorted(extras or []) == [
+        "dense",
+        "dev",
+        "embedded",
+        "gpu",
+        "mcp",
+        "signing",
+        "test",
+        "transformers",
+    ]
 
 
 def test_base_install_brings_no_inference_engine(metadata: Message) -> None:

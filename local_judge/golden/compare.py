@@ -162,6 +162,7 @@ _ABSENT = object()
 
 
 def differences(path: str, expected: object, got: object) -> Iterator[Mismatch]:
+    """Where two values differ, place by place; floats to a relative `FLOAT_TOLERANCE`."""
     if isinstance(expected, dict) and isinstance(got, dict):
         left, right = cast("dict[str, object]", expected), cast("dict[str, object]", got)
         for key in {**left, **right}:
@@ -174,7 +175,7 @@ def differences(path: str, expected: object, got: object) -> Iterator[Mismatch]:
                 items[index] if index < len(items) else _ABSENT,
                 others[index] if index < len(others) else _ABSENT,
             )
-    elif not _equal(expected, got):
+    elif not _equal(cast("object", expected), cast("object", got)):
         yield Mismatch(path, expected, got)
 
 

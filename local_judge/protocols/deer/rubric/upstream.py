@@ -160,7 +160,7 @@ def integrate(fact: Mapping[str, Mapping[str, float]] | None, items: Items | Non
 
 
 def mean_fact(facts: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, float]]:
-    """Sub-dimensions by rule over several reports: the means of the rounded ones, rounded as the code's summary has them.
+    """Sub-dimensions by rule over several reports: the rounded means of the rounded ones, as in the code's summary.
 
     Raises ValueError for no report.
     """
