@@ -122,15 +122,21 @@ def seal_run(store: RunStore) -> None:
 
 
 def reseal_scores(store: RunStore) -> None:
-    """Take the scores that have been written through `store` into the seal; of all other files it stays as it is.
+    """Take the scores that have been written through `store` into the seal.
 
-    A run without a seal gets none.
+    A run without a seal gets none. Where a file that scores are computed from differs from the seal, the seal stays as
+    it is: scores of modified findings must not pass for sealed once the findings are restored.
     """
     manifest = store.read_json(MANIFEST)
     seal = seal_of(manifest)
-    if seal is None:
+    kept = {name: digest for name, digest in seal.files.items() if not _is_score(name)} if seal else {}
+    there = [name for name in run_files(store.root) if not _is_score(name)]
+    if (
+        seal is None
+        or content_digest(manifest) != seal.manifest
+        or {name: digest_of(store.read_bytes(name)) for name in there} != kept
+    ):
         return
-    kept = {name: digest for name, digest in seal.files.items() if not _is_score(name)}
     scores = {name: digest for name, digest in store.digests.items() if _is_score(name)}
     _remove(store, (name for name in run_files(store.root) if _is_score(name) and name not in scores))
     sealed = Seal(files=kept | scores, manifest=seal.manifest)
