@@ -1,6 +1,6 @@
 """Every command under everything that a machine can lack: one line at most, and an exit code that is documented.
 
-And every command under strace: no packet to any address but the engine's.
+And every command but those that fetch or serve under strace: no packet to any address but the engine's.
 """
 
 from __future__ import annotations
