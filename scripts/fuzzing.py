@@ -28,7 +28,7 @@ from tests.fuzz.target import Shape, Target, corpus, keep  # noqa: E402
 
 BATCH = 500
 LEAST_SECONDS = 0.05
-"""Of the smallest input whose time is compared with that of its double."""
+"""CPU time from which an input is compared with one of twice its size: shorter times are noise."""
 SLOW = 5.0
 """Seconds from which the slowest case of a target is saved in the corpus."""
 MOST_REPETITIONS = 1 << 18

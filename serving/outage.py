@@ -78,11 +78,12 @@ class ServerWatch:
         """
         if not error.retryable or not self._patience:
             return False
-        await self.ready()
-        self._failures += 1
-        if self._failures < SUSPICIOUS and not final:
-            return False
+        if self._down is not None:
+            raise self._down
         if self._outage is None:
+            self._failures += 1
+            if self._failures < SUSPICIOUS and not final:
+                return False
             self._outage = asyncio.create_task(self._wait(error))
             self._outage.add_done_callback(self._ended)
         return await asyncio.shield(self._outage)

@@ -34,7 +34,7 @@ _LINE_ENDS = re.compile(rb"[\r\n]*")
 _ONCE = ("content-length", "content-type", "warc-date", "warc-record-id", "warc-target-uri", "warc-type")
 """Fields that decide how a record is read; given twice, readers would differ in what it is."""
 _HEAD_BYTES = 1 << 20
-"""Of a record's own head and its HTTP head together."""
+"""Most bytes of a record's own head and its HTTP head together."""
 
 
 class Damage(Exception):

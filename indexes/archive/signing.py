@@ -92,7 +92,7 @@ def signer(said: object, digest: str) -> str | None:
     try:
         public: Any = _library("serialization").load_der_public_key(key)
         if not isinstance(public, ec.EllipticCurvePublicKey):
-            raise ValueError("its key is none for ECDSA")
+            raise ValueError("its key is not an ECDSA key")
         size = (public.key_size + 7) // 8
         if len(signature) == 2 * size:
             r, s = int.from_bytes(signature[:size]), int.from_bytes(signature[size:])
@@ -101,7 +101,7 @@ def signer(said: object, digest: str) -> str | None:
     except exceptions.InvalidSignature:
         raise ValueError("it is not by the key that it names") from None
     except exceptions.UnsupportedAlgorithm:
-        raise ValueError("its key is none for ECDSA") from None
+        raise ValueError("its key is not an ECDSA key") from None
     return base64.b64encode(key).decode()
 
 

@@ -48,7 +48,7 @@ def agree(
     ties: Annotated[
         Ties, typer.Option("--ties", help="How the rates of pairs take ties; see docs/agreement.md.")
     ] = "strict",
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the bootstrap.")] = 0,
     resamples: Annotated[
         int, typer.Option("--resamples", min=0, max=100_000, help="Draws of each interval.")
     ] = DRAWS,

@@ -33,7 +33,7 @@ AllowModified = Annotated[
 
 
 MODIFIED = "MODIFIED.txt"
-"""In a folder that is written from such a run: what differs."""
+"""The file that names what differs, in a folder that is exported from a modified run."""
 
 
 def write_marks(folder: Path) -> None:

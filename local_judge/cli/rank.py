@@ -30,7 +30,7 @@ def rank(
         typer.Option("--score", help="Compare reports by this score (`overall`, `a/b/c`), not side by side."),
     ] = None,
     judge: OneOfJudges = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the bootstrap.")] = 0,
     resamples: Annotated[
         int, typer.Option("--resamples", min=0, max=100_000, help="Draws of each interval.")
     ] = DRAWS,

@@ -39,7 +39,7 @@ def length(
     ] = None,
     measure: Annotated[Measure, typer.Option("--measure", help="How length is measured.")] = "words",
     judge: OneOfJudges = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the bootstrap.")] = 0,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:

@@ -239,19 +239,19 @@ class Judge:
             )
         bounded = tuple(option for option in menu if option in reply.bounded)
         choice = Choice(logprobs={option: found[option] for option in menu}, bounded=bounded)
+        if choice.mass < self.settings.min_mass:  # bounds included: more alternatives cannot raise it
+            menu_text = "/".join(menu)
+            return Failure(
+                kind="off_menu",
+                detail=f"reply {reply.key[:12]}: {menu_text} have probability {choice.mass:.3g} together, "
+                f"less than {self.settings.min_mass:g}",
+            )
         if choice.unreported > self.settings.max_unreported:
             return Failure(
                 kind="unreported",
                 detail=f"reply {reply.key[:12]}: the server does not report {'/'.join(bounded)} among its "
                 f"alternatives, which leaves {choice.unreported:.3g} of the options' probability open; ask for more "
                 "alternatives (max_logprobs), or use vLLM",
-            )
-        if choice.mass < self.settings.min_mass:
-            menu_text = "/".join(menu)
-            return Failure(
-                kind="off_menu",
-                detail=f"reply {reply.key[:12]}: {menu_text} have probability {choice.mass:.3g} together, "
-                f"less than {self.settings.min_mass:g}",
             )
         return Pick(
             probabilities=choice.probabilities(),

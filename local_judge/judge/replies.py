@@ -28,14 +28,14 @@ REPAIR_LIMIT = 200_000
 long."""
 
 _DEEPEST_REPAIRED = 20
-"""Brackets that are open at once in a reply that is repaired: the time grows with their number times the length, and no
-answer is nested as deep."""
+"""Most brackets that may be open at once in a reply that is repaired: repairing takes time proportional to this depth
+times the length, and no answer is nested as deep."""
 
 _MOST_DIGITS = 300
-"""Of a whole number: the largest float has 309."""
+"""Digits of a whole number at most: the largest float has 309."""
 
 _LONGEST_REASON = 300
-"""Characters of a reason: it quotes a reply, which may be of any length, and is stored with every item."""
+"""Most characters of a reason: it quotes a reply, which may be of any length, and is stored with every item."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from local_judge.stats.agreement.judges import Answer, JudgesAgreement, agreemen
 from serving.types import Frozen
 
 SEED = 0
-"""Of the bootstrap: fixed, so that the same findings give the same bytes."""
+"""Seed of the bootstrap: fixed, so that the same findings give the same bytes."""
 
 
 class Figure(Frozen):

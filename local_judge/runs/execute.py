@@ -86,6 +86,9 @@ async def execute(
 
     Returns:
         One record per report, in input order.
+
+    Raises:
+        UserError, ServingError, IndexesError, JudgeError: what concerns every report; no report is worked on any more.
     """
     named = judges if isinstance(judges, Mapping) else {"": judges}
     members = [
@@ -106,7 +109,12 @@ async def execute(
         done(record)
         return record
 
-    records = await asyncio.gather(*(one(report) for report in reports))
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(report)) for report in reports]
+    except ExceptionGroup as failed:
+        raise next(_leaves(failed)) from None
+    records = [task.result() for task in tasks]
     if store is not None:
         store.write_jsonl("cases.jsonl", records)
         rescore(store, config.protocols, records, list(named) if len(named) > 1 else ())

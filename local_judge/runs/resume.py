@@ -38,7 +38,7 @@ from serving.types import Frozen
 JOURNAL = "journal.jsonl"
 
 _FAILED = b'"attempts":'
-"""In the JSON of claims and findings, the key of a failure; inside a text its quotation marks would be escaped."""
+"""A key that each failure has in the JSON of claims and findings. Inside a text its quotation marks are escaped."""
 
 
 class JournalEntry(Frozen):
@@ -218,7 +218,7 @@ class Journal:
 
 
 def remove_journal(store: RunStore) -> None:
-    """Of a run that has been sealed: its list of reports and its seal say the same."""
+    """Remove the journal of a sealed run: its list of reports and its seal hold the same information."""
     (store.root / JOURNAL).unlink(missing_ok=True)
 
 

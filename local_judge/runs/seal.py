@@ -28,6 +28,9 @@ FOLDERS = ("claims", "findings", "scores")
 NAMED = 20
 """Files that one message names at most."""
 
+_OTHER_MANIFEST = f"{MANIFEST} differs from the seal"
+_UNREADABLE_SEAL = f"the seal in {MANIFEST} cannot be read"
+
 _SEEN: ContextVar[dict[str, None] | None] = ContextVar(
     "modifications that were read all the same", default=None
 )
@@ -70,10 +73,14 @@ def check_seal(store: RunStore) -> None:
         seal = seal_of(store.read_json(MANIFEST))
         store.digests.update(seal.files if seal else {})
     elif seen is None:
+        remedy = (
+            f"restore {MANIFEST} from a copy"
+            if {_OTHER_MANIFEST, _UNREADABLE_SEAL} & set(found)
+            else "the command that made the run restores it"
+        )
         listed = ", ".join(found[:NAMED]) + (f" and {len(found) - NAMED} more" if len(found) > NAMED else "")
         raise RunError(
-            f"{store.root}: modified since the run ended: {listed}; the command that made the run restores it, "
-            "--allow-modified reads it all the same"
+            f"{store.root}: modified since the run ended: {listed}; {remedy}, --allow-modified reads it all the same"
         )
     else:
         seen.update(dict.fromkeys(f"{store.root}: {one}" for one in found))
@@ -85,10 +92,10 @@ def differences(store: RunStore) -> list[str]:
     try:
         seal = seal_of(manifest)
     except ValidationError:
-        return [f"the seal in {MANIFEST} cannot be read"]
+        return [_UNREADABLE_SEAL]
     if seal is None:
         return [f"{MANIFEST} has no seal"]
-    found = [f"{MANIFEST} differs from the seal"] if content_digest(manifest) != seal.manifest else []
+    found = [_OTHER_MANIFEST] if content_digest(manifest) != seal.manifest else []
     there = run_files(store.root)
     for name in sorted({*there, *seal.files}):
         if name not in there:
@@ -122,15 +129,21 @@ def seal_run(store: RunStore) -> None:
 
 
 def reseal_scores(store: RunStore) -> None:
-    """Take the scores that have been written through `store` into the seal; of all other files it stays as it is.
+    """Take the scores that have been written through `store` into the seal.
 
-    A run without a seal gets none.
+    A run without a seal gets none. Where a file that scores are computed from differs from the seal, the seal stays as
+    it is: scores of modified findings must not pass for sealed once the findings are restored.
     """
     manifest = store.read_json(MANIFEST)
     seal = seal_of(manifest)
-    if seal is None:
+    kept = {name: digest for name, digest in seal.files.items() if not _is_score(name)} if seal else {}
+    there = [name for name in run_files(store.root) if not _is_score(name)]
+    if (
+        seal is None
+        or content_digest(manifest) != seal.manifest
+        or {name: digest_of(store.read_bytes(name)) for name in there} != kept
+    ):
         return
-    kept = {name: digest for name, digest in seal.files.items() if not _is_score(name)}
     scores = {name: digest for name, digest in store.digests.items() if _is_score(name)}
     _remove(store, (name for name in run_files(store.root) if _is_score(name) and name not in scores))
     sealed = Seal(files=kept | scores, manifest=seal.manifest)

@@ -31,7 +31,7 @@ LONGEST_CLAIM = 20_000
 LONGEST_URL = 8_192
 LONGEST_ID = 200
 MOST_BYTES = 200_000_000
-"""Of a file of claims."""
+"""Size limit of a file of claims."""
 
 Watch = Callable[[Judge, int], contextlib.AbstractContextManager[Watcher]]
 """Opened with the judge and the number of pages; what it yields is told of each that is finished."""

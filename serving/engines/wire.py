@@ -19,7 +19,7 @@ _THINK_OPEN = "<think>"
 _THINK_CLOSE = "</think>"
 
 Count = Annotated[int, Field(ge=0, le=1 << 40)]
-"""Of tokens; what is more was miscounted, and may not fit where replies are kept."""
+"""A number of tokens. A larger number is a miscount and may not fit into the ledger's column."""
 
 TokenId = Annotated[int, Field(ge=0, lt=1 << 31)]
 

@@ -1,6 +1,6 @@
 """Every command under everything that a machine can lack: one line at most, and an exit code that is documented.
 
-And every command under strace: no packet to any address but the engine's.
+And every command but those that fetch or serve under strace: no packet to any address but the engine's.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -137,10 +137,12 @@ def run_all(forks: list[Forks], condition: str) -> dict[str, Forked]:
 
     def work(one: Forks) -> dict[str, Forked]:
         ended: dict[str, Forked] = {}
-        while not waiting.empty():
-            command = waiting.get()
+        while True:
+            try:
+                command = waiting.get_nowait()
+            except Empty:
+                return ended
             ended[command] = one.run(command, condition)
-        return ended
 
     with ThreadPoolExecutor(len(forks)) as threads:
         return {name: ended for part in threads.map(work, forks) for name, ended in part.items()}

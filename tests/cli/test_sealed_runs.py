@@ -161,7 +161,7 @@ def test_what_may_be_modified_is_marked_wherever_it_is_printed(made: Made) -> No
     line = f"{made.out}: {path.relative_to(made.out)} differs from the seal"
     allowed = ("--allow-modified",)
     for reader in READERS[:7]:
-        if reader[0] == "rank":  # two reports on two tasks
+        if reader[0] in ("rank", "rescore"):  # two reports on two tasks; changes the scores
             continue
         ended = made.read(*reader, more=allowed)
         assert (ended.code, ended.out.splitlines()[0]) == (0, f"modified: {line}"), reader
@@ -174,14 +174,25 @@ def test_what_may_be_modified_is_marked_wherever_it_is_printed(made: Made) -> No
     assert (made.folder / "exported/MODIFIED.txt").read_text() == f"{line}\n"
 
 
-def test_rescoring_a_modified_run_leaves_it_marked(made: Made) -> None:
+def test_scores_of_a_modified_run_are_not_sealed(made: Made) -> None:
     scores = (made.out / "scores/deer.jsonl").read_bytes()
-    path = flip_finding(made.out)
-    assert made.read("rescore", more=("--allow-modified",)).code == 0
+    path = first(made.out, "findings/deer/*.json")
+    findings = path.read_bytes()
+    flip_finding(made.out)
+    line = f"{made.out}: {path.relative_to(made.out)} differs from the seal"
+    rescored = made.read("rescore", more=("--allow-modified",))
+    assert (rescored.code, rescored.out.splitlines()[0]) == (0, f"modified: {line}")
     assert (made.out / "scores/deer.jsonl").read_bytes() != scores
+    rows = json.loads(made.read("rescore", more=("--allow-modified", "--json")).out)
+    assert all(line in row["modified"] for row in rows)
     ended = made.read("show")
     assert ended.code == 1
-    assert f"{path.relative_to(made.out)} differs" in ended.line() and "scores" not in ended.line()
+    assert f"{path.relative_to(made.out)} differs from the seal, scores/deer.jsonl differs" in ended.line()
+    path.write_bytes(findings)
+    assert ": scores/deer.jsonl differs from the seal" in made.read("show").line()
+    assert made.read("rescore", more=("--allow-modified",)).code == 0
+    assert (made.out / "scores/deer.jsonl").read_bytes() == scores
+    assert made.read("show").code == 0
 
 
 def test_rescoring_changes_nothing_of_a_whole_run_and_restores_scores(made: Made) -> None:
@@ -246,6 +257,10 @@ def test_the_command_that_made_a_run_restores_it_without_asking(
 def test_a_manifest_that_was_changed_is_not_gone_on_with(made: Made) -> None:
     alter(made.out / "manifest.json", '"run"', '"run and more"')
     assert "manifest.json differs from its seal" in made.run().line()
+    assert (
+        "differs from the seal; restore manifest.json from a copy, --allow-modified"
+        in made.read("show").line()
+    )
 
 
 def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[str]:

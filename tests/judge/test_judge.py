@@ -389,6 +389,8 @@ async def test_a_pick_without_mass_is_off_menu_and_without_an_option_malformed(t
         (0.95, 0.05, ("No",), "unreported"),
         (0.05, 0.95, ("Yes",), "unreported"),
         (0.095, 0.095, ("Yes", "No"), "unreported"),
+        # At most 0.0002 together: the model says something else, whatever else the server would report.
+        (0.0001, 0.0001, ("Yes", "No"), "off_menu"),
     ],
 )
 async def test_a_pick_rests_on_reported_values_or_on_bounds_that_decide_it(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from local_judge.protocols.deer.protocol import DeerFindings
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import execute
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.records import load_scores, read_records
+from local_judge.runs.records import CaseRecord, load_scores, read_records
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore, file_key
 from serving.engines.scripted import Call, Reply
@@ -124,6 +125,30 @@ async def test_what_concerns_all_reports_ends_the_run(
     with pytest.raises(ConfigError, match="no protocol 'x'; there are: deepresearcheval, deer"):
         await execute([raw("a")], judge, snapshot, RunConfig(protocols=("x",)), RunStore(tmp_path / "run"))
     assert not (tmp_path / "run").exists()
+
+
+async def test_no_report_is_worked_on_once_the_run_has_ended(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is open to the run, such as its journal, is closed then."""
+    going_on = asyncio.Event()
+
+    async def evaluate(report: RawReport, *arguments: object) -> CaseRecord:
+        if report.id == "a":
+            raise LedgerError("the disk is full")
+        await going_on.wait()
+        return CaseRecord(id=report.id, key=file_key(report.id), status="done")
+
+    monkeypatch.setattr("local_judge.runs.execute._evaluate", evaluate)
+    judge, _ = make_judge()
+    told: list[CaseRecord] = []
+    with pytest.raises(LedgerError, match="the disk is full"):
+        await execute(
+            [raw("b"), raw("a")], judge, snapshot, VERIFYING, RunStore(tmp_path / "run"), done=told.append
+        )
+    going_on.set()
+    await asyncio.sleep(0.01)
+    assert told == []
 
 
 async def test_the_judge_s_missing_answers_are_counted(

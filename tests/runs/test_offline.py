@@ -134,6 +134,7 @@ async def test_a_child_of_the_event_loop_has_no_sockets() -> None:
 
 
 @confined
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")  # from Python 3.12 on
 def test_a_fork_has_no_sockets() -> None:
     with offline.only([]):
         if (child := os.fork()) == 0:

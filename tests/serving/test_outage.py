@@ -64,6 +64,23 @@ async def test_no_call_is_lost_to_a_restart_and_one_line_tells_of_its_beginning_
     assert "is back after" in ended
 
 
+async def test_calls_that_fail_together_lose_no_attempt_to_an_outage() -> None:
+    stub = Stub(StubPlan())
+    port = await stub.start()
+    stub.url = f"http://127.0.0.1:{port}/v1"
+
+    async def come_back() -> None:
+        await stub.start(port=port)
+
+    engine = engine_for(stub, Nap(at=20, what=come_back), [], attempts=1)
+    await engine.generate(prompt(0), Sampling())
+    await stub.stop()
+    replies = await asyncio.gather(*(engine.generate(prompt(n), Sampling()) for n in range(1, 21)))
+    await engine.aclose()
+    await stub.stop()
+    assert [reply.text for reply in replies] == ['{"ok": true}'] * 20
+
+
 async def test_a_server_that_stays_away_ends_the_work_in_one_line() -> None:
     told: list[str] = []
     async with Stub(StubPlan()) as stub:

@@ -90,7 +90,7 @@ def search(
         list[str] | None, typer.Option("--language", help="Only this ISO 639-1 language; repeat for several.")
     ] = None,
     fusion: Annotated[
-        str, typer.Option("--fusion", help="Of the mode fused: `rrf`, or `convex` with --alpha.")
+        str, typer.Option("--fusion", help="How mode fused merges: `rrf`, or `convex` with --alpha.")
     ] = "rrf",
     alpha: Annotated[
         float, typer.Option("--alpha", min=0, max=1, help="Share of meaning in `convex`.")
@@ -181,7 +181,7 @@ def evaluate_(
     queries: Annotated[
         Path, typer.Option("--queries", help="JSONL: query, relevant (URLs), optionally grades and id.")
     ],
-    seed: Annotated[int, typer.Option("--seed", help="Of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")] = 0,
     model: Model = None,
     preset: Preset = None,
     embeddings_url: Endpoint = None,
