@@ -44,6 +44,8 @@ class Replicas:
         self.urls = tuple(urls)
         self._clock = clock
         self._down_until: dict[str, float] = {}
+        self.away: set[str] = set()
+        """Those that could not be reached, and have not said since what they are."""
 
     def order(self, prefix: str) -> list[str]:
         """All URLs, the home of `prefix` first; those lately unreachable last."""
@@ -60,6 +62,7 @@ class Replicas:
     def unreachable(self, url: str) -> None:
         """Remember that `url` could not be reached."""
         self._down_until[url] = self._clock() + DOWN_SECONDS
+        self.away.add(url)
 
 
 def _key(url: str) -> bytes:

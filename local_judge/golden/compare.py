@@ -175,7 +175,7 @@ def differences(path: str, expected: object, got: object) -> Iterator[Mismatch]:
                 items[index] if index < len(items) else _ABSENT,
                 others[index] if index < len(others) else _ABSENT,
             )
-    elif not _equal(cast("object", expected), cast("object", got)):
+    elif not _equal(cast("object", expected), got):
         yield Mismatch(path, expected, got)
 
 

@@ -24,6 +24,9 @@ APPLICATION_ID = 0x4C4A4C47
 
 VERSION = 2
 
+SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
+"""Ends a journal of SQLite that names another file, which SQLite may remove. A ledger's own never does."""
+
 BUSY_SECONDS = 30.0
 """How long one process waits for another's write."""
 
@@ -128,6 +131,7 @@ def connect(path: Path) -> sqlite3.Connection:
             raise LedgerMissing(
                 f"ledger {path}: its folder cannot be made ({error.strerror}); check path and rights"
             ) from error
+        _check_files(path)
         connection = sqlite3.connect(
             path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
@@ -154,6 +158,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
             connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
             connection.executescript(TABLES)
             return connection
+        _check_files(path)
         uri = path.resolve().as_uri() + "?mode=ro"
         connection = sqlite3.connect(
             uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -165,6 +170,22 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
             connection.close()
             raise
     return connection
+
+
+def _check_files(path: Path) -> None:
+    """Refuse what is no file, reading which may never end, and a journal beside it that leads to another file.
+
+    Raises:
+        LedgerForeign: it is none, or there is one.
+    """
+    beside = path.resolve()
+    if beside.exists() and not beside.is_file() and not beside.is_dir():
+        raise _foreign(path)
+    journal = beside.with_name(f"{beside.name}-journal")
+    if journal.is_file() and journal.read_bytes().endswith(SUPER_JOURNAL):
+        raise LedgerForeign(
+            f"ledger {path}: {journal.name} beside it names other files, as none of ours does; remove it"
+        )
 
 
 def _foreign(path: Path) -> LedgerForeign:

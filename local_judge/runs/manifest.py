@@ -17,7 +17,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 import indexes
 import local_judge
@@ -25,12 +25,14 @@ import serving
 from local_judge.errors import RunError
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import SYSTEM
+from local_judge.judge.standing import Standing
 from local_judge.runs.calibrations import in_manifest
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.seal import content_digest, seal_of, sealed_as, unsealed
 from local_judge.runs.store import MANIFEST, RunStore, digest_of
 from local_judge.tasks.model import Guidance, Task
+from serving.types import EngineIdentity
 
 VERSIONS = ("local_judge", "revision", "code", "python", "packages")
 """Keys of what derives the results."""
@@ -261,7 +263,40 @@ def read_manifest(store: RunStore) -> dict[str, Any]:
     manifest: object = store.read_json("manifest.json")
     if not isinstance(manifest, dict) or "config" not in manifest or "reports" not in manifest:
         raise RunError(f"{store.root}: its manifest.json is not that of a run; choose another directory")
+    try:
+        _Shape.model_validate(manifest)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise RunError(f"{store.root}: its manifest.json is damaged ({where}: {first['msg']})") from None
     return cast("dict[str, Any]", manifest)
+
+
+class _Lax(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+
+class _ShapeOfConfig(_Lax):
+    protocols: list[str]
+
+
+class _ShapeOfJudge(_Lax):
+    name: str
+    identity: EngineIdentity
+    sampling: dict[str, Any]
+
+
+class _ShapeOfReport(_Lax):
+    id: str
+
+
+class _Shape(_Lax):
+    """What readers rely on in a manifest; the seal, not this, says whether it is what was written."""
+
+    config: _ShapeOfConfig
+    judges: list[_ShapeOfJudge] = []
+    reports: list[_ShapeOfReport]
+    qualifications: dict[str, Standing | None] | None = None
 
 
 def protocols_of(store: RunStore) -> tuple[str, ...]:

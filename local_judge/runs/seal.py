@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
@@ -89,6 +89,9 @@ def check_seal(store: RunStore) -> None:
 def differences(store: RunStore) -> list[str]:
     """Where the files of a finished run differ from its seal, in order of their names."""
     manifest: Any = store.read_json(MANIFEST)
+    if not isinstance(manifest, dict):
+        return [f"{MANIFEST} is not that of a run"]
+    manifest = cast("dict[str, Any]", manifest)
     try:
         seal = seal_of(manifest)
     except ValidationError:
@@ -135,7 +138,10 @@ def reseal_scores(store: RunStore) -> None:
     it is: scores of modified findings must not pass for sealed once the findings are restored.
     """
     manifest = store.read_json(MANIFEST)
-    seal = seal_of(manifest)
+    try:
+        seal = seal_of(manifest)
+    except ValidationError:  # allowed to be modified, and stays so
+        return
     kept = {name: digest for name, digest in seal.files.items() if not _is_score(name)} if seal else {}
     there = [name for name in run_files(store.root) if not _is_score(name)]
     if (
@@ -178,9 +184,14 @@ def is_run_file(name: str) -> bool:
 
 
 def run_files(root: Path) -> list[str]:
-    """The names of the files in a run directory that are or should be under its seal, in order."""
+    """The names of the files in a run directory that are or should be under its seal, in order.
+
+    Raises:
+        RunError: one of its folders leads out of the directory.
+    """
     found = [name for name in (CASES, WISHES, AGREEMENT) if (root / name).is_file()]
     for folder in FOLDERS:
+        RunStore(root).check_inside(root / folder)
         found += [
             path.relative_to(root).as_posix()
             for path in (root / folder).rglob("*")

@@ -98,10 +98,12 @@ class RunStore:
         path = self.root / name
         beside = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
         try:
+            self.check_inside(path.parent)
             path.parent.mkdir(parents=True, exist_ok=True)
             # A command line may hold bytes that are no text: inside JSON their escapes are right.
             content = text.encode("utf-8", "backslashreplace")
-            with beside.open("wb") as file:
+            beside.unlink(missing_ok=True)
+            with beside.open("xb") as file:  # never through a link that was there
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
@@ -109,6 +111,19 @@ class RunStore:
             self.digests[name] = digest_of(content)
         except OSError as error:
             raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+    def check_inside(self, folder: Path) -> None:
+        """Refuse a folder of the run that is elsewhere: what is there is not ours to write or remove.
+
+        Raises:
+            RunError: it is, by a link.
+        """
+        try:
+            inside = folder.resolve().is_relative_to(self.root.resolve())
+        except (OSError, RuntimeError):  # links in a circle
+            inside = False
+        if not inside:
+            raise RunError(f"{folder}: a link that leads out of {self.root}; remove it")
 
     def is_new(self) -> bool:
         """Whether no run has been here; a ledger alone is none.
@@ -166,14 +181,17 @@ class RunStore:
         Raises:
             RunError: it is not there.
         """
+        path = self.root / name
         try:
-            return (self.root / name).read_bytes()
+            if path.exists() and not path.is_file():  # a pipe, say, from which reading may never end
+                raise RunError(f"{path}: not a file")
+            return path.read_bytes()
         except FileNotFoundError:
             raise RunError(
                 f"{self.root}: no {name} there; is it a finished run of `local-judge run`?"
             ) from None
         except OSError as error:
-            raise RunError(f"{self.root / name}: {error}") from None
+            raise RunError(f"{path}: {error}") from None
 
     def read_json(self, name: str) -> Any:
         """One JSON file."""

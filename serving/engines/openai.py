@@ -222,7 +222,7 @@ class OpenAIEngine:
             if facts.vllm:
                 body["logprob_token_ids"] = [token for piece in onward for token in ids[begun, piece]]
             reply, url = await self._servers.chat(prefix, body)
-            logprobs = reply.choices[0].logprobs
+            logprobs = reply.first.logprobs
             if logprobs is None or not logprobs.content or not logprobs.content[0].top_logprobs:
                 raise UnsupportedRequest(
                     f"{url} returns no log-probabilities; use a server that does, such as vLLM"

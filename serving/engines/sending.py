@@ -72,6 +72,7 @@ class Servers:
             ", ".join(self.urls), self._healthy, patience=patience, tell=tell, sleep=retry.sleep
         )
         self._slots = asyncio.Semaphore(concurrency)
+        self._checking = asyncio.Lock()
         self._client: HttpClient | None = None
         self._asking: asyncio.Task[ServerFacts] | None = None
 
@@ -96,6 +97,7 @@ class Servers:
         content = _encoded(body)
 
         async def send(base_url: str) -> tuple[ChatReply, str]:
+            await self._still_alike(base_url)
             answer = await self._post(f"{base_url}/chat/completions", content)
             reply = parse(ChatReply, answer.url, answer.body)
             self._check_model(answer.url, body["model"], reply.model)
@@ -108,6 +110,7 @@ class Servers:
         content = _encoded({**body, "stream": True, "stream_options": {"include_usage": True}})
 
         async def send(base_url: str) -> Generation:
+            await self._still_alike(base_url)
             url = f"{base_url}/chat/completions"
             async with self._slots, self._http().stream(url, content) as lines:
                 heard = Heard(url)
@@ -115,7 +118,8 @@ class Servers:
                     if heard.take(line):
                         started()
             reply = heard.reply(thinking)
-            self._check_model(url, body["model"], heard.model)
+            for model in heard.models:
+                self._check_model(url, body["model"], model)
             started()
             return reply
 
@@ -126,6 +130,7 @@ class Servers:
         content = _encoded(body)
 
         async def send(base_url: str) -> TokenList:
+            await self._still_alike(base_url)
             answer = await self._post(f"{root_of(base_url)}/tokenize", content)
             return parse(TokenList, answer.url, answer.body)
 
@@ -177,16 +182,37 @@ class Servers:
             if not await self._http().answers(health):
                 continue
             try:
-                agree([("the judge before the outage", facts), (base_url, await self._ask(base_url))])
-            except RequestRefused as error:
-                raise ServerDown(f"{base_url} is back as another judge: {error}") from error
+                await self._check_alike("the judge before the outage", base_url)
             except EngineError:
                 continue
+            self._replicas.away.discard(base_url)
             return True
         return False
 
+    async def _still_alike(self, base_url: str) -> None:
+        """Ask a server that could not be reached what it is, before it is asked anything else.
+
+        Raises:
+            ServerDown: it is another model or version than was asked before.
+            EngineError: it does not answer.
+        """
+        if base_url not in self._replicas.away:
+            return
+        async with self._checking:
+            if base_url in self._replicas.away:
+                await self._check_alike("the judge that was asked first", base_url)
+                self._replicas.away.discard(base_url)
+
+    async def _check_alike(self, name: str, base_url: str) -> None:
+        try:
+            agree([(name, await self.facts()), (base_url, await self._ask(base_url))])
+        except RequestRefused as error:
+            raise ServerDown(f"{base_url} is back as another judge: {error}") from error
+
     def _check_model(self, url: str, asked: str, said: str | None) -> None:
-        if said is not None and said not in (asked, self._reply_model):
+        if said is None:
+            raise WrongModel(f"{url} was asked for {asked!r} and does not say which model answered")
+        if said not in (asked, self._reply_model):
             raise WrongModel(
                 f"{url} was asked for {asked!r} and answered as {said[:MODEL_SHOWN]!r}; if that is the same model, set "
                 "reply_model in the judge's preset"

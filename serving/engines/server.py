@@ -13,7 +13,9 @@ from serving.engines.wire import ModelCard, ModelList, TokenizerInfo, VersionRep
 from serving.errors import EngineError, KeyRefused, RequestRefused
 from serving.http import HttpClient
 
-_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_LABEL = re.compile(r'(?<!\w)(\w++)="((?:[^"\\]|\\.)*)"')
+"""Tried once a word, or a word of any length would take time that grows with its square."""
+
 _COUNT = re.compile(r"[0-9]{1,12}")
 
 

@@ -38,15 +38,21 @@ class Heard:
         self.thought: list[str] = []
         self.finish: str | None = None
         self.usage = Usage()
-        self.model: str | None = None
+        self.models: dict[str | None, None] = {}
+        """Those that its pieces name, in order; None of one that names none."""
+        self.done = False
         self.whole: list[bytes] = []
         """Lines of a server that does not stream and answers in one piece."""
 
     def take(self, line: bytes) -> bool:
         """Add one line; whether the model has said anything so far."""
+        if self.done:
+            return True
         if line.startswith(b"data:"):
             data = line[5:].strip()
-            if data != b"[DONE]":
+            if data == b"[DONE]":
+                self.done = True
+            else:
                 self._event(parse(ChatChunk, self.url, data))
         elif line and not line.startswith((b":", b"event:", b"id:", b"retry:")):
             self.whole.append(line)
@@ -55,10 +61,12 @@ class Heard:
     def _event(self, chunk: ChatChunk) -> None:
         if chunk.error is not None:
             raise _stream_error(self.url, chunk.error)
-        self.model = chunk.model or self.model
         if chunk.usage is not None:
             self.usage = chunk.usage.usage()
         for choice in chunk.choices:
+            if choice.index:  # of a second reply, which nobody asked for
+                continue
+            self.models[chunk.model] = None
             if choice.delta.content:
                 self.text.append(choice.delta.content)
             if choice.delta.thought:
@@ -69,7 +77,7 @@ class Heard:
         """The reply, once the stream has ended."""
         if self.whole or (self.finish is None and not self.text and not self.thought):
             whole = parse(ChatReply, self.url, b"".join(self.whole))
-            self.model = whole.model
+            self.models[whole.model] = None
             return whole.generation(thinking)
         if self.finish is None:
             raise EngineUnreachable(f"{self.url} ended its stream before the reply; look at the server's log")

@@ -91,6 +91,7 @@ class WireLogprobs(Wire):
 class WireChoice(Wire):
     """One reply."""
 
+    index: int = 0
     message: WireMessage
     finish_reason: str | None = None
     logprobs: WireLogprobs | None = None
@@ -103,9 +104,14 @@ class ChatReply(Wire):
     choices: list[WireChoice] = Field(min_length=1)
     usage: WireUsage = WireUsage()
 
+    @property
+    def first(self) -> WireChoice:
+        """The reply that was asked for, whatever others a server sends with it."""
+        return min(self.choices, key=lambda choice: choice.index)
+
     def generation(self, thinking: bool) -> Generation:
         """The first reply, as the seam speaks of it."""
-        choice = self.choices[0]
+        choice = self.first
         said = choice.message
         return generation(
             said.content or "", said.thought, choice.finish_reason, self.usage.usage(), thinking
@@ -115,6 +121,7 @@ class ChatReply(Wire):
 class ChunkChoice(Wire):
     """One reply's next piece."""
 
+    index: int = 0
     delta: WireMessage
     finish_reason: str | None = None
 

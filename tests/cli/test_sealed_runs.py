@@ -383,3 +383,26 @@ def test_ledger_verify_names_what_is_damaged(made: Made, command: Command) -> No
     assert command("ledger", "verify", ledger).code == 0
     made.out = made.folder / "again"
     assert made.read("show").code == 0
+
+
+@pytest.mark.parametrize("folder", ["scores", "claims"])
+def test_a_folder_that_is_a_link_is_refused_and_what_it_leads_to_stays(made: Made, folder: str) -> None:
+    elsewhere = made.folder / "elsewhere"
+    (made.out / folder).rename(elsewhere)
+    (elsewhere / "notes.txt").write_text("mine")
+    (made.out / folder).symlink_to(elsewhere)
+    before = files(elsewhere)
+    for ended in (made.run(), made.read("rescore"), made.read("rescore", more=("--allow-modified",))):
+        assert ended.code == 1
+        assert ended.line().endswith(f"{folder}: a link that leads out of {made.out}; remove it")
+    assert files(elsewhere) == before
+
+
+def test_a_seal_that_cannot_be_read_stays_as_it_is(made: Made) -> None:
+    path = made.out / "manifest.json"
+    alter(path, '"seal": {', '"seal": {"more": 1,')
+    before = path.read_bytes()
+    ended = made.read("rescore", more=("--allow-modified",))
+    assert ended.code == 0
+    assert "modified: " in ended.out
+    assert path.read_bytes() == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +16,7 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer
 from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger import Ledger
+from local_judge.judge.ledger_file import SUPER_JOURNAL
 from local_judge.judge.ledger_verify import ledger_problems
 from local_judge.judge.requests import Reply, Request
 from serving.engines.scripted import Call
@@ -200,3 +202,34 @@ async def test_no_flipped_bit_changes_what_is_read_unnoticed(tmp_path: Path) -> 
             # Refused, or lost and to be asked for again; never another.
             assert part == was or part is None or isinstance(part, LedgerError)
     assert noticed > 100
+
+
+def test_no_journal_has_another_file_removed(tmp_path: Path) -> None:
+    path, mine = tmp_path / "ledger.sqlite", tmp_path / "mine.txt"
+    Ledger.open(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=DELETE")
+        connection.execute("PRAGMA cache_size=1")  # so that the journal is written before the end
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany(
+            "INSERT INTO texts VALUES (?,?)", [(b"%032d" % n, b"x" * 2000) for n in range(200)]
+        )
+        half, journal = path.read_bytes(), (tmp_path / "ledger.sqlite-journal").read_bytes()
+        connection.rollback()
+    mine.write_text("mine")
+    path.write_bytes(half)
+    name = str(mine).encode()
+    page = (0x40000000 // 4096 + 1).to_bytes(4, "big")
+    end = len(name).to_bytes(4, "big") + sum(name).to_bytes(4, "big") + SUPER_JOURNAL
+    (tmp_path / "ledger.sqlite-journal").write_bytes(journal + page + name + end)
+    for read_only in (False, True):
+        with pytest.raises(LedgerError, match="names other files"):
+            Ledger.open(path, read_only=read_only)
+    assert mine.exists()
+
+
+def test_what_is_no_file_is_no_ledger(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ledger.sqlite")
+    for read_only in (False, True):
+        with pytest.raises(LedgerError, match="not a ledger"):
+            Ledger.open(tmp_path / "ledger.sqlite", read_only=read_only)

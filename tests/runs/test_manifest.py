@@ -126,3 +126,27 @@ async def test_a_manifest_of_something_else(
         claim_directory(RunStore(tmp_path), await manifest_of(judge, snapshot))
     with pytest.raises(RunError, match="not that of a run"):
         protocols_of(RunStore(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("config", []),
+        ("config", {"protocols": [1]}),
+        ("judges", {}),
+        ("judges", [{"name": None}]),
+        ("reports", [None]),
+        ("qualifications", ["x"]),
+    ],
+)
+async def test_a_damaged_manifest_is_one_line(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path, key: str, value: object
+) -> None:
+    judge, _ = make_judge()
+    manifest = await manifest_of(judge, snapshot)
+    store = RunStore(tmp_path)
+    store.write_json("manifest.json", {**manifest, key: value})
+    with pytest.raises(RunError, match=rf"manifest\.json is damaged \({key}"):
+        protocols_of(store)
+    with pytest.raises(RunError, match=rf"manifest\.json is damaged \({key}"):
+        claim_directory(store, manifest)

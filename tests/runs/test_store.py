@@ -132,3 +132,26 @@ def test_an_unfinished_run_lists_no_reports(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
     with pytest.raises(RunError, match="is it a finished run"):
         store.read_models("cases.jsonl", Row)
+
+
+def test_nothing_is_written_through_links(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "mine").write_text("mine")
+    store = RunStore(tmp_path / "run")
+    store.root.mkdir()
+    (store.root / "scores").symlink_to(outside)
+    (store.root / f".a.json.{os.getpid()}.partial").symlink_to(outside / "mine")
+    (store.root / "circle").symlink_to("circle")
+    for folder in ("scores", "circle"):
+        with pytest.raises(RunError, match="a link that leads out of"):
+            store.write_text(f"{folder}/b.json", "{}")
+    store.write_text("a.json", "{}")
+    assert (outside / "mine").read_text() == "mine"
+    assert [path.name for path in outside.iterdir()] == ["mine"]
+
+
+def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "manifest.json")
+    with pytest.raises(RunError, match=r"manifest\.json: not a file"):
+        RunStore(tmp_path).read_json("manifest.json")

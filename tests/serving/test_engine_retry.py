@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from random import Random
 
 import pytest
@@ -106,3 +107,9 @@ def test_kv_caches_of_data_parallel_engines_are_added() -> None:
 
 def test_metrics_without_a_cache_say_nothing() -> None:
     assert kv_cache_tokens("python_info 1.0\n") is None
+
+
+def test_a_label_without_end_takes_time_that_grows_with_its_length() -> None:
+    begun = time.process_time()
+    assert kv_cache_tokens("vllm:cache_config_info{" + "a" * 1_000_000) is None
+    assert time.process_time() - begun < 2.0  # with the square of the length: hours

@@ -155,3 +155,24 @@ async def test_a_call_that_is_cancelled_in_an_outage_leaves_the_others_waiting()
         await first
     await engine.aclose()
     await stub.stop()
+
+
+async def test_a_replica_that_comes_up_later_is_asked_what_it_is() -> None:
+    first, late = Stub(StubPlan()), Stub(StubPlan(vllm=False))
+    ports = [await stub.start() for stub in (first, late)]
+    await late.stop()
+    engine = OpenAIEngine([f"http://127.0.0.1:{port}/v1" for port in ports], max_attempts=1)
+    await engine.generate(prompt(0), Sampling())
+    await late.start(port=ports[1])
+    await first.stop()
+    try:
+        with pytest.raises(ServerDown, match=r"back as another judge.*vllm is True and False"):
+            await engine.generate(prompt(1), Sampling())
+        assert late.chats == []
+        late.plan = StubPlan()
+        replies = [await engine.generate(prompt(number), Sampling()) for number in range(3)]
+    finally:
+        await engine.aclose()
+        await late.stop()
+    assert [reply.text for reply in replies] == ['{"ok": true}'] * 3
+    assert [request.path for request in late.received].count("/version") == 1
