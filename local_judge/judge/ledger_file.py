@@ -13,7 +13,8 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 from local_judge.judge import ledger_calibrations
@@ -202,6 +203,7 @@ def _is_ledger(connection: sqlite3.Connection, path: Path) -> bool:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if application == APPLICATION_ID and version == VERSION:
+        _check_tables(connection, path)
         return True
     if application == APPLICATION_ID:
         raise LedgerForeign(
@@ -211,6 +213,36 @@ def _is_ledger(connection: sqlite3.Connection, path: Path) -> bool:
     if tables or application or version:
         raise _foreign(path)
     return False
+
+
+def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse what SQLite would run when a row is written, or read in a table's place.
+
+    Raises:
+        LedgerForeign: triggers, views, or a table of other columns.
+    """
+    odd = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"
+    names = [name for (name,) in connection.execute(odd)]
+    wanted = _columns_wanted()
+    names += [name for name, columns in _columns(connection).items() if columns != wanted.get(name, columns)]
+    if names:
+        raise LedgerForeign(
+            f"ledger {path}: {', '.join(map(repr, names[:3]))} in it is not as this program makes it; name another path"
+        )
+
+
+def _columns(connection: sqlite3.Connection) -> dict[str, list[str]]:
+    """The columns of each table."""
+    names = connection.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall()
+    sql = "SELECT name FROM pragma_table_xinfo(?) ORDER BY cid"
+    return {name: [column for (column,) in connection.execute(sql, (name,))] for (name,) in names}
+
+
+@lru_cache(maxsize=1)
+def _columns_wanted() -> dict[str, list[str]]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(TABLES)
+        return _columns(connection)
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any, Generic, NoReturn, TypeVar, cast
 
@@ -146,10 +146,25 @@ def _embedded(text: str) -> _Parsed | None:
         return None
     try:
         seen = _Seen()
-        value, _ = seen.decoder.raw_decode(text, first.start())
+        value, end = seen.decoder.raw_decode(text, first.start())
     except (ValueError, RecursionError):
         return None
-    return _marked(value, repaired=True, look=seen.doubled)
+    parsed = _marked(value, repaired=True, look=seen.doubled)
+    return replace(parsed, doubtful=parsed.doubtful | _said_again(value, text, end))
+
+
+def _said_again(value: Any, text: str, end: int) -> frozenset[str]:
+    """The keys of `value` to which another object, later in the text, gives another value."""
+    found: set[str] = set()
+    while isinstance(value, dict) and (start := text.find("{", end)) >= 0:
+        try:
+            other, end = json.JSONDecoder().raw_decode(text, start)
+        except (ValueError, RecursionError):
+            end = start + 1
+            continue
+        own = cast("dict[str, Any]", value)
+        found |= {name for name in own.keys() & other.keys() if own[name] != other[name]}
+    return frozenset(found)
 
 
 def _repaired(text: str, cut: bool, names: Iterable[str]) -> _Parsed | None:

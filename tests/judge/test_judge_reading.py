@@ -312,3 +312,14 @@ def test_what_changes_no_reply_changes_no_key() -> None:
         schema="{}",
     )
     assert moved.key == request().key
+
+
+def test_an_item_to_which_a_reply_gives_two_values_is_no_answer() -> None:
+    one, other = ({"label": label, "score": 1} for label in ("yes", "no"))
+    said = json.dumps({"1": one, "2": one}) + "\nNo, wait {: " + json.dumps({"1": other, "2": one})
+    first, second = read_items(reply(said), numbered(FINDING, 2)).items
+    assert first == Unread("incomplete", "item 1 was cut off or given twice")
+    assert second == Finding(label="yes", score=1)
+    (alone,) = read_one(reply(json.dumps(one) + json.dumps(other)), FINDING).items
+    assert alone == Unread("invalid_reply", 'cut off or given twice: ["label"]')
+    assert read_one(reply(json.dumps(one) * 2), FINDING).items == [Finding(label="yes", score=1)]

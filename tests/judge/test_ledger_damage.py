@@ -233,3 +233,21 @@ def test_what_is_no_file_is_no_ledger(tmp_path: Path) -> None:
     for read_only in (False, True):
         with pytest.raises(LedgerError, match="not a ledger"):
             Ledger.open(tmp_path / "ledger.sqlite", read_only=read_only)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER gone AFTER INSERT ON replies BEGIN DELETE FROM replies; END",
+        "CREATE VIEW more AS SELECT * FROM replies",
+        "ALTER TABLE replies ADD COLUMN more TEXT",
+        "ALTER TABLE replies DROP COLUMN latency",
+    ],
+)
+def test_a_ledger_with_anything_of_its_own_is_refused(tmp_path: Path, statement: str) -> None:
+    path = tmp_path / "ledger.sqlite"
+    Ledger.open(path).close()
+    alter(path, statement)
+    for read_only in (False, True):
+        with pytest.raises(LedgerError, match="in it is not as this program makes it"):
+            Ledger.open(path, read_only=read_only)
