@@ -31,6 +31,10 @@ _DEEPEST_REPAIRED = 20
 """Most brackets that may be open at once in a reply that is repaired: repairing takes time proportional to this depth
 times the length, and no answer is nested as deep."""
 
+_MOST_REPAIR_WORK = 128_000_000
+"""Most characters times quotation marks of a reply that is repaired. In the worst case repairing takes time proportional
+to this product, about 10 seconds at this bound, and no other call goes on meanwhile."""
+
 _MOST_DIGITS = 300
 """Digits of a whole number at most: the largest float has 309."""
 
@@ -168,6 +172,8 @@ def _said_again(value: Any, text: str, end: int) -> frozenset[str]:
 
 
 def _repaired(text: str, cut: bool, names: Iterable[str]) -> _Parsed | None:
+    if len(text) * text.count('"') > _MOST_REPAIR_WORK:
+        return None
     try:
         value = cast("Any", json_repair.loads(text, skip_json_loads=True))
         value = json.loads(json.dumps(value), parse_int=_whole)

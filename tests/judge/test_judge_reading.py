@@ -250,6 +250,27 @@ def test_a_broken_reply_of_many_brackets_is_not_repaired(
     assert isinstance(read_items(reply(construct * 10_000), {"1": FINDING}).items[0], Unread)
 
 
+def test_a_broken_reply_of_many_quotation_marks_is_not_repaired(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Repairing 48,000 characters of it takes 40 seconds."""
+    text = "[1," + 'x "y" ' * 8_000
+
+    def repair(text: str, **_: object) -> object:
+        raise AssertionError(f"{len(text)} characters are repaired")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("json_repair.loads", repair)
+        [unread] = read_one(reply(text), FINDING).items
+    assert isinstance(unread, Unread)
+    assert unread.kind == "invalid_reply"
+    # A cut reply of the same length, with as many quotation marks as an answer has, is repaired.
+    items = {str(number): {"label": "yes", "score": 4, "why": "word " * 60} for number in range(1, 150)}
+    cut = json.dumps(items)[:-3]
+    assert len(cut) > 48_000
+    read = read_items(reply(cut, "length"), dict.fromkeys(items, TypeAdapter(dict[str, int | str])))
+    assert read.repaired
+    assert sum(isinstance(item, Unread) for item in read.items) == 1
+
+
 def test_doubled_keys_are_found_in_one_pass() -> None:
     def calls(n: int) -> int:
         text = "{" + ",".join(f'"{i % n}":1' for i in range(2 * n)) + "}"
