@@ -166,7 +166,7 @@ def full_disk(trial: Trial) -> None:
         trial.cwd = disk / "cwd"
         command = trial.command(*RUNS, *RUNS, "qualify", "fetch", *FILE_COMMANDS)
         used, whole = _size(disk), _size(trial.bench.baseline(command.name).cwd)
-        room = used + int(max(whole - used, 8192) * trial.rng.uniform(0.05, 1.3))
+        room = used + 4 * PAGE + int(max(whole - used, 8192) * trial.rng.uniform(0.05, 1.3))
         trial.done.append(f"{room >> 10} KiB of disk")
         resize(room)
         ended = trial.run(command.arguments)
@@ -182,10 +182,12 @@ def full_disk(trial: Trial) -> None:
 
 
 LARGE_DISK = 256 << 20
+PAGE = 4096
 
 
 def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    """Bytes that a file system of whole pages needs for a folder."""
+    return sum(-(-path.stat().st_size // PAGE) * PAGE for path in folder.rglob("*") if path.is_file())
 
 
 @contextlib.contextmanager
