@@ -19,6 +19,7 @@
         ├── PromptTooLong      prompt and reply do not fit the context
         ├── UnsupportedRequest something that this engine cannot do
         ├── WrongModel         a reply by another model than the one that was asked
+        ├── UnreportedOptions  log-probabilities that leave the probabilities of the options open
         └── MalformedReply     a body that is not what the protocol promises (truncated, empty, not JSON)
 
 Invariant: every message is one line that names the value, the place and the remedy, fit to be shown to a
@@ -135,6 +136,12 @@ class WrongModel(EngineError):
     """A reply by another model than the one that was asked."""
 
     kind = "wrong_model"
+
+
+class UnreportedOptions(EngineError):
+    """Log-probabilities that leave the probabilities of the options open."""
+
+    kind = "unreported"
 
 
 class MalformedReply(EngineError):

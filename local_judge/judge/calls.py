@@ -22,7 +22,7 @@ from local_judge.judge.planning import PlannedCall
 from local_judge.judge.requests import Identified, Reply, Request, now, sha256
 from local_judge.judge.scheduler import Scheduler, Turn
 from serving.engine import Engine
-from serving.errors import EngineError
+from serving.errors import EngineError, UnreportedOptions
 from serving.types import Choice, EngineLimits, Generation, Message, Sampling
 
 T = TypeVar("T")
@@ -91,7 +91,14 @@ class Caller:
     """Makes calls for a `Judge`."""
 
     def __init__(
-        self, engine: Engine, ledger: Ledger, min_reply_tokens: int, fail_after: int | None = None
+        self,
+        engine: Engine,
+        ledger: Ledger,
+        min_reply_tokens: int,
+        *,
+        max_unreported: float,
+        min_mass: float,
+        fail_after: int | None = None,
     ) -> None:
         self.meter = Meter()
         self._fail_after = fail_after
@@ -99,6 +106,8 @@ class Caller:
         self._engine = engine
         self._ledger = ledger
         self._min_reply_tokens = min_reply_tokens
+        self._max_unreported = max_unreported
+        self._min_mass = min_mass
         self._calls = SingleFlight[Reply | Failure]()
         self._setup = SingleFlight[tuple[Identified, EngineLimits]]()
         self._ready: tuple[Identified, EngineLimits] | None = None
@@ -150,6 +159,8 @@ class Caller:
                 return sampling
             created, begun = now(), time.monotonic()
             answer = await self._send(request, sampling)
+            if isinstance(answer, Choice):
+                self._check_reported(answer)
         except PlannedCall as error:
             self.meter.planned += 1
             return Failure(kind="planned", detail=str(error))
@@ -195,6 +206,18 @@ class Caller:
         # An engine may have to stream to say when it started: asked only of a call that others wait for.
         started = turn.started if turn.leads and request.prompt.shared else None
         return await self._engine.generate(request.messages, sampling, schema, started)
+
+    def _check_reported(self, choice: Choice) -> None:
+        """Refuse what rests on bounds, so that it is not kept: the next run asks again, perhaps another server.
+
+        Where the model wanted to say something else than the options, more alternatives would not help: that is kept.
+        """
+        if choice.mass >= self._min_mass and choice.unreported > self._max_unreported:
+            raise UnreportedOptions(
+                f"the server does not report {'/'.join(choice.bounded)} among its alternatives, which leaves "
+                f"{choice.unreported:.3g} of the options' probability open; ask for more alternatives (max_logprobs), "
+                "or use vLLM"
+            )
 
     def _count(self, answer: Generation | Choice) -> None:
         self.meter.made += 1

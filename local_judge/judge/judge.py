@@ -102,7 +102,14 @@ class Judge:
         self.ledger = ledger
         self.settings = settings
         self.calibrations = tuple(calibrations)
-        self._caller = Caller(engine, ledger, settings.min_reply_tokens, fail_after)
+        self._caller = Caller(
+            engine,
+            ledger,
+            settings.min_reply_tokens,
+            max_unreported=settings.max_unreported,
+            min_mass=settings.min_mass,
+            fail_after=fail_after,
+        )
 
     @property
     def meter(self) -> Meter:
@@ -245,13 +252,6 @@ class Judge:
                 kind="off_menu",
                 detail=f"reply {reply.key[:12]}: {menu_text} have probability {choice.mass:.3g} together, "
                 f"less than {self.settings.min_mass:g}",
-            )
-        if choice.unreported > self.settings.max_unreported:
-            return Failure(
-                kind="unreported",
-                detail=f"reply {reply.key[:12]}: the server does not report {'/'.join(bounded)} among its "
-                f"alternatives, which leaves {choice.unreported:.3g} of the options' probability open; ask for more "
-                "alternatives (max_logprobs), or use vLLM",
             )
         return Pick(
             probabilities=choice.probabilities(),

@@ -199,9 +199,11 @@ def _is_ledger(connection: sqlite3.Connection, path: Path) -> bool:
     Raises:
         LedgerForeign: it is something else.
     """
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    # In one statement: between two, another process may make the tables.
+    application, version, tables = connection.execute(
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
+        "FROM pragma_application_id, pragma_user_version"
+    ).fetchone()
     if application == APPLICATION_ID and version == VERSION:
         _check_tables(connection, path)
         return True

@@ -32,8 +32,8 @@ _DEEPEST_REPAIRED = 20
 times the length, and no answer is nested as deep."""
 
 _MOST_REPAIR_WORK = 128_000_000
-"""Most characters times quotation marks of a reply that is repaired. In the worst case repairing takes time proportional
-to this product, about 10 seconds at this bound, and no other call goes on meanwhile."""
+"""Most characters times quotation marks of a reply that is repaired. In the worst case repairing takes time
+proportional to this product, about 10 seconds at this bound, and no other call goes on meanwhile."""
 
 _MOST_DIGITS = 300
 """Digits of a whole number at most: the largest float has 309."""

@@ -121,7 +121,12 @@ def commands(inputs: Path, url: str, host: str, wait: str) -> dict[str, Command]
         Command("fetch", words(FETCH), fetched),
         Command("merge", words("snapshot merge merged {inputs}/snapshot {inputs}/others"), tree_of("merged")),
         Command("index", words("snapshot index snapshot --k1 1.2"), snapshot, starts_with=made),
-        Command("wacz", words("snapshot export {inputs}/snapshot --wacz pages.wacz"), tree_of("pages.wacz")),
+        Command(
+            "wacz",
+            words("snapshot export {inputs}/snapshot --wacz pages.wacz"),
+            tree_of("pages.wacz"),
+            continues=False,
+        ),
         Command("rescore", words("rescore run"), run, starts_with=examined),
         Command(
             "export csv",
