@@ -9,6 +9,7 @@ texts and named by files of their own: adding one to a snapshot does not make it
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 from pathlib import Path, PurePosixPath
@@ -121,6 +122,8 @@ def database_of(out: Path) -> Path:
 
 def hash_file(path: Path) -> FileEntry:
     """Size and SHA-256 of a file, read piece by piece; its `path` is the name alone. Raises OSError."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
     hasher = hashlib.sha256()
     size = 0
     with path.open("rb") as file:
@@ -160,6 +163,8 @@ def load_manifest(folder: Path, *, check_digest: bool = True) -> Manifest:
         raise SnapshotMissing(f"no snapshot at {folder}; make one with `snapshot import`")
     path = folder / MANIFEST
     try:
+        if not path.is_file():  # a pipe never ends, nor does a device
+            raise OSError
         data: Any = json.loads(path.read_bytes())
     except OSError:
         raise NotASnapshot(f"{folder} is not a snapshot: it has no {MANIFEST}") from None

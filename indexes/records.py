@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from indexes.archive.captures import RecordRef
 from indexes.errors import NotASnapshot
@@ -40,12 +40,25 @@ class PageRecord(Frozen):
     answers: tuple[str, ...] = ()
     """`sha256:` and hex of the block of every record of the capture but requests, in order."""
     text_digest: str = ""
-    offset: int = 0
+    offset: int = Field(0, ge=0)
     """Of the text's first byte in the text file."""
-    size: int = 0
+    size: int = Field(0, ge=0)
     """Bytes of the text in UTF-8."""
     chunks: tuple[tuple[int, int], ...] = ()
     """Character offsets `[start, end)` into the text."""
+
+    @field_validator("url")
+    @classmethod
+    def _an_address(cls, url: str) -> str:
+        urlsplit(url)
+        return url
+
+    @field_validator("chunks")
+    @classmethod
+    def _in_order(cls, chunks: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+        if any(not 0 <= start <= end for start, end in chunks):
+            raise ValueError("a chunk that is no stretch of a text")
+        return chunks
 
     @property
     def host(self) -> str:
@@ -89,5 +102,7 @@ def parse_record(line: bytes, place: str) -> PageRecord:
 
 def parse_records(data: bytes, place: str) -> Iterator[PageRecord]:
     """All records of a file, each when it is asked for. Raises NotASnapshot, which names `place` and the line."""
+    if data and not data.endswith(b"\n"):
+        raise NotASnapshot(f"{place}: its last line has no end; make the snapshot again")
     for number, line in enumerate(data.splitlines(), start=1):
         yield parse_record(line, f"{place}:{number}")

@@ -23,11 +23,12 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from pydantic_core import from_json
 
-from indexes.archive.captures import RecordRef, exchange_of
+from indexes.archive.captures import IndexEntry, RecordRef, exchange_of
 from indexes.archive.cdxj import INDEX, Cdxj
 from indexes.archive.content import undone
 from indexes.archive.model import Exchange
@@ -119,12 +120,14 @@ class Snapshot:
             if entry.path.startswith(f"{SEARCH}/"):
                 continue  # compared when it is searched
             try:
-                size = (path / entry.path).stat().st_size
+                file = (path / entry.path).stat()
             except OSError:
                 raise DigestMismatch(f"{path}: {entry.path} is missing; run `snapshot verify`") from None
-            if size != entry.size:
+            if not S_ISREG(file.st_mode):
+                raise DigestMismatch(f"{path}: {entry.path} is no regular file; run `snapshot verify`")
+            if file.st_size != entry.size:
                 raise DigestMismatch(
-                    f"{path}: {entry.path} has {size:,} bytes, not {entry.size:,}; run `snapshot verify`"
+                    f"{path}: {entry.path} has {file.st_size:,} bytes, not {entry.size:,}; run `snapshot verify`"
                 )
         digests = {entry.path: entry.sha256 for entry in manifest.files}
         lines = _mapped(path / PAGES) if PAGES in digests else b""
@@ -189,13 +192,19 @@ class Snapshot:
         """
         if not record.text_digest:
             return ""
+        altered = f"{self.path}: the text of {record.url} was altered; run `snapshot verify`"
+        if record.offset + record.size > self._text_bytes:
+            raise DigestMismatch(altered)
         # Opened anew each time, so that any number of threads may read.
         with (self.path / TEXTS).open("rb") as texts:
             texts.seek(record.offset, os.SEEK_SET)
             data = texts.read(record.size)
         if sha256(data) != record.text_digest:
-            raise DigestMismatch(f"{self.path}: the text of {record.url} was altered; run `snapshot verify`")
-        return data.decode()
+            raise DigestMismatch(altered)
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            raise DigestMismatch(f"{self.path}: the text of {record.url} is not UTF-8") from None
 
     def check_file(self, name: str) -> None:
         """Compare a file with the manifest, byte for byte; once, however often it is asked for.
@@ -245,8 +254,9 @@ class Snapshot:
         """
         for entry in reversed(list(self._index.find(url))):
             if entry.status == 200:
+                self.check_file(f"{FOLDER}/{entry.file}")
                 try:
-                    record = read_record(self.path / FOLDER / entry.file, entry.offset)
+                    record = read_record(self._file_of(entry), entry.offset)
                 except Damage as error:
                     raise DigestMismatch(f"{self.path}: {error}; run `snapshot verify`") from None
                 if record.kind == "response" and not record.too_large:
@@ -335,11 +345,21 @@ class Snapshot:
     def _index(self) -> Cdxj:
         return Cdxj(self.path / INDEX)
 
+    @cached_property
+    def _text_bytes(self) -> int:
+        return next(entry.size for entry in self.manifest.files if entry.path == TEXTS)
+
+    def _file_of(self, entry: IndexEntry) -> Path:
+        """The file of the archive that a line of the index names. Raises DigestMismatch for any other."""
+        if f"{FOLDER}/{entry.file}" not in {named.path for named in self.manifest.files}:
+            raise DigestMismatch(f"{self.path / INDEX} names {entry.file[:200]!r}; run `snapshot verify`")
+        return self.path / FOLDER / entry.file
+
     def _archived(self, reference: RecordRef) -> bytes:
         """The content of a record of the archive."""
         for entry in self._index.find(reference.url, reference.at):
             try:
-                record = read_record(self.path / FOLDER / entry.file, entry.offset)
+                record = read_record(self._file_of(entry), entry.offset)
                 if record.id == reference.id and record.block_digest == reference.digest:
                     return undone(record.payload, record.header("content-encoding"))
             except (Damage, GzipRefused) as error:
@@ -354,6 +374,8 @@ class Snapshot:
         while row < len(self._lines):
             end = self._lines.find(b"\n", row)
             try:
+                if end < 0:
+                    raise ValueError("a line without an end")
                 said = from_json(self._lines[row:end])
                 rows.setdefault(said["url"], []).append(row)
                 for name in said["aliases"]:

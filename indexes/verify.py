@@ -107,11 +107,16 @@ def _page_problems(root: Path) -> Iterator[FileProblem]:
     wanted: dict[str, PageRecord] = {}
     try:
         with (root / TEXTS).open("rb") as texts:
+            n_bytes = os.fstat(texts.fileno()).st_size
             for record in parse_records((root / PAGES).read_bytes(), str(root / PAGES)):
                 if record.record is not None:
                     wanted[record.record.id] = record.model_copy(update={"chunks": ()})
-                texts.seek(record.offset)
-                if record.text_digest and sha256(texts.read(record.size)) != record.text_digest:
+                if not record.text_digest:
+                    continue
+                inside = record.offset + record.size <= n_bytes
+                texts.seek(record.offset if inside else 0)
+                data = texts.read(record.size) if inside else b""
+                if sha256(data) != record.text_digest or not _is_utf8(data):
                     yield FileProblem(path=TEXTS, kind="wrong", detail=f"the text of {record.url} is another")
     except (NotASnapshot, OSError) as error:
         yield FileProblem(path=PAGES, kind="wrong", detail=str(error))
@@ -130,6 +135,14 @@ def _page_problems(root: Path) -> Iterator[FileProblem]:
         yield FileProblem(path=FOLDER, kind="wrong", detail=said + behind)
     for record in () if damage else wanted.values():
         yield FileProblem(path=FOLDER, kind="missing", detail=f"it does not hold {record.url}")
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _files(root: Path) -> set[str]:

@@ -111,6 +111,8 @@ class Cdxj:
         try:
             _, at, fields = line.split(b" ", 2)
             said: dict[str, Any] = json.loads(fields)
+            if not 0 <= int(said["offset"]) < 1 << 62:
+                raise ValueError("no place in a file")
             return IndexEntry(
                 url=str(said["url"]),
                 at=_time(at.decode()),

@@ -30,6 +30,7 @@ logging.getLogger("warcio").addHandler(
 )  # it would print addresses of the file as they are
 _STEP = 1 << 16
 _LENGTH = re.compile(rb"^Content-Length:\s*(\d{1,15})\s*$", re.IGNORECASE | re.MULTILINE)
+_EMPTY_LINE = re.compile(rb"\r\n\r\n|\n\n")  # one search for both, which ends at the first of them
 _LINE_ENDS = re.compile(rb"[\r\n]*")
 _ONCE = ("content-length", "content-type", "warc-date", "warc-record-id", "warc-target-uri", "warc-type")
 """Fields that decide how a record is read; given twice, readers would differ in what it is."""
@@ -160,11 +161,8 @@ def _separated(data: bytes) -> Iterator[bytes]:
 
 def _end_of_head(data: bytes, begin: int) -> int:
     """Where the head that begins there ends, with its empty line; 0 where it does not within `_HEAD_BYTES`."""
-    end = data.find(b"\r\n\r\n", begin, begin + _HEAD_BYTES)
-    other = data.find(b"\n\n", begin, begin + _HEAD_BYTES)
-    if end < 0 or 0 <= other < end:
-        return other + 2 if other >= 0 else 0
-    return end + 4
+    end = _EMPTY_LINE.search(data, begin, begin + _HEAD_BYTES)
+    return end.end() if end is not None else 0
 
 
 def _plain(file: IO[bytes], name: str) -> Iterator[tuple[int, int, bytes, bool]]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
 import tempfile
 import zipfile
 import zlib
@@ -87,10 +88,12 @@ def opened(path: Path, say: Callable[[str], None], trust: Trust = NO_DEMANDS) ->
         except (
             zipfile.BadZipFile,
             zlib.error,
+            lzma.LZMAError,
             EOFError,
             NotImplementedError,
             RuntimeError,
             OSError,
+            ValueError,  # a name that is not in the encoding that it says
         ) as error:
             raise ImportRefused(f"{path}: damaged zip ({str(error)[:200]})") from None
         yield found
@@ -128,6 +131,8 @@ def _unpacked(
         said = "" if listed is None else listed[name]
         if signed and not said.startswith("sha256:"):
             raise ImportRefused(f"{path}: {name} has no SHA-256 in datapackage.json, so nobody signed it")
+        if listed is not None and not said.startswith("sha256:"):
+            say(f"{path}: {name} was not compared with its digest, which is no SHA-256: {said[:80]!r}")
         digest = _copy(packed, name, targets.get(name))
         if said.startswith("sha256:") and said != digest:
             raise ImportRefused(

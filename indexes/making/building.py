@@ -206,7 +206,7 @@ def _write_index(folder: Path, spool: Spool) -> None:
 
 def archive_files(folder: Path) -> list[Path]:
     """The archive's files of a snapshot, in their order."""
-    return sorted((folder / FOLDER).glob("*.warc.gz"))
+    return sorted(path for path in (folder / FOLDER).glob("*.warc.gz") if path.is_file())
 
 
 def no_damage(said: str) -> None:

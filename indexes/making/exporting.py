@@ -11,7 +11,7 @@ from pathlib import Path
 
 from indexes.archive.cdxj import INDEX
 from indexes.archive.wacz import PageLine, write_wacz
-from indexes.archive.warc import UNKNOWN_DATE
+from indexes.archive.warc import FOLDER, UNKNOWN_DATE
 from indexes.errors import SnapshotExists
 from indexes.making.building import archive_files
 from indexes.snapshot import Snapshot
@@ -37,7 +37,7 @@ def export_wacz(snapshot: Snapshot, out: Path, *, title: str = "", key_file: Pat
     digests = {entry.path: entry.sha256 for entry in snapshot.manifest.files}
     write_wacz(
         out,
-        {path: digests[path.relative_to(snapshot.path).as_posix()] for path in archive_files(snapshot.path)},
+        {path: digests.get(f"{FOLDER}/{path.name}", "") for path in archive_files(snapshot.path)},
         snapshot.path / INDEX,
         _pages(snapshot),
         title=title or f"Snapshot {snapshot.digest}",

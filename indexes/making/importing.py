@@ -177,20 +177,26 @@ class _Seen:
     def __init__(self) -> None:
         self._connection = sqlite3.connect("")
         self._connection.execute("CREATE TABLE seen (url TEXT, fetched TEXT, content TEXT, line INTEGER)")
-        self._connection.execute("CREATE INDEX by_url ON seen (url)")
+        self._connection.execute("CREATE INDEX by_url ON seen (url, fetched, content)")
 
     def check(self, entry: PageEntry, capture: Capture) -> None:
         """Remember a line. Raises ImportRefused if it contradicts an earlier one."""
         data = b"" if capture.imported is None else capture.imported.data
         content = f"{capture.outcome} {sha256(data)}"
-        query = "SELECT fetched, content, line FROM seen WHERE url=?"
-        for fetched, other, line in self._connection.execute(query, (entry.url,)):
-            told_apart = entry.fetched is not None and fetched is not None and entry.fetched != fetched
-            if other != content and not told_apart:
-                raise ImportRefused(
-                    f"lines {line} and {entry.line} of the page list give different pages for {entry.url}; "
-                    f"keep one of them, or say of both when they were fetched"
-                )
+        same = "SELECT 1 FROM seen WHERE url=? AND fetched IS ? AND content=?"
+        if self._connection.execute(same, (entry.url, entry.fetched, content)).fetchone():
+            return  # compared when it came first; a list of one line, many times, takes no longer for it
+        query = "SELECT min(line) FROM seen WHERE url=? AND content<>?"
+        values = [entry.url, content]
+        if entry.fetched is not None:
+            query += " AND (fetched IS NULL OR fetched=?)"
+            values.append(entry.fetched)
+        [line] = self._connection.execute(query, values).fetchone()
+        if line is not None:
+            raise ImportRefused(
+                f"lines {line} and {entry.line} of the page list give different pages for {entry.url}; "
+                f"keep one of them, or say of both when they were fetched"
+            )
         row = (entry.url, entry.fetched, content, entry.line)
         self._connection.execute("INSERT INTO seen VALUES (?,?,?,?)", row)
 
@@ -224,7 +230,10 @@ def merge_snapshots(
         with closing(sqlite3.connect("")) as seen:  # on disk, like `_Seen`
             seen.execute("CREATE TABLE seen (capture TEXT PRIMARY KEY)")
             for path in snapshots:
-                for stored in read_captures(archive_files(path), no_damage):
+                snapshot, files = Snapshot.open(path), archive_files(path)
+                for file in files:  # one that the manifest does not name, or names otherwise, brings no page in
+                    snapshot.check_file(f"{FOLDER}/{file.name}")
+                for stored in read_captures(files, no_damage):
                     one = stored.capture
                     key = repr((one.url, one.fetched, one.outcome, one.reason, stored.answers))
                     if seen.execute("INSERT OR IGNORE INTO seen VALUES (?)", (key,)).rowcount:

@@ -36,6 +36,8 @@ from indexes.model import BLOCKED_STATUSES, Frozen, SourceStatus
 from indexes.urls import normalise_url, shown_url
 
 _LONGEST_LINE = 2 * MAX_PAGE_BYTES
+_MOST_BLANK = 1_000_000
+"""Empty lines of a list: a thousand of them pack into one byte."""
 
 
 class PageLine(BaseModel):
@@ -111,9 +113,12 @@ def read_page_list(path: Path, folder: Path) -> Iterator[PageEntry]:
 
 
 def _lines(file: BinaryIO | gzip.GzipFile, path: Path) -> Iterator[bytes]:
-    number = 0
+    number = blank = 0
     while line := file.readline(_LONGEST_LINE):
         number += 1
+        blank += not line.strip()
+        if blank > _MOST_BLANK:
+            raise ImportRefused(f"{path}: more than {_MOST_BLANK:,} empty lines; is it a page list?")
         if len(line) == _LONGEST_LINE and not line.endswith(b"\n"):
             raise ImportRefused(
                 f"{path}:{number}: the line is longer than {_LONGEST_LINE:,} bytes; keep pages in files"

@@ -78,6 +78,8 @@ def read_info(folder: Path, kind: str, model: Callable[[Any], Info], remedy: str
         raise IndexMissing(f"no {kind} index at {folder}; {remedy}")
     path = folder / INFO
     try:
+        if not path.is_file():
+            raise OSError
         fields: Any = json.loads(path.read_bytes())
         if fields["kind"] != kind or fields["format_version"] != FORMAT_VERSION:
             raise IndexDamaged(
