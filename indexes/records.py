@@ -40,9 +40,9 @@ class PageRecord(Frozen):
     answers: tuple[str, ...] = ()
     """`sha256:` and hex of the block of every record of the capture but requests, in order."""
     text_digest: str = ""
-    offset: int = Field(0, ge=0)
+    offset: int = Field(default=0, ge=0)
     """Of the text's first byte in the text file."""
-    size: int = Field(0, ge=0)
+    size: int = Field(default=0, ge=0)
     """Bytes of the text in UTF-8."""
     chunks: tuple[tuple[int, int], ...] = ()
     """Character offsets `[start, end)` into the text."""

@@ -231,7 +231,9 @@ def merge_snapshots(
             seen.execute("CREATE TABLE seen (capture TEXT PRIMARY KEY)")
             for path in snapshots:
                 snapshot, files = Snapshot.open(path), archive_files(path)
-                for file in files:  # one that the manifest does not name, or names otherwise, brings no page in
+                for (
+                    file
+                ) in files:  # one that the manifest does not name, or names otherwise, brings no page in
                     snapshot.check_file(f"{FOLDER}/{file.name}")
                 for stored in read_captures(files, no_damage):
                     one = stored.capture
