@@ -28,7 +28,7 @@ def findings(checks: str | None, delivered: str | None = None) -> LrbFindings:
     )
 
 
-JUDGE = {"name": "small", "identity": {"engine": "vllm", "model": "Small-1B"}}
+JUDGE = {"name": "small", "identity": {"engine": "vllm", "model": "Small-1B"}, "sampling": {}}
 
 
 def finished(folder: Path, reports: Mapping[str, tuple[str | None, LrbFindings]]) -> RunStore:

@@ -22,10 +22,12 @@ B = EngineIdentity(model="b", engine="scripted", engine_version="1")
 def make_run(folder: Path, judges: dict[str, EngineIdentity], values: dict[str, float | None]) -> Path:
     """A finished run of RACE: each judge gives each report its value."""
     store = RunStore(folder)
-    rows = [{"name": name, "identity": one.model_dump(mode="json")} for name, one in judges.items()]
-    store.write_json(
-        "manifest.json", {"config": {"protocols": ["race"]}, "reports": list(values), "judges": rows}
-    )
+    rows = [
+        {"name": name, "identity": one.model_dump(mode="json"), "sampling": {}}
+        for name, one in judges.items()
+    ]
+    reports = [{"id": id} for id in values]
+    store.write_json("manifest.json", {"config": {"protocols": ["race"]}, "reports": reports, "judges": rows})
     store.write_jsonl(
         "cases.jsonl", [CaseRecord(id=id, key=id, task="t", system=f"s{id}", status="done") for id in values]
     )
