@@ -31,9 +31,9 @@ _DEEPEST_REPAIRED = 20
 """Most brackets that may be open at once in a reply that is repaired: repairing takes time proportional to this depth
 times the length, and no answer is nested as deep."""
 
-_MOST_REPAIR_WORK = 64_000_000
+_MOST_REPAIR_WORK = 128_000_000
 """Most characters times quotation marks of a reply that is repaired. In the worst case repairing takes time
-proportional to this product, about 5 seconds at this bound, and no other call goes on meanwhile."""
+proportional to this product, about 10 seconds at this bound, and no other call goes on meanwhile."""
 
 _MOST_DIGITS = 300
 """Digits of a whole number at most: the largest float has 309."""
