@@ -5,7 +5,7 @@ program, nothing about the report failed, and its files are what was written; ev
 the ledger. Taken or evaluated, the bytes are the same.
 
     journal.jsonl      of an unfinished run: what it is derived from, then a line for each report as it is completed:
-                       its record, and the SHA-256 of each of its files
+                       the SHA-256 of what follows, and as JSON its record and the SHA-256 of each of its files
 
 Of a finished run, `cases.jsonl` and the seal say the same. A line that is cut off by a kill is a report to evaluate.
 """
@@ -101,11 +101,20 @@ def _journal(store: RunStore, derived: str) -> list[JournalEntry]:
         return []
     found: list[JournalEntry] = []
     for line in lines:
+        digest, _, said = line.partition(b" ")
+        if digest.decode("ascii", "replace") != digest_of(said):
+            continue  # cut off, or altered
         try:
-            found.append(JournalEntry.model_validate_json(line))
+            found.append(JournalEntry.model_validate_json(said))
         except ValidationError:
-            continue  # cut off, or damaged
+            continue  # of another program
     return found
+
+
+def _line(entry: JournalEntry) -> str:
+    """An entry behind the SHA-256 of its JSON."""
+    said = entry.model_dump_json()
+    return f"{digest_of(said.encode())} {said}"
 
 
 def _sealed(
@@ -187,7 +196,7 @@ class Journal:
             RunError: it cannot be written.
         """
         manifest: dict[str, Any] = self._store.read_json(MANIFEST)
-        lines = [_header(derivation(manifest)), *(entry.model_dump_json() for entry in kept.entries.values())]
+        lines = [_header(derivation(manifest)), *(_line(entry) for entry in kept.entries.values())]
         self._store.write_text(JOURNAL, "".join(line + "\n" for line in lines))
         if "seal" in manifest:
             self._store.write_json(MANIFEST, unsealed(manifest))
@@ -204,7 +213,7 @@ class Journal:
         names = case_files(record.id, self._protocols, self._judges)
         entry = JournalEntry(record=record, files={name: digests[name] for name in names if name in digests})
         try:
-            os.write(self._descriptor, (entry.model_dump_json() + "\n").encode())
+            os.write(self._descriptor, (_line(entry) + "\n").encode())
         except OSError as error:
             raise RunError(f"{self._path}: cannot be written ({error.strerror or error})") from None
 

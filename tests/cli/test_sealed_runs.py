@@ -301,8 +301,11 @@ def test_another_version_derives_everything_anew(made: Made, monkeypatch: pytest
     assert made.read("show").code == 0
 
 
-def test_a_journal_with_a_torn_line_is_taken_up(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run as a kill leaves it when both reports are complete and the second one's line is half written."""
+@pytest.mark.parametrize("damage", ["torn", "altered"])
+def test_a_journal_with_a_damaged_line_is_taken_up(
+    made: Made, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    """The run as a kill leaves it when both reports are complete; the second one's line is half written, or altered."""
     before = files(made.out)
 
     def killed(*arguments: object) -> None:
@@ -315,11 +318,14 @@ def test_a_journal_with_a_torn_line_is_taken_up(made: Made, monkeypatch: pytest.
     journal = made.out / JOURNAL
     lines = journal.read_bytes().splitlines(keepends=True)
     assert len(lines) == 3
-    journal.write_bytes(b"".join(lines[:2]) + lines[2][: len(lines[2]) // 2])
+    altered = lines[2].replace(b'"n_sources":', b'"n_sources":1')  # another count, in JSON that is whole
+    assert altered != lines[2]
+    last = altered if damage == "altered" else lines[2][: len(lines[2]) // 2]
+    journal.write_bytes(b"".join(lines[:2]) + last)
     assert "no seal" in made.read("show").line() or "no cases.jsonl" in made.read("show").line()
     seen = evaluated(monkeypatch)
     assert made.run().code == 0
-    assert seen == [json.loads(lines[2])["record"]["id"]]
+    assert seen == [json.loads(lines[2].partition(b" ")[2])["record"]["id"]]
     assert not journal.exists()
     assert files(made.out) == before
 
