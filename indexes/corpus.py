@@ -1,8 +1,9 @@
 """All chunks of a snapshot searched at once.
 
-Invariant: a chunk's row is its place in the page records, so the rows, and with them every tie, are the same whenever
-the same snapshot is indexed. A search shows of each URL only the capture that a look-up would give on the same day, of
-several addresses with the same text the first, and opens no connection but to an embedding server that it was given.
+Invariant: a text is indexed once, at the place of the first page record that has it, whatever the number of its
+addresses and captures; so the rows, and with them every tie, are the same whenever the same snapshot is indexed. A
+search shows of each URL only the capture that a look-up would give on the same day, of several addresses with the same
+text the first, and opens no connection but to an embedding server that it was given.
 What is read of an index was compared with the manifest first: the files of the index by words when it is opened, those
 of the index by meaning when it is first searched. Its arrays stay mapped.
 """
@@ -44,7 +45,7 @@ SEARCH = "search"
 BM25 = f"{SEARCH}/bm25"
 DENSE = f"{SEARCH}/dense"
 ROWS = f"{SEARCH}/pages.npy"
-"""For each chunk in order: the number of its page record, int32."""
+"""For each chunk in order: the number of the first page record with its text, int32."""
 COMMANDS = {"bm25": "snapshot index SNAP", "dense": "snapshot index SNAP --dense"}
 
 
@@ -156,12 +157,14 @@ def index_meanings(folder: Path, encoder: Encoder, settings: DenseSettings | Non
 
 
 def chunk_stream(folder: Path) -> Iterator[tuple[int, ChunkText]]:
-    """Every chunk with the number of its page record, in order of row."""
+    """Every chunk with the number of the first page record that has its text, in order of row."""
+    seen: set[str] = set()
     with (folder / PAGES).open("rb") as lines, (folder / TEXTS).open("rb") as texts:
         for number, line in enumerate(lines):
             record = parse_record(line, f"{folder / PAGES}:{number + 1}")
-            if not record.text_digest:
+            if not record.text_digest or record.text_digest in seen:
                 continue
+            seen.add(record.text_digest)
             texts.seek(record.offset)
             text = texts.read(record.size).decode()
             for chunk in make_chunks(text, record.text_digest, record.chunks):
@@ -188,6 +191,15 @@ class _PageTable(NamedTuple):
     """First and last + 1 number of the captures of each URL that has several."""
     doubles: dict[str, list[int]]
     """By text digest: the numbers of the records that share a text, where several do."""
+
+
+class _View(NamedTuple):
+    """What a search with some filters may find."""
+
+    allowed: npt.NDArray[np.bool_]
+    """By the number of the first record with a text: whether the text may be found."""
+    shown: dict[int, int]
+    """From the first record with a text to the one that is shown for it, where these may differ."""
 
 
 class Corpus:
@@ -246,7 +258,9 @@ class Corpus:
     def search(
         self, queries: Sequence[str], k: int, mode: Mode = "bm25", filters: Filters | None = None
     ) -> list[list[Hit]]:
-        """The best `k` chunks for each query, best first; ties in order of URL, time and place in the page.
+        """The best `k` chunks for each query, best first.
+
+        Ties are in order of URL and time of the first page with the text, and of place in the page.
 
         Args:
             queries: ranked in one batch.
@@ -262,11 +276,14 @@ class Corpus:
             IndexMismatch, MissingExtra, EncoderError: see `indexes.search`.
             DigestMismatch: a text is not the one that its record names.
         """
-        ranked = self._searcher.search(queries, k, mode, self.mask(filters or Filters()))
+        view = self._view(filters or Filters())
+        ranked = self._searcher.search(queries, k, mode, self._mask(view))
         found: list[list[Hit]] = []
         for one in ranked:
             pairs = zip(one.rows.tolist(), one.scores.tolist(), strict=True)
-            found.append([self._hit(rank, row, score) for rank, (row, score) in enumerate(pairs, start=1)])
+            found.append(
+                [self._hit(rank, row, score, view) for rank, (row, score) in enumerate(pairs, start=1)]
+            )
         return found
 
     def rarity(self, query: str) -> dict[str, float]:
@@ -283,27 +300,33 @@ class Corpus:
         The same chunks as `search` finds, so that what is measured is what is used. Arguments and errors are those of
         `search`.
         """
-        ranked = self._searcher.search(queries, k, mode, self.mask(filters or Filters()))
-        return [ranked_pages(one, self._url) for one in ranked]
+        view = self._view(filters or Filters())
+        ranked = self._searcher.search(queries, k, mode, self._mask(view))
+        return [ranked_pages(one, lambda row: self._table.urls[self._number(row, view)]) for one in ranked]
 
     def shown_as(self, page: Page) -> str:
         """The URL under which a search without filters finds a page's text."""
-        numbers = self._table.doubles.get(page.text_digest, ())
-        return next((self._table.urls[number] for number in numbers if self._shown[number]), page.url)
+        numbers = self._table.doubles.get(page.text_digest)
+        number = None if numbers is None else self._unfiltered.shown.get(numbers[0])
+        return page.url if number is None else self._table.urls[number]
+
+    def _view(self, filters: Filters) -> _View:
+        return self._unfiltered if filters == Filters() else _view(self._table, filters)
 
     @cached_property
-    def _shown(self) -> npt.NDArray[np.bool_]:
-        """Which page records a search without filters shows."""
-        return _allowed(self._table, Filters())
+    def _unfiltered(self) -> _View:
+        return _view(self._table, Filters())
 
-    def _url(self, row: int) -> str:
-        return self._table.urls[int(self._rows[row])]
-
-    def mask(self, filters: Filters) -> Mask | None:
+    def _mask(self, view: _View) -> Mask | None:
         """One boolean a chunk; None where everything may be found."""
-        if filters == Filters() and not self._table.groups and not self._table.doubles:
+        if view is self._unfiltered and not self._table.groups and not self._table.doubles:
             return None
-        return _allowed(self._table, filters)[self._rows]
+        return view.allowed[self._rows]
+
+    def _number(self, row: int, view: _View) -> int:
+        """The number of the page record that is shown for a chunk."""
+        first = int(self._rows[row])
+        return view.shown.get(first, first)
 
     @cached_property
     def _rows(self) -> npt.NDArray[np.int32]:
@@ -349,8 +372,8 @@ class Corpus:
         known = np.array(ok, np.bool_)
         return _PageTable(urls, hosts, languages, fetched, published, digests, known, groups, doubles)
 
-    def _hit(self, rank: int, row: int, score: float) -> Hit:
-        record, chunk = self._chunk(row)
+    def _hit(self, rank: int, row: int, score: float, view: _View) -> Hit:
+        record = self._pages.record_at(self._number(row, view))
         return Hit(
             rank=rank,
             score=round(score, 6),
@@ -361,24 +384,36 @@ class Corpus:
             published=record.published,
             fetched=record.fetched,
             text_digest=record.text_digest,
-            chunk=chunk,
+            chunk=self._chunk(row),
         )
 
-    def _chunk(self, row: int) -> tuple[PageRecord, Chunk]:
+    def _chunk(self, row: int) -> Chunk:
         number = int(self._rows[row])
         record = self._pages.record_at(number)
         first = int(np.searchsorted(self._rows, number))
         start, end = record.chunks[row - first]
         text = self._pages.text_of(record)
         [chunk] = make_chunks(text, record.text_digest, [(start, end)])
-        return record, chunk
+        return chunk
 
     def _texts(self, rows: Sequence[int]) -> list[str]:
-        return [self._chunk(row)[1].text for row in rows]
+        return [self._chunk(row).text for row in rows]
+
+
+def _view(table: _PageTable, filters: Filters) -> _View:
+    allowed = _allowed(table, filters)
+    shown: dict[int, int] = {}
+    for numbers in table.doubles.values():
+        found = next((number for number in numbers if allowed[number]), None)
+        allowed[numbers] = False
+        if found is not None:
+            allowed[numbers[0]] = True
+            shown[numbers[0]] = found
+    return _View(allowed, shown)
 
 
 def _allowed(table: _PageTable, filters: Filters) -> npt.NDArray[np.bool_]:
-    """Which page records may be found."""
+    """Which page records may be found, by number."""
     allowed = table.ok.copy()
     if filters.as_of is not None:
         day = filters.as_of.isoformat()
@@ -407,16 +442,13 @@ def _allowed(table: _PageTable, filters: Filters) -> npt.NDArray[np.bool_]:
         allowed &= _where(language in filters.languages for language in table.languages)
     if filters.without_texts:
         allowed &= _where(digest not in filters.without_texts for digest in table.digests)
-    for numbers in table.doubles.values():
-        shown = [number for number in numbers if allowed[number]][:1]
-        allowed[numbers] = False
-        allowed[shown] = True
     return allowed
 
 
 def _names(folder: Path, index: str) -> list[str]:
-    """The files of an index, by their names in the snapshot."""
-    return sorted(path.relative_to(folder).as_posix() for path in (folder / index).iterdir())
+    """The files of an index, by their names in the snapshot; what a file system hides there is none of them."""
+    paths = (path for path in (folder / index).iterdir() if not path.name.startswith("."))
+    return sorted(path.relative_to(folder).as_posix() for path in paths)
 
 
 def _where(tests: Iterable[bool]) -> npt.NDArray[np.bool_]:

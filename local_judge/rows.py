@@ -10,13 +10,14 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
+from indexes.strict_json import strict_json
 from local_judge.errors import InputError
 
 M = TypeVar("M", bound=BaseModel)
@@ -47,7 +48,7 @@ def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             continue
         place = f"{path}:{number}"
         try:
-            row: object = json.loads(line)
+            row: object = strict_json(line)
         except (ValueError, RecursionError) as error:
             raise InputError(f"{place}: not JSON ({error})") from None
         if not isinstance(row, dict):
@@ -139,6 +140,30 @@ def row_id(row: dict[str, Any], place: str) -> str | None:
     if identity is not None and not (isinstance(identity, str) and is_text(identity)):
         raise InputError(f"{place}: id {identity!r} is neither a text nor a whole number")
     return identity
+
+
+LONGEST_ATTRIBUTE = 100
+"""Characters of an attribute's value: a longer text is no name of a group."""
+
+
+def attributes_of(row: dict[str, Any], used: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """The values of a row by which results can be grouped, by name.
+
+    Args:
+        row: of a file of tasks, reports or attributes.
+        used: keys that mean something else; `id` is always one.
+
+    Returns:
+        Whole numbers, and texts of one line and at most `LONGEST_ATTRIBUTE` characters; sorted by name.
+    """
+    found: list[tuple[str, str]] = []
+    for name, value in sorted(row.items()):
+        if name == "id" or name in used or isinstance(value, bool) or not isinstance(value, str | int):
+            continue
+        text = str(value).strip()
+        if is_text(name + text) and 0 < len(text) <= LONGEST_ATTRIBUTE and len(text.splitlines()) == 1:
+            found.append((name, text))
+    return tuple(found)
 
 
 Cell = TypeVar("Cell")

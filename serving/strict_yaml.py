@@ -51,7 +51,10 @@ class _Loader(yaml.SafeLoader):
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         """A value of the type that its tag or its form says: `!!int ''` and `2001-02-30` are none."""
         try:
-            return cast("Any", super()).construct_object(node, deep)
+            value: Any = cast("Any", super()).construct_object(node, deep)
+            if isinstance(value, int):
+                str(value)  # hexadecimal digits escape Python's limit, and no message could show the value
+            return value
         except (ValueError, LookupError, AttributeError, OverflowError):
             kind = node.tag.rpartition(":")[2]
             problem = f"{str(node.value)[:40]!r} cannot be read as {kind}"

@@ -68,7 +68,9 @@ def answer(asked: Mapping[str, Any]) -> str:
     if "action" in reply:
         return json.dumps(checked(text, reply) if "\n[s1] " in text else acted(text, asked, reply))
     targets = text.rpartition("Sentences:\n")[2]
-    if reply.keys() == {"rationale", "score"}:
+    if reply.keys() == {"rationale", "score"} or {"stated_by", "rating"} & {
+        *reply.get("1", reply.get("k1", {}))
+    }:
         return json.dumps(reply)
     for number, item in reply.items():
         if "queries" in item:
@@ -102,8 +104,14 @@ def listed(text: str, reply: dict[str, Any]) -> dict[str, Any] | None:
         return {"points": [drafted(text, number, point) for number, point in enumerate(reply["points"])]}
     if "questions" in reply:
         return {"questions": [{**one, "question": QUESTION} for one in reply["questions"]]}
-    if "items" in reply and isinstance(reply["items"][0], dict):  # key information of a page
-        return {"items": []}
+    if "items" in reply and isinstance(reply["items"][0], dict):  # key information
+        first = re.search(r"^Passage 1, (\S+), .+:\n```\n(.+)$", text, re.MULTILINE)
+        if first is not None:
+            return {
+                "items": [{"url": first[1], "quote": first[2][:200], "question": "Does the report say it?"}]
+            }
+        asked = reply["items"][0].keys() == {"question"}
+        return {"items": [{"question": "Does the report say it?"}] if asked else []}
     if "items" in reply:
         return {"items": [f"Does the report say {what}?" for what in TOPICS]}
     return None

@@ -265,14 +265,22 @@ class _Foreign:
             sources.setdefault(self._end_of(source), []).append(source)
         ends = None if self._only is None else {self._end_of(url) for url in self._only}
         for path in self._files:
+            n_lost = 0
             for record in self._records(path, payloads=True):
-                if (ends is None or record.url in ends) and self._is_page(record):
+                if ends is not None and record.url not in ends:
+                    continue
+                n_lost += self._is_lost(record)
+                if self._is_page(record):
                     try:
                         stored = self._page(record, sources.get(record.url, []))
                     except Damage as damage:
                         self._leave_out(record, damage)
                     else:
                         yield stored
+            if n_lost:
+                self._say(
+                    f"{path.name}: left out: revisits of pages that are in none of these files: {n_lost:,}"
+                )
 
     def _survey(self) -> None:
         """Read the files for what leads where, and for the bodies that revisits refer to."""
@@ -335,6 +343,13 @@ class _Foreign:
     def _read_hop(self, url: str) -> Record:
         record = _read_again(self._redirects[url][1])
         return record._replace(payload=record.payload[:_MOST_HOP_BYTES])
+
+    def _is_lost(self, record: Record) -> bool:
+        """Whether a record refers to a page, or what may be one, that is in none of the files."""
+        if record.kind != "revisit" or 300 <= record.status < 400:
+            return False
+        known = record.fields.get("warc-payload-digest", "") in self._bodies
+        return not known and _media_type(record) in (*_PAGE_TYPES, "", "application/http")
 
     def _is_page(self, record: Record) -> bool:
         if record.kind == "resource":

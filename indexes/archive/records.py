@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import zlib
+from base64 import b32encode, b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
@@ -34,6 +35,7 @@ _EMPTY_LINE = re.compile(rb"\r\n\r\n|\n\n")  # one search for both, which ends a
 _LINE_ENDS = re.compile(rb"[\r\n]*")
 _ONCE = ("content-length", "content-type", "warc-date", "warc-record-id", "warc-target-uri", "warc-type")
 """Fields that decide how a record is read; given twice, readers would differ in what it is."""
+_ALGORITHMS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 _HEAD_BYTES = 1 << 20
 """Most bytes of a record's own head and its HTTP head together."""
 
@@ -187,7 +189,7 @@ def _plain(file: IO[bytes], name: str) -> Iterator[tuple[int, int, bytes, bool]]
         tail = file.read(4)
         if len(block) < kept or not tail.startswith((b"\r\n", b"\n")):
             raise Damage(f"{name}: damaged from byte {offset:,} on (a record is cut off)")
-        file.seek(-len(tail) + (4 if tail == b"\r\n\r\n" else 2), os.SEEK_CUR)
+        file.seek(-len(tail) + (4 if tail == b"\r\n\r\n" else min(2, len(tail))), os.SEEK_CUR)
         yield offset, file.tell() - offset, bytes(head) + block + tail, kept == size
 
 
@@ -225,7 +227,7 @@ def _parsed(data: bytes, name: str, payloads: bool, whole: bool) -> Record:
     if not head or (b"msgtype=" in data[:head] and not http):
         raise _BadRecord("a head without an end")
     try:
-        return _record(next(_iterator.WARCIterator(BytesIO(data))), name, payloads, whole, http - head)
+        record = _record(next(_iterator.WARCIterator(BytesIO(data))), name, payloads, whole, http - head)
     except (
         _exceptions.ArchiveLoadFailed,
         StopIteration,
@@ -235,6 +237,28 @@ def _parsed(data: bytes, name: str, payloads: bool, whole: bool) -> Record:
         AttributeError,
     ) as error:
         raise _BadRecord(" ".join(str(error).split())[:200] or type(error).__name__) from None
+    if whole:
+        block = memoryview(data)[head : head + int(record.fields["content-length"])]
+        if not _has_digest(block, record.fields.get("warc-block-digest", "")):
+            raise _BadRecord("its block has another digest than WARC-Block-Digest")
+    return record
+
+
+def _has_digest(block: memoryview, said: str) -> bool:
+    """Whether a block has the digest that its record says, as base32, hex or base64.
+
+    True for an algorithm or a form that is not known here: what cannot be compared is no damage.
+    """
+    algorithm, _, value = said.partition(":")
+    algorithm = algorithm.strip().lower().replace("-", "")
+    if algorithm not in _ALGORITHMS:
+        return True
+    digest = hashlib.new(algorithm, block, usedforsecurity=False).digest()
+    value = value.strip().rstrip("=")
+    base64 = [encode(digest).decode().rstrip("=") for encode in (b64encode, urlsafe_b64encode)]
+    forms = [b32encode(digest).decode().rstrip("="), digest.hex().upper()]
+    known = any(len(value) == len(form) for form in (*forms, *base64))
+    return not known or value.upper() in forms or value in base64
 
 
 def _record(found: Any, name: str, payloads: bool, whole: bool, http: int) -> Record:

@@ -16,7 +16,7 @@ import lzma
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -33,7 +33,10 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 _STEP = 1 << 20
 _MOST_ENTRIES = 100_000
 _MOST_TEXT = 1 << 30
-"""Bytes of the page list, and of the package's description."""
+"""Most bytes of the package's description, and of a page list that is packed more than `MAX_GZIP_RATIO` times: a text
+that repeats itself may be."""
+_MOST_LINE = 1 << 28
+"""Most bytes of a line of the page list, which holds the text of a page."""
 
 
 class Archive(NamedTuple):
@@ -144,7 +147,7 @@ def _unpacked(
 def _copy(packed: zipfile.ZipFile, name: str, target: Path | None) -> str:
     """Unpack one file, to nowhere where it is not read further; its digest."""
     entry = packed.getinfo(name)
-    ceiling = max(RATIO_FLOOR, MAX_GZIP_RATIO * entry.compress_size)
+    ceiling = _ceiling(entry)
     hasher = hashlib.sha256()
     size = 0
     with packed.open(entry) as source, nullcontext() if target is None else target.open("wb") as out:
@@ -160,9 +163,15 @@ def _copy(packed: zipfile.ZipFile, name: str, target: Path | None) -> str:
     return f"sha256:{hasher.hexdigest()}"
 
 
+def _ceiling(entry: zipfile.ZipInfo) -> int:
+    """Most bytes that a file may unpack to."""
+    floor = _MOST_TEXT if entry.filename in _PAGE_LISTS else RATIO_FLOOR
+    return max(floor, MAX_GZIP_RATIO * entry.compress_size)
+
+
 def _text(packed: zipfile.ZipFile, name: str) -> bytes:
     entry = packed.getinfo(name)
-    ceiling = min(_MOST_TEXT, max(RATIO_FLOOR, MAX_GZIP_RATIO * entry.compress_size))
+    ceiling = min(_MOST_TEXT, _ceiling(entry))
     with packed.open(entry) as source:
         data = source.read(ceiling + 1)
     if len(data) > ceiling:
@@ -183,26 +192,34 @@ def _listed(packed: zipfile.ZipFile, path: Path) -> dict[str, str] | None:
         ) from None
 
 
+def _package_digest(packed: zipfile.ZipFile, path: Path, say: Callable[[str], None]) -> dict[str, Any]:
+    """What the file says of its data package, which was compared; empty where it says nothing."""
+    names = packed.namelist()
+    if PACKAGE_DIGEST not in names:
+        if PACKAGE in names:
+            say(f"{path}: {PACKAGE} was not compared with its digest: {PACKAGE_DIGEST} is not in the file")
+        return {}
+    try:
+        said = json.loads(_text(packed, PACKAGE_DIGEST))
+        digest = f"sha256:{hashlib.sha256(_text(packed, PACKAGE)).hexdigest()}"
+        if (said["path"], said["hash"]) != (PACKAGE, digest):
+            raise ValueError
+        return said
+    except (KeyError, ValueError, TypeError, RecursionError):
+        raise ImportRefused(
+            f"{path}: {PACKAGE} is not the file that {PACKAGE_DIGEST} names; get the file again"
+        ) from None
+
+
 def _check_package(packed: zipfile.ZipFile, path: Path, say: Callable[[str], None], trust: Trust) -> bool:
     """Compare the data package with its digest and its signature; whether somebody signed it."""
-    said: Any = {}
-    digest = ""
-    if PACKAGE_DIGEST in packed.namelist():
-        try:
-            said = json.loads(_text(packed, PACKAGE_DIGEST))
-            digest = f"sha256:{hashlib.sha256(_text(packed, PACKAGE)).hexdigest()}"
-            if (said["path"], said["hash"]) != (PACKAGE, digest):
-                raise ValueError
-        except (KeyError, ValueError, TypeError, RecursionError):
-            raise ImportRefused(
-                f"{path}: {PACKAGE} is not the file that {PACKAGE_DIGEST} names; get the file again"
-            ) from None
+    said = _package_digest(packed, path, say)
     if "signedData" not in said:
         if trust.required:
             raise ImportRefused(f"{path} is not signed; import it without asking for a signature")
         return False
     try:
-        key = signer(said["signedData"], digest)
+        key = signer(said["signedData"], said["hash"])
     except ValueError as error:
         raise ImportRefused(f"{path}: its signature does not hold: {error}; get the file again") from None
     except MissingExtra as error:
@@ -225,7 +242,7 @@ def _check_package(packed: zipfile.ZipFile, path: Path, say: Callable[[str], Non
 def _page_urls(packed: zipfile.ZipFile, names: Iterable[str]) -> tuple[str, ...] | None:
     urls: dict[str, None] = {}
     for name in names:
-        for line in _text(packed, name).splitlines():
+        for line in _lines(packed, name):
             try:
                 entry: Any = json.loads(line)
             except (ValueError, RecursionError):
@@ -233,6 +250,18 @@ def _page_urls(packed: zipfile.ZipFile, names: Iterable[str]) -> tuple[str, ...]
             if isinstance(entry, dict) and isinstance(url := cast("dict[str, Any]", entry).get("url"), str):
                 urls[url] = None
     return tuple(urls) or None
+
+
+def _lines(packed: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+    """The lines of a file whose size `_copy` or this bounds."""
+    ceiling = _ceiling(packed.getinfo(name))
+    with packed.open(name) as source:
+        while line := source.readline(_MOST_LINE + 1):
+            if len(line) > _MOST_LINE:
+                raise ImportRefused(f"{name}: a line of more than {_MOST_LINE:,} bytes")
+            if source.tell() > ceiling:
+                raise ImportRefused(f"{name} unpacks to more than {ceiling:,} bytes")
+            yield line
 
 
 class PageLine(NamedTuple):

@@ -14,6 +14,7 @@ import hashlib
 import importlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
@@ -34,6 +35,8 @@ SOFTWARE = "frozen-web-snapshot"
 UNKNOWN_DATE = "1970-01-01T00:00:00Z"
 """WARC demands a date; the outcome says `fetched: null` where there is none."""
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+
+_FILE_NAME = re.compile(r"data-\d{5,9}\.warc\.gz", re.ASCII)
 
 _writer: Any = importlib.import_module("warcio.warcwriter")  # has no types
 _headers: Any = importlib.import_module("warcio.statusandheaders")
@@ -62,7 +65,7 @@ class ArchiveWriter:
         """What the ids of records are made from: the capture, and how many records of it were written."""
         if resume is not None:
             self._number = int(resume.file.removeprefix("data-").partition(".")[0])
-            for later in sorted(folder.glob("data-*.warc.gz")):
+            for later in archive_paths(folder):
                 if later.name > resume.file:
                     later.unlink()
         self._file = (folder / file_name(self._number)).open("r+b" if resume is not None else "xb")
@@ -215,6 +218,11 @@ class ArchiveWriter:
 def file_name(number: int) -> str:
     """Name of the archive's file with this number."""
     return f"data-{number:05d}.warc.gz"
+
+
+def archive_paths(folder: Path) -> list[Path]:
+    """The files in a folder that are named so, in order."""
+    return sorted(path for path in folder.glob("data-*.warc.gz") if _FILE_NAME.fullmatch(path.name))
 
 
 def _record_id(seed: str) -> str:

@@ -13,8 +13,9 @@ from types import TracebackType
 from typing import Self
 
 from indexes.archive.model import Capture
-from indexes.archive.warc import FOLDER, ArchiveWriter, Position, file_name
+from indexes.archive.warc import FOLDER, ArchiveWriter, Position, archive_paths, file_name
 from indexes.errors import FetchError
+from indexes.sqlite_files import foreign_journal
 from indexes.urls import normalise_url
 
 
@@ -24,9 +25,13 @@ class FetchState:
     Args:
         part: holds the archive; one in which a fetch was begun is gone on with.
         database: see `manifest.database_of`.
+
+    Raises:
+        FetchError: the two do not belong together, or lead to files elsewhere.
     """
 
     def __init__(self, part: Path, database: Path) -> None:
+        _check_own(part, database)
         self._connection = sqlite3.connect(database, isolation_level=None)
         self._connection.execute("PRAGMA synchronous=FULL")
         self._connection.execute(
@@ -37,8 +42,9 @@ class FetchState:
         ).fetchone()
         begun = (part / FOLDER / file_name(0)).exists()
         if last is not None:
-            archived = part / FOLDER / last[0]
-            if not archived.exists() or archived.stat().st_size < last[1]:
+            file, end = last
+            known = file in {path.name for path in archive_paths(part / FOLDER)} and isinstance(end, int)
+            if not known or not 0 <= end <= (part / FOLDER / file).stat().st_size:
                 raise FetchError(
                     f"{part} is not the archive that {database} tells of; remove both and fetch again"
                 )
@@ -74,3 +80,12 @@ class FetchState:
             "INSERT INTO captures (url, file, end) VALUES (?,?,?)", (url, *self._archive.position)
         )
         self.done.add(url)
+
+
+def _check_own(part: Path, database: Path) -> None:
+    """Refuse what would write or remove files elsewhere: a fetch may have been begun by somebody else."""
+    for path in (database, part, part / FOLDER, *archive_paths(part / FOLDER)):
+        if path.is_symlink():
+            raise FetchError(f"{path}: a link; remove it, or {database} and {part}, and fetch again")
+    if journal := foreign_journal(database):
+        raise FetchError(f"{journal}: it names other files, as none of ours does; remove it and fetch again")

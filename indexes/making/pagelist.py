@@ -20,7 +20,6 @@ Other keys, such as a reference text, are ignored.
 from __future__ import annotations
 
 import gzip
-import json
 import zlib
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -33,6 +32,7 @@ from indexes.archive.model import utc_seconds
 from indexes.errors import ImportRefused
 from indexes.limits import MAX_PAGE_BYTES, is_gzip
 from indexes.model import BLOCKED_STATUSES, Frozen, SourceStatus
+from indexes.strict_json import strict_json
 from indexes.urls import normalise_url, shown_url
 
 _LONGEST_LINE = 2 * MAX_PAGE_BYTES
@@ -128,7 +128,7 @@ def _lines(file: BinaryIO | gzip.GzipFile, path: Path) -> Iterator[bytes]:
 
 def _entry(line: bytes, number: int, place: str, root: Path) -> PageEntry:
     try:
-        parsed = PageLine.model_validate(json.loads(line.decode("utf-8-sig")))
+        parsed = PageLine.model_validate(strict_json(line.decode("utf-8-sig")))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"][:1]) or "the line"

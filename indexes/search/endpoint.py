@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 import numpy as np
@@ -71,7 +72,7 @@ class EndpointEncoder:
         timeout: float = 120,
         api_key: str | None = None,
     ) -> None:
-        if not url.startswith(("http://", "https://")):
+        if not url.startswith(("http://", "https://")) or not _has_host(url):
             raise ValueError(f"{shown_url(url)!r} is not the URL of a server: give http://HOST:PORT/v1")
         if min(batch, concurrency, attempts) < 1:
             raise ValueError("batch, concurrency and attempts are at least 1")
@@ -187,3 +188,11 @@ class EndpointEncoder:
 
 def _one_line(data: Any) -> str:
     return " ".join(bytes(data[:4000]).decode("utf-8", "replace").split())[:_LONGEST_REASON]
+
+
+def _has_host(url: str) -> bool:
+    """Whether a host stands in `url` whose labels are neither empty nor too long to be looked up."""
+    try:
+        return bool((urlsplit(url).hostname or "").encode("idna"))
+    except ValueError:
+        return False

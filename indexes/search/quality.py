@@ -15,7 +15,6 @@ A mean over queries comes with a percentile bootstrap interval: queries are draw
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,6 +26,7 @@ from pydantic import Field, ValidationError, model_validator
 from indexes.model import Frozen
 from indexes.search.errors import QueriesRefused
 from indexes.search.model import Ranked
+from indexes.strict_json import strict_json
 from indexes.urls import normalise_url
 
 RECALL_AT = (1, 5, 10, 100)
@@ -108,7 +108,7 @@ def read_queries(path: Path) -> tuple[JudgedQuery, ...]:
         if not line.strip():
             continue
         try:
-            fields: Any = json.loads(line)
+            fields: Any = strict_json(line)
             if isinstance(fields, dict) and isinstance(urls := fields.get("relevant"), list):  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
                 fields = {**fields, "relevant": [normalise_url(str(url)) for url in urls]}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
             judged = JudgedQuery.model_validate(fields)

@@ -81,9 +81,10 @@ class Searcher:
         commands: dict[str, str] | None = None,
     ) -> None:
         if bm25 and dense and bm25.info.chunks_digest != dense.info.chunks_digest:
+            how = f": {' and '.join(f'`{command}`' for command in commands.values())}" if commands else ""
             raise IndexMismatch(
                 f"the bm25 index is of {bm25.info.n_chunks:,} chunks ({bm25.info.chunks_digest[:12]}) and the dense "
-                f"index of {dense.info.n_chunks:,} ({dense.info.chunks_digest[:12]}); build the older one again"
+                f"index of {dense.info.n_chunks:,} ({dense.info.chunks_digest[:12]}); make both again{how}"
             )
         self._bm25 = bm25
         self._dense = dense

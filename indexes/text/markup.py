@@ -43,6 +43,7 @@ _CODE_IN_LINE: Any = _etree.XPath(
 _EMPHASIS = ("b", "strong", "i", "em", "u", "tt", "kbd", "samp", "var", "del", "s", "strike", "mark")
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*>")
 _WHOLE_PAGE = re.compile(r"<(?:html|body)\b", re.IGNORECASE)
+_REFERENCE = re.compile(r"&#(?:[xX]([0-9a-fA-F]+)|([0-9]+));?")
 _FENCE = "```"
 # An odd number of backslashes before a sign is the page's own, each twice, and the one that was put there.
 _ESCAPED = re.compile(r"\\((?:\\\\)*)([*_`~\[\]<|])")
@@ -77,7 +78,7 @@ def read_markup(markup: str, url: str | None, latest: date) -> MarkupText | None
         markup = markup[declaration.end() :]
     if not _WHOLE_PAGE.search(markup):
         markup = f"<html><body>{markup}</body></html>"  # the library takes a lone fragment for something else
-    tree: Any = trafilatura.load_html(markup)
+    tree: Any = trafilatura.load_html(_REFERENCE.sub(_permitted, markup))
     if tree is None:
         return None
     if _TOO_DEEP(tree):
@@ -90,6 +91,16 @@ def read_markup(markup: str, url: str | None, latest: date) -> MarkupText | None
     _etree.strip_tags(tree, *_EMPHASIS)
     options: Any = OPTIONS
     return MarkupText(title, published, unescaped(trafilatura.extract(tree, **options) or ""))
+
+
+def _permitted(reference: re.Match[str]) -> str:
+    """A character reference; a space for a character that XML does not have, at which trafilatura gives up the page."""
+    hexadecimal, decimal = reference.groups()
+    digits = (hexadecimal or decimal).lstrip("0") or "0"
+    code = int(digits[:8], 16 if hexadecimal else 10)  # no character has more digits
+    if code in (0x9, 0xA, 0xD) or 0x20 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or code >= 0x10000:
+        return reference[0]
+    return " "
 
 
 def unescaped(markdown: str) -> str:

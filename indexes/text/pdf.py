@@ -33,13 +33,21 @@ def read_pdf(data: bytes) -> dict[str, str]:
             text: str = document[index].get_textpage().get_text_bounded()
             pages.append(_LINE_HYPHEN.sub("", text.replace("\r\n", "\n")).strip())
         return {
-            "title": document.get_metadata_value("Title"),
-            "created": document.get_metadata_value("CreationDate"),
+            "title": _metadata(document, "Title"),
+            "created": _metadata(document, "CreationDate"),
             "text": "\n\n".join(filter(None, pages)),
         }
     except pdfium.PdfiumError as error:
         encrypted = "assword" in str(error)
         return {"error": "the PDF is encrypted" if encrypted else f"the PDF is damaged ({error})"}
+
+
+def _metadata(document: Any, key: str) -> str:
+    """An entry of the document's information; '' for one that is no text."""
+    try:
+        return document.get_metadata_value(key)
+    except UnicodeError:
+        return ""
 
 
 def main() -> None:

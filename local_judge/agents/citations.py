@@ -7,12 +7,14 @@ Invariant: a quotation is `found` only if the run showed a part of that page and
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from indexes.snapshot import Snapshot
 from indexes.urls import UrlError, normalise_url
+from local_judge.agents.observations import Observation
 from local_judge.agents.result import Transcript
 from local_judge.claims.quotes import QuoteFinder
 from serving.types import Frozen
@@ -56,16 +58,26 @@ def check_citations(
     Raises:
         DigestMismatch: a page's text was altered.
     """
-    shown = {one.url for observation in transcript.observations for one in observation.shown}
-    return tuple(_checked(one, shown, transcript, snapshot) for one in citations)
+    return check_shown(citations, transcript.observations, snapshot, transcript.tools.as_of)
 
 
-def _checked(one: Citation, shown: set[str], transcript: Transcript, snapshot: Snapshot) -> CheckedCitation:
+def check_shown(
+    citations: Sequence[Citation],
+    observations: Sequence[Observation],
+    snapshot: Snapshot,
+    as_of: date | None = None,
+) -> tuple[CheckedCitation, ...]:
+    """The same for what tools showed without an agent. Raises DigestMismatch."""
+    shown = {one.url for observation in observations for one in observation.shown}
+    return tuple(_checked(one, shown, snapshot, as_of) for one in citations)
+
+
+def _checked(one: Citation, shown: set[str], snapshot: Snapshot, as_of: date | None) -> CheckedCitation:
     try:
         url = normalise_url(one.url.replace("\u2060", ""))
     except UrlError:
         return CheckedCitation(url=one.url, status="not_shown", quote=one.quote)
-    page = snapshot.page(url, as_of=transcript.tools.as_of)
+    page = snapshot.page(url, as_of=as_of)
     if url not in shown and page.url not in shown:
         return CheckedCitation(url=url, status="not_shown", quote=one.quote)
     found = QuoteFinder(page.text, page.title).find(one.quote)

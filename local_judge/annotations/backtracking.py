@@ -1,7 +1,8 @@
 """Back-tracking against annotations, beside windows of the sentences before a claim.
 
 Invariant: every method answers for the same annotated claims of class B and C, those whose sentence the judge answered
-for; only the rows on the judge's own claims are of fewer, those that were found, and say of how many.
+for; only the rows on the judge's own claims are of fewer, those that were found and given their annotated class, and
+say of how many.
 
 For one claim, with R the citation keys that a method recovers and G the annotated ones (never empty):
 
@@ -14,18 +15,21 @@ one). Micro: sums of the sets' sizes first, then one division.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 from local_judge.annotations.check import keys_on
 from local_judge.annotations.extraction import ReadReport
 from local_judge.annotations.figures import mean, share
 from local_judge.annotations.gold import follow, recovered_keys, traced
-from local_judge.annotations.model import GoldClaim
 from local_judge.claims.backtrack import Rule
+from local_judge.claims.model import ClaimType
 from local_judge.documents.model import Frozen
 
 WINDOWS = (5, 10, 15)
-"""Sentences before the claim, as in the paper's section 6.5."""
+"""Sentences of a window, with the claim's own in the middle (DEER, section 6.5 and appendix F.2)."""
+
+Classes = Literal["B and C", "B", "C"]
+CLASSES: dict[Classes, tuple[ClaimType, ...]] = {"B and C": ("B", "C"), "B": ("B",), "C": ("C",)}
 
 
 class SetPair(NamedTuple):
@@ -68,50 +72,65 @@ def set_scores(method: str, pairs: Sequence[SetPair]) -> SetScores:
     )
 
 
-def backtracking_scores(reports: Sequence[ReadReport]) -> tuple[SetScores, ...]:
-    """All methods, in the order of the table."""
+def backtracking_scores(reports: Sequence[ReadReport]) -> dict[Classes, tuple[SetScores, ...]]:
+    """All methods, in the order of the table, on the claims of both classes and of each."""
+    return {name: _scores(reports, classes) for name, classes in CLASSES.items()}
+
+
+def _scores(reports: Sequence[ReadReport], classes: Sequence[ClaimType]) -> tuple[SetScores, ...]:
     rows: list[tuple[str, Callable[[ReadReport], Iterator[SetPair]]]] = []
     for rule in get_args(Rule):
-        rows.append((f"{rule}, judge's claims", lambda one, rule=rule: _judged(one, rule)))
-    for rule in get_args(Rule):
-        rows.append((f"{rule}, judge's positions", lambda one, rule=rule: _annotated(one, rule, judged=True)))
+        rows.append((f"{rule}, judge's claims", lambda one, rule=rule: _judged(one, rule, classes)))
     for rule in get_args(Rule):
         rows.append(
-            (f"{rule}, annotated positions", lambda one, rule=rule: _annotated(one, rule, judged=False))
+            (
+                f"{rule}, judge's positions",
+                lambda one, rule=rule: _annotated(one, rule, classes, judged=True),
+            )
+        )
+    for rule in get_args(Rule):
+        rows.append(
+            (
+                f"{rule}, annotated positions",
+                lambda one, rule=rule: _annotated(one, rule, classes, judged=False),
+            )
         )
     for size in WINDOWS:
-        rows.append((f"window of {size}", lambda one, size=size: _window(one, size)))
+        rows.append((f"window of {size}", lambda one, size=size: _window(one, size, classes)))
     return tuple(set_scores(name, [pair for one in reports for pair in of(one)]) for name, of in rows)
 
 
-def _leaning(one: ReadReport) -> list[GoldClaim]:
-    return [claim for claim in one.gold if claim.type in ("B", "C")]
-
-
-def _judged(one: ReadReport, rule: Rule) -> Iterator[SetPair]:
-    """The judge's claims with their own classes and positions, as a run has them."""
+def _judged(one: ReadReport, rule: Rule, classes: Sequence[ClaimType]) -> Iterator[SetPair]:
+    """The judge's claims with their own positions, as a run has them: those whose class is the annotated one."""
     document = one.report.document
     found = {claim.id: claim for claim in follow(one.extracted, document, rule)}
     for gold, extracted in one.matched:
-        if gold.type in ("B", "C"):
+        if gold.type in classes and extracted.type == gold.type:
             yield SetPair(recovered_keys(found[extracted.id], document), frozenset(gold.citations))
 
 
-def _annotated(one: ReadReport, rule: Rule, judged: bool) -> Iterator[SetPair]:
+def _annotated(one: ReadReport, rule: Rule, classes: Sequence[ClaimType], judged: bool) -> Iterator[SetPair]:
     """The annotated claims with their classes, and the positions of either side."""
     positions: dict[str, tuple[str, ...]] = {}
     for claim in one.extracted:
         named = (*positions.get(claim.sentence, ()), *claim.evidence_positions)
         positions[claim.sentence] = tuple(dict.fromkeys(named))
     found = traced(one.report, rule, positions if judged else None)
-    for gold in _leaning(one):
-        yield SetPair(found[gold.id], frozenset(gold.citations))
+    for gold in one.gold:
+        if gold.type in classes:
+            yield SetPair(found[gold.id], frozenset(gold.citations))
 
 
-def _window(one: ReadReport, size: int) -> Iterator[SetPair]:
-    """All citations on the `size` sentences before the claim's."""
-    labels = [sentence.label for sentence in one.report.document.sentences]
-    for gold in _leaning(one):
-        here = labels.index(gold.sentence)
-        keys = [key for label in labels[max(here - size, 0) : here] for key in keys_on(one.report, label)]
-        yield SetPair(frozenset(keys), frozenset(gold.citations))
+def _window(one: ReadReport, size: int, classes: Sequence[ClaimType]) -> Iterator[SetPair]:
+    """All citations on the `size` sentences around the claim's, its own in the middle.
+
+    Of an even number, one more stands before it than after it. Windows end where the report's body begins and ends.
+    """
+    document = one.report.document
+    labels = [one.label for one in document.sentences if document.blocks[one.block].role == "body"]
+    for gold in one.gold:
+        if gold.type in classes:
+            first = labels.index(gold.sentence) - size // 2
+            around = labels[max(first, 0) : first + size]
+            keys = [key for label in around for key in keys_on(one.report, label)]
+            yield SetPair(frozenset(keys), frozenset(gold.citations))

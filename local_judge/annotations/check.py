@@ -1,8 +1,8 @@
 """Whether annotations fit their report.
 
 Invariant: every class has what its definition needs, by the report's own sections and citations, so that a measure
-never meets a claim without a gold answer: A is cited on its sentence; B leans on earlier sentences of its section, C
-on sentences of other sections before it; D, E and F lean on nothing.
+never meets a claim without a gold answer: A is cited on its sentence; B leans on earlier sentences of its section or
+later ones of its paragraph, C on sentences of other sections before it; D, E and F lean on nothing.
 """
 
 from __future__ import annotations
@@ -78,8 +78,10 @@ def _wrong_leaning(report: AnnotatedReport, claim: GoldClaim) -> Iterator[str]:
         yield f"class {claim.type} needs `evidence`"
     for label in claim.evidence:
         same = section[label] == section[claim.sentence]
-        if order[label] >= order[claim.sentence]:
-            yield f"evidence {label} does not stand before {claim.sentence}"
+        later = order[label] >= order[claim.sentence]
+        paragraph = label != claim.sentence and label.partition(".")[0] == claim.sentence.partition(".")[0]
+        if later and not paragraph:
+            yield f"evidence {label} stands neither before {claim.sentence} nor in its paragraph"
         elif claim.type == "B" and not same:
             yield f"class B, and evidence {label} stands in another section"
         elif claim.type == "C" and same:

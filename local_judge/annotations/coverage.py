@@ -1,7 +1,7 @@
-"""How many claims that need a source have one to be checked against, with and without back-tracking.
+"""How many claims of class A, B and C have a source to be checked against, with and without back-tracking.
 
 Invariant: all rows of one kind of claims have the same denominator: classes are taken before back-tracking, which by
-the `upstream` rule changes them.
+the `upstream` rule changes them. A claim of class F has no source by its definition and is in no denominator.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Coverage(Frozen):
 
     method: str
     cited: Rate
-    """Claims of class A, B, C or F that lean on at least one URL."""
+    """Claims of class A, B or C that lean on at least one URL."""
     readable: Rate
     """Those that lean on at least one page that can be read."""
 

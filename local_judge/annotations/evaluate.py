@@ -12,15 +12,17 @@ from typing import Literal, NamedTuple
 
 from indexes.model import SourceStatus
 from indexes.snapshot import Snapshot
-from local_judge.annotations.backtracking import SetScores, backtracking_scores
+from local_judge.annotations.backtracking import Classes, SetScores, backtracking_scores
 from local_judge.annotations.coverage import Coverage, coverage
 from local_judge.annotations.extraction import (
     ExtractionScores,
     ReadReport,
+    Recalled,
     extraction_scores,
     read_report,
 )
 from local_judge.annotations.model import AnnotatedReport
+from local_judge.annotations.recall import RecallJudge, judge_recall
 from local_judge.annotations.similarity import Name, Similarity
 from local_judge.annotations.verification import (
     JudgedPair,
@@ -54,18 +56,24 @@ class VerifierScores(Frozen):
     """How the judge was asked."""
     similarity: Name
     threshold: float
+    recall_judge: str | None
+    """Name of the judge that decided which annotated claims the extracted ones state."""
     extraction: dict[str, ExtractionScores] | None
     """`all`, then each language."""
-    backtracking: tuple[SetScores, ...] | None
+    backtracking: dict[Classes, tuple[SetScores, ...]] | None
     verification: VerificationScores | None
     coverage: tuple[Coverage, ...] | None
     pairs: tuple[JudgedPair, ...]
     """Every question of `verification` with its answer."""
+    recalled: tuple[Recalled, ...] | None
+    """What the recall judge says of each annotated claim; None where there is none."""
 
     sentences_failed: int
     """Sentences whose claims could not be had."""
     verdicts_failed: int
     """Questions of `verification` without an answer."""
+    recalls_failed: int
+    """Annotated claims that the recall judge did not answer for."""
 
 
 def steps(reports: Sequence[AnnotatedReport], parts: Sequence[Part]) -> int:
@@ -82,6 +90,7 @@ async def evaluate(
     measure: Measure,
     parts: Sequence[Part],
     step_done: Callable[[], None],
+    recall_judge: RecallJudge | None = None,
 ) -> VerifierScores:
     """Ask what `parts` need, and count.
 
@@ -93,12 +102,18 @@ async def evaluate(
         measure: when two claims count as the same.
         parts: what to measure.
         step_done: called after each report that was read, and for each page and version of the claims.
+        recall_judge: decides which annotated claims the extracted ones state; asked for `extraction` only.
     """
     config = config.model_copy(update={"reliability": False})
     needs_claims = bool(set(parts) - {"verification"})
     read, pairs = await asyncio.gather(
         _read(reports if needs_claims else (), judge, config, measure, step_done),
         _verify(reports if "verification" in parts else (), snapshot, judge, config, step_done),
+    )
+    recalled = (
+        await judge_recall(read, recall_judge.judge)
+        if recall_judge is not None and "extraction" in parts
+        else None
     )
     cited = {
         citation.url for one in read for citation in one.report.document.citations if citation.url is not None
@@ -109,13 +124,16 @@ async def evaluate(
         claims=config,
         similarity=measure.name,
         threshold=measure.threshold,
-        extraction=_by_language(read, measure.similarity) if "extraction" in parts else None,
+        recall_judge=None if recall_judge is None else recall_judge.name,
+        extraction=_by_language(read, measure.similarity, recalled) if "extraction" in parts else None,
         backtracking=backtracking_scores(read) if "backtracking" in parts else None,
         verification=verification_scores(pairs) if "verification" in parts else None,
         coverage=coverage(read, statuses) if "coverage" in parts else None,
         pairs=tuple(pairs),
+        recalled=recalled,
         sentences_failed=sum(len(one.failed) for one in read),
         verdicts_failed=sum(pair.failure is not None for pair in pairs),
+        recalls_failed=sum(one.failure is not None for one in recalled or ()),
     )
 
 
@@ -134,11 +152,15 @@ async def _read(
     return list(await asyncio.gather(*(one(report) for report in reports)))
 
 
-def _by_language(read: Sequence[ReadReport], similarity: Similarity) -> dict[str, ExtractionScores]:
-    scores = {"all": extraction_scores(read, similarity)}
+def _by_language(
+    read: Sequence[ReadReport], similarity: Similarity, recalled: Sequence[Recalled] | None
+) -> dict[str, ExtractionScores]:
+    scores = {"all": extraction_scores(read, similarity, recalled)}
     for language in sorted({one.report.document.language for one in read}):
         chosen = [one for one in read if one.report.document.language == language]
-        scores[language] = extraction_scores(chosen, similarity)
+        names = {one.report.id for one in chosen}
+        own = None if recalled is None else [one for one in recalled if one.report in names]
+        scores[language] = extraction_scores(chosen, similarity, own)
     return scores
 
 

@@ -16,6 +16,7 @@ from local_judge.annotations.similarity import Similarity
 from local_judge.claims.extract import Extraction
 from local_judge.claims.model import Claim, ClaimType
 from local_judge.documents.model import Frozen
+from local_judge.judge.failures import FailureKind
 from local_judge.stats.rates import Rate, rate
 
 Classes = tuple[ClaimType, ClaimType]
@@ -42,6 +43,16 @@ class ReadReport(NamedTuple):
     matched: tuple[Matched, ...]
 
 
+class Recalled(Frozen):
+    """Whether a judge finds an annotated claim among the extracted ones. One of `stated` and `failure` is None."""
+
+    report: str
+    claim: str
+    """Its id in the report."""
+    stated: bool | None
+    failure: FailureKind | None = None
+
+
 class ClassScores(Frozen):
     """Of one class, over matched claims."""
 
@@ -59,14 +70,21 @@ class ExtractionScores(Frozen):
 
     sentences: int
     sentences_failed: int
+    paragraphs: int
+    """Blocks of the body that have sentences, each of them with an answer."""
     gold: int
     extracted: int
     gold_density: float | None
-    """Annotated claims by sentence."""
+    """Annotated claims of these paragraphs / paragraphs."""
     density: float | None
-    """Extracted claims by sentence."""
+    """Extracted claims of these paragraphs / paragraphs."""
     recall: Rate
     """Matched of annotated claims."""
+    recall_judged: Rate | None
+    """Annotated claims that a judge finds stated by the claims extracted from their paragraph, of those it answered
+    for; None where no judge was asked."""
+    recall_failed: int
+    """Annotated claims that it did not answer for."""
     precision: Rate
     """Matched of extracted claims."""
     f1: float | None
@@ -79,7 +97,7 @@ class ExtractionScores(Frozen):
     """Of the classes as the judge named them, before code settled them."""
     micro_f1_judged: float | None
     verifiable: Binary
-    """Positive: A, B, C and F."""
+    """Positive: A, B and C."""
     confusion: dict[str, dict[str, int]]
     """Annotated class -> class given -> matched claims."""
 
@@ -119,22 +137,35 @@ def _matches(
     return assign(figures, threshold)
 
 
-def extraction_scores(reports: Sequence[ReadReport], similarity: Similarity) -> ExtractionScores:
-    """Over all `reports` together: every claim weighs the same."""
+def extraction_scores(
+    reports: Sequence[ReadReport], similarity: Similarity, recalled: Sequence[Recalled] | None = None
+) -> ExtractionScores:
+    """Over all `reports` together: every claim weighs the same.
+
+    Args:
+        reports: with what was extracted.
+        similarity: of matched claims.
+        recalled: what a judge says of each annotated claim; None where none was asked.
+    """
     matched = [pair for one in reports for pair in one.matched]
     n_gold, n_extracted = sum(len(one.gold) for one in reports), sum(len(one.extracted) for one in reports)
     sentences = sum(one.sentences for one in reports)
     settled: list[Classes] = [(pair.gold.type, pair.extracted.type) for pair in matched]
     judged: list[Classes] = [(pair.gold.type, pair.extracted.type_judged) for pair in matched]
     by_class = class_scores(settled)
+    n_paragraphs, gold_there, extracted_there = _densities(reports)
+    answered = [one.stated for one in recalled or () if one.stated is not None]
     return ExtractionScores(
         sentences=sentences,
         sentences_failed=sum(len(one.failed) for one in reports),
+        paragraphs=n_paragraphs,
         gold=n_gold,
         extracted=n_extracted,
-        gold_density=share(n_gold, sentences),
-        density=share(n_extracted, sentences),
+        gold_density=share(gold_there, n_paragraphs),
+        density=share(extracted_there, n_paragraphs),
         recall=rate(len(matched), n_gold),
+        recall_judged=None if recalled is None else rate(sum(answered), len(answered)),
+        recall_failed=len(recalled or ()) - len(answered),
         precision=rate(len(matched), n_extracted),
         f1=share(2 * len(matched), n_gold + n_extracted),
         similarity=mean([similarity([pair.gold.claim], [pair.extracted.text])[0][0] for pair in matched]),
@@ -149,6 +180,20 @@ def extraction_scores(reports: Sequence[ReadReport], similarity: Similarity) -> 
             for gold in get_args(ClaimType)
         },
     )
+
+
+def _densities(reports: Sequence[ReadReport]) -> tuple[int, int, int]:
+    """Paragraphs that were read whole, and the claims annotated and extracted there."""
+    paragraphs = gold = extracted = 0
+    for one in reports:
+        document, lost = one.report.document, frozenset(one.failed)
+        body = [sentence for sentence in document.sentences if document.blocks[sentence.block].role == "body"]
+        broken = {sentence.block for sentence in body if sentence.label in lost}
+        whole = {sentence.label: sentence.block for sentence in body if sentence.block not in broken}
+        paragraphs += len(set(whole.values()))
+        gold += sum(claim.sentence in whole for claim in one.gold)
+        extracted += sum(claim.sentence in whole for claim in one.extracted)
+    return paragraphs, gold, extracted
 
 
 def class_scores(pairs: Sequence[Classes]) -> dict[str, ClassScores]:

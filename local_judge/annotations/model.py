@@ -18,8 +18,8 @@ from local_judge.planting.kinds import AlterationKind
 GoldLabel = Literal["supported", "partial", "contradicted", "not_found"]
 """What one page says of one claim. `partial`: a part of it, and nothing against the rest."""
 
-VERIFIABLE: tuple[ClaimType, ...] = ("A", "B", "C", "F")
-"""Classes of claims that a source has to bear out, whether the report gives one or not; not D and E."""
+VERIFIABLE: tuple[ClaimType, ...] = ("A", "B", "C")
+"""Classes of claims that the report gives a source for, so that they are verified (DEER, section 3.2)."""
 
 Labels = dict[str, GoldLabel | None]
 """Citation key, as the report has it, -> what the page behind it says; None for a page that cannot be read."""
@@ -42,7 +42,7 @@ class GoldClaim(Frozen):
     claim: str = Field(min_length=1)
     type: ClaimType
     evidence: tuple[str, ...] = ()
-    """Of B and C: labels of the earlier sentences that state the support."""
+    """Of B and C: labels of the sentences that state the support: earlier ones, or later ones of the paragraph."""
     citations: Labels = Field(default_factory=dict)
     """Of A, B and C."""
     altered: Altered | None = None

@@ -1,8 +1,8 @@
 """Where a claim without a citation of its own takes its citations from.
 
-Invariant: by the `paper` rule a claim receives only citations that stand on an earlier sentence to which a
-chain of the judge's own statements leads; a statement that cannot hold is named, and nothing is put in its
-place.
+Invariant: by the `paper` rule a claim receives only citations of a sentence to which a chain of the judge's own
+statements leads: an earlier one, or a later one of the claim's block. A statement that cannot hold is named, and
+nothing is put in its place.
 """
 
 from __future__ import annotations
@@ -53,10 +53,12 @@ def trace(
     By the `upstream` rule also `type`. `citations_of_sentence` has a key for every sentence of the report, with or
     without citations.
 
-    `paper` (Eq. 1 and appendix F.2): a claim j of class B or C receives R_j, the union over its evidence
+    `paper` (Eq. 1, appendices E.1 and F.2): a claim j of class B or C receives R_j, the union over its evidence
     positions i < j of the citations written on sentence i or, if it has none, of R over the claims of class B
-    and C at i. With `sections`, a position in a section that does not fit the class is named and still
-    followed: the class may be wrong where the place is right.
+    and C at i. Equation 1 names preceding sentences; by appendix E.1 the sentences of a paragraph may share the
+    citation at its end. So a position i > j counts where i stands in the block of j and carries a citation itself.
+    With `sections`, a position in a section that does not fit the class is named and still followed: the class may
+    be wrong where the place is right.
 
     `upstream`: see `upstream_rows`. It has no violations: a position that names no claim finds nothing.
     """
@@ -77,7 +79,7 @@ def _paper(
     citations_of_sentence: Mapping[str, Sequence[str]],
     sections: Mapping[str, tuple[int, ...]],
 ) -> Recovery:
-    # Positions lead to earlier sentences only, so one pass in reading order reaches the fixpoint, and no
+    # A chain goes on from earlier sentences only, so one pass in reading order reaches the fixpoint, and no
     # statement of the judge can make a cycle.
     recovered: dict[int, list[_Lead]] = {}
     at_sentence: dict[str, list[int]] = {}
@@ -124,7 +126,8 @@ def _check(
 ) -> list[ViolationKind]:
     if position not in known:
         return ["unknown_position"]
-    if _order(position) >= _order(claim.sentence):
+    here_at, there_at = _order(claim.sentence), _order(position)
+    if there_at == here_at or (there_at > here_at and there_at[0] != here_at[0]):
         return ["not_earlier"]
     here, there = sections.get(claim.sentence), sections.get(position)
     if here is None or there is None:

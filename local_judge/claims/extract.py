@@ -6,8 +6,8 @@ judge. A sentence whose claims could not be had is an `ExtractionFailure`.
 
 Types are the judge's, under these rules, which the paper's definitions imply (DEER, section 3.2) and which a small
 judge breaks: a claim on a sentence with a citation is A; a claim on a sentence without one is never A: it is B or C
-if its support names an earlier sentence, else F. Between B and C the section of the first earlier sentence named
-decides. `Claim.type_judged` keeps what the judge said.
+if its support names an earlier sentence, or a later one of its own block, else F. Between B and C the section of the
+first such sentence named decides. `Claim.type_judged` keeps what the judge said.
 
 A sentence that carries a citation claims something: where the judge finds nothing in it, the sentence itself is the
 claim, so that no citation escapes verification.
@@ -295,8 +295,10 @@ def settle_type(
     here = order[sentence.label]
     for label in support:
         position = order.get(label)
-        if position is not None and position < here:
-            other = document.sentences[position]
+        if position is None or position == here:
+            continue
+        other = document.sentences[position]
+        if position < here or other.block == sentence.block:
             same = document.blocks[other.block].section == document.blocks[sentence.block].section
             return "B" if same else "C"
     return "F" if judged == "A" else judged

@@ -17,7 +17,7 @@ ClaimType = Literal["A", "B", "C", "D", "E", "F"]
 D recap or structure; E needs no citation; F needs a source and has none."""
 
 ViolationKind = Literal["unknown_position", "not_earlier", "other_section", "same_section", "dead_end"]
-"""`unknown_position`: no such sentence. `not_earlier`: the claim's own sentence or a later one.
+"""`unknown_position`: no such sentence. `not_earlier`: the claim's own sentence, or a later one of another block.
 `other_section`: of a claim of class B, `same_section`: of class C, by which the class does not fit the place.
 `dead_end`: a place that carries no citation and leads to none."""
 

@@ -22,9 +22,7 @@ def main() -> None:
         with own_words():
             # Here, so that an interrupt or a fault in the imports, which take seconds, is told like any other.
             from local_judge.cli.commands import app
-            from local_judge.judge.collector import relax_collector
 
-            relax_collector()
             try:
                 app()
             except SystemExit as ended:

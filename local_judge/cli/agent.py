@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +28,7 @@ from local_judge.cli.options import (
     said,
     tools_named,
 )
+from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.look import AsOf, SnapshotPath, day
 from local_judge.errors import ConfigError
 from local_judge.reporting.agents import answer_text
@@ -61,7 +61,7 @@ def ask(
     as_of: AsOf = None,
     turns: Annotated[int, typer.Option("--turns", min=1, help="Questions to the judge.")] = _LIMITS.turns,
     tokens: Annotated[
-        int, typer.Option("--tokens", min=1, help="Of all prompts and replies.")
+        int, typer.Option("--tokens", min=1, help="Most tokens of all prompts and replies.")
     ] = _LIMITS.tokens,
     calls: Annotated[int, typer.Option("--calls", min=1, help="Queries and pages.")] = _LIMITS.calls,
     reasks: Annotated[
@@ -88,7 +88,10 @@ def ask(
         asked = asyncio.run(_ask(preset, base_url or [], replies, reasks, offline, toolbox, question, limits))
         if out is not None:
             keep(RunStore(out), asked)
-    print(json.dumps(asked.model_dump(mode="json"), ensure_ascii=False) if as_json else answer_text(asked))
+    if as_json:
+        print_json(asked)
+    else:
+        print(answer_text(asked))
     if transcript and not as_json:
         print(f"\n{render_transcript(asked.result)}", end="")
     if asked.result.answer is None:
@@ -99,7 +102,8 @@ def ask(
 def transcript(
     run: Annotated[Path, typer.Argument(help="A run directory.")],
     item: Annotated[
-        str | None, typer.Argument(help="Of runs about this alone, such as a statement's id; else of all.")
+        str | None,
+        typer.Argument(help="What the runs are about, such as a statement's id; by default all runs."),
     ] = None,
     report: Annotated[str | None, typer.Option("--report", help="One report by id.")] = None,
     judge: OneOfJudges = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +9,8 @@ from typing import Annotated
 import typer
 
 from local_judge.cli.modified import AllowModified, marked, print_marks
-from local_judge.cli.options import AsJson, OneOfJudges
+from local_judge.cli.options import AsJson, BootstrapSeed, OneOfJudges, Resamples
+from local_judge.cli.output import print_json
 from local_judge.protocols.scores import Profile
 from local_judge.reporting.agreement import (
     Agreement,
@@ -48,10 +48,12 @@ def agree(
     ties: Annotated[
         Ties, typer.Option("--ties", help="How the rates of pairs take ties; see docs/agreement.md.")
     ] = "strict",
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the bootstrap.")] = 0,
-    resamples: Annotated[
-        int, typer.Option("--resamples", min=0, max=100_000, help="Draws of each interval.")
-    ] = DRAWS,
+    unfiltered: Annotated[
+        bool,
+        typer.Option("--unfiltered", help="Correlate within all tasks, also those on which people disagree."),
+    ] = False,
+    seed: BootstrapSeed = 0,
+    resamples: Resamples = DRAWS,
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw ratings against scores into this SVG file.")
     ] = None,
@@ -66,16 +68,22 @@ def agree(
         joined,
         rated.n_empty,
         agreement_of_people(joined.tasks, ties=ties, seed=seed, draws=resamples),
-        tuple(agreement_of_method(run.tasks, ties=ties, seed=seed, draws=resamples) for run in joined.runs),
+        tuple(
+            agreement_of_method(run.tasks, ties=ties, filtered=not unfiltered, seed=seed, draws=resamples)
+            for run in joined.runs
+        ),
         tuple(
             Compared(
                 one,
                 other,
-                difference_of_methods(one.tasks, other.tasks, ties=ties, seed=seed, draws=resamples),
+                difference_of_methods(
+                    one.tasks, other.tasks, ties=ties, filtered=not unfiltered, seed=seed, draws=resamples
+                ),
             )
             for one, other in combinations(joined.runs, 2)
         ),
         ties,
+        not unfiltered,
         seed,
         resamples,
     )
@@ -86,14 +94,15 @@ def agree(
         )
     if as_json:
         said = {"protocols": protocols, "profile": profile, "score": score, "judge": judge}
-        print(json.dumps(marked(said | agreement_json(found)), ensure_ascii=False, allow_nan=False))
+        print_json(marked(said | agreement_json(found)))
         return
     print_marks()
     console = stdout()
     console.print(
         agreement_table(found, f"{', '.join(dict.fromkeys(protocols))}: {score} ({profile} profile)")
     )
-    if found.compared:
-        console.print(difference_table(found))
+    differences = difference_table(found)
+    if differences.row_count:
+        console.print(differences)
     for line in agreement_notes(found):
         console.print(line)

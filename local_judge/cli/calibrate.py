@@ -14,8 +14,18 @@ import typer
 
 from indexes.snapshot import Snapshot
 from local_judge.annotations.load import annotation_path, load_annotations, snapshot_beside
-from local_judge.cli.ending import stoppable
-from local_judge.cli.options import AsJson, BaseUrls, ConfigFile, JudgeName, Offline, SnapshotDir, View
+from local_judge.cli.ending import ASKS_AGAIN, stoppable
+from local_judge.cli.options import (
+    AsJson,
+    BaseUrls,
+    ConfigFile,
+    JudgeName,
+    Offline,
+    Resamples,
+    SnapshotDir,
+    View,
+)
+from local_judge.cli.output import print_json
 from local_judge.judge.calibration import CalibrationFile, Method, Objective
 from local_judge.judge.standing import remembered
 from local_judge.reporting.calibration import calibration_notes, calibration_tables, reliability_table
@@ -53,11 +63,12 @@ def calibrate(
     objective: Annotated[
         Objective, typer.Option("--objective", help="What the threshold makes greatest.")
     ] = "accuracy",
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Of the cross-validation, by page.")] = FOLDS,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the folds and the bootstrap.")] = 0,
-    resamples: Annotated[
-        int, typer.Option("--resamples", min=0, max=100_000, help="Draws of each interval.")
-    ] = DRAWS,
+    folds: Annotated[
+        int,
+        typer.Option("--folds", min=2, help="Folds of the cross-validation, by page."),
+    ] = FOLDS,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the folds and the bootstrap.")] = 0,
+    resamples: Resamples = DRAWS,
     view: View = None,
     annotated: Annotated[
         list[str] | None,
@@ -93,14 +104,12 @@ def calibrate(
         report = asyncio.run(_calibrate(sets, preset, loaded, settings, base_url or (), ledger, offline))
     _write(report, preset.name, out, plot)
     if as_json:
-        print(report.model_dump_json())
+        print_json(report)
     else:
         _print(report, preset.name)
     missing = sum(report.failures.values())
     if missing:
-        sys.stderr.write(
-            f"Missing: {missing} of {count(report.n_rows, 'answer')}. The same command asks again for them.\n"
-        )
+        sys.stderr.write(f"Missing: {missing} of {count(report.n_rows, 'answer')}. {ASKS_AGAIN}\n")
         raise SystemExit(3)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from rich.text import Text
 
 from local_judge.cli.ending import stoppable
 from local_judge.cli.options import BaseUrls, Offline
+from local_judge.cli.output import print_json
 from local_judge.documents.cleaning.diff import unified_diff
 from local_judge.errors import InputError
 from local_judge.reporting.progress import RunProgress
@@ -81,7 +81,7 @@ def clean(
         write_cleaned(out, done, reports)
     for item in done:
         if as_json:
-            print(json.dumps(_json(item), ensure_ascii=False))
+            print_json(_json(item))
         elif diff:
             _print_diff(item)
         elif out is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ import typer
 
 from local_judge.cli.modified import AllowModified, marked, print_marks, write_marks
 from local_judge.cli.options import AsJson
+from local_judge.cli.output import print_json
 from local_judge.qualification.comparing.carry import compare as compared
 from local_judge.qualification.comparing.carry import load_finished, write_comparison
 from local_judge.qualification.comparing.page import comparison_page
@@ -50,7 +50,7 @@ def side_by_side(folders: Sequence[Path], scored: Sequence[Path], out: Path | No
         write_comparison(out, found)
         write_marks(out)
     if as_json:
-        print(json.dumps(marked(found.model_dump(mode="json")), ensure_ascii=False))
+        print_json(marked(found.model_dump(mode="json")))
         return
     print_marks()
     print(comparison_page(found, None), end="")

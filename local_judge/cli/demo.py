@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,7 @@ import typer
 
 from local_judge.cli.ending import leave, stoppable
 from local_judge.cli.options import AsJson, BaseUrls
+from local_judge.cli.output import print_json
 from local_judge.demo.planted import planted_lines
 from local_judge.demo.run import JUDGE, demo_job, run_demo
 from local_judge.reporting.progress import RunProgress
@@ -32,7 +32,7 @@ def demo(
         result = asyncio.run(run_demo(job, sys.argv[1:], RunProgress))
     if as_json:
         scores = [score.model_dump(mode="json") for score in result.scores]
-        print(json.dumps({"outcome": result.outcome.model_dump(mode="json"), "scores": scores}))
+        print_json({"outcome": result.outcome.model_dump(mode="json"), "scores": scores})
     else:
         console = stdout()
         console.print(verdict_table(result.claims))

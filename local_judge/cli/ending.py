@@ -11,12 +11,17 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from local_judge.judge.collector import relax_collector
 from local_judge.runs.records import CaseRecord
+
+ASKS_AGAIN = "The same command asks again for what no server answered, and keeps replies that are no answer."
+"""Ends the line that says how many answers are missing."""
 
 
 @contextmanager
 def stoppable(ledger: Path) -> Generator[None]:
-    """Ctrl-C inside ends the command with 130 and says where the replies are."""
+    """Ask judges inside: Ctrl-C ends the command with 130 and says where the replies are."""
+    relax_collector()
     try:
         yield
     except KeyboardInterrupt:
@@ -43,8 +48,7 @@ def leave(records: Sequence[CaseRecord], out: Path) -> None:
             else ""
         )
         sys.stderr.write(
-            f"Missing: {answers}, {not_done} of {len(records)} reports. The same command asks again for what "
-            f"no server answered and keeps replies that are no answer; `local-judge show {out}` says what is missing."
-            f"{hopeless}\n"
+            f"Missing: {answers}, {not_done} of {len(records)} reports. {ASKS_AGAIN} "
+            f"`local-judge show {out}` says what is missing.{hopeless}\n"
         )
         raise SystemExit(3)

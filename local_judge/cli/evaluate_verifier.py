@@ -16,11 +16,12 @@ from indexes.snapshot import Snapshot
 from local_judge.annotations.evaluate import Measure, Part, VerifierScores, evaluate, steps
 from local_judge.annotations.load import load_annotations, sample_folder, snapshot_beside
 from local_judge.annotations.model import AnnotatedReport
+from local_judge.annotations.recall import RecallJudge
 from local_judge.annotations.similarity import THRESHOLDS, Name, similarity_named
-from local_judge.cli.ending import stoppable
+from local_judge.cli.ending import ASKS_AGAIN, stoppable
 from local_judge.cli.options import (
     AsJson,
-    BaseUrls,
+    BaseUrlsByName,
     ConfigFile,
     JudgeName,
     Method,
@@ -29,15 +30,16 @@ from local_judge.cli.options import (
     View,
     claims_settings,
 )
+from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError
 from local_judge.reporting.numbers import count
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.tables import stdout
 from local_judge.reporting.verifier import verifier_tables
 from local_judge.runs.config import RunConfig, load_config
-from local_judge.runs.session import open_judge
+from local_judge.runs.seats import Seat, seats_of
+from local_judge.runs.session import open_judges
 from local_judge.runs.store import RunStore
-from serving.presets import Preset, load_preset
 
 PARTS: tuple[Part, ...] = ("extraction", "backtracking", "verification", "coverage")
 
@@ -54,10 +56,11 @@ def evaluate_verifier(
     snapshot: Annotated[
         Path | None,
         typer.Option(
-            "--snapshot", help="Of the cited pages; default: made of `pages` beside the annotations."
+            "--snapshot",
+            help="Snapshot of the cited pages; by default it is made from `pages` beside the annotations.",
         ),
     ] = None,
-    base_url: BaseUrls = None,
+    base_url: BaseUrlsByName = None,
     config: ConfigFile = None,
     method: Method = None,
     view: View = None,
@@ -71,6 +74,13 @@ def evaluate_verifier(
     threshold: Annotated[
         float | None, typer.Option("--threshold", min=0.0, max=1.0, help="From which similarity on they do.")
     ] = None,
+    recall_judge: Annotated[
+        str | None,
+        typer.Option(
+            "--recall-judge",
+            help="A judge preset or file that also decides which annotated claims the extracted ones state.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write all figures and answers here as JSON.")
     ] = None,
@@ -80,26 +90,29 @@ def evaluate_verifier(
     """Measure a judge against annotated reports: extraction, back-tracking, verification, coverage."""
     paths = annotations or [sample_folder()]
     reports = load_annotations(paths)
-    preset = load_preset(judge)
+    seats = seats_of([judge] if recall_judge in (None, judge) else [judge, recall_judge], base_url or ())
     settings = load_config(config, {"claims": claims_settings(method, view, terse)})
     limit = THRESHOLDS[similarity] if threshold is None else threshold
     measure = Measure(similarity, similarity_named(similarity), limit)
     parts = _parts(part)
     with _pages(snapshot, paths) as frozen, stoppable(ledger):
         scores = asyncio.run(
-            _evaluate(reports, frozen, preset, settings, base_url or (), ledger, offline, measure, parts)
+            _evaluate(
+                reports, frozen, seats, recall_judge is not None, settings, ledger, offline, measure, parts
+            )
         )
-    text = json.dumps(scores.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"
     if out is not None:
+        text = json.dumps(scores.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"
         RunStore(out.parent).write_text(out.name, text)
     if as_json:
-        print(text, end="")
+        print_json(scores)
     else:
         stdout().print(verifier_tables(scores))
-    if scores.sentences_failed or scores.verdicts_failed:
+    if scores.sentences_failed or scores.verdicts_failed or scores.recalls_failed:
+        recalls = f", {count(scores.recalls_failed, 'answer')} of the recall judge" if recall_judge else ""
         sys.stderr.write(
-            f"Missing: the claims of {count(scores.sentences_failed, 'sentence')} and "
-            f"{count(scores.verdicts_failed, 'verdict')}. The same command asks again for them.\n"
+            f"Missing: the claims of {count(scores.sentences_failed, 'sentence')}, "
+            f"{count(scores.verdicts_failed, 'verdict')}{recalls}. {ASKS_AGAIN}\n"
         )
         raise SystemExit(3)
 
@@ -124,16 +137,24 @@ def _pages(snapshot: Path | None, paths: Sequence[Path]) -> Generator[Snapshot]:
 async def _evaluate(
     reports: Sequence[AnnotatedReport],
     snapshot: Snapshot,
-    preset: Preset,
+    seats: Sequence[Seat],
+    by_recall_judge: bool,
     config: RunConfig,
-    base_urls: Sequence[str],
     ledger: Path,
     offline: bool,
     measure: Measure,
     parts: Sequence[Part],
 ) -> VerifierScores:
-    async with open_judge(
-        preset, base_urls=base_urls, ledger=ledger, reasks=config.reasks, only_engine=offline
-    ) as judge:
-        with RunProgress(judge, steps(reports, parts), unit="steps") as progress:
-            return await evaluate(reports, snapshot, judge, config.claims, measure, parts, progress.one_done)
+    async with open_judges(seats, ledger=ledger, reasks=config.reasks, only_engine=offline) as judges:
+        judge, last = judges[seats[0].name], seats[-1].name
+        with RunProgress(judges, steps(reports, parts), unit="steps") as progress:
+            return await evaluate(
+                reports,
+                snapshot,
+                judge,
+                config.claims,
+                measure,
+                parts,
+                progress.one_done,
+                RecallJudge(last, judges[last]) if by_recall_judge else None,
+            )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -19,11 +20,14 @@ from local_judge.cli.options import (
     Attempts,
     BaseUrlsByName,
     ConfigFile,
+    CriteriaFile,
     FailAfter,
     JudgeNames,
     Ledger,
     Method,
     Offline,
+    PlansFile,
+    References,
     Settings,
     Terse,
     View,
@@ -31,36 +35,59 @@ from local_judge.cli.options import (
     claims_settings,
     persistence_of,
 )
+from local_judge.cli.output import print_json
 from local_judge.cli.planned import print_plan
 from local_judge.errors import ConfigError
+from local_judge.experiments import timelines
 from local_judge.experiments.carry import carry
 from local_judge.experiments.curves import Results
-from local_judge.experiments.model import Name
-from local_judge.experiments.named import experiment_named
+from local_judge.experiments.model import Experiment, Name
+from local_judge.experiments.named import experiment_named, tasks_of, with_files
+from local_judge.experiments.planning import (
+    METHODS,
+    PLANS,
+    RATINGS,
+    PlanResults,
+    compare_plans,
+    load_ratings,
+    with_drafted,
+)
 from local_judge.experiments.setup import PLOT, RESULTS, RUN, prepare, refuse_other, with_defaults
-from local_judge.experiments.view import notes, results_tables
+from local_judge.experiments.view import notes, plan_tables, results_tables
 from local_judge.protocols.scores import Profile
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.standings import standing_lines
-from local_judge.reporting.tables import stdout
-from local_judge.runs.config import load_config, parse_settings
+from local_judge.reporting.tables import plain, stdout
+from local_judge.runs.config import RunConfig, load_config, parse_settings
 from local_judge.runs.job import Job
 from local_judge.runs.lock import locked
-from local_judge.runs.seats import seats_of
+from local_judge.runs.seats import Seat, seats_of
 from local_judge.runs.standings import recorded_standings
 from local_judge.runs.store import RunStore
+from local_judge.tasks.files import TaskFiles
+from local_judge.tasks.plan_settings import PlanMethod
+from serving.connect import Persistence
 
 
 def experiment(
-    name: Annotated[Name, typer.Argument(help="Which experiment.")],
+    name: Annotated[
+        Literal["corruption", "temporal", "reasoning", "plans"], typer.Argument(help="Which experiment.")
+    ],
     judge: JudgeNames,
     out: Annotated[Path, typer.Option("--out", help="Where all is kept; the same command continues it.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            help="Your own claim pairs, timelines or pairs of reports, a YAML file; else the package's.",
+        ),
+    ] = None,
     rates: Annotated[
         str | None, typer.Option("--rates", help="corruption: shares of false claims, such as 0,0.5,1.")
     ] = None,
     topics: Annotated[
         int | None,
-        typer.Option("--topics", help="Only the first N claim pairs, affairs or pairs of reports."),
+        typer.Option("--topics", help="Only the first N claim pairs, timelines or pairs of reports."),
     ] = None,
     seed: Annotated[
         int | None,
@@ -70,6 +97,23 @@ def experiment(
         str | None,
         typer.Option("--protocols", help="Which protocols, with commas between, such as dream,fact."),
     ] = None,
+    plans: PlansFile = None,
+    draft_plans: Annotated[
+        PlanMethod | None,
+        typer.Option(
+            "--draft-plans",
+            help="temporal, reasoning: let the first judge draft the plans, by an `agent`, behind one `retrieval` or "
+            "by the `request` alone.",
+        ),
+    ] = None,
+    ratings: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--ratings", help="plans: ratings by people, as in ratings.jsonl; repeat for several files."
+        ),
+    ] = None,
+    references: References = None,
+    criteria: CriteriaFile = None,
     base_url: BaseUrlsByName = None,
     config: ConfigFile = None,
     setting: Settings = None,
@@ -96,8 +140,38 @@ def experiment(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Judge a judge: reports with planted errors, of earlier days, or with flawed reasoning, and what scores say."""
-    chosen = experiment_named(name, _rates(rates), topics, seed)
+    """Judge a judge: reports with planted errors, of earlier days, with flawed reasoning; and plans that it drafts."""
+    if name == "plans":
+        unknown = {
+            "--rates": rates,
+            "--seed": seed,
+            "--protocols": protocols,
+            "--plans": plans,
+            "--draft-plans": draft_plans,
+            "--references": references,
+            "--criteria": criteria,
+            "--config": config,
+            "--set": setting,
+            "--method": method,
+            "--view": view,
+            "--terse": terse or None,
+            "--extract": extract or None,
+            "--dry-run": dry_run or None,
+            "--all": whole or None,
+        }
+        given = next((option for option, value in unknown.items() if value is not None), None)
+        if given is not None:
+            raise ConfigError(f"{given}: the experiment plans does not have it")
+        persistence = persistence_of(wait_for_server, attempts, fail_after)
+        seats = seats_of(judge, base_url or ())
+        _compare_plans(topics, data, seats, out, ledger, offline, persistence, ratings or (), as_json)
+        return
+    if ratings:
+        raise ConfigError(f"--ratings: only the experiment plans has it, not {name}")
+    if draft_plans is not None:
+        _check_drafting(name, plans, dry_run)
+    chosen = experiment_named(name, _rates(rates), topics, seed, data)
+    chosen = with_files(chosen, TaskFiles(plans=plans, references=tuple(references or ()), criteria=criteria))
     seats = seats_of(judge, base_url or ())
     changes = {
         "protocols": [one.strip() for one in protocols.split(",")] if protocols is not None else None,
@@ -114,12 +188,78 @@ def experiment(
     refuse_other(RunStore(out), chosen.design)
     with locked(out), stoppable(replies):
         job = prepare(chosen, out, seats, settled, replies, offline, persistence)
+        if draft_plans is not None:
+            chosen = asyncio.run(_with_drafted(chosen, job, out, draft_plans))
+            job = prepare(chosen, out, seats, settled, replies, offline, persistence)
         carried = asyncio.run(carry(job, sys.argv[1:], RunProgress, out, profile))
     if as_json:
-        print(carried.results.model_dump_json())
+        print_json(carried.results)
     else:
         _print_results(carried.results, job, out, whole)
     leave(carried.records, job.store.root)
+
+
+def _check_drafting(name: Name, plans: Path | None, dry_run: bool) -> None:
+    if name == "corruption":
+        raise ConfigError("--draft-plans: the experiment corruption goes by no plans")
+    if plans is not None:
+        raise ConfigError("--draft-plans and --plans: choose one of them")
+    if dry_run:
+        raise ConfigError(
+            "--draft-plans: what is asked about reports is known once plans are drafted, not before"
+        )
+
+
+async def _with_drafted(chosen: Experiment, job: Job, out: Path, method: PlanMethod) -> Experiment:
+    assert job.snapshot is not None
+    async with job.judges() as judges:
+        return await with_drafted(chosen, next(iter(judges.values())), job.snapshot, out, method)
+
+
+def _compare_plans(
+    topics: int | None,
+    data: Path | None,
+    seats: Sequence[Seat],
+    out: Path,
+    ledger: Path | None,
+    offline: bool,
+    persistence: Persistence,
+    ratings: Sequence[Path],
+    as_json: bool,
+) -> None:
+    chosen = experiment_named("temporal", None, topics, None, data)
+    people = [one for path in ratings for one in load_ratings(path)]
+    replies = ledger or RunStore(out / RUN).ledger
+    refuse_other(RunStore(out), chosen.design)
+
+    async def compared(job: Job) -> PlanResults:
+        assert job.snapshot is not None
+        async with job.judges() as judges:
+            total = len(METHODS) * len(tasks_of(chosen))
+            with RunProgress(judges, total, unit="plans") as progress:
+                return await compare_plans(
+                    judges, job.snapshot, chosen, out, people, data or timelines.FILE, progress.one_done
+                )
+
+    with locked(out), stoppable(replies):
+        job = prepare(chosen, out, seats, RunConfig(), replies, offline, persistence)
+        results = asyncio.run(compared(job))
+        RunStore(out).write_json(PLANS, results)
+    if as_json:
+        print_json(results)
+    else:
+        for table in plan_tables(results):
+            stdout().print(table, end="\n\n")
+        for one in results.undrafted:
+            failure = one.failure
+            print(plain(f"no plan by {one.method} for {one.task_id}: {failure.kind}: {failure.detail}"))
+        print(
+            plain(
+                f"{out / PLANS} has the figures, {out / RATINGS} the judges' ratings, plans.*.jsonl the plans"
+            )
+        )
+    if any(one.n_drafted < one.n_tasks for one in results.drafted):
+        raise SystemExit(3)
 
 
 def _print_results(results: Results, job: Job, out: Path, whole: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -12,7 +11,10 @@ import typer
 
 from local_judge.cli.modified import AllowModified, marked, print_marks, write_marks
 from local_judge.cli.options import AsJson, OneOfJudges
+from local_judge.cli.output import print_json
+from local_judge.errors import ConfigError
 from local_judge.protocols.race.tree import BY_ITSELF, NO_REFERENCE
+from local_judge.protocols.scores import Profile
 from local_judge.reporting.dre_fact_files import ExportedFacts
 from local_judge.reporting.dre_files import FACTS, RESULTS, ExportedDre, export_deepresearcheval
 from local_judge.reporting.dre_files import MAPPING as DRE_MAPPING
@@ -46,6 +48,10 @@ def export(
         Format, typer.Option("--format", help="Whose files to write; csv: all numbers, one a row.")
     ],
     judge: OneOfJudges = None,
+    profile: Annotated[
+        Profile | None,
+        typer.Option("--profile", help="csv: by which formulas; default: paper. Other formats hold answers."),
+    ] = None,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
@@ -56,19 +62,23 @@ def export(
     """
     store = RunStore(run)
     if format is Format.csv:
-        tables = export_csv(store, out, judge)
+        tables = export_csv(store, out, judge, profile or "paper")
         listed = ", ".join(f"{name} ({count(n, 'row')})" for name, n in tables.files.items())
         write_marks(out)
         if as_json:
-            print(json.dumps(marked(tables.model_dump(mode="json")), ensure_ascii=False))
+            print_json(marked(tables.model_dump(mode="json")))
             return
         print_marks()
         print(f"{listed} in {out}")
         return
+    if profile is not None:
+        raise ConfigError(
+            f"--profile {profile}: the files of {format} hold answers, which no profile changes"
+        )
     exported = WRITERS[format](store, out, judge)
     write_marks(out)
     if as_json:
-        print(json.dumps(marked(exported.model_dump(mode="json")), ensure_ascii=False))
+        print_json(marked(exported.model_dump(mode="json")))
         return
     print_marks()
     console = stdout()

@@ -152,9 +152,21 @@ def _ours() -> tuple[type[BaseException], ...]:
 
 def _of_system(error: OSError) -> str:
     what = error.strerror or str(error) or type(error).__name__
-    where = f"in {_place(error)}" if error.filename is None else os.fsdecode(error.filename)
+    if error.filename is not None:
+        where = os.fsdecode(error.filename)
+    else:
+        where = "standard output" if _is_of_output(error) else f"in {_place(error)}"
     remedy = _REMEDIES.get(error.errno or 0)
     return f"{where}: {what}" + (f"; {remedy}" if remedy else "")
+
+
+def _is_of_output(error: OSError) -> bool:
+    """Whether what is still to be written to standard output meets the same error."""
+    try:
+        sys.stdout.flush()
+    except OSError as again:
+        return again.errno == error.errno
+    return False
 
 
 def _defect(error: BaseException) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
@@ -11,6 +10,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 from rich.table import Table
 
 from local_judge.cli.options import AsJson
+from local_judge.cli.output import print_json
 from local_judge.reporting.tables import stdout
 from serving.presets import Preset, list_presets, load_preset
 from serving.weights import fetch as fetch_weights
@@ -30,7 +30,7 @@ def judges(context: typer.Context, as_json: AsJson = False) -> None:
             {**preset.model_dump(mode="json"), "weights_here": weights_path(preset).exists()}
             for preset in presets
         ]
-        print(json.dumps(rows, ensure_ascii=False))
+        print_json(rows)
     else:
         stdout().print(_table(presets))
 

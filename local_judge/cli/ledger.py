@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -10,8 +9,9 @@ from typing import Annotated
 import typer
 
 from local_judge.cli.options import AsJson
+from local_judge.cli.output import print_json
 from local_judge.errors import InputError
-from local_judge.judge.ledger_verify import ledger_problems
+from local_judge.judge.ledger_verify import ledger_problems, remove_damaged
 from local_judge.reporting.tables import plain
 
 app = typer.Typer(help="The store of judges' replies.", no_args_is_help=True)
@@ -28,16 +28,26 @@ def ledger() -> None:
 @app.command()
 def verify(
     ledger: Annotated[Path, typer.Argument(help="A ledger file, such as RUN/ledger.sqlite.")],
+    remove: Annotated[
+        bool,
+        typer.Option(
+            "--remove",
+            help="Remove damaged replies, so that the next run asks again.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check every row of a ledger against its digest, and the file by SQLite's own check; writes nothing."""
+    """Check every row of a ledger against its digest, and the file by SQLite's own check."""
     if not ledger.exists():
         raise InputError(f"{ledger}: no such file")
+    removed = remove_damaged(ledger) if remove and any(ledger_problems(ledger)) else 0
     problems = list(islice(ledger_problems(ledger), SHOWN + 1))
     shown, more = problems[:SHOWN], len(problems) > SHOWN
     if as_json:
-        print(json.dumps({"ledger": str(ledger), "problems": shown, "more": more}, ensure_ascii=False))
+        print_json({"ledger": str(ledger), "removed": removed, "problems": shown, "more": more})
     else:
+        if removed:
+            print(f"{removed} damaged {'reply' if removed == 1 else 'replies'} removed")
         for problem in shown:
             print(plain(problem))
         if more:

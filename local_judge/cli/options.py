@@ -32,9 +32,14 @@ JudgeNames = Annotated[
         "the claims.",
     ),
 ]
+BootstrapSeed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the bootstrap.")]
+Resamples = Annotated[int, typer.Option("--resamples", min=0, max=100_000, help="Draws of each interval.")]
 OneOfJudges = Annotated[
     str | None,
-    typer.Option("--judge", help="Of a run with several judges: this one's instead of all together."),
+    typer.Option(
+        "--judge",
+        help="In a run with several judges, this judge's scores, not the ensemble's.",
+    ),
 ]
 BaseUrls = Annotated[
     list[str] | None,
@@ -54,7 +59,10 @@ Method = Annotated[
 ]
 View = Annotated[
     str | None,
-    typer.Option("--view", help="Of `scored`: the judge reads the `page`, or what is `near` to a claim."),
+    typer.Option(
+        "--view",
+        help="With `scored`, the judge reads the `page` or the passages `near` a claim.",
+    ),
 ]
 Terse = Annotated[
     bool, typer.Option("--terse", help="One claim a sentence, no flags, no rationales: faster.")
@@ -92,7 +100,8 @@ Attempts = Annotated[
     int, typer.Option("--attempts", min=1, help="How often one call is sent before it fails.")
 ]
 FailAfter = Annotated[
-    int | None, typer.Option("--fail-after", min=1, help="Stop once this many calls have failed.")
+    int | None,
+    typer.Option("--fail-after", min=1, help="Stop once this many calls of one judge have failed."),
 ]
 TasksFile = Annotated[
     Path | None,

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from local_judge.cli.options import AsJson
+from local_judge.cli.output import print_json
 from local_judge.documents import describe, parse_report
 from local_judge.documents.model import Document
 from local_judge.errors import InputError
@@ -27,11 +28,7 @@ def parse(
         raise InputError(f"{report}: holds {len(reports)} reports; `parse` shows one")
     document = parse_report(reports[0].content)
     if as_json:
-        print(
-            json.dumps(
-                {**document.model_dump(mode="json"), "summary": describe(document)}, ensure_ascii=False
-            )
-        )
+        print_json({**document.model_dump(mode="json"), "summary": describe(document)})
         return
     console = stdout()
     console.print(_sentences(document))

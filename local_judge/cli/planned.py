@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from local_judge.cli.output import print_json
 from local_judge.reporting.tables import plan_notes, plan_table, stdout
 from local_judge.runs.job import Job, plan
 
@@ -12,7 +13,7 @@ def print_plan(job: Job, as_json: bool) -> None:
     """What a job would ask; it asks nothing."""
     planned = asyncio.run(plan(job))
     if as_json:
-        print(planned.model_dump_json())
+        print_json(planned)
         return
     console = stdout()
     console.print(plan_table(planned))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,8 +12,9 @@ import typer
 from pydantic import BaseModel
 
 from indexes.snapshot import Snapshot
-from local_judge.cli.ending import stoppable
+from local_judge.cli.ending import ASKS_AGAIN, stoppable
 from local_judge.cli.options import AsJson, BaseUrls, ChecklistsFile, Ledger, Offline, TasksFile
+from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError, InputError
 from local_judge.judge.failures import Failure
 from local_judge.planting.claims import Draw, DrawSettings
@@ -47,9 +47,9 @@ def plant(
         list[Path], typer.Argument(help="A snapshot; or reports: files, folders of them, JSONL files.")
     ],
     out: Annotated[Path, typer.Option("--out", help="A folder; its files are written anew.")],
-    n: Annotated[int | None, typer.Option("--n", help="Of a snapshot: claims in all (300).")] = None,
+    n: Annotated[int | None, typer.Option("--n", help="Claims in all, planted in a snapshot (300).")] = None,
     per_page: Annotated[
-        int | None, typer.Option("--per-page", help="Of a snapshot: claims at most on one page (4).")
+        int | None, typer.Option("--per-page", help="Most claims on one page of a snapshot (4).")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="What is drawn depends on it.")] = 0,
     kinds: Annotated[
@@ -62,17 +62,21 @@ def plant(
     ] = None,
     languages: Annotated[
         list[str] | None,
-        typer.Option("--languages", help="Of a snapshot: en, zh (both); with commas or repeated."),
+        typer.Option(
+            "--languages",
+            help="Languages of claims in a snapshot: en, zh (both); with commas or repeated.",
+        ),
     ] = None,
     places: Annotated[
-        int | None, typer.Option("--places", help="Of reports: contradictions and fallacies in a twin (3).")
+        int | None,
+        typer.Option("--places", help="Contradictions and fallacies planted in a copy of a report (3)."),
     ] = None,
     share: Annotated[
-        float | None, typer.Option("--share", help="Of reports: which share of the citations is moved (0.5).")
+        float | None, typer.Option("--share", help="Share of a report's citations that are moved (0.5).")
     ] = None,
     padding: Annotated[
         float | None,
-        typer.Option("--padding", help="Of reports: words put in, over words of the body (0.5)."),
+        typer.Option("--padding", help="Words added to a report, over words of its body (0.5)."),
     ] = None,
     tasks: TasksFile = None,
     checklists: ChecklistsFile = None,
@@ -163,7 +167,7 @@ def _settings(model: type[S], given: dict[str, Any]) -> S:
 def _flaws(made: PlantedReports, out: Path, as_json: bool) -> None:
     write_reports(out, made)
     if as_json:
-        print(json.dumps(made.summary.model_dump(mode="json"), ensure_ascii=False))
+        print_json(made.summary)
     else:
         stdout().print(reports_table(made.summary))
         for line in reports_notes(made.summary):
@@ -184,7 +188,7 @@ def _claims(
         summary = summary.model_copy(update={"rejected": dict(made.rejected)})
     write_claims(out, draw, summary)
     if as_json:
-        print(json.dumps(summary.model_dump(mode="json"), ensure_ascii=False))
+        print_json(summary)
     else:
         stdout().print(claims_table(summary))
         for line in claims_notes(summary):
@@ -192,7 +196,7 @@ def _claims(
     if failures:
         sys.stderr.write(
             f"Missing: {len(failures)} of the judge's answers ({plain(failures[0].detail)}); these claims stay word "
-            "for word. The same command asks again for them.\n"
+            f"for word. {ASKS_AGAIN}\n"
         )
         raise SystemExit(3)
 

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from local_judge.cli.compare import Scored, side_by_side
-from local_judge.cli.ending import stoppable
+from local_judge.cli.ending import ASKS_AGAIN, stoppable
 from local_judge.cli.options import (
     ATTEMPTS,
     WAIT_MINUTES,
@@ -32,6 +32,7 @@ from local_judge.cli.options import (
     WaitForServer,
     persistence_of,
 )
+from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError, RunError
 from local_judge.judge.standing import Scale, remember
 from local_judge.qualification.config import load_qualify_config
@@ -157,7 +158,7 @@ def _keep(found: Qualification, folder: Path, compare: bool, as_json: bool) -> N
     except OSError as error:
         raise RunError(f"{error.filename}: the verdict cannot be kept ({error.strerror})") from None
     if as_json and not compare:
-        print(standing.model_dump_json())
+        print_json(standing)
     elif not compare:
         print(summary_of(found))
         print(f"{folder / PAGE} has all of it.")
@@ -170,5 +171,5 @@ def _keep(found: Qualification, folder: Path, compare: bool, as_json: bool) -> N
 
 def _leave(n_unanswered: int) -> None:
     if n_unanswered:
-        sys.stderr.write(f"Missing: {count(n_unanswered, 'answer')}. The same command asks again for them.\n")
+        sys.stderr.write(f"Missing: {count(n_unanswered, 'answer')}. {ASKS_AGAIN}\n")
         raise SystemExit(3)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from local_judge.cli.modified import AllowModified, marked, print_marks
-from local_judge.cli.options import AsJson, OneOfJudges
+from local_judge.cli.options import AsJson, BootstrapSeed, OneOfJudges, Resamples
+from local_judge.cli.output import print_json
 from local_judge.protocols.scores import Profile
 from local_judge.reporting.ranking import ranking_json, ranking_notes, ranking_table
 from local_judge.reporting.tables import stdout
@@ -30,10 +30,8 @@ def rank(
         typer.Option("--score", help="Compare reports by this score (`overall`, `a/b/c`), not side by side."),
     ] = None,
     judge: OneOfJudges = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the bootstrap.")] = 0,
-    resamples: Annotated[
-        int, typer.Option("--resamples", min=0, max=100_000, help="Draws of each interval.")
-    ] = DRAWS,
+    seed: BootstrapSeed = 0,
+    resamples: Resamples = DRAWS,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
@@ -52,12 +50,14 @@ def rank(
             "judge": judge,
             "runs": [str(run) for run in runs],
         }
-        print(json.dumps(marked(said | ranking_json(found, matches)), ensure_ascii=False, allow_nan=False))
+        print_json(marked(said | ranking_json(found, matches)))
         return
     print_marks()
     console = stdout()
     by = f"score {score}" if score is not None else "reports compared"
     whose = f", judge {judge}" if judge is not None else ""
-    console.print(ranking_table(found, f"{matches.protocol} ({profile} profile{whose}): {by}"))
+    console.print(
+        ranking_table(found, f"{matches.protocol} ({profile} profile{whose}): {by}", matches.scores)
+    )
     for line in ranking_notes(found, matches):
         console.print(line)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
-import json
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -45,7 +43,9 @@ from local_judge.cli.options import (
     WaitForServer,
     claims_settings,
     persistence_of,
+    said,
 )
+from local_judge.cli.output import print_json
 from local_judge.cli.planned import print_plan
 from local_judge.reporting.judges import agreement_table, judge_tables
 from local_judge.reporting.progress import RunProgress
@@ -55,7 +55,7 @@ from local_judge.runs.batch import with_criteria_of
 from local_judge.runs.calibrations import given_calibrations
 from local_judge.runs.concord import load_agreement
 from local_judge.runs.config import load_config, parse_settings
-from local_judge.runs.inputs import RawReport, dated, load_reports
+from local_judge.runs.inputs import dated, load_reports
 from local_judge.runs.job import Job, carry_out
 from local_judge.runs.manifest import judges_of
 from local_judge.runs.records import CaseRecord, load_run_scores, load_scores
@@ -73,6 +73,9 @@ def run(
     judge: JudgeNames,
     out: Annotated[Path, typer.Option("--out", help="The run directory; the same command continues it.")],
     snapshot: SomeSnapshotDir = None,
+    system: Annotated[
+        str | None, typer.Option("--system", help="Who wrote the reports, where the input does not say it.")
+    ] = None,
     tasks: TasksFile = None,
     guidance: GuidanceFile = None,
     criteria: CriteriaFile = None,
@@ -126,7 +129,15 @@ def run(
         plans=plans,
     )
     job = Job(
-        reports=_dated_reports(reports, files, settled.date, limit),
+        reports=dated(
+            load_reports(
+                reports,
+                files,
+                system=None if system is None else said("--system", system),
+                open_dates=settled.date is not None,
+            )[:limit],
+            settled.date,
+        ),
         snapshot=Snapshot.open(snapshot) if snapshot else None,
         seats=seats,
         config=settled,
@@ -141,13 +152,6 @@ def run(
         print_plan(job, as_json)
     else:
         _carry_out(job, as_json)
-
-
-def _dated_reports(
-    paths: Sequence[Path], files: TaskFiles, today: dt.date | None, limit: int | None
-) -> list[RawReport]:
-    """The first `limit` reports, with the dates filled that their tasks leave open."""
-    return dated(load_reports(paths, files, open_dates=today is not None)[:limit], today)
 
 
 def _carry_out(job: Job, as_json: bool) -> None:
@@ -168,7 +172,7 @@ def _print_results(job: Job, records: Sequence[CaseRecord], as_json: bool) -> No
         together = [row for row in scores if row.judge is None]
         console.print(run_summary(records, together, [row for row in over if row.judge is None]))
         if judges:
-            console.print(*judge_tables(records, scores, judges), sep="\n")
+            console.print(*judge_tables(records, scores, judges, over), sep="\n")
             console.print(agreement_table(agreement, whole=False))
         for line in standing_lines(standings, protocols):
             console.print(line, markup=False, soft_wrap=True)
@@ -176,4 +180,4 @@ def _print_results(job: Job, records: Sequence[CaseRecord], as_json: bool) -> No
     rows: dict[str, Sequence[BaseModel]] = {"cases": records, "scores": scores, "over": over}
     rows |= {"agreement": agreement} if judges else {}
     dumped = {name: [row.model_dump(mode="json") for row in found] for name, found in rows.items()}
-    print(json.dumps({**dumped, "qualifications": standings_as_json(standings)}))
+    print_json({**dumped, "qualifications": standings_as_json(standings)})

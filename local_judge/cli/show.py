@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from local_judge.claims.model import ClaimSet
 from local_judge.cli.modified import AllowModified, marked, print_marks
 from local_judge.cli.options import AsJson, OneOfJudges
-from local_judge.errors import RunError
+from local_judge.cli.output import print_json
+from local_judge.errors import ConfigError, RunError
+from local_judge.protocols.scores import Profile
+from local_judge.reporting.group_labels import label_counts
+from local_judge.reporting.group_tables import group_tables, label_tables
+from local_judge.reporting.groups import group_scores
 from local_judge.reporting.judges import agreement_notes, agreement_table, judge_tables
 from local_judge.reporting.rubric import score_notes
 from local_judge.reporting.standings import standing_lines
@@ -27,6 +31,7 @@ from local_judge.reporting.tables import (
     verdict_table,
 )
 from local_judge.reporting.views import NOTHING, VIEWS, View
+from local_judge.runs.attributes import NO_ATTRIBUTES, groups_of, load_attributes, open_runs
 from local_judge.runs.concord import AgreementRecord, load_agreement
 from local_judge.runs.lock import locked
 from local_judge.runs.manifest import judge_of, judges_of, one_judge_of, protocols_of
@@ -46,6 +51,20 @@ from local_judge.runs.standings import recorded_standings
 from local_judge.runs.store import RunStore, claims_file, findings_file
 
 RunDir = Annotated[Path, typer.Argument(help="A run directory.")]
+RunDirs = Annotated[
+    list[Path], typer.Argument(metavar="RUN...", help="A run directory; with --by, one or several.")
+]
+
+
+class GroupOptions(NamedTuple):
+    """What is shown of groups of reports."""
+
+    scores: tuple[str, ...] = ()
+    profile: Profile = "paper"
+    mean: bool = False
+    ranks: bool = False
+    labels: bool = False
+    attributes: Path | None = None
 
 
 class Details(NamedTuple):
@@ -58,9 +77,44 @@ class Details(NamedTuple):
 
 
 def show(
-    run: RunDir,
+    runs: RunDirs,
     report: Annotated[
         str | None, typer.Option("--report", help="One report by id: its full score trees.")
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="KEY[,KEY]",
+            help="Scores of groups of reports: by `system`, `task`, `run`, or an attribute such as `topic`.",
+        ),
+    ] = None,
+    score: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--score",
+            metavar="[PROTOCOL:]PATH",
+            help="With --by: this score, or all directly below it (`PATH/*`); repeat for several. Default: all roots.",
+        ),
+    ] = None,
+    profile: Annotated[Profile, typer.Option("--profile", help="With --by: by whose formulas.")] = "paper",
+    mean: Annotated[
+        bool, typer.Option("--mean", help="With --by: the mean of the scores, which must share a scale.")
+    ] = False,
+    ranks: Annotated[
+        bool,
+        typer.Option(
+            "--rank", help="With --by: ranks by each score, and their differences from the first's."
+        ),
+    ] = False,
+    labels: Annotated[
+        bool, typer.Option("--labels", help="With --by: how labels are distributed, in place of scores.")
+    ] = False,
+    attributes: Annotated[
+        Path | None,
+        typer.Option(
+            "--attributes", help="With --by: attributes of tasks or systems, JSONL; a file of tasks is one."
+        ),
     ] = None,
     judge: OneOfJudges = None,
     claims: Annotated[
@@ -76,7 +130,50 @@ def show(
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the tables of a run."""
+    """Print the tables of a run, or the scores of groups of reports."""
+    groups = GroupOptions(tuple(score or ()), profile, mean, ranks, labels, attributes)
+    if by is not None:
+        if report is not None or claims or items:
+            raise ConfigError(
+                "--by shows groups of reports: it does not go with --report, --claims or --items"
+            )
+        _show_groups(runs, [name.strip() for name in by.split(",")], judge, groups, as_json)
+        return
+    if groups != GroupOptions():
+        raise ConfigError("--score, --profile, --mean, --rank, --labels and --attributes go with --by")
+    if len(runs) > 1:
+        raise ConfigError("several runs are shown together with --by, such as --by system")
+    _show_run(runs[0], report, judge, claims, items, as_json)
+
+
+def _show_groups(
+    runs: Sequence[Path], by: Sequence[str], judge: str | None, options: GroupOptions, as_json: bool
+) -> None:
+    """The scores of groups of reports, or their labels."""
+    opened = open_runs(runs, judge)
+    given = load_attributes(options.attributes) if options.attributes is not None else NO_ATTRIBUTES
+    if options.labels:
+        if options != GroupOptions(labels=True, attributes=options.attributes):
+            raise ConfigError("--labels shows no scores: it goes with --attributes alone")
+        kinds = label_counts(opened, by, groups_of(opened, by, given))
+        dumped: dict[str, Any] = {"by": by, "labels": [kind.model_dump(mode="json") for kind in kinds]}
+        parts = label_tables(kinds)
+    else:
+        found = group_scores(
+            opened, by, options.profile, options.scores, given, mean=options.mean, ranks=options.ranks
+        )
+        dumped, parts = found.model_dump(mode="json"), group_tables(found)
+    if as_json:
+        print_json(marked(dumped))
+        return
+    print_marks()
+    for part in parts:
+        stdout().print(part, soft_wrap=isinstance(part, str))
+
+
+def _show_run(
+    run: Path, report: str | None, judge: str | None, claims: bool, items: bool, as_json: bool
+) -> None:
     store = RunStore(run)
     records = load_records(store)
     protocols = protocols_of(store)
@@ -104,7 +201,7 @@ def show(
         dumped = _dumped(records, scores, over, details, claims)
         rows: dict[str, object] = {"qualifications": standings_as_json(recorded_standings(store))}
         rows |= {"agreement": [row.model_dump(mode="json") for row in agreement]} if judges else {}
-        print(json.dumps(marked(dumped | rows), ensure_ascii=False))
+        print_json(marked(dumped | rows))
         return
     print_marks()
     if one is None:
@@ -114,7 +211,8 @@ def show(
     if judges and chosen is None:
         every = load_scores(store, protocols, (None, *judges))
         shown = {record.id for record in records}
-        _print_judges(records, [row for row in every if row.case in shown], agreement, judges)
+        pools = load_run_scores(store, protocols, (None, *judges)) if report is None else ()
+        _print_judges(records, [row for row in every if row.case in shown], pools, agreement, judges)
     _print_standings(store, protocols, chosen)
 
 
@@ -129,12 +227,13 @@ def _print_standings(store: RunStore, protocols: Sequence[str], judge: str | Non
 def _print_judges(
     records: Sequence[CaseRecord],
     scores: Sequence[ScoreRecord],
+    over: Sequence[RunScoreRecord],
     agreement: Sequence[AgreementRecord],
     judges: Sequence[str],
 ) -> None:
     """Each judge's scores, and how far they agree in the whole run."""
     console = stdout()
-    console.print(*judge_tables(records, scores, judges), sep="\n")
+    console.print(*judge_tables(records, scores, judges, over), sep="\n")
     if agreement:
         console.print(agreement_table(agreement, whole=True))
     for note in agreement_notes(agreement):
@@ -211,11 +310,12 @@ def rescore(run: RunDir, allow_modified: AllowModified = False, as_json: AsJson 
         reseal_scores(store)
     if as_json:
         rows = [marked(score.model_dump(mode="json")) for score in scores]
-        print(json.dumps(rows, ensure_ascii=False))
+        print_json(rows)
         return
     print_marks()
     together = [score for score in scores if score.judge is None]
     stdout().print(run_summary(records, together, load_run_scores(store, protocols)))
     if judges:
-        _print_judges(records, scores, load_agreement(store), judges)
+        over = load_run_scores(store, protocols, (None, *judges))
+        _print_judges(records, scores, over, load_agreement(store), judges)
     _print_standings(store, protocols)

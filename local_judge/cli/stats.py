@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from local_judge.cli.modified import AllowModified, marked, print_marks
-from local_judge.cli.options import AsJson, OneOfJudges
+from local_judge.cli.options import AsJson, BootstrapSeed, OneOfJudges, Resamples
+from local_judge.cli.output import print_json
 from local_judge.protocols.scores import Profile
-from local_judge.reporting.stats import LengthRow, left_out, length_table
+from local_judge.reporting.stats import (
+    LengthRow,
+    StabilityRow,
+    length_notes,
+    length_table,
+    pairs_table,
+    stability_json,
+    stability_notes,
+    stability_table,
+)
 from local_judge.reporting.tables import safe, stdout
 from local_judge.runs.measures import Measure, score_columns
+from local_judge.runs.stability import judged_runs
+from local_judge.stats.agreement.estimate import DRAWS as STABILITY_DRAWS
+from local_judge.stats.agreement.stability import stability_of_judges
 from local_judge.stats.length import DRAWS, LEAST, Observation, length_bias
 
 app = typer.Typer(help="Statistics over the reports of runs.", no_args_is_help=True)
+
+
+ScorePath = Annotated[
+    str | None,
+    typer.Option("--score", help="One score by its id or path (`integrity`, `a/b/c`); default: all roots."),
+]
 
 
 @app.callback()
@@ -31,15 +49,10 @@ def length(
     ],
     protocol: Annotated[str, typer.Option("--protocol", help="Whose scores.")] = "deer",
     profile: Annotated[Profile, typer.Option("--profile", help="By which formulas.")] = "paper",
-    score: Annotated[
-        str | None,
-        typer.Option(
-            "--score", help="One score by its id or path (`integrity`, `a/b/c`); default: all roots."
-        ),
-    ] = None,
+    score: ScorePath = None,
     measure: Annotated[Measure, typer.Option("--measure", help="How length is measured.")] = "words",
     judge: OneOfJudges = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the bootstrap.")] = 0,
+    seed: BootstrapSeed = 0,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
@@ -51,6 +64,7 @@ def length(
             bias=length_bias(
                 [Observation(one.id, one.task, one.length, one.score) for one in column.measured], seed=seed
             ),
+            coverage=column.coverage,
             n_reports=column.n_reports,
             n_null=column.n_null,
             n_unscored=column.n_unscored,
@@ -66,8 +80,15 @@ def length(
             "judge": judge,
             "runs": [str(run) for run in runs],
         }
-        scores = [{**row._asdict(), "bias": row.bias.model_dump(mode="json")} for row in rows]
-        print(json.dumps(marked({**said, "scores": scores}), ensure_ascii=False))
+        scores = [
+            {
+                **row._asdict(),
+                "bias": row.bias.model_dump(mode="json"),
+                "coverage": row.coverage._asdict(),
+            }
+            for row in rows
+        ]
+        print_json(marked({**said, "scores": scores}))
         return
     print_marks()
     console = stdout()
@@ -76,10 +97,62 @@ def length(
     console.print(length_table(rows, title, measure, by_task=score is not None))
     console.print(f"95% bootstrap intervals of {DRAWS:,} draws, seed {seed}; df: degrees of freedom of p")
     for row in rows:
-        said = left_out(row)
-        if said:
-            console.print(safe(said))
+        for line in length_notes(row):
+            console.print(safe(line))
     few = {task: n for row in rows for task, n in row.bias.too_few}
     if few and score is not None:
         listed = ", ".join(f"{safe(task, 40)} ({n})" for task, n in sorted(few.items()))
         console.print(f"tasks with fewer than {LEAST} reports, not by themselves: {listed}")
+
+
+@app.command()
+def stability(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...", help="A run with several judges, or several runs on the same reports."
+        ),
+    ],
+    protocol: Annotated[
+        str | None, typer.Option("--protocol", help="Whose scores; needed where a run has several protocols.")
+    ] = None,
+    profile: Annotated[Profile, typer.Option("--profile", help="By which formulas.")] = "paper",
+    score: ScorePath = None,
+    seed: BootstrapSeed = 0,
+    resamples: Resamples = STABILITY_DRAWS,
+    allow_modified: AllowModified = False,
+    as_json: AsJson = False,
+) -> None:
+    """Whether judges give reports the same scores and the same order: Kendall's W, correlations, alpha, ICC."""
+    judged = judged_runs(runs, protocol, profile, score)
+    rows = [
+        StabilityRow(
+            "/".join(column.path),
+            stability_of_judges(column.reports, judged.judges, seed=seed, draws=resamples),
+            len(column.reports),
+            column.coverage,
+        )
+        for column in judged.columns
+    ]
+    if as_json:
+        said = {
+            "protocol": judged.protocol,
+            "profile": profile,
+            "judges": list(judged.judges),
+            "runs": [str(run) for run in runs],
+            "seed": seed,
+            "resamples": resamples,
+        }
+        print_json(marked(said | {"scores": [stability_json(row) for row in rows]}))
+        return
+    print_marks()
+    console = stdout()
+    names = ", ".join(safe(judge, 30) for judge in judged.judges)
+    console.print(stability_table(rows, f"{safe(judged.protocol)} ({profile} profile): agreement of {names}"))
+    if score is not None:
+        for row in rows:
+            console.print(pairs_table(row))
+    console.print(f"95% bootstrap intervals over tasks of {resamples:,} draws, seed {seed}")
+    for row in rows:
+        for line in stability_notes(row):
+            console.print(line)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -13,7 +12,7 @@ from typing import Annotated
 import typer
 
 from indexes.snapshot import Snapshot
-from local_judge.cli.ending import stoppable
+from local_judge.cli.ending import ASKS_AGAIN, stoppable
 from local_judge.cli.options import (
     ATTEMPTS,
     WAIT_MINUTES,
@@ -33,10 +32,11 @@ from local_judge.cli.options import (
     claims_settings,
     persistence_of,
 )
+from local_judge.cli.output import json_line
 from local_judge.reporting.numbers import count
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.standings import standing_lines
-from local_judge.reporting.tables import stdout, verified_table
+from local_judge.reporting.tables import plain, stdout, verified_table
 from local_judge.runs.calibrations import given_calibrations, keep
 from local_judge.runs.config import RunConfig, load_config
 from local_judge.runs.session import open_judge
@@ -76,7 +76,7 @@ def verify(
     ask = partial(_verify, rows, frozen, preset, settings, base_url or (), ledger, offline, calibration or ())
     with stoppable(ledger):
         verified, standings = asyncio.run(ask(persistence))
-    lines = [json.dumps(row.model_dump(mode="json"), ensure_ascii=False) for row in verified]
+    lines = [json_line(row) for row in verified]
     if out is not None:
         RunStore(out.parent).write_text(out.name, "".join(line + "\n" for line in lines))
     if as_json:
@@ -85,14 +85,15 @@ def verify(
         stdout().print(verified_table(verified))
         for line in standing_lines(standings):
             stdout().print(line, markup=False, soft_wrap=True)
-    missing = sum(row.failure is not None for row in verified)
+    failures = [row.failure for row in verified if row.failure is not None]
     asked = settings.claims.reliability
     unrated = {row.text_digest for row in verified if asked and row.status == "ok" and row.reliable is None}
-    if missing or unrated:
+    if failures or unrated:
+        why = f" ({failures[0].kind}: {plain(failures[0].detail)})" if failures else ""
         sys.stderr.write(
-            f"Missing: {missing} of {len(verified)} verdicts"
+            f"Missing: {len(failures)} of {len(verified)} verdicts{why}"
             + (f" and the reliability of {count(len(unrated), 'page')}" if unrated else "")
-            + ". The same command asks again for them.\n"
+            + f". {ASKS_AGAIN}\n"
         )
         raise SystemExit(3)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -10,13 +9,14 @@ import typer
 
 from local_judge.cli.modified import AllowModified, marked, print_marks
 from local_judge.cli.options import AsJson, OneOfJudges
+from local_judge.cli.output import print_json
 from local_judge.errors import RunError
 from local_judge.protocols.scores import Profile
 from local_judge.reporting.tables import stdout
 from local_judge.reporting.verticals import vertical_tables
 from local_judge.reporting.verticals import verticals as profile_of
 from local_judge.runs.manifest import judge_of, protocols_of
-from local_judge.runs.records import load_records, load_scores
+from local_judge.runs.records import load_records, load_run_scores, load_scores
 from local_judge.runs.store import RunStore
 
 
@@ -38,9 +38,11 @@ def verticals(
         records = [record for record in records if record.id == report]
         if not records:
             raise RunError(f"{run}: no report {report!r}; `local-judge show {run}` lists them")
-    found = profile_of(records, load_scores(store, protocols_of(store), (judge_of(store, judge),)), profile)
+    protocols, judges = protocols_of(store), (judge_of(store, judge),)
+    over = load_run_scores(store, protocols, judges) if report is None else ()
+    found = profile_of(records, load_scores(store, protocols, judges), profile, over)
     if as_json:
-        print(json.dumps(marked(found.model_dump(mode="json")), ensure_ascii=False))
+        print_json(marked(found.model_dump(mode="json")))
         return
     print_marks()
     console = stdout()

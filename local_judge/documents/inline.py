@@ -173,7 +173,7 @@ class _Scan:
         return end
 
     def _code(self, start: int, token: str) -> int:
-        places = self._ticks[len(token)]
+        places = self._ticks.get(len(token), [])  # an escaped backtick leaves a shorter run
         after = bisect_right(places, start)
         if after == len(places):
             return start + len(token)

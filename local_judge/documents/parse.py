@@ -94,7 +94,7 @@ def _readable(text: str | bytes) -> str:
                 f"the report is not UTF-8: byte 0x{error.object[error.start]:02x} at offset {error.start} "
                 f"({error.reason})"
             ) from None
-    text = text.removeprefix("\ufeff")
+    text = text.lstrip("\ufeff")
     if not text.strip():
         raise UnreadableReport(
             "the report is empty" if not text else "the report holds nothing but white space"

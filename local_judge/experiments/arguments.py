@@ -1,22 +1,23 @@
 """Pairs of a sound report and its flawed twin, with what each flaw is.
 
 Invariants: each flaw takes the place of one sentence that stands in the sound report exactly once; the twins differ in
-their flaws alone; each pair has at least two flaws of different kinds.
+their flaws alone.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
-from local_judge.experiments.data_files import DataError, load_entries, occurs, once
+from local_judge.errors import InputError
+from local_judge.experiments.data_files import EntryId, Line, Said, load_entries, occurs, once, packaged
 from local_judge.experiments.model import PlainPage
 from serving.types import Frozen
 
-FILE = "arguments.yaml"
-LEAST = 6
-"""Pairs."""
+FILE = packaged("arguments.yaml")
+"""Ten pairs, as many as the paper has."""
 
 FlawKind = Literal[
     "unsupported_inference",
@@ -34,27 +35,29 @@ class Flaw(Frozen):
     """One sentence made wrong."""
 
     kind: FlawKind
-    sound: str = Field(min_length=1)
-    flawed: str = Field(min_length=1)
-    why: str = Field(min_length=1)
+    sound: Line
+    flawed: Line
+    why: Line
     """What is wrong with it."""
 
 
 class Argument(Frozen):
     """One pair."""
 
-    id: str = Field(min_length=1)
-    request: str = Field(min_length=1)
+    id: EntryId
+    request: Said
     page: PlainPage
     """What there is to reason from."""
-    report: str
+    report: Said
     """The sound one."""
-    question: str = Field(min_length=1)
+    reference: Said | None = None
+    """A report that RACE compares both with; None: it scores each by itself."""
+    question: Line
     """By which the reasoning is validated, with the plan: what to extract, to verify, and how to compare."""
-    extract: str = Field(min_length=1)
-    verify: str = Field(min_length=1)
-    compare: str = Field(min_length=1)
-    flaws: tuple[Flaw, ...]
+    extract: Line
+    verify: Line
+    compare: Line
+    flaws: tuple[Flaw, ...] = Field(min_length=1)
 
     @property
     def twin(self) -> str:
@@ -65,23 +68,19 @@ class Argument(Frozen):
         return text
 
 
-def load_arguments() -> tuple[Argument, ...]:
-    """The pairs that come with the package.
+def load_arguments(path: Path = FILE) -> tuple[Argument, ...]:
+    """The pairs of a file, in its order; by default those that come with the package.
 
     Raises:
-        DataError: they do not fit each other.
+        InputError: the file is malformed, or its entries do not fit each other.
     """
-    arguments = load_entries(FILE, Argument)
-    if len(arguments) < LEAST:
-        raise DataError(f"{FILE}: {len(arguments)} pairs, less than {LEAST}")
-    once(FILE, "id", [argument.id for argument in arguments])
-    once(FILE, "url", [argument.page.url for argument in arguments])
+    arguments = load_entries(path, Argument)
+    once(path, "id", [argument.id for argument in arguments])
+    once(path, "url", [argument.page.url for argument in arguments])
     for argument in arguments:
-        if len({flaw.kind for flaw in argument.flaws}) < 2:
-            raise DataError(f"{FILE}: {argument.id}: needs flaws of two kinds at least")
         for flaw in argument.flaws:
-            occurs(FILE, argument.id, flaw.sound, argument.report)
-            occurs(FILE, argument.id, flaw.flawed, argument.twin)
+            occurs(path, argument.id, flaw.sound, argument.report)
+            occurs(path, argument.id, flaw.flawed, argument.twin)
             if flaw.flawed in argument.report or flaw.sound in argument.twin:
-                raise DataError(f"{FILE}: {argument.id}: {flaw.flawed!r} does not set the twins apart")
+                raise InputError(f"{path}: {argument.id}: {flaw.flawed!r} does not set the twins apart")
     return arguments

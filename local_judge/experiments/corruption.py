@@ -17,10 +17,21 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from datetime import date
+from pathlib import Path
 
 from local_judge.errors import ConfigError
-from local_judge.experiments.model import Condition, Design, Expectation, Experiment, Trial
-from local_judge.experiments.topics import Topic, load_topics
+from local_judge.experiments.data_files import taken
+from local_judge.experiments.model import (
+    Condition,
+    Design,
+    Expectation,
+    Experiment,
+    Trial,
+    cited,
+    listed,
+    texts_digest,
+)
+from local_judge.experiments.topics import FILE, Topic, load_topics
 from local_judge.runs.inputs import RawReport
 from local_judge.tasks.model import Task
 
@@ -37,24 +48,27 @@ SETTINGS = {
     "liveresearchbench": {"parts": ["accuracy"]},
     "deepresearcheval": {"parts": ["facts"], "facts": {"statements": "shared", "method": "search"}},
 }
-SOURCE = "DREAM: over 15 claim pairs factuality falls about as 1 - r, citation faithfulness stays near 100; no figures"
+SOURCE = "DREAM, appendix D.3: over 15 claim pairs factuality falls about as 1 - r; no figures"
+SOURCE_FACT = "DREAM, appendix D.3: over 15 claim pairs FACT stays at 100 %"
 
 
-def corruption(rates: Sequence[float] = RATES, topics: int | None = None, seed: int = 0) -> Experiment:
+def corruption(
+    rates: Sequence[float] = RATES, topics: int | None = None, seed: int = 0, data: Path = FILE
+) -> Experiment:
     """The experiment.
 
     Args:
         rates: shares of false claims, of which each becomes a whole number of claims.
         topics: take the first so many; None for all.
         seed: of the order in which claims become false.
+        data: a file of claim pairs.
 
     Raises:
         ConfigError: a rate outside of 0 to 1, too few different ones, or no such number of topics.
+        InputError: the file cannot be used.
     """
-    known = load_topics()
-    if topics is not None and not 1 <= topics <= len(known):
-        raise ConfigError(f"--topics {topics}: there are {len(known)}; take 1 to {len(known)}")
-    chosen = known[:topics]
+    known = load_topics(data)
+    chosen = taken(known, topics, "claim pairs")
     counts = _counts(rates, len(chosen))
     order = [topic.id for topic in chosen]
     random.Random(seed).shuffle(order)
@@ -70,14 +84,15 @@ def corruption(rates: Sequence[float] = RATES, topics: int | None = None, seed: 
         trials.append(Trial(report=name, condition=name, unit="beliefs", planted=false))
         text = _report(chosen, false)
         reports.append(RawReport(name, text.encode(), task, f"reports/{name}.md", task_id=task.id))
+    pages = tuple(page for topic in known for page in topic.pages)
     design = Design(
         experiment="corruption",
+        texts_sha256=texts_digest(reports, pages),
         seed=seed,
         conditions=tuple(conditions),
         trials=tuple(trials),
         expectations=_expectations([condition.x for condition in conditions]),
     )
-    pages = tuple(page for topic in known for page in topic.pages)
     return Experiment(design, tuple(reports), pages, PROTOCOLS, SETTINGS, TODAY)
 
 
@@ -106,9 +121,8 @@ def _report(topics: Sequence[Topic], false: Sequence[str]) -> str:
         (topic.false_claim, topic.false_page) if topic.id in false else (topic.true_claim, topic.true_page)
         for topic in topics
     ]
-    body = "\n\n".join(f"{claim[:-1]} [{number}]." for number, (claim, _) in enumerate(sides, 1))
-    listed = "\n".join(f"[{number}] {page.title}. {page.url}" for number, (_, page) in enumerate(sides, 1))
-    return f"# Common beliefs\n\n## What is known\n\n{body}\n\n## References\n\n{listed}\n"
+    body = "\n\n".join(cited(claim, number) for number, (claim, _) in enumerate(sides, 1))
+    return f"# Common beliefs\n\n## What is known\n\n{body}\n\n{listed([page for _, page in sides])}"
 
 
 def _expectations(shares: Sequence[float]) -> tuple[Expectation, ...]:
@@ -117,7 +131,6 @@ def _expectations(shares: Sequence[float]) -> tuple[Expectation, ...]:
     none = tuple(0.0 for _ in shares)
     flat = [
         ("dream", "citation/attribution", 100.0, full),
-        ("fact", "citation_accuracy", 1.0, full),
         ("deer", "information_integrity/claim_factuality", 10.0, full),
         ("deer", "information_integrity/citation_support", 10.0, full),
         ("deer", "information_integrity/reference_support", 10.0, full),
@@ -141,9 +154,14 @@ def _expectations(shares: Sequence[float]) -> tuple[Expectation, ...]:
             shape="flat",
             ideal=full,
             scale=100.0,
+        ),
+        Expectation(
+            protocol="fact",
+            path="citation_accuracy",
+            shape="flat",
+            ideal=full,
             paper=full,
-            approximate=True,
-            source=SOURCE,
+            source=SOURCE_FACT,
         ),
         *(
             Expectation(protocol=protocol, path=path, shape="flat", ideal=ideal, scale=scale)

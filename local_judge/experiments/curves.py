@@ -68,6 +68,9 @@ class Pairs(Frozen):
     tied: int
     mean_change: float | None
     """Last less first."""
+    relative_change: float | None = None
+    """`mean_change` / the mean of the first values, of the same units; None where that is 0. Without its sign it is
+    DREAM's relative degradation."""
 
 
 class Curve(Frozen):
@@ -84,7 +87,7 @@ class Curve(Frozen):
     """None too where no ideal is known."""
     distance: float | None
     pairs: Pairs | None
-    """None where the experiment has one unit."""
+    """None where the experiment has one unit, unless only the direction in each unit is expected."""
     expected: Expectation | None
     verdict: Verdict | None
     """None where nothing is expected."""
@@ -154,8 +157,9 @@ def _curve(
 
 def _point(design: Design, condition: str, scores: Mapping[str, Score]) -> Point:
     trials = design.where(condition)
+    missing = Score(value=None, n_expected=1, n_failed=1)
     found = [scores[trial.report] for trial in trials if trial.report in scores]
-    mean = mean_of(found) if found else Score(value=None)
+    mean = mean_of([scores.get(trial.report, missing) for trial in trials])
     return Point(
         condition=condition,
         value=mean.value,
@@ -185,14 +189,16 @@ def _number(found: np.floating | np.ndarray) -> float | None:
 def _pairs(design: Design, scores: Mapping[str, Score], expected: Expectation | None) -> Pairs | None:
     """Each unit's report under the first condition against the one under the last."""
     units = list(dict.fromkeys(trial.unit for trial in design.trials))
-    if len(units) < 2:
+    if len(units) < 2 and (expected is None or expected.ideal):
         return None
     ends = [{trial.unit: trial.report for trial in design.where(one.id)} for one in design.conditions]
     changes: list[float] = []
+    before: list[float] = []
     for unit in units:
         first, last = (scores.get(end.get(unit, "")) for end in (ends[0], ends[-1]))
         if first is not None and last is not None and first.value is not None and last.value is not None:
             changes.append(round(last.value - first.value, 9))
+            before.append(first.value)
     upwards = expected is not None and expected.shape == "rises"
     return Pairs(
         n=len(changes),
@@ -200,6 +206,7 @@ def _pairs(design: Design, scores: Mapping[str, Score], expected: Expectation | 
         right=sum(change > 0 if upwards else change < 0 for change in changes),
         tied=sum(change == 0 for change in changes),
         mean_change=math.fsum(changes) / len(changes) if changes else None,
+        relative_change=math.fsum(changes) / math.fsum(before) if any(before) else None,
     )
 
 

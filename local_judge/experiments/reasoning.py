@@ -12,42 +12,49 @@ counts is the direction in each pair.
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 
-from local_judge.errors import ConfigError
-from local_judge.experiments.arguments import Argument, load_arguments
-from local_judge.experiments.model import Condition, Design, Expectation, Experiment, Trial
+from local_judge.experiments.arguments import FILE, Argument, load_arguments
+from local_judge.experiments.data_files import taken
+from local_judge.experiments.model import (
+    Condition,
+    Design,
+    Expectation,
+    Experiment,
+    Trial,
+    listed,
+    texts_digest,
+)
 from local_judge.runs.inputs import RawReport
-from local_judge.tasks.model import Plan, ReasoningQuestion, Task
+from local_judge.tasks.model import Plan, ReasoningQuestion, Reference, Task
 
 TODAY = date(2026, 1, 1)
-PROTOCOLS = ("dream",)
+PROTOCOLS = ("dream", "race")
 SETTINGS = {
     "dream": {"parts": ["reasoning"]},
     "deer": {"parts": ["rubric"]},
     "liveresearchbench": {"parts": ["consistency"]},
     "deepresearcheval": {"parts": ["quality"]},
 }
-PAPER = (None, 0.4)
-SOURCE = "DREAM: reasoning quality falls to about 40 on flawed variants, of its own reports"
+PAPER_CHANGES = {("dream", "reasoning"): -0.401, ("race", "overall"): -0.091}
+SOURCE = "DREAM, Table 4: on flawed variants of 10 reports reasoning quality falls by 40.1 %, RACE's score by 9.1 %"
 
 
-def reasoning(n_pairs: int | None = None) -> Experiment:
+def reasoning(n_pairs: int | None = None, data: Path = FILE) -> Experiment:
     """The experiment.
 
     Args:
         n_pairs: take the first so many; None for all.
+        data: a file of pairs of reports.
 
     Raises:
         ConfigError: there are not so many.
+        InputError: the file cannot be used.
     """
-    known = load_arguments()
-    if n_pairs is not None and not 1 <= n_pairs <= len(known):
-        raise ConfigError(
-            f"--topics {n_pairs}: there are {len(known)} pairs of reports; take 1 to {len(known)}"
-        )
+    known = load_arguments(data)
     trials: list[Trial] = []
     reports: list[RawReport] = []
-    for argument in known[:n_pairs]:
+    for argument in taken(known, n_pairs, "pairs of reports"):
         task = _task(argument)
         for condition, body in (("sound", argument.report), ("flawed", argument.twin)):
             name = f"{argument.id}-{condition}"
@@ -55,27 +62,23 @@ def reasoning(n_pairs: int | None = None) -> Experiment:
             trials.append(Trial(report=name, condition=condition, unit=argument.id, planted=flaws))
             text = _report(argument, body)
             reports.append(RawReport(name, text.encode(), task, f"reports/{name}.md", task_id=task.id))
+    pages = tuple(argument.page for argument in known)
     design = Design(
         experiment="reasoning",
+        texts_sha256=texts_digest(reports, pages),
         seed=None,
         conditions=(
             Condition(id="sound", label="sound", x=0.0),
             Condition(id="flawed", label="flawed", x=1.0),
         ),
         trials=tuple(trials),
-        expectations=(
+        expectations=tuple(
             Expectation(
-                protocol="dream",
-                path="reasoning",
-                shape="falls",
-                scale=100.0,
-                paper=PAPER,
-                approximate=True,
-                source=SOURCE,
-            ),
+                protocol=protocol, path=path, shape="falls", scale=100.0, paper_change=change, source=SOURCE
+            )
+            for (protocol, path), change in PAPER_CHANGES.items()
         ),
     )
-    pages = tuple(argument.page for argument in known)
     return Experiment(design, tuple(reports), pages, PROTOCOLS, SETTINGS, TODAY)
 
 
@@ -88,12 +91,16 @@ def _task(argument: Argument) -> Task:
         verify=argument.verify,
         compare=argument.compare,
     )
-    return Task(id=argument.id, prompt=argument.request, plan=Plan(reasoning=(question,)))
+    return Task(
+        id=argument.id,
+        prompt=argument.request,
+        plan=Plan(reasoning=(question,)),
+        references=() if argument.reference is None else (Reference(text=argument.reference),),
+    )
 
 
 def _report(argument: Argument, body: str) -> str:
-    page = argument.page
     return (
-        f"# Report\n\nThis report reasons from figures that were published [1].\n\n## Reasoning\n\n{body}\n\n"
-        f"## References\n\n[1] {page.title}. {page.url}\n"
+        "# Report\n\nThis report reasons from figures that were published [1].\n\n"
+        f"## Reasoning\n\n{body}\n\n{listed([argument.page])}"
     )

@@ -37,10 +37,12 @@ def with_defaults(experiment: Experiment, config: RunConfig) -> RunConfig:
     """`config` with what the experiment chooses where nothing else has: protocols, their parts, claims, the day.
 
     Its reports state one thing a sentence, so that the sentences are the claims and no judge is asked for them;
-    whether a page is reliable is asked where DEER, which alone scores it, is run.
+    whether a page is reliable is asked where DEER, which alone scores it, is run. RACE goes by its static criteria
+    where a task has none, and scores each report alone where a task has no reference.
     """
     protocols = config.protocols if "protocols" in config.model_fields_set else experiment.protocols
-    usual = {name: experiment.settings[name] for name in protocols if name in experiment.settings}
+    every = experiment.settings | {"race": _race(experiment)}
+    usual = {name: every[name] for name in protocols if name in every}
     settings = laid_over(usual, config.settings, nulls=True)
     usual_claims = {"extraction": "sentences", "reliability": "deer" in protocols}
     unset = {key: value for key, value in usual_claims.items() if key not in config.claims.model_fields_set}
@@ -53,6 +55,14 @@ def with_defaults(experiment: Experiment, config: RunConfig) -> RunConfig:
             "date": config.date or experiment.today,
         }
     )
+
+
+def _race(experiment: Experiment) -> dict[str, str]:
+    tasks = [report.task for report in experiment.reports if report.task]
+    return {
+        "criteria": "adaptive" if all(task.criteria for task in tasks) else "static",
+        "mode": "reference" if all(task.references for task in tasks) else "pointwise",
+    }
 
 
 def prepare(
@@ -79,8 +89,8 @@ def prepare(
         RunError: `out` holds another experiment, or something else.
     """
     store = RunStore(out)
-    if not refuse_other(store, experiment.design):
-        store.write_json(DESIGN, experiment.design)
+    refuse_other(store, experiment.design)
+    store.write_json(DESIGN, experiment.design)
     for report in experiment.reports:
         store.write_text(report.place, report.content.decode("utf-8"))
     _write_pages(store, experiment.pages)
@@ -97,8 +107,8 @@ def prepare(
     )
 
 
-def refuse_other(store: RunStore, design: Design) -> bool:
-    """Whether the directory is this experiment's already.
+def refuse_other(store: RunStore, design: Design) -> None:
+    """Refuse a directory that is not this experiment's. What scores should do may differ: it goes by the plans.
 
     Raises:
         RunError: it holds another experiment, or something else.
@@ -110,12 +120,12 @@ def refuse_other(store: RunStore, design: Design) -> bool:
     if DESIGN not in names:
         if any(not name.startswith(".") for name in names):
             raise RunError(f"{store.root}: not empty and no experiment; choose another --out")
-        return False
-    if store.read_model(DESIGN, Design) != design:
+        return
+    kept = store.read_model(DESIGN, Design)
+    if kept.model_copy(update={"expectations": design.expectations}) != design:
         raise RunError(
             f"{store.root}: holds another experiment ({DESIGN}); choose another --out, or delete it"
         )
-    return True
 
 
 def _write_pages(store: RunStore, pages: Sequence[PlainPage]) -> None:

@@ -12,12 +12,14 @@ from rich.table import Table
 
 from local_judge.experiments.curves import Curve, Point, Results
 from local_judge.experiments.model import Design
+from local_judge.experiments.planning import PlanResults
+from local_judge.protocols.scores import Score
 from local_judge.reporting.numbers import NONE, count
 from local_judge.reporting.tables import safe
 
 TITLES = {
     "corruption": "Corruption: a share r of the claims is false, and cited to pages that say so",
-    "temporal": "Temporal decay: reports as of earlier dates",
+    "temporal": "Temporal decay: reports as of earlier and earlier days",
     "reasoning": "Reasoning: sound reports and their flawed twins",
 }
 
@@ -37,7 +39,7 @@ def _table(design: Design, curves: Sequence[Curve], judge: str) -> Table:
     for condition in design.conditions:
         table.add_column(condition.label, justify="right")
     paired = any(curve.pairs is not None for curve in curves)
-    for head in ("slope", "ρ", "distance", *(("pairs right", "change") if paired else ())):
+    for head in ("slope", "ρ", "distance", *(("pairs right", "change", "relative") if paired else ())):
         table.add_column(head, justify="right")
     table.add_column("should")
     table.add_column("does")
@@ -61,14 +63,54 @@ def _add_reference(table: Table, curve: Curve, paired: bool) -> None:
     """Below a curve of which something is known: the ideal and the paper's, on the score's scale."""
     expected = curve.expected
     assert expected is not None
-    empty = [""] * (4 + 2 * paired)
+    figures = [""] * 3
     if expected.ideal:
         ideal = [f"{value * expected.scale:.2f}" for value in expected.ideal]
-        table.add_row("  ideal", *ideal, *empty, "", style="dim")
+        first, last = expected.ideal[0], expected.ideal[-1]
+        fall = ["", "", _percent((last - first) / first if first else None)] if paired else []
+        table.add_row("  ideal", *ideal, *figures, *fall, "", "", style="dim")
     published = expected.paper or (None,) * len(curve.points)
     about = "≈" if expected.approximate else ""
     printed = [NONE if value is None else f"{about}{value * expected.scale:.2f}" for value in published]
-    table.add_row("  paper", *printed, *empty, "", style="dim")
+    change = ["", "", _percent(expected.paper_change)] if paired else []
+    table.add_row("  paper", *printed, *figures, *change, "", "", style="dim")
+
+
+_METHODS = {"request": "request alone", "retrieval": "one retrieval", "agent": "agent"}
+
+
+def plan_tables(results: PlanResults) -> Iterator[Table]:
+    """The plans by each method, and what each rater thinks of their items."""
+    drafted = Table(title="Plans", title_justify="left", show_edge=False, pad_edge=False)
+    drafted.add_column("drafted by")
+    for head in ("plans", "key information", "questions", "covered"):
+        drafted.add_column(head, justify="right")
+    for one in results.drafted:
+        counts = f"{one.n_drafted}/{one.n_tasks}"
+        drafted.add_row(
+            _METHODS[one.method],
+            counts,
+            _plain(one.items),
+            _plain(one.questions),
+            _bounded(one.covered) if one.covered else NONE,
+        )
+    yield drafted
+    rated = Table(title="Ratings, 1 to 3", title_justify="left", show_edge=False, pad_edge=False)
+    rated.add_column("rater", overflow="fold")
+    rated.add_column("drafted by")
+    for head in ("overall", "key information", "reasoning"):
+        rated.add_column(head, justify="right")
+    for one in results.ratings:
+        scores = (one.overall, one.key_information, one.reasoning)
+        rated.add_row(safe(one.rater), _METHODS[one.method], *map(_bounded, scores))
+    yield rated
+
+
+def _bounded(score: Score) -> str:
+    """A mean, with what failures leave open behind it."""
+    if score.low is None or score.high is None or score.low == score.high:
+        return _plain(score.value)
+    return f"{_plain(score.value)} ({score.low:.2f} to {score.high:.2f})"
 
 
 def notes(results: Results) -> Iterator[str]:
@@ -102,8 +144,13 @@ def _plain(number: float | None) -> str:
     return NONE if number is None else f"{number:.2f}"
 
 
-def _paired(curve: Curve) -> tuple[str, str]:
-    """Units that changed as they should, of those with both values, and the mean change."""
+def _paired(curve: Curve) -> tuple[str, str, str]:
+    """Units that changed as they should, of those with both values; the mean change, and the relative one."""
     if curve.pairs is None or not curve.pairs.n:
-        return NONE, NONE
-    return f"{curve.pairs.right}/{curve.pairs.n}", _signed(curve.pairs.mean_change)
+        return NONE, NONE, NONE
+    pairs = curve.pairs
+    return f"{pairs.right}/{pairs.n}", _signed(pairs.mean_change), _percent(pairs.relative_change)
+
+
+def _percent(share: float | None) -> str:
+    return NONE if share is None else f"{100 * share:+.1f} %"

@@ -11,6 +11,10 @@ from typing import Any
 from local_judge.golden.cases import Case, Comparison
 from local_judge.protocols.deepresearcheval.facts.upstream import merged, ratio_range
 from local_judge.protocols.deepresearcheval.quality import upstream
+from local_judge.tasks.building import upstream as filters
+
+FILTER_THRESHOLD = 0.7
+"""Of both task filters, as the published code sets it."""
 
 
 def _weights(given: Case) -> object:
@@ -45,11 +49,51 @@ def _within(printed: list[float], ranges: list[tuple[float, float]]) -> list[obj
     return [one if low <= one <= high else [low, high] for one, (low, high) in pairs]
 
 
+def _quality(given: Case) -> object:
+    return [
+        {
+            "name": scored["name"],
+            "final_scores": upstream.final_scores(
+                scored["scores"], given["all_criteria"], given["dimension_weights"]
+            ),
+        }
+        for scored in given["score_sets"]
+    ]
+
+
+def _run_summary(given: Case) -> object:
+    found = upstream.summary(given["query_results"], given["models"])
+    for averages in found["models"].values():
+        averages["meta_avg"] = upstream.task_column(averages["dimension_averages"])
+    return found
+
+
+def _task_filters(given: Case) -> object:
+    return {
+        "qualification_kept": [
+            _kept(filters.needs_deep_research, one) for one in given["qualification_replies"]
+        ],
+        "search_necessity_kept": [
+            _kept(filters.needs_search, one) for one in given["search_necessity_replies"]
+        ],
+    }
+
+
+def _kept(keeps: Callable[[Case, float], bool], reply: Case) -> bool | str:
+    try:
+        return keeps(reply, FILTER_THRESHOLD)
+    except TypeError:
+        return "raises TypeError"
+
+
 FUNCTIONS: Mapping[str, Callable[[Case], Any]] = {
     "dre_weight_parsing": _weights,
     "dre_extract_json": _extracted,
     "dre_fact_merge": _merged,
     "dre_ratio_paper_table4": _ratio_ranges,
+    "dre_weighted_quality": _quality,
+    "dre_run_summary": _run_summary,
+    "dre_task_filters": _task_filters,
 }
 """By the name of the case."""
 

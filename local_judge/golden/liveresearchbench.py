@@ -52,6 +52,7 @@ FUNCTIONS: Mapping[str, Callable[[Case], object]] = {
     "lrb_pairwise_position_swap": _winners,
     "lrb_summary_means": _summary,
     "lrb_two_judge_average": _average,
+    "lrb_win_rate_ties_excluded": _summary,
 }
 """By the name of the case."""
 

@@ -215,8 +215,8 @@ class Caller:
         if choice.mass >= self._min_mass and choice.unreported > self._max_unreported:
             raise UnreportedOptions(
                 f"the server does not report {'/'.join(choice.bounded)} among its alternatives, which leaves "
-                f"{choice.unreported:.3g} of the options' probability open; ask for more alternatives (max_logprobs), "
-                "or use vLLM"
+                f"{100 * choice.unreported:.3g} % of the options' probability open; ask for more alternatives "
+                "(max_logprobs), or use vLLM"
             )
 
     def _count(self, answer: Generation | Choice) -> None:

@@ -10,6 +10,7 @@ never more, and never the file's consistency: lost calls are simply made again.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Generator
@@ -17,6 +18,7 @@ from contextlib import closing, contextmanager
 from functools import lru_cache
 from pathlib import Path
 
+from indexes.sqlite_files import foreign_journal
 from local_judge.judge import ledger_calibrations
 from local_judge.judge.errors import LedgerBusy, LedgerCorrupt, LedgerError, LedgerForeign, LedgerMissing
 
@@ -24,9 +26,6 @@ APPLICATION_ID = 0x4C4A4C47
 """`LJLG` in the header of the file: what `file` and a reader can tell a ledger by."""
 
 VERSION = 2
-
-SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
-"""Ends a journal of SQLite that names another file, which SQLite may remove. A ledger's own never does."""
 
 BUSY_SECONDS = 30.0
 """How long one process waits for another's write."""
@@ -99,6 +98,11 @@ def ledger_errors(path: Path) -> Generator[None]:
             raise LedgerError(
                 f"ledger {path}: the disk is full; free space and run the same command again"
             ) from error
+        if "disk I/O" in text:
+            raise LedgerError(
+                f"ledger {path}: cannot be read or written ({text}); check the disk, the room on it, and the limit of "
+                "file sizes (ulimit -f)"
+            ) from error
         if "no such table" in text or "no such column" in text or "decode" in text:
             raise damaged(path, text) from error
         raise LedgerError(f"ledger {path}: {text}") from error
@@ -161,6 +165,9 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
             return connection
         _check_files(path)
         uri = path.resolve().as_uri() + "?mode=ro"
+        beside = path.resolve().with_name(f"{path.resolve().name}-wal")
+        if not os.access(beside.parent, os.W_OK) and not beside.exists():
+            uri += "&immutable=1"  # or SQLite would make the files of the write-ahead log
         connection = sqlite3.connect(
             uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
@@ -179,11 +186,15 @@ def _check_files(path: Path) -> None:
     Raises:
         LedgerForeign: it is none, or there is one.
     """
-    beside = path.resolve()
-    if beside.exists() and not beside.is_file() and not beside.is_dir():
+    if path.is_symlink() and not path.exists():
+        raise LedgerForeign(
+            f"ledger {path}: a link to a file that is not there; remove it or name another path"
+        )
+    if path.is_dir():
+        raise LedgerMissing(f"ledger {path}: cannot be opened: it is a folder; name a file")
+    if path.exists() and not path.is_file():
         raise _foreign(path)
-    journal = beside.with_name(f"{beside.name}-journal")
-    if journal.is_file() and journal.read_bytes().endswith(SUPER_JOURNAL):
+    if journal := foreign_journal(path):
         raise LedgerForeign(
             f"ledger {path}: {journal.name} beside it names other files, as none of ours does; remove it"
         )
@@ -270,5 +281,6 @@ def _create(connection: sqlite3.Connection, path: Path) -> None:
             connection.execute(f"PRAGMA user_version={VERSION}")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # SQLite ends it by itself where the disk is full
+            connection.execute("ROLLBACK")
         raise

@@ -1,18 +1,21 @@
 """Everything in a ledger checked: SQLite's own check, and the digest of every row.
 
-Invariant: whatever a read would refuse is named here, and nothing is written.
+Invariant: whatever a read would refuse is named here. Only `remove_damaged` writes.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from local_judge.judge.errors import CorruptReply
 from local_judge.judge.ledger_calibrations import damaged_calibrations
-from local_judge.judge.ledger_file import connect_to_read
-from local_judge.judge.ledger_rows import checked_judge, rebuilt_request, select_reply
+from local_judge.judge.ledger_file import connect, connect_to_read, ledger_errors
+from local_judge.judge.ledger_rows import checked_judge, checked_reply, rebuilt_request, select_reply
 from local_judge.judge.ledger_texts import DamagedText, checked_text
 
 
@@ -31,6 +34,48 @@ def ledger_problems(path: Path) -> Iterator[str]:
                 yield f"{name}: cannot be read to its end ({error})"
     finally:
         connection.close()
+
+
+def remove_damaged(path: Path) -> int:
+    """Remove the replies that do not match their digests, and those to requests that cannot be rebuilt.
+
+    The next run asks for them again. Damaged calibrations, and damage to the structure of the file, stay.
+
+    Returns:
+        How many replies were removed.
+
+    Raises:
+        LedgerError: the file is no ledger of this version, or cannot be opened or written.
+    """
+    with ledger_errors(path), closing(connect(path)) as connection:
+        # Bytes that are no text are read too, and match no digest.
+        connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+        connection.execute("BEGIN IMMEDIATE")
+        for table, column, check in (("texts", "body", checked_text), ("judges", "identity", checked_judge)):
+            rows = connection.execute(f"SELECT rowid, digest, {column} FROM {table}").fetchall()
+            _delete(connection, table, [row[0] for row in rows if not _holds(check, *row[1:])])
+        requests = connection.execute("SELECT rowid, key FROM requests").fetchall()
+        lost = [row for row in requests if not _holds(rebuilt_request, connection, row[1])]
+        _delete(connection, "requests", [row[0] for row in lost])
+        asked = {row[1] for row in requests} - {row[1] for row in lost}
+        rows = connection.execute("SELECT rowid, * FROM replies").fetchall()
+        bad = [row[0] for row in rows if row[1] not in asked or not _holds(checked_reply, row[1:])]
+        _delete(connection, "replies", bad)
+        connection.execute("DELETE FROM failures WHERE key NOT IN (SELECT key FROM requests)")
+        connection.execute("COMMIT")
+    return len(bad)
+
+
+def _holds(check: Callable[..., object], *given: Any) -> bool:
+    try:
+        check(*given)
+    except (CorruptReply, ValueError, TypeError):
+        return False
+    return True
+
+
+def _delete(connection: sqlite3.Connection, table: str, rows: list[int]) -> None:
+    connection.executemany(f"DELETE FROM {table} WHERE rowid=?", [(row,) for row in rows])
 
 
 def _sqlite(connection: sqlite3.Connection) -> Iterator[str]:

@@ -28,12 +28,15 @@ REPAIR_LIMIT = 200_000
 long."""
 
 _DEEPEST_REPAIRED = 20
-"""Most brackets that may be open at once in a reply that is repaired: repairing takes time proportional to this depth
-times the length, and no answer is nested as deep."""
+"""Most brackets of a kind that may be open at once in a reply that is repaired: repairing takes time proportional
+to this depth times the length, and no answer is nested as deep."""
 
 _MOST_REPAIR_WORK = 128_000_000
 """Most characters times quotation marks of a reply that is repaired. In the worst case repairing takes time
-proportional to this product, about 10 seconds at this bound, and no other call goes on meanwhile."""
+proportional to this product, 10 to 15 seconds at this bound, and no other call goes on meanwhile."""
+
+_QUOTATION_MARK = re.compile(r"[\"'“”]")
+"""What a repair takes for one."""
 
 _MOST_DIGITS = 300
 """Digits of a whole number at most: the largest float has 309."""
@@ -172,7 +175,7 @@ def _said_again(value: Any, text: str, end: int) -> frozenset[str]:
 
 
 def _repaired(text: str, cut: bool, names: Iterable[str]) -> _Parsed | None:
-    if len(text) * text.count('"') > _MOST_REPAIR_WORK:
+    if len(text) * len(_QUOTATION_MARK.findall(text)) > _MOST_REPAIR_WORK:
         return None
     try:
         value = cast("Any", json_repair.loads(text, skip_json_loads=True))
@@ -191,9 +194,13 @@ def _repaired(text: str, cut: bool, names: Iterable[str]) -> _Parsed | None:
 
 
 def _depth(text: str) -> int:
-    """The most brackets that are open at once."""
-    opened = (1 if bracket in "[{" else -1 for bracket in re.findall(r"[\[\]{}]", text))
-    return max(accumulate(opened), default=0)
+    """The most brackets of one kind that are open at once: one that another kind "closes" is still open to a repair.
+
+    Repairing reads parentheses as brackets, too.
+    """
+    pairs = ("[]", "{}", "()")
+    found = ((1 if one == pair[0] else -1 for one in text if one in pair) for pair in pairs)
+    return max(max(accumulate(opened), default=0) for opened in found)
 
 
 class _Seen:

@@ -20,6 +20,9 @@ from local_judge.judge.judge import Judge, Pick
 from local_judge.judge.layout import Prompt
 from serving.types import Frozen
 
+MAX_UNREPORTED = 0.05
+"""Most that a score may be off by, in units of its scale, before it is a failure."""
+
 
 class ScaleScore(Frozen):
     """What a judge says on a scale."""
@@ -32,6 +35,8 @@ class ScaleScore(Frozen):
     """Standard deviation of the scale's numbers under the judge's probabilities."""
     mass: float
     """Probability that the model gives to all numbers of the scale together."""
+    unreported: float = 0.0
+    """Most that `value` may be off by, because the server did not report every number."""
     reply: str
     """Ledger key."""
 
@@ -51,6 +56,9 @@ async def expected_score(
         high: the highest; greater than `low`.
         draw: number of the draw.
 
+    Returns:
+        The score, or why there is none: `unreported` where it may be off by more than `MAX_UNREPORTED`.
+
     Raises:
         LedgerError: the reply could not be stored.
         ValueError: a scale of fewer than two numbers, or one below 0.
@@ -58,7 +66,16 @@ async def expected_score(
     if low < 0:
         raise ValueError(f"a scale from {low}: a number below 0 begins with a sign, and no menu can hold it")
     pick = await judge.choose(prompt, [str(number) for number in range(low, high + 1)], draw=draw)
-    return pick if isinstance(pick, Failure) else scored(pick)
+    if isinstance(pick, Failure):
+        return pick
+    score = scored(pick)
+    if score.unreported > MAX_UNREPORTED:
+        return Failure(
+            kind="unreported",
+            detail=f"reply {score.reply[:12]}: the score may be off by {score.unreported:.2g}, because the server did "
+            "not report every number",
+        )
+    return score
 
 
 def scored(pick: Pick) -> ScaleScore:
@@ -71,5 +88,6 @@ def scored(pick: Pick) -> ScaleScore:
         likeliest=max(sorted(by_number), key=lambda number: by_number[number]),
         spread=math.sqrt(variance),
         mass=pick.mass,
+        unreported=pick.unreported * (max(by_number) - min(by_number)),
         reply=pick.reply,
     )

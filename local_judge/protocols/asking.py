@@ -82,6 +82,11 @@ def report_prompt(document: Document, own: Sequence[str]) -> Prompt:
     return Prompt(shared=opening.shared, own="\n\n".join(own), prefix_key=opening.prefix_key)
 
 
+def requested(task: Task | None) -> list[str]:
+    """The request as a block of a prompt, fenced; no block where the report has no task."""
+    return [] if task is None else [fence(task.prompt, "Request:")]
+
+
 def listed_references(document: Document) -> str | None:
     """The reference sections as the report has them, fenced; None where it has none."""
     blocks = [block for block in document.blocks if block.role == "references"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from local_judge.protocols.scores import Score, ScoreNode, mean_of
+from local_judge.protocols.scores import Score, ScoreNode, known_share, mean_of
 
 Tree = Sequence[ScoreNode]
 """Score trees side by side, as `score` of a protocol gives them."""
@@ -107,8 +107,10 @@ def _opened(
     ends += [against.score.value if against.score.low is None else against.score.low] if against else []
     ends += [favour.score.value if favour.score.high is None else favour.score.high] if favour else []
     known = [end for end in ends if end is not None]
+    shares = [share for one in judges if (share := known_share(one.score)) is not None]
     return score.model_copy(
         update={
+            "known": sum(shares) / len(shares) if shares else None,
             "low": min(known, default=None),
             "high": max(known, default=None),
             "n_expected": sum(one.score.n_expected for one in judges),

@@ -1,7 +1,8 @@
 """Agreement with people for the terminal, and as JSON.
 
-Invariant: every measure stands beside its interval, its n and what is undefined; one without value is a dash, with its
-reason below the table; names from files are printed as plain text.
+Invariant: every measure stands beside its interval, its n and what is undefined; one that has no value in any column
+has no row; the reason of every dash and of every missing row stands below the table; names from files are printed as
+plain text.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 from rich.table import Table
 
-from local_judge.reporting.numbers import NONE, count
+from local_judge.reporting.numbers import NONE, count, coverage_line
 from local_judge.reporting.tables import safe
 from local_judge.runs.agreement import Joined, JoinedRun
 from local_judge.stats.agreement.difference import Difference
@@ -43,6 +44,8 @@ class Agreement(NamedTuple):
     compared: tuple[Compared, ...]
     """Each two runs of `joined`."""
     ties: str
+    filtered: bool
+    """Whether correlations within tasks are of the tasks that the filter keeps, or of all."""
     seed: int
     draws: int
 
@@ -53,27 +56,31 @@ def agreement_table(found: Agreement, what: str) -> Table:
         title=f"agreement with people, {safe(what)}", title_justify="left", show_edge=False, pad_edge=False
     )
     table.add_column("", no_wrap=True)
-    for name in ("annotators", *(_title(run) for run in found.joined.runs)):
+    people = [measure for measure in found.people if measure.estimate.value is not None]
+    for name in (*(["annotators"] if people else []), *(_title(run) for run in found.joined.runs)):
         table.add_column(name, justify="right")
         table.add_column("n", justify="right")
         table.add_column("undef.", justify="right")
-    for measure in found.people:
+    for measure in people:
         table.add_row(measure.label, *_cells(measure))
     table.add_section()
     for measures in zip(*(method.measures for method in found.methods), strict=True):
-        cells = [cell for measure in measures for cell in _cells(measure)]
-        table.add_row(measures[0].label, "", "", "", *cells)
+        if _any_value(measures):
+            cells = [cell for measure in measures for cell in _cells(measure)]
+            table.add_row(measures[0].label, *(["", "", ""] if people else []), *cells)
     return table
 
 
 def difference_table(found: Agreement) -> Table:
-    """Every measure of one run less that of another, for each two of them."""
+    """Every measure of one run less that of another, for each two of them; without rows where none exists."""
     table = Table(title="differences between runs", title_justify="left", show_edge=False, pad_edge=False)
     table.add_column("", no_wrap=True)
     for one in found.compared:
         table.add_column(f"{_title(one.first)} - {_title(one.second)}", justify="right")
         table.add_column("undef.", justify="right")
     for measures in zip(*(one.difference.measures for one in found.compared), strict=True):
+        if not _any_value(measures):
+            continue
         cells = [
             cell
             for measure in measures
@@ -81,6 +88,10 @@ def difference_table(found: Agreement) -> Table:
         ]
         table.add_row(measures[0].label, *cells)
     return table
+
+
+def _any_value(measures: Sequence[Measure]) -> bool:
+    return any(measure.estimate.value is not None for measure in measures)
 
 
 def _title(run: JoinedRun) -> str:
@@ -92,21 +103,36 @@ def agreement_notes(found: Agreement) -> Iterator[str]:
     yield f"{LEVEL}% bootstrap intervals over tasks of {found.draws:,} draws, seed {found.seed}; ties: {found.ties}"
     yield _table_of_ratings(found.joined.tasks, found.n_empty)
     for method, run in zip(found.methods, found.joined.runs, strict=True):
-        verdicts = [task.filter for task in method.tasks]
-        yield (
-            f"{_title(run)}: {count(run.n_joined, 'report')} joined; ICC(1,1) filter of "
-            f"{count(len(verdicts), 'task')}: {verdicts.count('kept')} kept, {verdicts.count('removed')} removed "
-            f"(negative), {verdicts.count('undefined')} undefined"
-        )
+        yield f"{_title(run)}: {count(run.n_joined, 'report')} joined; {_tasks(method, found.filtered)}"
+        if run.coverage.n_in_part:
+            yield f"  {coverage_line(run.coverage)}"
         yield from _failed_joins(run)
     for one in found.compared:
         yield _paired(one)
     if found.joined.taskless:
         yield f"in no number, their task is not known: {_listed(found.joined.taskless)}"
-    for name, measures in (("", found.people), *_named(found)):
+    ratings_of_two = any(len(report.ratings) > 1 for task in found.joined.tasks for report in task.reports)
+    if not ratings_of_two:
+        yield "annotators: no report has two ratings, so nothing says how far they agree"
+    for name, measures in (("", found.people if ratings_of_two else ()), *_named(found)):
+        without: dict[str, list[str]] = {}
         for measure in measures:
             if measure.estimate.value is None:
-                yield f"{name}{measure.label}: {measure.estimate.reason}"
+                without.setdefault(measure.estimate.reason, []).append(measure.label)
+        for reason, labels in without.items():
+            yield f"{name}{'; '.join(labels)}: {reason}"
+
+
+def _tasks(method: MethodAgreement, filtered: bool) -> str:
+    """What the filter made of the tasks."""
+    verdicts = [task.filter for task in method.tasks]
+    if not filtered:
+        return f"correlations within all {count(len(verdicts), 'task')}, not filtered by ICC(1,1)"
+    said = (
+        f"ICC(1,1) filter of {count(len(verdicts), 'task')}: {verdicts.count('kept')} kept, "
+        f"{verdicts.count('removed')} removed (negative), {verdicts.count('undefined')} undefined"
+    )
+    return said if "kept" in verdicts else f"{said}; --unfiltered takes all of them"
 
 
 def _named(found: Agreement) -> Iterator[tuple[str, Sequence[Measure]]]:
@@ -189,6 +215,7 @@ def agreement_json(found: Agreement) -> dict[str, Any]:
     tasks = found.joined.tasks
     return {
         "ties": found.ties,
+        "filtered": found.filtered,
         "seed": found.seed,
         "resamples": found.draws,
         "people": {
@@ -205,6 +232,7 @@ def agreement_json(found: Agreement) -> dict[str, Any]:
             {
                 "run": str(run.run),
                 "n_joined": run.n_joined,
+                "coverage": run.coverage._asdict(),
                 "not_in_run": list(run.absent),
                 "without_score": list(run.unscored),
                 "not_rated": list(run.unrated),

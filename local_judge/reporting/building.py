@@ -42,6 +42,8 @@ def build_notes(outcome: Outcome) -> Iterator[str]:
         reasons[key] = reasons.get(key, 0) + row.n_tasks
     for (ended, stage, why), number in reasons.items():
         yield plain(f"{count(number, 'task')} {ended} in {stage}: {why}")
+    for one in outcome.conditions:
+        yield f"{one.met} of {one.of} {one.says}"
     n_open = sum(row.open for row in outcome.counts)
     if n_open:
         yield f"{count(n_open, 'task')} not yet decided on: the build was stopped; the same command goes on"

@@ -1,6 +1,7 @@
 """Runs as DeepResearchEval's result files.
 
     quality_results.json          the quality of all reports: by task, then by system
+    cache/*_cache.json            the same as the published code caches it (dimensions, weights, criteria, results)
     reports.json                  which report is in it, and why not
     results/<system>/task_*.json  the facts of one report (`reporting.dre_fact_files`)
     facts.json                    which report is in which of these, and why not
@@ -19,14 +20,20 @@ from typing import Any
 from local_judge.documents.model import Frozen
 from local_judge.errors import RunError
 from local_judge.protocols.deepresearcheval import DreFindings
-from local_judge.protocols.deepresearcheval.files import left_out, model_result, quality_results, query_result
+from local_judge.protocols.deepresearcheval.files import (
+    cache_files,
+    left_out,
+    model_result,
+    quality_results,
+    query_result,
+)
 from local_judge.reporting.dre_fact_files import ExportedFacts, fact_files
 from local_judge.reporting.exports import UNNAMED, check_export
 from local_judge.runs.manifest import one_judge_of
 from local_judge.runs.records import CaseRecord, load_records
 from local_judge.runs.store import RunStore, findings_file
 
-RESULTS, MAPPING, FACTS = "quality_results.json", "reports.json", "facts.json"
+RESULTS, CACHE, MAPPING, FACTS = "quality_results.json", "cache", "reports.json", "facts.json"
 
 
 class ExportedQuality(Frozen):
@@ -93,7 +100,8 @@ def _quality(
     systems = list(dict.fromkeys(record.system or UNNAMED for record in records))
     day: str | None = store.read_json("manifest.json")["config"].get("date")
     listed = [report.model_dump(mode="json") for report in reports]
-    return {RESULTS: quality_results(results, systems, day), MAPPING: listed}
+    cached = {f"{CACHE}/{name}": kept for name, kept in cache_files(results).items()}
+    return {RESULTS: quality_results(results, systems, day), **cached, MAPPING: listed}
 
 
 def _exported(

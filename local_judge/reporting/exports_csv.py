@@ -1,4 +1,4 @@
-"""A run's numbers as CSV: one row a score, with all that it rests on.
+"""A run's numbers by one profile as CSV: one row a score, with all that it rests on.
 
 Invariant: every number of a score tree has a row, those without value included; nothing is rounded and nothing is
 written over. No cell of text is a formula to a spreadsheet, or holds a control character.
@@ -14,15 +14,16 @@ from typing import Any
 
 from local_judge.documents.model import Frozen
 from local_judge.errors import RunError
-from local_judge.protocols.scores import Score, ScoreNode
+from local_judge.protocols.scores import Profile, Score, ScoreNode
 from local_judge.rows import harmless_cell
 from local_judge.runs.concord import AgreementRecord, Figure, load_agreement
 from local_judge.runs.manifest import judge_of, protocols_of
-from local_judge.runs.records import load_records, load_run_scores, load_scores
+from local_judge.runs.records import load_records, load_scores
+from local_judge.runs.scored import SystemScore, system_scores
 from local_judge.runs.seal import modifications
 from local_judge.runs.store import RunStore
 
-SCORES, OVER, AGREEMENT = "scores.csv", "over.csv", "agreement.csv"
+SCORES, SYSTEMS, AGREEMENT = "scores.csv", "systems.csv", "agreement.csv"
 
 _OF_SCORE = tuple(Score.model_fields)
 _FIGURES = ("alike", "alike_pairs", "difference", "kappa", "alpha")
@@ -39,8 +40,9 @@ _COLUMNS = {
         "label",
         *_OF_SCORE,
     ),
-    OVER: (
-        *("system", "n_reports", "n_missing", "protocol", "version", "profile", "judge", "path", "label"),
+    SYSTEMS: (
+        *("system", "n_reports", "n_values", "aggregate", "protocol", "version", "profile", "judge", "path"),
+        "label",
         *_OF_SCORE,
     ),
     AGREEMENT: (
@@ -57,13 +59,16 @@ class ExportedCsv(Frozen):
     files: dict[str, int]
 
 
-def export_csv(store: RunStore, out: Path, judge: str | None = None) -> ExportedCsv:
-    """Write `scores.csv`, and where the run has such numbers `over.csv` and `agreement.csv`.
+def export_csv(
+    store: RunStore, out: Path, judge: str | None = None, profile: Profile = "paper"
+) -> ExportedCsv:
+    """Write `scores.csv`, `systems.csv`, and where the run has such numbers `agreement.csv`.
 
     Args:
         store: the run.
         out: an empty or new folder.
         judge: whose scores, of several; None for those of all together, and for how far they agree.
+        profile: by which formulas.
 
     Raises:
         RunError: no finished run, no such judge, or `out` is not empty or cannot be written.
@@ -74,13 +79,18 @@ def export_csv(store: RunStore, out: Path, judge: str | None = None) -> Exported
             f"{out}: not an empty folder; choose another, so that no older file is taken for a new one"
         )
     records = {record.id: record for record in load_records(store)}
-    rows: dict[str, list[dict[str, Any]]] = {SCORES: [], OVER: [], AGREEMENT: []}
+    version: dict[str, str] = {}
+    rows: dict[str, list[dict[str, Any]]] = {SCORES: [], SYSTEMS: [], AGREEMENT: []}
     for row in load_scores(store, protocols, (chosen,)):
+        if row.profile != profile:
+            continue
         record = records[row.case]
         of = {"report": row.case, "task": record.task, "system": record.system}
         rows[SCORES] += _flat(row.scores, of | row.model_dump(exclude={"case", "scores"}))
-    for row in load_run_scores(store, protocols, (chosen,)):
-        rows[OVER] += _flat(row.scores, row.model_dump(exclude={"scores"}))
+        version[row.protocol] = row.version
+    for name, number in version.items():
+        of = {"protocol": name, "version": number, "profile": profile, "judge": chosen}
+        rows[SYSTEMS] += [{**of, **_of_system(row)} for row in system_scores(store, name, profile, chosen)]
     if chosen is None:
         rows[AGREEMENT] = [_agreement(row) for row in load_agreement(store)]
     written = {name: found for name, found in rows.items() if found or name == SCORES}
@@ -93,6 +103,18 @@ def _flat(roots: Sequence[ScoreNode], of: Mapping[str, Any]) -> Iterator[dict[st
     for root in roots:
         for path, node in root.walk():
             yield {**of, "path": "/".join(path), "label": node.label, **node.score.model_dump()}
+
+
+def _of_system(row: SystemScore) -> dict[str, Any]:
+    return {
+        "system": row.system,
+        "n_reports": row.n_reports,
+        "n_values": row.n_values,
+        "aggregate": "rule" if row.by_rule else "mean",
+        "path": "/".join(row.path),
+        "label": row.label,
+        **row.score.model_dump(),
+    }
 
 
 def _agreement(row: AgreementRecord) -> dict[str, Any]:

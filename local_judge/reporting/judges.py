@@ -11,48 +11,77 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 
 from local_judge.protocols.scores import Score, mean_of
-from local_judge.reporting.numbers import NONE, count
-from local_judge.reporting.tables import MANY_COLUMNS, mean_cell, safe, with_bounds
+from local_judge.reporting.numbers import NONE, count, value
+from local_judge.reporting.tables import (
+    BY_RULE,
+    MANY_COLUMNS,
+    RULE_NOTE,
+    UNKNOWN,
+    mean_cell,
+    safe,
+    with_bounds,
+)
 from local_judge.runs.concord import AgreementRecord, Figure
-from local_judge.runs.records import CaseRecord, ScoreRecord
+from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord, scores_over_reports
 from local_judge.stats.agreement.estimate import DRAWS, LEVEL
 
 TOGETHER = "together"
 
 
 def judge_tables(
-    records: Sequence[CaseRecord], scores: Sequence[ScoreRecord], judges: Sequence[str]
+    records: Sequence[CaseRecord],
+    scores: Sequence[ScoreRecord],
+    judges: Sequence[str],
+    over: Sequence[RunScoreRecord] = (),
 ) -> list[Table]:
-    """For each protocol and profile, each judge's scores and those of all together, as means over the reports."""
+    """For each protocol and profile, each judge's scores and those of all together.
+
+    They are means over the reports, or of the only system what the protocol's own rule gives over its reports.
+    """
     return [
-        _judge_table([row for row in scores if (row.protocol, row.profile) == key], records, judges)
+        _judge_table([row for row in scores if (row.protocol, row.profile) == key], records, judges, over)
         for key in dict.fromkeys((row.protocol, row.profile) for row in scores)
     ]
 
 
-def _judge_table(rows: Sequence[ScoreRecord], records: Sequence[CaseRecord], judges: Sequence[str]) -> Table:
-    n_done = sum(record.status == "done" for record in records)
-    mean = "" if n_done == 1 else f", means of {count(n_done, 'report')}"
+def _judge_table(
+    rows: Sequence[ScoreRecord],
+    records: Sequence[CaseRecord],
+    judges: Sequence[str],
+    over: Sequence[RunScoreRecord],
+) -> Table:
+    mean = "" if len(records) == 1 else f", means of {count(len(records), 'report')}"
     title = f"{rows[0].protocol} ({rows[0].profile} profile) by judge{mean}"
     table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
     roots = rows[0].scores
     many = len(roots) > MANY_COLUMNS
+    systems = {record.system for record in records}
     table.add_column("judge", min_width=12, overflow="fold")
     for root in roots:
         table.add_column(safe(root.label), justify="right", min_width=5, overflow="fold")
     table.add_column("calls failed", justify="right")
     for judge in (*judges, None):
         own = [row for row in rows if row.judge == judge]
+        missing = [UNKNOWN] * (len(records) - len(own))
+        by_rule = scores_over_reports(over, own[0], records[0].system) if own and len(systems) == 1 else {}
         table.add_row(
             safe(judge) if judge is not None else TOGETHER,
-            *(_mean([_root(row, root.id) for row in own], below=many) for root in roots),
+            *(
+                _mean([*(_root(row, root.id) for row in own), *missing], by_rule.get((root.id,)), below=many)
+                for root in roots
+            ),
             str(sum(record.calls_failed(judge) for record in records) or ""),
             style="bold" if judge is None else None,
         )
+    of_only = scores_over_reports(over, rows[0], records[0].system) if len(systems) == 1 else {}
+    if any((root.id,) in of_only for root in roots):
+        table.caption, table.caption_justify = RULE_NOTE, "left"
     return table
 
 
-def _mean(scores: Sequence[Score], *, below: bool) -> str:
+def _mean(scores: Sequence[Score], by_rule: Score | None, *, below: bool) -> str:
+    if by_rule is not None:
+        return with_bounds(by_rule, below, f"{value(by_rule)}{BY_RULE}")
     mean = mean_of(scores)
     return with_bounds(mean, below, mean_cell(mean, scores))
 

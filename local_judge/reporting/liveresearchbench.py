@@ -69,8 +69,9 @@ def _fates(found: IssueFindings) -> str:
     if found.failure is not None:
         return f"failed: {found.failure.kind}"
     fates = [f"{found.count(fate)} {fate}" for fate in ("counted", "rejected", "covered", "repeated")]
+    misplaced = f"; {count(found.n_misplaced, 'misplaced citation')}" if found.n_misplaced else ""
     full = f"; the list is full at {found.limit}" if found.full else ""
-    return f"{count(len(found.issues), 'issue')} listed ({', '.join(fates)}){full}"
+    return f"{count(len(found.issues), 'issue')} listed ({', '.join(fates)}){misplaced}{full}"
 
 
 def _pages(found: AccuracyFindings) -> str:
@@ -113,6 +114,8 @@ def _issue_table(found: IssueFindings) -> Table:
     table = _table(found.metric, "fate", "quoted", "reason")
     for number, issue in enumerate(found.issues, 1):
         quoted = "\n".join(f'"{safe(words)}"' for words in issue.quoted)
+        if issue.cited:
+            quoted += f"\nmisplaced: {safe(issue.cited)}"
         table.add_row(str(number), _fate(issue), quoted, safe(issue.reason))
     return table
 

@@ -5,7 +5,7 @@ Invariant: a number that does not exist is a dash and never a zero; a number tha
 
 from __future__ import annotations
 
-from local_judge.protocols.scores import Score
+from local_judge.protocols.scores import Coverage, Score
 
 NONE = "–"
 
@@ -31,9 +31,29 @@ def _figure(number: float) -> str:
 
 def bounds(score: Score) -> str:
     """`low to high`, where failures leave the value open: its own, or those of a part that has a value all the same."""
-    if score.low is None or score.high is None or score.low == score.high:
+    if score.low is None or score.high is None:
         return ""
-    return f"{score.low:.2f} to {score.high:.2f}"
+    low, high = f"{score.low:.2f}", f"{score.high:.2f}"
+    return "" if low == high else f"{low} to {high}"
+
+
+def interval(score: Score) -> str:
+    """`low to high` of the confidence interval for the whole, where only a random sample of it was examined."""
+    if score.interval_low is None or score.interval_high is None:
+        return ""
+    return f"{score.interval_low:.2f} to {score.interval_high:.2f}"
+
+
+def coverage_line(found: Coverage) -> str:
+    """What the scores of a statistic rest on, in words; '' where nothing of them failed."""
+    if not found.n_in_part:
+        return ""
+    wide = "" if found.widest is None else f", bounds up to {found.widest:.2f} wide"
+    verb = "rests" if found.n_in_part == 1 else "rest"
+    return (
+        f"{found.n_in_part} of {count(found.n, 'score')} {verb} on a part of the answers: "
+        f"{100 * (found.known or 0.0):.1f} % known on average{wide}"
+    )
 
 
 def count(number: int, one: str, many: str | None = None) -> str:

@@ -24,8 +24,10 @@ def race_line(findings: RaceFindings) -> str:
             f"{criteria.status}, joined by {criteria.joined}" if findings.source == "adaptive" else "static"
         )
         asked.append(f"{count(n, 'criterion', 'criteria')} ({origin})")
-    if not findings.weighted:
-        asked.append("no weights")
+    if not findings.criterion_weights:
+        asked.append("no criterion weights")
+    if not findings.dimension_weights:
+        asked.append("no dimension weights")
     if findings.references:
         joined = ", ".join(f"joined by {reference.joined}" for reference in findings.references)
         asked.append(f"{count(len(findings.references), 'reference')} ({joined})")

@@ -14,7 +14,7 @@ from local_judge.documents.model import Frozen
 from local_judge.errors import RunError
 from local_judge.protocols.race import RaceFindings
 from local_judge.protocols.race.formats import MEANS, RESULTS, means, result_row
-from local_judge.protocols.race.tree import DROPPED, NO_SUCH_MODE, arrangement
+from local_judge.protocols.race.tree import BY_ITSELF, DROPPED, NO_SUCH_MODE, arrangement
 from local_judge.reporting.exports import folder_name
 from local_judge.runs.manifest import one_judge_of, protocols_of
 from local_judge.runs.records import CaseRecord, load_records
@@ -108,9 +108,15 @@ def _exported(
     report = report.model_copy(update={"arrangement": arrangement(findings), "n_failed": findings.n_unmarked})
     scores = result_row(findings)
     if scores is None:
-        why = NO_SUCH_MODE if findings.criteria is None else DROPPED
-        return report.model_copy(update={"left_out": why}), None
+        return report.model_copy(update={"left_out": _left_out(findings)}), None
     number = findings.task.isascii() and findings.task.isdecimal()
     identity = int(findings.task) if number else findings.task
     row = {"id": identity, "prompt": findings.request, **scores}
     return report.model_copy(update={"written": True}), row
+
+
+def _left_out(findings: RaceFindings) -> str:
+    """Why a report has no row."""
+    if findings.mode == "reference":
+        return DROPPED
+    return NO_SUCH_MODE if findings.mode == "vanilla" else BY_ITSELF

@@ -7,14 +7,15 @@ own; every rate stands beside its games.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.table import Table
 
-from local_judge.reporting.numbers import NONE, count
-from local_judge.reporting.tables import safe
+from local_judge.reporting.numbers import NONE, bounds, count, value
+from local_judge.reporting.tables import BY_RULE, RULE_NOTE, safe
 from local_judge.runs.ranking import Matches
+from local_judge.runs.scored import SystemScore
 from local_judge.stats.agreement.estimate import LEVEL
 from local_judge.stats.ranking.standings import Interval, Standing, Standings
 
@@ -22,11 +23,21 @@ NAMED = 5
 """Reports named in a line; the others are counted."""
 
 
-def ranking_table(found: Standings, title: str) -> Table:
-    """The systems in order; a rule between groups that cannot be compared."""
+def ranking_table(found: Standings, title: str, scores: Mapping[str, SystemScore]) -> Table:
+    """The systems in order, with the scores that they are ranked by; a rule between groups that cannot be compared."""
     table = Table(title=safe(title), title_justify="left", show_edge=False, pad_edge=False)
     table.add_column("system", overflow="fold")
-    for name in ("strength", "win rate", "games", "won", "lost", "tied", "failed", "consistent"):
+    for name in (
+        *(("score", "bounds", "reports") if scores else ()),
+        "strength",
+        "win rate",
+        "games",
+        "won",
+        "lost",
+        "tied",
+        "failed",
+        "consistent",
+    ):
         table.add_column(name, justify="right")
     for row in found.rows:
         if row.group > 1 and row is next(one for one in found.rows if one.group == row.group):
@@ -36,6 +47,7 @@ def ranking_table(found: Standings, title: str) -> Table:
         consistent = f"{row.consistent}/{row.judged_twice}" if row.judged_twice else NONE
         table.add_row(
             safe(row.system, 40),
+            *(_scored(scores.get(row.system)) if scores else ()),
             _strength(row),
             _ranged(rate, row.win_rate_interval, 100, 1),
             *(str(number) for number in counts),
@@ -50,6 +62,8 @@ def ranking_notes(found: Standings, matches: Matches) -> Iterator[str]:
         f"strength: Bradley-Terry log-odds, ties half a win, mean 0; win rate: won / (won + lost); {LEVEL}% bootstrap "
         f"intervals over {count(found.n_tasks, 'task')} of {found.draws:,} draws, seed {found.seed}"
     )
+    if any(score.by_rule for score in matches.scores.values()):
+        yield RULE_NOTE
     limitless = [row for row in found.rows if row.unbounded]
     if limitless:
         named = ", ".join(f"{safe(row.system, 40)} ({row.unbounded})" for row in limitless)
@@ -62,6 +76,13 @@ def ranking_notes(found: Standings, matches: Matches) -> Iterator[str]:
         yield f"in no game, or in failed ones: {count(len(matches.unevaluated), 'report')} ({listed}{more})"
     if matches.own:
         yield f"left out: {count(matches.own, 'comparison')} of a system with itself"
+
+
+def _scored(found: SystemScore | None) -> tuple[str, str, str]:
+    if found is None:
+        return NONE, "", ""
+    rule = BY_RULE if found.by_rule else ""
+    return f"{value(found.score)}{rule}", bounds(found.score), f"{found.n_values} of {found.n_reports}"
 
 
 def _strength(row: Standing) -> str:
@@ -99,6 +120,7 @@ def ranking_json(found: Standings, matches: Matches) -> dict[str, Any]:
         "systems": [
             {
                 "system": row.system,
+                **_score_json(matches.scores.get(row.system)),
                 "group": row.group,
                 "strength": row.strength,
                 "unbounded": row.unbounded or None,
@@ -116,6 +138,17 @@ def ranking_json(found: Standings, matches: Matches) -> dict[str, Any]:
             }
             for row in found.rows
         ],
+    }
+
+
+def _score_json(found: SystemScore | None) -> dict[str, Any]:
+    if found is None:
+        return {}
+    return {
+        "score": found.score.model_dump(mode="json"),
+        "score_by_rule": found.by_rule,
+        "n_reports": found.n_reports,
+        "n_values": found.n_values,
     }
 
 

@@ -32,8 +32,6 @@ def rubric_line(findings: RubricFindings) -> str:
     parts = [f"{statuses['scored']} scored"]
     parts += [f"{statuses['not_applicable']} not applicable"] if statuses["not_applicable"] else []
     parts += [f"{statuses['failed']} failed"] if statuses["failed"] else []
-    counted = sum(grade.by == "count" for grade in grades)
-    parts += [f"{counted} by count"] if counted else []
     found = sum(grade.quote is not None for grade in grades)
     rejected = sum(grade.quote_rejected is not None for grade in grades)
     unit = "item" if findings.mode == "items" else "answer"
@@ -90,16 +88,15 @@ def cost_table(costs: Sequence[Cost], findings: RubricFindings) -> Table:
 
 
 def item_table(findings: RubricFindings) -> Table:
-    """Every answer with its score, who gave it, why, and the passage that it rests on."""
+    """Every answer with its score, why, and the passage that it rests on."""
     table = Table(show_edge=False, pad_edge=False, show_lines=True)
     table.add_column("item", overflow="fold", ratio=3)
     table.add_column("score", justify="right")
-    table.add_column("by")
     table.add_column("rationale", overflow="fold", ratio=3)
     table.add_column("quotation", overflow="fold", ratio=2)
     for grade in findings.grades:
         item = f"{place(grade.path)}\n[dim]{safe(grade.text)}[/dim]" if grade.text else place(grade.path)
-        table.add_row(item, _score(grade), grade.by, safe(grade.rationale), _quotation(grade))
+        table.add_row(item, _score(grade), safe(grade.rationale), _quotation(grade))
     return table
 
 

@@ -5,13 +5,16 @@ Invariant: a number that does not exist is a dash with the reason in its row; an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from rich.table import Table
 
-from local_judge.reporting.numbers import NONE, count
+from local_judge.protocols.scores import Coverage
+from local_judge.reporting.numbers import NONE, count, coverage_line
 from local_judge.reporting.tables import safe
+from local_judge.stats.agreement.estimate import Estimate as Measured
+from local_judge.stats.agreement.stability import Stability
 from local_judge.stats.length import Correlation, Estimate, LengthBias, Relation
 
 
@@ -20,6 +23,7 @@ class LengthRow(NamedTuple):
 
     score: str
     bias: LengthBias
+    coverage: Coverage
     n_reports: int
     n_null: int
     n_unscored: int
@@ -45,15 +49,18 @@ def length_table(rows: Sequence[LengthRow], title: str, unit: str, *, by_task: b
     return table
 
 
-def left_out(row: LengthRow) -> str:
-    """What of the reports is in none of the numbers, in words; '' where all are in them."""
+def length_notes(row: LengthRow) -> Iterator[str]:
+    """What of the reports is in none of the numbers, and what the scores in them rest on."""
     counts = (
         (row.n_unscored, "not evaluated"),
         (row.n_null, "without this score"),
         (row.n_unmeasured, "without a recorded length"),
     )
     said = ", ".join(f"{number} {what}" for number, what in counts if number)
-    return f"{row.score}: left out of {count(row.n_reports, 'report')}: {said}" if said else ""
+    if said:
+        yield f"{row.score}: left out of {count(row.n_reports, 'report')}: {said}"
+    if row.coverage.n_in_part:
+        yield f"{row.score}: {coverage_line(row.coverage)}"
 
 
 def _cells(relation: Relation) -> tuple[str, ...]:
@@ -81,3 +88,89 @@ def _estimate(found: Estimate, beside: str = "") -> str:
     if found.low is None or found.high is None:
         return shown
     return f"{shown}\n[dim]{found.low:+.2f} to {found.high:+.2f}[/dim]"
+
+
+class StabilityRow(NamedTuple):
+    """One score with how far judges agree by it."""
+
+    score: str
+    stability: Stability
+    n_reports: int
+    """Of the runs, scored or not."""
+    coverage: Coverage
+    """Of the scores of all judges."""
+
+
+def stability_table(rows: Sequence[StabilityRow], title: str) -> Table:
+    """The measures of each score, intervals below the values."""
+    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
+    table.add_column("score", overflow="fold")
+    table.add_column("reports", justify="right")
+    for measure in rows[0].stability.measures:
+        table.add_column(measure.label, justify="right")
+    for row in rows:
+        cells = [_measured(measure.estimate) for measure in row.stability.measures]
+        table.add_row(row.score, str(row.stability.n_reports), *cells)
+    return table
+
+
+def pairs_table(row: StabilityRow) -> Table:
+    """Each two judges by one score."""
+    table = Table(
+        title=f"{row.score}: judges two by two", title_justify="left", show_edge=False, pad_edge=False
+    )
+    table.add_column("")
+    for column in ("Spearman", "tau-b"):
+        table.add_column(column, justify="right")
+    for pair in row.stability.pairs:
+        names = f"{safe(pair.first, 30)}, {safe(pair.second, 30)}"
+        table.add_row(
+            names, *(NONE if value is None else f"{value:.3f}" for value in (pair.spearman, pair.tau))
+        )
+    return table
+
+
+def stability_notes(row: StabilityRow) -> Iterator[str]:
+    """What is left out of a score's numbers, and why one does not exist; safe to print."""
+    found = row.stability
+    if found.n_reports < row.n_reports:
+        missing = ", ".join(f"{safe(judge, 30)} {n}" for judge, n in found.n_missing.items() if n)
+        yield (
+            f"{row.score}: {found.n_reports} of {count(row.n_reports, 'report')} scored by all judges; "
+            f"without a score: {missing}"
+        )
+    if row.coverage.n_in_part:
+        yield f"{row.score}: {coverage_line(row.coverage)}"
+    without: dict[str, list[str]] = {}
+    for measure in found.measures:
+        if measure.estimate.value is None:
+            without.setdefault(measure.estimate.reason, []).append(measure.label)
+    for reason, labels in without.items():
+        yield f"{row.score}: {'; '.join(labels)}: {reason}"
+
+
+def stability_json(row: StabilityRow) -> dict[str, Any]:
+    """Everything about one score, as plain data."""
+    found = row.stability
+    return {
+        "score": row.score,
+        "n_reports": row.n_reports,
+        "n_scored_by_all": found.n_reports,
+        "n_tasks": found.n_tasks,
+        "n_missing": dict(found.n_missing),
+        "coverage": row.coverage._asdict(),
+        "measures": [
+            {"id": one.id, "label": one.label, "unit": one.unit, **one.estimate._asdict()}
+            for one in found.measures
+        ],
+        "pairs": [pair._asdict() for pair in found.pairs],
+    }
+
+
+def _measured(found: Measured) -> str:
+    """The value, and its interval on a line of its own."""
+    if found.value is None:
+        return NONE
+    if found.low is None or found.high is None:
+        return f"{found.value:.3f}"
+    return f"{found.value:.3f}\n[dim]{found.low:.2f} to {found.high:.2f}[/dim]"

@@ -7,19 +7,20 @@ control characters removed).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from local_judge.claims.model import Claim, ClaimSet, Verdict
 from local_judge.errors import plain
 from local_judge.protocols.scores import Score, ScoreNode, mean_of
-from local_judge.reporting.numbers import NONE, bounds, count, ratio, value
+from local_judge.reporting.numbers import NONE, bounds, count, interval, ratio, value
 from local_judge.runs.job import Plan
-from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord
+from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord, scores_over_reports
 from local_judge.runs.verify import VerifiedRow
 
 
@@ -36,6 +37,7 @@ class _Columns(NamedTuple):
 
     undefined: bool
     failures: bool
+    intervals: bool
 
 
 def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]], items: bool = False) -> Table:
@@ -54,10 +56,11 @@ def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]], items: b
         profile: _Columns(
             undefined=any(_undefined(node) for _, node in tree),
             failures=any(node.score.n_failed or bounds(node.score) for _, node in tree),
+            intervals=any(interval(node.score) for _, node in tree),
         )
         for profile, tree in trees_of.items()
     }
-    for profile, (undefined, failures) in columns.items():
+    for profile, (undefined, failures, intervals) in columns.items():
         table.add_column(profile, justify="right")
         table.add_column("n/d", justify="right", style="dim")
         if undefined:
@@ -65,18 +68,22 @@ def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]], items: b
         if failures:
             table.add_column("failed", justify="right")
             table.add_column("bounds", justify="right")
+        if intervals:
+            table.add_column("95 % interval", justify="right")
     for entries in zip(*trees_of.values(), strict=True):
         path, first = entries[0]
         # A sub-dimension of one metric is that metric: one line for both. The criteria of a rubric have numbers.
         if (len(path) > 2 and path[-1] == path[-2]) or (not items and any(step.isdecimal() for step in path)):
             continue
         cells: list[str] = []
-        for (_, node), (undefined, failures) in zip(entries, columns.values(), strict=True):
+        for (_, node), (undefined, failures, intervals) in zip(entries, columns.values(), strict=True):
             cells += [value(node.score), ratio(node.score)]
             if undefined:
                 cells.append(str(_undefined(node) or ""))
             if failures:
                 cells += [str(_failed(node) or ""), bounds(node.score)]
+            if intervals:
+                cells.append(interval(node.score))
         style = "bold" if len(path) == 1 else None
         table.add_row("  " * (len(path) - 1) + safe(first.label), *cells, style=style)
     return table
@@ -112,18 +119,30 @@ def run_summary(
 ) -> RenderableType:
     """A table over all reports: dimensions by report, and their means with what is missing.
 
-    Below a protocol's tables stand, for each system, those of its scores over all reports that are no such means.
+    Where a protocol has a rule of its own for scores over reports, such as pooling, a system's row has that score.
+    Below a protocol's tables stand, for each system, all of its scores over all reports that are no means.
     `scores` and `over` are of one judge, or of all together.
     """
-    parts: list[RenderableType] = []
+    parts: list[RenderableType] = [Text(line) for line in unread_sources(records)]
     for protocol in dict.fromkeys(score.protocol for score in scores):
         for profile in dict.fromkeys(score.profile for score in scores if score.protocol == protocol):
             rows = [score for score in scores if score.protocol == protocol and score.profile == profile]
-            parts.append(_profile_table(protocol, profile, rows, records))
+            parts.append(_profile_table(protocol, profile, rows, records, over))
         parts += over_tables([row for row in over if row.protocol == protocol], records)
     troubled = [record for record in records if record.status != "done"]
     parts += [f"{safe(record.id)}: {record.status}: {safe(record.detail)}" for record in troubled]
     return Group(*parts)
+
+
+def unread_sources(records: Sequence[CaseRecord]) -> Iterator[str]:
+    """One line where the snapshot has the texts of fewer than half of the sources that the reports cite."""
+    n_sources = sum(record.n_sources for record in records)
+    n_read = sum(record.n_sources_read for record in records)
+    if 2 * n_read < n_sources:
+        yield (
+            f"The snapshot has the text of {n_read:,} of {count(n_sources, 'source')}: scores that rest on sources say "
+            "little. `local-judge snapshot fetch` makes a snapshot of the addresses that reports cite."
+        )
 
 
 def over_tables(rows: Sequence[RunScoreRecord], records: Sequence[CaseRecord]) -> list[Table]:
@@ -147,18 +166,33 @@ def by_whom(records: Sequence[CaseRecord], judge: str | None) -> str:
     return f", {n_judges} judges together" if n_judges else ""
 
 
+BY_RULE = "*"
+RULE_NOTE = f"{BY_RULE} over all reports by the protocol's own rule, not a mean of scores"
+
 MANY_COLUMNS = 4
 """From more scores than this on, what failures leave open stands below a value and not beside it."""
 
 
+UNKNOWN = Score(value=None, n_expected=1, n_failed=1)
+"""Of a report that could not be evaluated."""
+
+
 def with_bounds(score: Score, below: bool, shown: str | None = None) -> str:
-    """A value, or what is `shown` for it, beside what failures leave open: it may rest on one metric of five."""
-    left_open = bounds(score)
-    return (shown or value(score)) + (f"{chr(10) if below else ' '}({left_open})" if left_open else "")
+    """A value, or what is `shown` for it, beside what failures leave open: it may rest on one metric of five.
+
+    Of a value that rests on a sample, the interval for the whole stands there too.
+    """
+    whole = interval(score)
+    said = "; ".join(part for part in (bounds(score), f"95 %: {whole}" if whole else "") if part)
+    return (shown or value(score)) + (f"{chr(10) if below else ' '}({said})" if said else "")
 
 
 def _profile_table(
-    protocol: str, profile: str, rows: Sequence[ScoreRecord], records: Sequence[CaseRecord]
+    protocol: str,
+    profile: str,
+    rows: Sequence[ScoreRecord],
+    records: Sequence[CaseRecord],
+    over: Sequence[RunScoreRecord],
 ) -> Table:
     title = f"{protocol} ({profile} profile{by_whom(records, rows[0].judge)})"
     table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
@@ -183,32 +217,47 @@ def _profile_table(
         for system in systems:
             own = [record for record in records if record.system == system]
             name = safe(system, 20) if system is not None else "no system named"
-            _add_means(table, f"{name}: mean", own, rows, len(roots))
+            _add_means(table, f"{name}: mean", own, rows, scores_over_reports(over, rows[0], system))
     if len(records) > 1:
         table.add_section()
-        _add_means(table, "mean", records, rows, len(roots))
+        pooled = [scores_over_reports(over, rows[0], system) for system in systems]
+        # No protocol has a rule for reports of several systems: of these it is the plain mean.
+        _add_means(table, "mean", records, rows, pooled[0] if len(systems) == 1 else {})
+        if any(path == (root.id,) for one in pooled for path in one for root in roots):
+            table.caption, table.caption_justify = RULE_NOTE, "left"
     return table
 
 
 def _add_means(
-    table: Table, name: str, records: Sequence[CaseRecord], rows: Sequence[ScoreRecord], n_columns: int
+    table: Table,
+    name: str,
+    records: Sequence[CaseRecord],
+    rows: Sequence[ScoreRecord],
+    by_rule: Mapping[tuple[str, ...], Score],
 ) -> None:
-    """The means of some reports' scores; below them what failures leave open, where they do."""
+    """Scores of several reports: their means, or by the protocol's rule; below them what failures leave open."""
     ids = {record.id for record in records}
     own = [row for row in rows if row.case in ids]
-    columns = [[row.scores[column].score for row in own] for column in range(n_columns)]
-    means = [mean_of(scores) for scores in columns]
+    means: list[Score] = []
+    cells: list[str] = []
+    for column, root in enumerate(rows[0].scores):
+        scores = [row.scores[column].score for row in own] + [UNKNOWN] * (len(records) - len(own))
+        if (root.id,) in by_rule:
+            means.append(by_rule[root.id,])
+            cells.append(f"{value(means[-1])}{BY_RULE}")
+        else:
+            means.append(mean_of(scores))
+            cells.append(mean_cell(means[-1], scores))
     table.add_row(
         f"{name} of {len(own)} of {count(len(records), 'report')}",
-        *(mean_cell(mean, scores) for mean, scores in zip(means, columns, strict=True)),
+        *cells,
         _sources(records),
         "",
         style="bold",
     )
-    if any(bounds(mean) for mean in means):
-        without = " (without the missing)" if len(own) < len(records) else ""
+    if any(bounds(mean) or mean.n_failed for mean in means):
         open_ends = (bounds(mean) or NONE for mean in means)
-        table.add_row(f"bounds by failures{without}", *open_ends, "", "", style="dim")
+        table.add_row("bounds by failures", *open_ends, "", "", style="dim")
 
 
 def _sources(records: Sequence[CaseRecord]) -> str:

@@ -72,7 +72,7 @@ PLACES: Mapping[str, Mapping[Path, Place]] = {
     "liveresearchbench": {
         ("presentation",): Place("presentation"),
         ("coverage",): Place("compliance"),
-        ("consistency",): Place("depth"),
+        ("consistency",): Place("sources"),
         ("citation",): Place("sources"),
         ("accuracy",): Place("sources", 0, None, "lower"),
         ("depth",): Place("depth"),
@@ -94,7 +94,8 @@ PLACES: Mapping[str, Mapping[Path, Place]] = {
         ("facts",): Place("sources"),
     },
 }
-"""By protocol. DREAM's paper has its own metrics there; where those of the others belong is this project's reading."""
+"""By protocol. DREAM's paper places its own metrics, and in Table 1 those of RACE and LiveResearchBench (consistency as
+*factual consistency*, under source quality); where those of the others belong is this project's reading."""
 
 WHOLE = "spans all verticals"
 DIAGNOSTIC = "says how far scores can be trusted"
@@ -117,6 +118,14 @@ def vertical_of(protocol: str, path: Path) -> Vertical | None:
     places = PLACES.get(protocol, {})
     above = (path[:length] for length in range(len(path), 0, -1))
     return next((places[part].vertical for part in above if part in places), None)
+
+
+def better_of(protocol: str, path: Path) -> Literal["higher", "lower"] | None:
+    """Which end of a score's scale is better; None where it is no measure of a report, or nothing is known of it."""
+    place = PLACES.get(protocol, {}).get(path)
+    if place is not None:
+        return place.better
+    return "higher" if ASIDE.get(protocol, {}).get(path) == WHOLE else None
 
 
 def unplaced(protocol: str, roots: Iterable[str]) -> list[str]:

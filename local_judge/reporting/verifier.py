@@ -19,6 +19,7 @@ from local_judge.annotations.figures import Binary
 from local_judge.annotations.verification import LanguageScores, VerificationScores
 from local_judge.claims.model import ClaimType, Label
 from local_judge.reporting.numbers import NONE, count
+from local_judge.reporting.tables import safe
 from local_judge.stats.rates import Rate
 
 
@@ -29,10 +30,12 @@ def verifier_tables(scores: VerifierScores) -> RenderableType:
 
 def _tables(scores: VerifierScores) -> Iterator[RenderableType]:
     if scores.extraction is not None:
-        yield _extraction(scores.extraction, f"{scores.similarity} similarity from {scores.threshold:g} on")
+        measure = f"{scores.similarity} similarity from {scores.threshold:g} on"
+        yield _extraction(scores.extraction, measure, scores.recall_judge)
         yield _classes(scores.extraction["all"])
     if scores.backtracking is not None:
-        yield _backtracking(scores.backtracking)
+        for classes, rows in scores.backtracking.items():
+            yield _backtracking(classes, rows)
     if scores.verification is not None:
         yield _verification(scores.verification)
         yield _kinds(scores.verification)
@@ -64,14 +67,16 @@ def _interval(rate: Rate) -> str:
     return f"{rate.low:.3f} to {rate.high:.3f}"
 
 
-def _extraction(by_language: Mapping[str, ExtractionScores], measure: str) -> Table:
+def _extraction(by_language: Mapping[str, ExtractionScores], measure: str, recall_judge: str | None) -> Table:
     table = _table(f"extraction ({measure})", "", *by_language)
     several = list(by_language.values())
     rows: list[tuple[str, list[str]]] = [
         ("sentences read", [str(one.sentences) for one in several]),
         ("sentences failed", [str(one.sentences_failed) for one in several]),
-        ("claims by sentence, annotated", [figure(one.gold_density) for one in several]),
-        ("claims by sentence, extracted", [figure(one.density) for one in several]),
+        ("paragraphs read whole", [str(one.paragraphs) for one in several]),
+        ("claims per paragraph, annotated", [figure(one.gold_density) for one in several]),
+        ("claims per paragraph, extracted", [figure(one.density) for one in several]),
+        *_recall_judged(several, recall_judge),
         ("recall", [_rate(one.recall) for one in several]),
         ("precision", [_rate(one.precision) for one in several]),
         ("F1", [figure(one.f1) for one in several]),
@@ -80,12 +85,20 @@ def _extraction(by_language: Mapping[str, ExtractionScores], measure: str) -> Ta
         ("six classes: micro F1", [figure(one.micro_f1) for one in several]),
         ("six classes as judged: macro F1", [figure(one.macro_f1_judged) for one in several]),
         ("six classes as judged: micro F1", [figure(one.micro_f1_judged) for one in several]),
-        ("A, B, C, F against D, E: F1", [figure(one.verifiable.f1) for one in several]),
-        ("A, B, C, F against D, E: accuracy", [_rate(one.verifiable.accuracy) for one in several]),
+        ("A, B, C against D, E, F: F1", [figure(one.verifiable.f1) for one in several]),
+        ("A, B, C against D, E, F: accuracy", [_rate(one.verifiable.accuracy) for one in several]),
     ]
     for name, cells in rows:
         table.add_row(name, *cells)
     return table
+
+
+def _recall_judged(several: Sequence[ExtractionScores], name: str | None) -> Iterator[tuple[str, list[str]]]:
+    """The rows of the recall judge, where one was asked."""
+    judged = [one.recall_judged for one in several if one.recall_judged is not None]
+    if name is not None and judged:
+        yield f"recall, judged by {safe(name, 30)}", [_rate(rate) for rate in judged]
+        yield "claims that it did not answer for", [str(one.recall_failed) for one in several]
 
 
 def _classes(scores: ExtractionScores) -> Table:
@@ -99,9 +112,9 @@ def _classes(scores: ExtractionScores) -> Table:
     return table
 
 
-def _backtracking(rows: Sequence[SetScores]) -> Table:
+def _backtracking(classes: str, rows: Sequence[SetScores]) -> Table:
     columns = ("Jaccard", "precision", "recall", "micro Jaccard", "micro precision", "micro recall")
-    table = _table("back-tracking of B and C", "", "claims", "empty", *columns)
+    table = _table(f"back-tracking of {classes}", "", "claims", "empty", *columns)
     for row in rows:
         figures = (row.jaccard, row.precision, row.recall)
         micro = (row.micro_jaccard, row.micro_precision, row.micro_recall)
@@ -148,7 +161,7 @@ def _labels(scores: VerificationScores) -> Table:
 
 
 def _coverage(rows: Sequence[Coverage]) -> Table:
-    table = _table("claims of class A, B, C, F with a source", "", "cited", "readable")
+    table = _table("claims of class A, B, C with a source", "", "cited", "readable")
     for row in rows:
         table.add_row(row.method, _rate(row.cited), _rate(row.readable))
     return table

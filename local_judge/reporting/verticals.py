@@ -1,6 +1,6 @@
 """A run of several protocols as one profile: its metrics under the four verticals of `taxonomy`.
 
-    value        the mean over the reports that have one
+    value        by the protocol's rule over a system's reports, else the mean over the reports that have one
     normalised   100 * (value - low) / (high - low) of the metric's scale, turned round where lower is better
 
 Invariants: a metric stands under one vertical; nothing is averaged over metrics, which measure different things on
@@ -15,12 +15,12 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 
 from local_judge.documents.model import Frozen
-from local_judge.protocols.scores import Profile, Score, ScoreNode, mean_of
+from local_judge.protocols.scores import Profile, Score, ScoreNode, failed, mean_of
 from local_judge.reporting.numbers import NONE, bounds, count
 from local_judge.reporting.numbers import value as shown
 from local_judge.reporting.tables import safe
 from local_judge.reporting.taxonomy import ASIDE, LABELS, PLACES, Path, Place, Vertical, unplaced
-from local_judge.runs.records import CaseRecord, ScoreRecord
+from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord, scores_over_reports
 
 
 class Placed(Frozen):
@@ -33,7 +33,7 @@ class Placed(Frozen):
     """None for a root that the taxonomy does not have."""
     system: str | None
     value: float | None
-    """The mean over reports, on the metric's own scale."""
+    """By the protocol's rule over the reports, or their mean; on the metric's own scale."""
     low: float | None
     """What failures leave open, as of a score."""
     high: float | None
@@ -62,19 +62,27 @@ class Verticals(Frozen):
     """Scores without a place, as `protocol/path`, and why."""
 
 
-def verticals(records: Sequence[CaseRecord], scores: Sequence[ScoreRecord], profile: Profile) -> Verticals:
+def verticals(
+    records: Sequence[CaseRecord],
+    scores: Sequence[ScoreRecord],
+    profile: Profile,
+    over: Sequence[RunScoreRecord] = (),
+) -> Verticals:
     """The profile of a run's systems.
 
     Args:
         records: the reports.
         scores: of all protocols, by one judge or all together.
         profile: by whose formulas.
+        over: scores over all reports of a system, by the same judge; none where `records` are a part of the run.
     """
     rows = [row for row in scores if row.profile == profile]
     metrics: list[Placed] = []
     for system in dict.fromkeys(record.system for record in records):
         own = [record.id for record in records if record.system == system]
-        found = [placed for name in _protocols(rows) for placed in _of_protocol(name, rows, own, system)]
+        found = [
+            placed for name in _protocols(rows) for placed in _of_protocol(name, rows, own, system, over)
+        ]
         order: list[Vertical | None] = [*LABELS, None]
         metrics += sorted(found, key=lambda one: order.index(one.vertical))
     roots = {(row.protocol, root.id) for row in rows for root in row.scores}
@@ -92,8 +100,14 @@ def _protocols(rows: Sequence[ScoreRecord]) -> list[str]:
 
 
 def _of_protocol(
-    name: str, rows: Sequence[ScoreRecord], cases: Sequence[str], system: str | None
+    name: str,
+    rows: Sequence[ScoreRecord],
+    cases: Sequence[str],
+    system: str | None,
+    over: Sequence[RunScoreRecord],
 ) -> Iterator[Placed]:
+    like = next(row for row in rows if row.protocol == name)
+    by_rule = scores_over_reports(over, like, system)
     trees = {row.case: row.scores for row in rows if row.protocol == name}
     roots = list(dict.fromkeys(root.id for tree in trees.values() for root in tree))
     places: dict[Path, Place | None] = {
@@ -102,7 +116,7 @@ def _of_protocol(
     places |= {(root,): None for root in unplaced(name, roots)}
     for path, place in places.items():
         nodes = [_at(trees[case], path) if case in trees else None for case in cases]
-        yield _placed(name, path, place, system, nodes)
+        yield placed_score(name, path, place, system, nodes, by_rule.get(path))
 
 
 def _at(tree: Sequence[ScoreNode], path: Path) -> ScoreNode | None:
@@ -112,16 +126,31 @@ def _at(tree: Sequence[ScoreNode], path: Path) -> ScoreNode | None:
         return None
 
 
-def _placed(
-    protocol: str, path: Path, place: Place | None, system: str | None, nodes: Sequence[ScoreNode | None]
+def placed_score(
+    protocol: str,
+    path: Path,
+    place: Place | None,
+    system: str | None,
+    nodes: Sequence[ScoreNode | None],
+    by_rule: Score | None,
 ) -> Placed:
+    """A metric of some reports: by the protocol's rule, else the mean; a report without node is unknown.
+
+    Args:
+        protocol: whose.
+        path: of the score.
+        place: of the metric; None where the taxonomy has none.
+        system: who wrote the reports.
+        nodes: of each report; None where it was not read or not scored.
+        by_rule: the score over the reports, where the protocol has a rule for them.
+    """
     low, high = (place.low, place.high) if place is not None else (None, None)
     unknown = Score(value=None, n_expected=1, n_failed=1, low=low, high=high)
     scores = [node.score if node is not None else unknown for node in nodes]
-    mean = mean_of(scores)
-    failed = [score for score in scores if score.n_failed]
+    mean = by_rule or mean_of(scores)
+    in_doubt = [score for score in scores if score.n_failed or failed(score)]
     n_values = sum(score.value is not None for score in scores)
-    n_failed = sum(score.value is None for score in failed)
+    n_failed = sum(failed(score) for score in scores)
     normalised = place.normalised(mean.value) if place is not None and mean.value is not None else None
     return Placed(
         protocol=protocol,
@@ -138,7 +167,7 @@ def _placed(
         n_reports=len(nodes),
         n_values=n_values,
         n_failed=n_failed,
-        n_in_part=len(failed) - n_failed,
+        n_in_part=len(in_doubt) - n_failed,
         n_undefined=len(nodes) - n_values - n_failed,
     )
 

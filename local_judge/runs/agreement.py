@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.errors import InputError, RunError
+from local_judge.protocols.scores import Coverage, coverage_of
 from local_judge.runs.ratings import Rating, Ratings
 from local_judge.runs.scored import ScoredReport
 from local_judge.stats.agreement.exact import exact
@@ -28,6 +29,8 @@ class JoinedRun(NamedTuple):
     tasks: tuple[RatedTask, ...]
     n_joined: int
     """Reports that have ratings and a score."""
+    coverage: Coverage
+    """Of their scores."""
     absent: tuple[str, ...]
     """Rated reports that the run has not."""
     unscored: tuple[str, ...]
@@ -129,8 +132,8 @@ def _by_unit(run: Path, reports: Sequence[ScoredReport], ratings: Ratings) -> di
 def _joined(
     run: Path, reports: dict[Unit, ScoredReport], rated: dict[Unit, _Rated], known: dict[Unit, _Rated]
 ) -> JoinedRun:
-    both = {unit: reports[unit].value for unit in known if unit in reports}
-    scores = {unit: exact(value) for unit, value in both.items() if value is not None}
+    both = {unit: reports[unit] for unit in known if unit in reports}
+    scores = {unit: exact(report.value) for unit, report in both.items() if report.value is not None}
     if not scores:
         if both:
             raise RunError(f"{run}: none of its {len(both)} rated reports has a score")
@@ -147,6 +150,7 @@ def _joined(
         run,
         _tasks(known, scores),
         len(scores),
+        coverage_of(report.score for report in both.values() if report.score is not None),
         tuple(_name(unit) for unit in rated if unit not in reports),
         tuple(_name(unit) for unit in both if unit not in scores),
         tuple(report.case for unit, report in reports.items() if unit not in rated),

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, cast
 
 from indexes.errors import IndexesError
 from indexes.snapshot import Snapshot
+from indexes.text.language import detect_language
 from local_judge.claims.build import extract_claim_set, verify_claim_set
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import UnreadableReport, parse_report
@@ -29,8 +30,9 @@ from local_judge.runs.inputs import RawReport
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.rivals import rivals_of
-from local_judge.runs.store import RunStore, claims_file, file_key, findings_file
+from local_judge.runs.store import CASES, RunStore, claims_file, file_key, findings_file
 from local_judge.runs.too_long import n_too_long
+from local_judge.tasks.model import Task
 from serving.errors import ServingError
 
 CASES_IN_FLIGHT = 8
@@ -116,7 +118,7 @@ async def execute(
         raise next(_leaves(failed)) from None
     records = [task.result() for task in tasks]
     if store is not None:
-        store.write_jsonl("cases.jsonl", records)
+        store.write_jsonl(CASES, records)
         rescore(store, config.protocols, records, list(named) if len(named) > 1 else ())
     return records
 
@@ -159,13 +161,20 @@ async def _evaluate(report: RawReport, rivals: tuple[Rival, ...], course: Course
         key=file_key(report.id),
         task=report.task.id if report.task else report.task_id,
         system=report.system,
+        attributes=_attributes(report.task) if report.task else {},
         status="done",
     )
     try:
         document = parse_report(report.content)
     except UnreadableReport as error:
         return record.model_copy(update={"status": "unreadable", "detail": f"{report.place}: {error}"})
-    record = record.model_copy(update={"document": document.id, **body_size(document)._asdict()})
+    record = record.model_copy(
+        update={
+            "document": document.id,
+            "attributes": record.attributes or {"language": document.language},
+            **body_size(document)._asdict(),
+        }
+    )
     case = Case(id=report.id, report=document, task=report.task, rivals=rivals)
     try:
         examined = await _examine(case, course)
@@ -176,6 +185,12 @@ async def _evaluate(report: RawReport, rivals: tuple[Rival, ...], course: Course
         detail = f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"
         return record.model_copy(update={"status": "crashed", "detail": detail})
     return record.model_copy(update=_counts(examined, course))
+
+
+def _attributes(task: Task) -> dict[str, str]:
+    """By what the reports on a task can be grouped; its language is that of the request where it names none."""
+    said = {**dict(task.attributes), **({"topic": task.topic} if task.topic else {})}
+    return said if "language" in said else {**said, "language": detect_language(task.prompt)}
 
 
 class Examined(NamedTuple):

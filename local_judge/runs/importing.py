@@ -22,7 +22,7 @@ from local_judge.runs.lock import LOCK, locked
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.seal import seal_run
-from local_judge.runs.store import RunStore, file_key
+from local_judge.runs.store import CASES, RunStore, file_key
 
 
 def import_fact(path: Path, store: RunStore, system: str | None) -> list[CaseRecord]:
@@ -113,7 +113,7 @@ def _sealed(imported: _Imported, store: RunStore, system: str | None) -> list[Ca
     )
     for record, findings in zip(records, imported.findings, strict=True):
         store.write_json(f"findings/{protocol}/{record.key}.json", findings)
-    store.write_jsonl("cases.jsonl", records)
+    store.write_jsonl(CASES, records)
     rescore(store, [protocol], records)
     seal_run(store)
     return records

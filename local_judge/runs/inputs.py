@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from local_judge.errors import InputError
-from local_judge.rows import is_text, read_jsonl, row_id
+from local_judge.rows import attributes_of, is_text, read_jsonl, row_id
 from local_judge.tasks.dataset import bare
 from local_judge.tasks.dates import dated as with_date
 from local_judge.tasks.files import Join, TaskFiles, joins
@@ -50,22 +50,31 @@ class RawReport(NamedTuple):
     """Id of the task that it answers, where the input says so; the task itself may come from a file of tasks."""
     guidance: Guidance | None = None
     """That came with the report, for a task that has none of its own."""
+    rows: Path | None = None
+    """The JSONL file of which it is a row."""
 
 
 def load_reports(
-    paths: Sequence[Path], files: TaskFiles = _NO_FILES, *, open_dates: bool = False
+    paths: Sequence[Path],
+    files: TaskFiles = _NO_FILES,
+    *,
+    system: str | None = None,
+    open_dates: bool = False,
 ) -> list[RawReport]:
     """Reports of all `paths`: Markdown or text files, folders of them, JSONL files, the published projects' forms.
 
     A JSONL row has `id`, the report under `report`, `article`, `text` or `response`, and may have its task under
     `task`, `prompt`, `query` or `question`, the task's id under `task_id` (else it is the report's), its `guidance`,
-    and the `system` that wrote it. A folder in DEER's layout (`<id>/query.md`) gives reports with tasks and guidance.
+    and the `system` that wrote it. Where one id stands in several JSONL files, each file holds the reports of one
+    system, as DeepResearch Bench lays them out: its name is their system, and `SYSTEM/ID` their id. A folder in DEER's
+    layout (`<id>/query.md`) gives reports with tasks and guidance.
     Of LiveResearchBench, report stores, indexes and batch files are read (see `tasks.report_store`); of
     DeepResearchEval, files and folders of its `method_results` (see `tasks.method_results`).
 
     Args:
         paths: files and folders.
         files: tasks, and what is joined to them.
+        system: who wrote the reports that do not say it.
         open_dates: of LiveResearchBench's dataset, take the columns that leave dates open: `dated` fills them.
 
     Raises:
@@ -76,12 +85,16 @@ def load_reports(
         raise InputError(
             f"no reports in {', '.join(map(str, paths))}: expected {', '.join(REPORT_SUFFIXES)} or .jsonl"
         )
+    if system is None and _share_ids(reports):
+        reports = [_by_system(report) for report in reports]
+    if system is not None:
+        reports = [report._replace(system=report.system or system) for report in reports]
     _check_ids(reports)
     if files.tasks is not None:
         reports = _with_tasks(reports, files.tasks, open_dates)
     reports = [_with_own_guidance(report) for report in reports]
     for join in joins(files, open_dates=open_dates):
-        reports = _joined(reports, join)
+        reports = joined(reports, join)
     return reports
 
 
@@ -98,6 +111,23 @@ def dated(reports: Sequence[RawReport], today: date | None) -> list[RawReport]:
     return [report._replace(task=filled[report.task]) if report.task else report for report in reports]
 
 
+def _share_ids(reports: Sequence[RawReport]) -> bool:
+    """Whether an id stands in several JSONL files, in rows that name no system."""
+    files: dict[str, set[Path]] = {}
+    for report in reports:
+        if report.rows is not None and report.system is None:
+            files.setdefault(report.id, set()).add(report.rows)
+    return any(len(found) > 1 for found in files.values())
+
+
+def _by_system(report: RawReport) -> RawReport:
+    """A row of a JSONL file whose name is the system that wrote its reports."""
+    if report.rows is None or report.system is not None:
+        return report
+    system = report.rows.stem
+    return report._replace(id=f"{system}/{report.id}", system=system, task_id=report.task_id or report.id)
+
+
 def _check_ids(reports: Sequence[RawReport]) -> None:
     places: dict[str, str] = {}
     for report in reports:
@@ -106,18 +136,22 @@ def _check_ids(reports: Sequence[RawReport]) -> None:
         places[report.id] = report.place
 
 
-def _joined(reports: Sequence[RawReport], join: Join) -> list[RawReport]:
-    """The reports with what `join` puts into their tasks; each task is joined once, so that reports share it."""
-    joined: dict[Task, Task | None] = {}
+def joined(reports: Sequence[RawReport], join: Join) -> list[RawReport]:
+    """The reports with what `join` puts into their tasks; each task is joined once, so that reports share it.
+
+    Raises:
+        InputError: there is no task, or `join` has nothing for any.
+    """
+    found: dict[Task, Task | None] = {}
     for report in reports:
-        if report.task is not None and report.task not in joined:
-            joined[report.task] = join.of(report.task)
-    if not joined:
+        if report.task is not None and report.task not in found:
+            found[report.task] = join.of(report.task)
+    if not found:
         raise InputError(f"{join.place}: no report has a task to join it to; give --tasks")
-    if not any(joined.values()):
+    if not any(found.values()):
         raise InputError(f"{join.place}: {join.unmatched}")
     return [
-        report._replace(task=joined[report.task] or report.task) if report.task else report
+        report._replace(task=found[report.task] or report.task) if report.task else report
         for report in reports
     ]
 
@@ -196,6 +230,7 @@ def _rows(path: Path) -> Iterator[RawReport]:
             system=_text(row, "system", place),
             task_id=task_id,
             guidance=Guidance(text=guidance) if guidance else None,
+            rows=path,
         )
 
 
@@ -257,7 +292,8 @@ def _task(row: dict[str, Any], identity: str, place: str) -> Task | None:
         return None
     if not (prompt.strip() and is_text(prompt)):
         raise InputError(f"{place}: its task is empty, or no text that can be written")
-    return Task(id=identity, prompt=prompt)
+    used = {*TASK_KEYS, *TEXT_KEYS, "task_id", "system", "guidance"}
+    return Task(id=identity, prompt=prompt, attributes=attributes_of(row, used))
 
 
 def _text(row: dict[str, Any], key: str, place: str) -> str | None:

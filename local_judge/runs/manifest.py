@@ -140,6 +140,12 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
     if there is None:
         store.write_json("manifest.json", manifest)
         return
+    try:
+        seal = seal_of(there)
+    except ValidationError:
+        seal = None
+    if "seal" in there and (seal is None or content_digest(there) != seal.manifest):
+        raise RunError(f"{store.root}: {MANIFEST} differs from its seal; choose another --out, or delete it")
     for key in changed(there, manifest):
         below = difference(there.get(key), manifest[key])
         where = f" ({'.'.join([key, *below])})" if below else ""
@@ -149,12 +155,6 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
     known: dict[str, Any] = there.get("qualifications") or {}
     found: dict[str, Any] = manifest.get("qualifications") or {}
     merged = known | {name: standing for name, standing in found.items() if standing is not None}
-    try:
-        seal = seal_of(there)
-    except ValidationError:
-        seal = None
-    if "seal" in there and (seal is None or content_digest(there) != seal.manifest):
-        raise RunError(f"{store.root}: {MANIFEST} differs from its seal; choose another --out, or delete it")
     versions = {key: manifest[key] for key in VERSIONS}
     made = {**unsealed(there), **versions} | ({"qualifications": merged} if merged != known else {})
     same = all(there.get(key) == value for key, value in versions.items())

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from local_judge.errors import InputError
+from local_judge.protocols.scores import Coverage, Score, coverage_of
 from local_judge.runs.records import CaseRecord
-from local_judge.runs.scored import Nodes, find_path, load_scored
+from local_judge.runs.scored import Nodes, find_paths, load_scored
 
 Measure = Literal["words", "characters", "sentences"]
 
@@ -34,6 +35,8 @@ class ScoreColumn(NamedTuple):
     path: tuple[str, ...]
     label: str
     measured: tuple[Measured, ...]
+    coverage: Coverage
+    """Of their scores."""
     n_reports: int
     n_null: int
     """Reports whose score is null."""
@@ -84,14 +87,9 @@ def score_columns(
             if record.id in nodes:
                 scored[name] = nodes[record.id]
                 labels |= {path: node.label for path, node in scored[name].items() if path not in labels}
-    return [_column(path, labels[path], cases, scored, measure) for path in _paths(labels, wanted, protocol)]
-
-
-def _paths(labels: Mapping[tuple[str, ...], str], wanted: str | None, protocol: str) -> list[tuple[str, ...]]:
-    if wanted is not None or not labels:
-        return [find_path(labels, wanted or "", protocol)]
-    roots = [path for path in labels if len(path) == 1]
-    return [path for path in labels if len(path) == 2 or path in roots] if len(roots) == 1 else roots
+    return [
+        _column(path, labels[path], cases, scored, measure) for path in find_paths(labels, wanted, protocol)
+    ]
 
 
 def _column(
@@ -102,6 +100,7 @@ def _column(
     measure: Measure,
 ) -> ScoreColumn:
     measured: list[Measured] = []
+    scores: list[Score] = []
     n_null = n_unscored = n_unmeasured = 0
     for name, record in cases:
         node = scored.get(name, {}).get(path)
@@ -114,7 +113,10 @@ def _column(
             n_unmeasured += 1
         else:
             measured.append(Measured(name, record.task, record.system, length, node.score.value))
-    return ScoreColumn(path, label, tuple(measured), len(cases), n_null, n_unscored, n_unmeasured)
+            scores.append(node.score)
+    return ScoreColumn(
+        path, label, tuple(measured), coverage_of(scores), len(cases), n_null, n_unscored, n_unmeasured
+    )
 
 
 def _length(record: CaseRecord, measure: Measure) -> int:

@@ -6,7 +6,7 @@ gave them, on one task.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from local_judge.protocols.base import Contests, load_protocol
 from local_judge.protocols.scores import Profile
 from local_judge.runs.manifest import judge_of, judges_of, protocols_of, read_manifest
 from local_judge.runs.records import load_records
-from local_judge.runs.scored import scored_reports
+from local_judge.runs.scored import SystemScore, find_path, protocol_of, scored_reports, system_scores
 from local_judge.runs.store import RunStore, canonical, findings_file
 from local_judge.stats.ranking.standings import Match
 
@@ -30,6 +30,8 @@ class Matches(NamedTuple):
     """Ids of reports that have no findings, or no score."""
     own: int = 0
     """Comparisons of a system with itself, which say nothing."""
+    scores: Mapping[str, SystemScore] = {}
+    """Of a ranking by scores of one run, each system's score."""
 
 
 def compared(
@@ -150,7 +152,22 @@ def by_scores(
     ]
     if not matches:
         raise RunError(f"{runs[0]}: no task with reports of two systems")
-    return Matches(tuple(matches), protocol or protocols_of(RunStore(runs[0]))[0], tuple(without))
+    name = protocol_of(RunStore(runs[0]), protocol)
+    return Matches(
+        tuple(matches),
+        name,
+        tuple(without),
+        scores=_of_systems(runs[0], name, profile, score, judge) if len(runs) == 1 else {},
+    )
+
+
+def _of_systems(
+    run: Path, protocol: str, profile: Profile, score: str, judge: str | None
+) -> dict[str, SystemScore]:
+    """Each named system's number of the score; several runs have no such number together."""
+    found = system_scores(RunStore(run), protocol, profile, judge)
+    path = find_path((row.path for row in found), score, str(run))
+    return {row.system: row for row in found if row.path == path and row.system is not None}
 
 
 def _points(one: float | None, other: float | None) -> float | None:

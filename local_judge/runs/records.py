@@ -11,9 +11,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from local_judge.protocols.scores import Profile, ScoreNode
-from local_judge.runs.seal import CASES, check_seal
-from local_judge.runs.store import RunStore
+from local_judge.protocols.scores import Profile, Score, ScoreNode
+from local_judge.runs.seal import check_seal
+from local_judge.runs.store import CASES, RunStore
 from serving.types import Frozen
 
 
@@ -27,6 +27,9 @@ class CaseRecord(Frozen):
     """Id of the task that it answers: reports of several systems may share one."""
     system: str | None = None
     """The agent that wrote it, where the input says so."""
+    attributes: dict[str, str] = Field(default_factory=dict[str, str])
+    """Of its task, by name: its topic, its language, and what else its row has. Where the task names no language, the
+    detected one; of a report without a task, the report's."""
     n_characters: int = 0
     """Of the report's body: no reference sections, no chat around it, no white space."""
     n_words: int = 0
@@ -90,6 +93,21 @@ class RunScoreRecord(Frozen):
     n_missing: int
     """Those of them that have no findings."""
     scores: tuple[ScoreNode, ...]
+
+
+def scores_over_reports(
+    over: Sequence[RunScoreRecord], like: ScoreRecord, system: str | None
+) -> dict[tuple[str, ...], Score]:
+    """A protocol's own scores over a system's reports, by path: they stand for the system in place of plain means.
+
+    Args:
+        over: of a run.
+        like: names protocol, profile and judge.
+        system: who wrote the reports.
+    """
+    key = (like.protocol, like.profile, like.judge, system)
+    own = (row for row in over if (row.protocol, row.profile, row.judge, row.system) == key)
+    return {path: node.score for row in own for root in row.scores for path, node in root.walk()}
 
 
 Judges = Sequence[str | None]

@@ -1,6 +1,7 @@
 """Scores, and the agreement of judges, from stored findings.
 
-Invariant: whatever is written here is a pure function of what a run has stored: no judge, no snapshot, no network.
+Invariants: whatever is written here is a pure function of what a run has stored: no judge, no snapshot, no network. No
+score has a value of which less is known than unknown, in any protocol or profile.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from local_judge.protocols.base import (
     load_protocol,
 )
 from local_judge.protocols.ensemble import mean_trees
-from local_judge.protocols.scores import Profile, ScoreNode
+from local_judge.protocols.scores import Profile, ScoreNode, known_enough_trees
 from local_judge.runs.concord import AgreementRecord, agreement_rows
 from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord
 from local_judge.runs.seal import AGREEMENT
@@ -53,14 +54,7 @@ def rescore(
     agreement: list[AgreementRecord] = []
     for name in protocols:
         protocol = load_protocol(name)
-        found = {
-            record.id: [
-                store.read_model(findings_file(name, record.key, judge), protocol.findings)
-                for judge in judges or (None,)
-            ]
-            for record in records
-            if record.status == "done"
-        }
+        found = _found(store, protocol, records, judges)
         rows = _score_rows(protocol, found, judges)
         store.write_jsonl(f"scores/{name}.jsonl", rows)
         written += rows
@@ -80,6 +74,39 @@ def rescore(
     return written
 
 
+def over_records(
+    store: RunStore, name: str, records: Sequence[CaseRecord], judges: Sequence[str] = ()
+) -> list[RunScoreRecord]:
+    """A protocol's scores over some reports of a run, one system at a time; none where it has no rule of its own.
+
+    Args:
+        store: the run.
+        name: the protocol, which was run.
+        records: the reports.
+        judges: names of all judges of the run, where there are several.
+
+    Raises:
+        RunError: findings are missing.
+    """
+    protocol = load_protocol(name)
+    if not isinstance(protocol, ScoresOver):
+        return []
+    return _over_rows(protocol, protocol, records, _found(store, protocol, records, judges), judges)
+
+
+def _found(
+    store: RunStore, protocol: Evaluation[Any], records: Sequence[CaseRecord], judges: Sequence[str]
+) -> Found:
+    return {
+        record.id: [
+            store.read_model(findings_file(protocol.name, record.key, judge), protocol.findings)
+            for judge in judges or (None,)
+        ]
+        for record in records
+        if record.status == "done"
+    }
+
+
 def _score_rows(protocol: Evaluation[Any], found: Found, judges: Sequence[str]) -> list[ScoreRecord]:
     """The scores of all judges together, report by report, then each judge's."""
 
@@ -90,7 +117,7 @@ def _score_rows(protocol: Evaluation[Any], found: Found, judges: Sequence[str]) 
             version=protocol.version,
             profile=profile,
             judge=judge,
-            scores=scores,
+            scores=known_enough_trees(scores),
         )
 
     rows = [
@@ -139,9 +166,12 @@ def _over_rows(
                     system=system,
                     n_reports=len(own),
                     n_missing=n_missing,
-                    scores=_over_together(scores, known, profile, n_missing)
-                    if place is None and judges
-                    else scores.over([findings[place or 0] for findings in known], profile, n_missing),
+                    scores=known_enough_trees(
+                        _over_together(scores, known, profile, n_missing)
+                        if place is None and judges
+                        else scores.over([findings[place or 0] for findings in known], profile, n_missing),
+                        most=len(known) / len(own),
+                    ),
                 )
                 for profile in protocol.profiles
             ]

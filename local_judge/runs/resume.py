@@ -23,8 +23,9 @@ from pydantic import ValidationError
 from local_judge.errors import RunError
 from local_judge.judge.requests import sha256
 from local_judge.runs.records import CaseRecord, read_records
-from local_judge.runs.seal import CASES, Seal, differences, seal_of, unsealed
+from local_judge.runs.seal import Seal, differences, seal_of, unsealed
 from local_judge.runs.store import (
+    CASES,
     MANIFEST,
     RunStore,
     canonical,

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.errors import RunError
-from local_judge.protocols.scores import Profile, ScoreNode
+from local_judge.protocols.scores import Profile, Score, ScoreNode, mean_of
 from local_judge.runs.manifest import judge_of, protocols_of
-from local_judge.runs.records import CaseRecord, load_records, load_scores
+from local_judge.runs.records import CaseRecord, load_records, load_run_scores, load_scores
 from local_judge.runs.store import RunStore
 
 
@@ -25,8 +25,28 @@ class ScoredReport(NamedTuple):
     """Id of the task that it answers."""
     system: str | None
     """The agent that wrote it."""
-    value: float | None
-    """The score; None where the report could not be evaluated or the score is null."""
+    score: Score | None
+    """None where the report could not be evaluated, or has no such score."""
+
+    @property
+    def value(self) -> float | None:
+        """The score's value; None where it has none."""
+        return None if self.score is None else self.score.value
+
+
+class SystemScore(NamedTuple):
+    """One score of one system: the number that stands for it in every table, ranking and export."""
+
+    system: str | None
+    path: tuple[str, ...]
+    label: str
+    score: Score
+    by_rule: bool
+    """Whether it is by the protocol's rule over reports, such as pooling; else the mean over the reports."""
+    n_reports: int
+    """Reports of the system in the run."""
+    n_values: int
+    """Those of them that have a value of their own."""
 
 
 Nodes = dict[tuple[str, ...], ScoreNode]
@@ -84,6 +104,19 @@ def find_path(paths: Iterable[tuple[str, ...]], wanted: str, place: str) -> tupl
     raise RunError(f"{place}: score {wanted!r} {'names several' if found else 'is not there'}: {listed}")
 
 
+def find_paths(paths: Iterable[tuple[str, ...]], wanted: str | None, place: str) -> list[tuple[str, ...]]:
+    """The path that `wanted` names; for None the roots, and what stands below a root that is alone.
+
+    Raises:
+        RunError: as `find_path`; there is no score at all.
+    """
+    known = list(dict.fromkeys(paths))
+    if wanted is not None or not known:
+        return [find_path(known, wanted or "", place)]
+    roots = [path for path in known if len(path) == 1]
+    return [path for path in known if len(path) == 2 or path in roots] if len(roots) == 1 else roots
+
+
 def scored_reports(
     run: Path, protocol: str | None, profile: Profile, score: str, judge: str | None = None
 ) -> list[ScoredReport]:
@@ -102,9 +135,63 @@ def scored_reports(
     scored = load_scored(run, protocol, profile, judge)
     path = find_path((path for nodes in scored.nodes.values() for path in nodes), score, scored.place)
     return [
-        ScoredReport(record.id, record.task, record.system, _value(scored.nodes.get(record.id, {}).get(path)))
+        ScoredReport(record.id, record.task, record.system, node.score if node else None)
         for record in scored.records
+        for node in (scored.nodes.get(record.id, {}).get(path),)
     ]
+
+
+def system_scores(
+    store: RunStore, protocol: str, profile: str, judge: str | None = None
+) -> list[SystemScore]:
+    """Every score of every system of a run, systems in the order of their first report.
+
+    Of a report that could not be evaluated nothing is known: it counts as failed, without bounds.
+
+    Args:
+        store: a finished run.
+        protocol: whose scores.
+        profile: by which formulas.
+        judge: of several; None for all together.
+
+    Raises:
+        RunError: as `load_scored`.
+    """
+    scored = load_scored(store.root, protocol, profile, judge)
+    over = [row for row in load_run_scores(store, (protocol,), (judge,)) if row.profile == profile]
+    labels = {path: node.label for nodes in scored.nodes.values() for path, node in nodes.items()}
+    found: list[SystemScore] = []
+    for system in dict.fromkeys(record.system for record in scored.records):
+        own = [record.id for record in scored.records if record.system == system]
+        rules = {
+            path: node
+            for row in over
+            if row.system == system
+            for root in row.scores
+            for path, node in root.walk()
+        }
+        for path in dict.fromkeys((*labels, *rules)):
+            scores = [_score(scored.nodes.get(case, {}).get(path), case in scored.nodes) for case in own]
+            rule = rules.get(path)
+            found.append(
+                SystemScore(
+                    system=system,
+                    path=path,
+                    label=labels[path] if rule is None else rule.label,
+                    score=mean_of(scores) if rule is None else rule.score,
+                    by_rule=rule is not None,
+                    n_reports=len(own),
+                    n_values=sum(score.value is not None for score in scores),
+                )
+            )
+    return found
+
+
+def _score(node: ScoreNode | None, evaluated: bool) -> Score:
+    """A report's score; one that the report has not is undefined, of a report without scores it failed."""
+    if node is not None:
+        return node.score
+    return Score(value=None, n_undefined=1) if evaluated else Score(value=None, n_expected=1, n_failed=1)
 
 
 def protocol_of(store: RunStore, wanted: str | None) -> str:
@@ -120,7 +207,3 @@ def protocol_of(store: RunStore, wanted: str | None) -> str:
         said = "say with --protocol whose scores" if wanted is None else f"has no scores of {wanted!r}"
         raise RunError(f"{store.root}: {said}; there are: {', '.join(names)}")
     return wanted
-
-
-def _value(node: ScoreNode | None) -> float | None:
-    return None if node is None else node.score.value

@@ -18,10 +18,9 @@ from pydantic import ValidationError
 from local_judge.agents.wishes import WISHES
 from local_judge.errors import RunError
 from local_judge.judge.requests import sha256
-from local_judge.runs.store import MANIFEST, RunStore, canonical, digest_of
+from local_judge.runs.store import CASES, MANIFEST, RunStore, canonical, digest_of
 from serving.types import Frozen
 
-CASES = "cases.jsonl"
 AGREEMENT = "agreement.jsonl"
 FOLDERS = ("claims", "findings", "scores")
 

@@ -35,6 +35,7 @@ from local_judge.errors import RunError
 T = TypeVar("T", bound=BaseModel)
 
 MANIFEST = "manifest.json"
+CASES = "cases.jsonl"
 
 PARTIAL = ".partial"
 """Ends the name of a file that is being written; before it stands the process that writes."""
@@ -150,7 +151,7 @@ class RunStore:
             RunError: it cannot be taken away.
         """
         try:
-            (self.root / "cases.jsonl").unlink(missing_ok=True)
+            (self.root / CASES).unlink(missing_ok=True)
         except OSError as error:
             raise RunError(f"{self.root}: cannot be written ({error.strerror or error})") from None
 

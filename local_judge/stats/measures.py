@@ -9,6 +9,8 @@ Definitions, for values x and y of n reports:
     spearman   pearson of the ranks, ties with their mean rank
     kendall    tau-b: (concordant - discordant) / sqrt((pairs - ties in x)(pairs - ties in y))
     slope      sum (x - mean x)(y - mean y) / sum (x - mean x)^2
+    W          Kendall's, of m rows of n values: 12 S / (m^2 (n^3 - n) - m T), with S the sum of squared deviations of
+               the columns' rank sums from their mean, and T the sum of t^3 - t over groups of t ties in a row
 
 Within groups, x and y are first centred: the mean of their group is taken from each; ranks are those of the centred
 values; and Kendall's pairs are those of two reports of one group, which centring does not change.
@@ -89,6 +91,19 @@ def kendall(x: Floats, y: Floats, groups: Ints, counts: Floats) -> Floats:
         return np.einsum("ij,ij->i", counts @ signs, counts)
 
     return _ratio(pairs(of_x * of_y), np.sqrt(pairs(of_x * of_x) * pairs(of_y * of_y)))
+
+
+def concordance(values: Floats) -> float | None:
+    """Kendall's W of rows that rank the same things, one a column; None where no row has an order."""
+    from scipy import stats
+
+    ranks: Floats = stats.rankdata(values, axis=1)
+    m, n = ranks.shape
+    # Ranks vary by (n^3 - n) / 12 about their mean without ties; T / 12 is what ties take from that.
+    ties = m * (n**3 - n) - 12 * float(np.sum((ranks - (n + 1) / 2) ** 2))
+    denominator = m**2 * (n**3 - n) - m * ties
+    sums = ranks.sum(axis=0)
+    return 12 * float(np.sum((sums - sums.mean()) ** 2)) / denominator if denominator > 0 else None
 
 
 def t_test(r: float, degrees: int) -> float | None:

@@ -11,12 +11,12 @@ for one, a stand-in for criteria) is refused in one line, and never judged by.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from indexes.strict_json import strict_json
 from local_judge.errors import InputError
 from local_judge.rows import read_jsonl, read_text
 from local_judge.tasks.dimensions import GENERAL, DimensionsRow, dimensions_row, key_of
@@ -72,7 +72,7 @@ def load_dimensions(path: Path) -> Rows[DimensionsRow]:
 
 def _object(path: Path) -> Json:
     try:
-        data: object = json.loads(read_text(path))
+        data: object = strict_json(read_text(path))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON ({error})") from None
     if not isinstance(data, dict):

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from local_judge.errors import InputError
-from local_judge.rows import is_text, read_jsonl, row_id
+from local_judge.rows import attributes_of, is_text, read_jsonl, row_id
 from local_judge.tasks.dataset import is_dataset, read_questions
 from local_judge.tasks.folders import deer_folder, is_deer_folder
 from local_judge.tasks.model import Checklist, Guidance, Task
 
 TASK_KEYS = ("task", "prompt", "query", "question")
+OTHER_KEYS = {*TASK_KEYS, "guidance", "rationale"}
+"""Keys of a row by which results are not grouped; a rationale is a judge's, for a topic or for what it kept."""
 
 
 def load_tasks(path: Path, *, open_dates: bool = False) -> dict[str, Task]:
@@ -22,9 +24,9 @@ def load_tasks(path: Path, *, open_dates: bool = False) -> dict[str, Task]:
 
     Args:
         path: a JSONL file of rows with `id`, the request under `task`, `prompt`, `query` or `question`, and optionally
-            `guidance`, a `checklist` (a list of texts) and a `topic`, of which those are left out that have `kept`
-            false; LiveResearchBench's dataset (see `tasks.dataset`); or a folder in DEER's layout (see
-            `tasks.folders`), of which tasks without a request are left out.
+            `guidance`, a `checklist` (a list of texts), a `topic` and attributes (see `rows.attributes_of`), of which
+            those are left out that have `kept` false; LiveResearchBench's dataset (see `tasks.dataset`); or a folder in
+            DEER's layout (see `tasks.folders`), of which tasks without a request are left out.
         open_dates: of the dataset, take the columns that leave dates open.
 
     Raises:
@@ -74,6 +76,7 @@ def _from_rows(path: Path) -> dict[str, Task]:
             guidance=_guidance(row.get("guidance"), place),
             checklist=_checklist(row.get("checklist"), place),
             topic=_topic(row.get("topic"), place),
+            attributes=attributes_of(row, {*OTHER_KEYS, "topic"}),
         )
         if row.get("kept") is False:
             dropped.add(identity)

@@ -12,12 +12,12 @@ its text, its request and the task's id.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from indexes.strict_json import strict_json
 from local_judge.errors import InputError
 from local_judge.rows import row_id
 
@@ -78,7 +78,7 @@ def method_report(path: Path) -> MethodReport:
     named = _NAMED.fullmatch(path.name)
     by_name = (named["task"] or named["plain"]) if named else None
     try:
-        data: Any = json.loads(path.read_bytes())
+        data: Any = strict_json(path.read_bytes())
         identity = row_id({"id": data.get("query_id")}, str(path)) or by_name
         entry = cast("dict[str, Any]", data["entries"][0] if "entries" in data else data)
         query = entry.get("query", entry.get("user_query"))

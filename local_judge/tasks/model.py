@@ -184,3 +184,5 @@ class Task(Frozen):
     plan: Plan | None = None
     topic: str | None = None
     """What it is about, in the words of the file that it came from."""
+    attributes: tuple[tuple[str, str], ...] = ()
+    """Names and values by which results can be grouped, such as a domain or a language; see `rows.attributes_of`."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from datetime import date
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -44,6 +45,18 @@ class Gathered(_Reply):
     """What the agent answers, of whatever length."""
 
     items: Sequence[GivenItem]
+
+
+class AskedItem(_Reply):
+    """An item as the judge gives it without a page."""
+
+    question: Annotated[str, Field(min_length=8, max_length=300)]
+
+
+class AskedItems(_Reply):
+    """What the judge answers to the request alone, of whatever length."""
+
+    items: Sequence[AskedItem]
 
 
 class PageItem(_Reply):
@@ -84,6 +97,20 @@ def items_type(most: int) -> type[Gathered]:
     return create_model("Gathered", __base__=Gathered, items=(items, ...))
 
 
+class GivenRating(_Reply):
+    """What the judge thinks of one item of a plan."""
+
+    reason: Annotated[str, Field(max_length=300)]
+    rating: Literal[1, 2, 3]
+
+
+@cache
+def asked_type(most: int) -> type[AskedItems]:
+    """`AskedItems` of so many items at most."""
+    items: Any = Annotated[list[AskedItem], Field(max_length=most)]
+    return create_model("AskedItems", __base__=AskedItems, items=(items, ...))
+
+
 @cache
 def page_type() -> type[PageItems]:
     """`PageItems` of `PER_PAGE` items at most."""
@@ -100,10 +127,53 @@ def questions_type(most: int) -> type[GivenQuestions]:
 
 def agent_task(settings: PlanSettings) -> str:
     """What the agent is told, the same for all tasks."""
-    day = settings.tools.as_of
-    today = f" Today is {day.isoformat()}; nothing later is known." if day else ""
-    values = {"number": _number(settings.items, "item"), "today": today}
+    values = {"number": _number(settings.items, "item"), "today": _today(settings)}
     return fill(template("plan_key_information"), values)
+
+
+def request_prompt(task: Task, settings: PlanSettings) -> Prompt:
+    """The prompt that asks for key information by the request alone."""
+    return _prompt(fence(task.prompt, "Request:"), fill(template("plan_request"), _values(task, settings)))
+
+
+def passages_prompt(task: Task, shown: Sequence[Shown], settings: PlanSettings) -> Prompt:
+    """The prompt that asks for key information behind the passages that a search has found."""
+    exhibits = [
+        fence(one.text, f"Passage {number}, {one.url}, {one.published or 'no date'}:")
+        for number, one in enumerate(shown, 1)
+    ]
+    shared = "\n\n".join([fence(task.prompt, "Request:"), *exhibits])
+    return _prompt(shared, fill(template("plan_passages"), _values(task, settings)))
+
+
+def rating_prompt(task: Task, pages: Sequence[str], day: date, items: Sequence[tuple[str, str]]) -> Prompt:
+    """The prompt that asks for ratings of a plan's items, which are `(id, text)`, behind the request and pages."""
+    exhibits = [fence(page, f"Page {number}:") for number, page in enumerate(pages, 1)]
+    shared = "\n\n".join([fence(task.prompt, "Request:"), *exhibits])
+    listed = "\n".join(f"[{name}] {' '.join(text.split())}" for name, text in items)
+    values = {"day": day.isoformat(), "ids": "all items, each exactly once, in the order of the list"}
+    own = (
+        f"{fence(listed, 'Items, each with its id in brackets:')}\n\n{fill(template('plan_rating'), values)}"
+    )
+    return _prompt(shared, own)
+
+
+def _prompt(shared: str, own: str) -> Prompt:
+    key = hashlib.sha256(shared.encode()).hexdigest()[:16]
+    return Prompt(shared=shared, own=own, prefix_key=f"plan:{key}")
+
+
+def _values(task: Task, settings: PlanSettings) -> dict[str, str]:
+    return {
+        "number": _number(settings.items, "item"),
+        "today": _today(settings),
+        "language": language_name(detect_language(task.prompt)),
+    }
+
+
+def _today(settings: PlanSettings) -> str:
+    day = settings.tools.as_of
+    return f" Today is {day.isoformat()}; nothing later is known." if day else ""
 
 
 def page_prompt(task: Task, page: Sequence[Shown]) -> Prompt:
@@ -131,11 +201,7 @@ def reasoning_prompt(task: Task, standing: Sequence[KeyRow], most: int) -> Promp
     lines = [f"{one.published or 'no date'}, {one.url}: {' '.join(one.quote.split())}" for one in quoted]
     exhibit = [fence("\n".join(lines), "What pages say about it:")] if lines else []
     values = {"number": _number(most, "question"), "language": language_name(detect_language(task.prompt))}
-    return Prompt(
-        shared=shared,
-        own="\n\n".join([*exhibit, fill(template("plan_reasoning"), values)]),
-        prefix_key=f"plan:{hashlib.sha256(shared.encode()).hexdigest()[:16]}",
-    )
+    return _prompt(shared, "\n\n".join([*exhibit, fill(template("plan_reasoning"), values)]))
 
 
 def _number(most: int, what: str) -> str:

@@ -22,7 +22,7 @@ from local_judge.tasks.drafting import Drafts
 from local_judge.tasks.model import Task
 from local_judge.tasks.plan_asking import GivenQuestion, questions_type, reasoning_prompt
 from local_judge.tasks.plan_key_information import Keep, KeyInformation, Run, gather
-from local_judge.tasks.plan_settings import PlanSettings
+from local_judge.tasks.plan_settings import PlanMethod, PlanSettings
 from local_judge.tasks.plans import AgentEnd, KeyRow, LeftOut, PlanRow, ReasoningRow
 from serving.types import EngineIdentity
 
@@ -38,7 +38,7 @@ class PlanDraft(NamedTuple):
     reasoning: tuple[ReasoningRow, ...]
     left_out: tuple[LeftOut, ...]
     run: Run | None
-    """Of the agent; None where no key information was wanted."""
+    """Of the agent; None where none was asked."""
     n_pages: int
     """Pages that were put to the judge one by one."""
     replies: tuple[str, ...]
@@ -107,12 +107,16 @@ def plan_drafts(
 
     async def write(task: Task, judge: Judge, identity: EngineIdentity) -> PlanRow | Failure:
         draft = await draft_plan(task, toolbox, judge, settings, keep)
-        return draft if isinstance(draft, Failure) else drafted_row(task, draft, identity, toolbox)
+        if isinstance(draft, Failure):
+            return draft
+        return drafted_row(task, draft, identity, toolbox, settings.method)
 
     return Drafts(write, has=lambda task: task.plan is not None)
 
 
-def drafted_row(task: Task, draft: PlanDraft, identity: EngineIdentity, toolbox: Toolbox) -> PlanRow:
+def drafted_row(
+    task: Task, draft: PlanDraft, identity: EngineIdentity, toolbox: Toolbox, method: PlanMethod
+) -> PlanRow:
     """The line of a file of plans for a draft."""
     return PlanRow(
         task_id=task.id,
@@ -123,7 +127,8 @@ def drafted_row(task: Task, draft: PlanDraft, identity: EngineIdentity, toolbox:
         language=detect_language(task.prompt),
         judge=identity,
         replies=draft.replies,
-        snapshot=toolbox.snapshot.digest,
+        method=method,
+        snapshot=None if method == "request" else toolbox.snapshot.digest,
         as_of=toolbox.settings.as_of,
         agent=None if draft.run is None else AgentEnd.of(draft.run),
         n_pages=draft.n_pages,

@@ -19,6 +19,7 @@ from local_judge.errors import InputError
 from local_judge.rows import read_models
 from local_judge.tasks.joining import Keyed, Rows
 from local_judge.tasks.model import KeyInformation, KeySource, Plan, ReasoningQuestion, Task
+from local_judge.tasks.plan_settings import PlanMethod
 from local_judge.tasks.review import DraftRow
 from local_judge.tasks.rowfile import RowFile
 from serving.strict_yaml import load_yaml
@@ -114,12 +115,14 @@ class PlanRow(DraftRow, Planned):
     """The request; of a draft, as it was drafted for."""
     language: str = "und"
     """ISO 639-1 code of the request."""
+    method: PlanMethod | None = None
+    """Of a draft: how its key information was gathered."""
     snapshot: str | None = None
-    """Digest of the snapshot that the agent read."""
+    """Digest of the snapshot that was read."""
     as_of: date | None = None
     """Pages that were known only after this day were not used."""
     agent: AgentEnd | None = None
-    """Of a draft: of the agent that gathered the key information."""
+    """Of a draft by an agent."""
     n_pages: int = 0
     """Pages that it was shown and that were put to the judge one by one."""
     left_out: tuple[LeftOut, ...] = ()

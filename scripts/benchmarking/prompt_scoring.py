@@ -2,7 +2,7 @@
 
     vanilla           request, article, instructions; an analysis of some sentences, then the score
     vanilla_expected  the same without analysis: the expected value over the scale's numbers, in one token
-    race              role and instructions, task, article; a long analysis, then the score
+    race              role, task, article, instructions; the score, then a brief justification
 
 Invariant: all ways see the same articles, cleaned by code: reports, and twins of them with one flaw each
 (`planting.flaws`). Flaws that are in citations alone are left out, since cleaning takes the citations away.
@@ -82,14 +82,15 @@ class RaceReply(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    analysis: Annotated[str, Field(max_length=2000)]
     overall_score: Annotated[float, Field(ge=0, le=10)]
+    justification: Annotated[str, Field(max_length=2000)]
 
 
 def race_prompt(request: str, article: str) -> Prompt:
-    """Role and instructions, task, article."""
-    own = f"{fence(request, 'Task:')}\n\n{fence(article, 'Article:')}"
-    return Prompt(shared="", own=own, prefix_key="race", system=instructions("race_vanilla"))
+    """Role, task, article, instructions."""
+    role, _, asked = instructions("race_vanilla").partition("\n\n")
+    own = f"{fence(request, 'Task:')}\n\n{fence(article, 'Article:')}\n\n{asked}"
+    return Prompt(shared="", own=own, prefix_key="race", system=role)
 
 
 async def race(case: Case, judge: Judge) -> float | FailureKind:
@@ -142,7 +143,7 @@ WAYS: Final[Mapping[str, Way]] = {
     ),
     "race": Way(
         "RACE",
-        "role and instructions, task, article; long analysis, score",
+        "role, task, article, instructions; score, brief justification",
         lambda: digest_of([race_prompt("Request.", "Article.")], [json_schema(RaceReply)]),
         None,
     ),

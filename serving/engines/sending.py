@@ -236,13 +236,16 @@ def normal_base_url(url: str) -> str:
     try:
         parts = urlsplit(url.strip())
         host, _ = parts.hostname, parts.port
+        (host or "").encode("idna")  # as it is when it is looked up: no label is empty or too long
     except ValueError:
         host, parts = None, urlsplit("")
     if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
         shown = url.rpartition("@")[2][:200]  # without user name and password
         raise BadEndpoint(f"{shown!r} is not a base URL; give one such as http://localhost:8000/v1")
     if parts.username is not None or parts.password is not None:
-        raise BadEndpoint(f"the base URL of {host} holds a user name or password; give the key as api_key")
+        raise BadEndpoint(
+            f"the base URL of {host} holds a user name or password; give the key as LOCAL_JUDGE_API_KEY or api_key"
+        )
     path = parts.path.rstrip("/")
     return f"{parts.scheme}://{parts.netloc}{path or '/v1'}"
 

@@ -11,9 +11,12 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from serving.engines.wire import ChatChunk, ChatReply, generation, parse
-from serving.errors import EngineError, EngineFault, EngineUnreachable
+from serving.errors import EngineError, EngineFault, EngineUnreachable, MalformedReply
 from serving.http import refusal
 from serving.types import Generation, Usage
+
+MAX_EVENTS = 1 << 18
+"""Most events of one reply; a token takes one as a rule, and no reply has as many tokens."""
 
 
 class Once:
@@ -41,6 +44,7 @@ class Heard:
         self.models: dict[str | None, None] = {}
         """Those that its pieces name, in order; None of one that names none."""
         self.done = False
+        self.events = 0
         self.whole: list[bytes] = []
         """Lines of a server that does not stream and answers in one piece."""
 
@@ -50,8 +54,13 @@ class Heard:
             return True
         if line.startswith(b"data:"):
             data = line[5:].strip()
+            self.events += 1
             if data == b"[DONE]":
                 self.done = True
+            elif self.events > MAX_EVENTS:
+                raise MalformedReply(
+                    f"{self.url} sends more than {MAX_EVENTS:,} events for one reply; look at its log"
+                )
             else:
                 self._event(parse(ChatChunk, self.url, data))
         elif line and not line.startswith((b":", b"event:", b"id:", b"retry:")):

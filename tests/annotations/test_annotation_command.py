@@ -12,6 +12,7 @@ import pytest
 
 from local_judge.annotations.load import sample_folder
 from local_judge.cli import main
+from local_judge.cli.ending import ASKS_AGAIN
 from serving.stub import StubPlan
 
 from ..stub_thread import StubThread, answer, write_preset
@@ -63,15 +64,31 @@ def test_a_report_is_measured_and_the_same_bytes_come_again(command: Command, tm
     titles = ("extraction (lexical similarity", "back-tracking of B and C", "verification of 82 pairs")
     assert all(title in first.out for title in titles)
     again = command(report, "--terse", "--out", tmp_path / "again.json", "--json")
-    assert again.out == (tmp_path / "first.json").read_text(encoding="utf-8")
+    assert json.loads(again.out) == json.loads((tmp_path / "first.json").read_text(encoding="utf-8"))
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "first.json").read_bytes()
     scores = json.loads(again.out)
     # A judge that believes everything catches nothing, and is right on every supported claim.
     assert scores["verification"]["altered"]["accuracy"]["n"] == 0
     assert scores["verification"]["original"]["recall"] == 1.0
-    # One claim a sentence, 60 annotated claims in 57 sentences.
-    assert scores["extraction"]["en"]["density"] == 1.0
+    # One claim a sentence, 60 annotated claims in 57 sentences of eight paragraphs.
+    assert scores["extraction"]["en"]["density"] == 57 / 8
+    assert scores["extraction"]["en"]["recall_judged"] is None
     assert (scores["extraction"]["all"]["gold"], scores["extraction"]["all"]["sentences"]) == (60, 57)
+
+
+def test_another_judge_decides_what_was_found(command: Command, tmp_path: Path) -> None:
+    other = write_preset(tmp_path).rename(tmp_path / "other.yaml")
+    other.write_text(other.read_text("utf-8") + "sampling: {temperature: 0.5}\n", encoding="utf-8")
+    report = sample_folder() / "en1-shore-power.claims.jsonl"
+    ended = command(report, "--terse", "--part", "extraction", "--recall-judge", other)
+    assert ended.code == 0, ended.err
+    # Every paragraph has claims, and the stub names the first of them for each annotated claim.
+    assert "recall, judged by other" in ended.out and "1.000 (60/60)" in ended.out
+    itself = command(
+        report, "--terse", "--part", "extraction", "--json", "--recall-judge", write_preset(tmp_path)
+    )
+    scores = json.loads(itself.out)
+    assert (scores["recall_judge"], len(scores["recalled"]), scores["recalls_failed"]) == ("stub", 60, 0)
 
 
 def test_one_part_alone_of_the_sample(command: Command) -> None:
@@ -98,7 +115,5 @@ def test_what_is_missing_ends_with_3(
             sample_folder() / "zh1-rain-gardens.claims.jsonl", "--terse", "--part", "verification"
         )
     assert ended.code == 3
-    assert ended.err == (
-        "Missing: the claims of 0 sentences and 78 verdicts. The same command asks again for them.\n"
-    )
+    assert ended.err == (f"Missing: the claims of 0 sentences, 78 verdicts. {ASKS_AGAIN}\n")
     assert "78 failed" in ended.out

@@ -40,7 +40,12 @@ LINES: list[tuple[dict[str, Any], str]] = [
     ({"m5": {"type": "A"}}, "5: m5: class A needs a citation, and L5.S2 carries none"),
     ({"m3": {"evidence": []}}, "3: m3: class B needs `evidence`"),
     ({"m3": {"citations": {}}}, "3: m3: class B needs `citations`"),
-    ({"m3": {"evidence": ["L3.S4"]}}, "3: m3: evidence L3.S4 does not stand before L3.S3"),
+    (
+        {"m3": {"evidence": ["L5.S1"]}},
+        "3: m3: evidence L5.S1 stands neither before L3.S3 nor in its paragraph",
+    ),
+    ({"m3": {"evidence": ["L3.S3"]}}, "3: m3: evidence L3.S3 stands neither before L3.S3 nor"),
+    ({"m3": {"evidence": ["L3.S4"]}}, "3: m3: its evidence does not lead to citation '1'"),
     ({"m3": {"type": "C"}}, "3: m3: class C, and evidence L3.S1 stands in the same section"),
     ({"m4": {"type": "B"}}, "4: m4: class B, and evidence L3.S3 stands in another section"),
     ({"m3": {"citations": {"2": None}}}, "3: m3: its evidence does not lead to citation '2'"),

@@ -58,7 +58,8 @@ def test_extraction(read: ReadReport) -> None:
     # Eight sentences, one without an answer; m7 stands on it and leaves both sides. Matched: m1 to m5.
     assert (found.sentences, found.sentences_failed) == (7, 1)
     assert (found.gold, found.extracted) == (6, 7)
-    assert (found.gold_density, found.density) == (6 / 7, 1.0)
+    # One paragraph was read whole, L3: three annotated claims, four extracted. L5 has the failed sentence.
+    assert (found.paragraphs, found.gold_density, found.density) == (1, 3.0, 4.0)
     assert (found.recall.n, found.recall.of) == (5, 6)
     assert (found.precision.n, found.precision.of) == (5, 7)
     assert found.f1 == pytest.approx(10 / 13)
@@ -68,9 +69,27 @@ def test_extraction(read: ReadReport) -> None:
     assert found.classes["D"].f1 is None and found.classes["E"].f1 == 0.0
     # As judged, both A were F: right B and C of 5; classes A 0, B 1, C 1, E 0, F 0.
     assert (found.micro_f1_judged, found.macro_f1_judged) == (0.4, 0.4)
-    # Verifiable: A, A, B, C as such, E as F: TP 4, FP 1: F1 8/9.
-    assert found.verifiable.f1 == pytest.approx(8 / 9)
+    # A, A, B, C as such, E as F, which is on the same side: TP 4, TN 1.
+    assert (found.verifiable.tp, found.verifiable.tn, found.verifiable.f1) == (4, 1, 1.0)
     assert found.confusion["E"] == {"A": 0, "B": 0, "C": 0, "D": 0, "E": 0, "F": 1}
+
+
+def test_a_claim_without_a_source_is_on_the_side_of_d_and_e(write: Write) -> None:
+    report = load_report(write())
+    given = {"L3.S1": "F", "L3.S3": "B", "L5.S2": "A", "L5.S4": "D"}
+    claims = tuple(
+        extracted(report, one.sentence, one.claim, given[one.sentence])
+        for one in report.claims
+        if one.sentence in given
+    )
+    found = extraction_scores(
+        [read_report(report, Extraction(claims=claims, failures=()), lexical, 0.5)], lexical
+    )
+    # Annotated A as F: FN. B as B: TP. E as A: FP. F as D: TN; with F among the positives it would be FN.
+    verifiable = found.verifiable
+    assert (verifiable.tp, verifiable.fn, verifiable.fp, verifiable.tn) == (1, 1, 1, 1)
+    # Two paragraphs, seven annotated claims, four extracted ones.
+    assert (found.paragraphs, found.gold_density, found.density) == (2, 3.5, 2.0)
 
 
 def test_a_class_has_precision_recall_and_f1() -> None:
@@ -98,7 +117,9 @@ def test_set_formulas() -> None:
 
 
 def test_backtracking(read: ReadReport) -> None:
-    rows = {row.method: row for row in backtracking_scores([read])}
+    by_class = backtracking_scores([read])
+    rows = {row.method: row for row in by_class["B and C"]}
+    assert [{row.claims for row in by_class[one]} for one in ("B", "C")] == [{1}, {1}]
     assert list(rows) == [
         "paper, judge's claims",
         "upstream, judge's claims",
@@ -120,22 +141,41 @@ def test_backtracking(read: ReadReport) -> None:
     # By the annotated positions, exactly {1}.
     gold = rows["paper, annotated positions"]
     assert (gold.jaccard, gold.precision, gold.recall, gold.micro_jaccard) == (1.0, 1.0, 1.0, 1.0)
-    # Five sentences before m3 and m4 hold both citations.
+    # Two sentences before m3 and two after it: L3.S1 with [1], L3.S2 with [2], L3.S4, L5.S1. Around m4: L3.S3 to
+    # L5.S3, without a citation. So 1/2 and 0; precision of m3 alone.
     window = rows["window of 5"]
-    assert (window.jaccard, window.precision, window.recall, window.empty) == (0.5, 0.5, 1.0, 0)
+    assert (window.jaccard, window.precision, window.recall, window.empty) == (0.25, 0.5, 0.5, 1)
+    assert [by_class[one][6].jaccard for one in ("B", "C")] == [0.5, 0.0]
 
 
-def test_a_window_looks_back_as_far_as_it_says(write: Write) -> None:
+def test_back_tracking_of_the_judges_claims_is_of_those_that_it_classified_rightly(write: Write) -> None:
+    report = load_report(write())
+    # m3 is found as C, with the right place; m4 is found as C, by way of m3.
+    claims = (
+        extracted(report, "L3.S3", "The mill is older than the bridge.", "C", "L3.S1"),
+        extracted(report, "L5.S1", "The mill is as old as the pump.", "C", "L3.S3"),
+    )
+    one = read_report(report, Extraction(claims=claims, failures=()), lexical, 0.5)
+    by_class = backtracking_scores([one])
+    assert {classes: rows[0].claims for classes, rows in by_class.items()} == {"B and C": 1, "B": 0, "C": 1}
+    assert by_class["C"][0].jaccard == 1.0
+    # The places alone, with the annotated classes: both.
+    assert by_class["B and C"][2].claims == 2
+
+
+def test_a_window_has_the_claim_in_its_middle(write: Write) -> None:
     path = write()
     text = path.with_name("mill.md")
     rest = " ".join(f"The sentence {word} says nothing." for word in ("one", "two", "three", "four"))
     text.write_text(text.read_text("utf-8").replace("The river is cold.", rest), encoding="utf-8")
     report = load_report(path)
     one = read_report(report, Extraction(claims=(), failures=()), lexical, 0.5)
-    rows = {row.method: row for row in backtracking_scores([one])}
-    # Before m4 stand S7 to S3 (five sentences without a citation), then S2 with [2] and S1 with [1].
+    rows = {row.method: row for row in backtracking_scores([one])["B and C"]}
+    # Before m4 stand L3.S7 to S3 (five sentences without a citation), then S2 with [2] and S1 with [1]. Windows of 5,
+    # 10 and 15 have 2, 5 and 7 sentences before it: none, none, both citations.
     assert (rows["window of 5"].claims, rows["window of 5"].empty) == (2, 1)
-    assert (rows["window of 5"].recall, rows["window of 10"].recall) == (0.5, 1.0)
+    assert (rows["window of 10"].recall, rows["window of 15"].recall) == (0.5, 1.0)
+    assert rows["window of 15"].jaccard == 0.5
     # Nothing was extracted: no judge's claims, and no positions.
     assert rows["paper, judge's claims"].claims == 0
     assert rows["paper, judge's positions"].empty == 2
@@ -152,8 +192,7 @@ def test_coverage(read: ReadReport) -> None:
     # Annotated and answered: m1 [1], m2 [2] cited, m3 and m4 by back-tracking. Page 2 is dead.
     assert cells("annotated, own citations") == (2, 1, 4)
     assert cells("annotated, back-tracked") == (4, 3, 4)
-    # Extracted A, A, B, F, C, F: six verifiable ones, two of them F.
-    assert cells("extracted, own citations") == (2, 1, 6)
-    assert cells("extracted, back-tracked (paper)") == (4, 3, 6)
-    # Upstream knows no F apart: within the block, nothing follows "The river is cold" that it could take over.
-    assert cells("extracted, back-tracked (upstream)") == (4, 3, 6)
+    # Extracted A, A, B, F, C, F, D: the two F, which have no source by definition, are not among the four.
+    assert cells("extracted, own citations") == (2, 1, 4)
+    assert cells("extracted, back-tracked (paper)") == (4, 3, 4)
+    assert cells("extracted, back-tracked (upstream)") == (4, 3, 4)

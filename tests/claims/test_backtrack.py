@@ -105,11 +105,36 @@ def test_statements_that_cannot_hold_are_named() -> None:
     recovery = trace(claims, SENTENCES)
     assert recovery.claims[0].recovered == ("c1",)
     assert [(v.claim, v.position, v.kind) for v in recovery.violations] == [
-        ("L2.S2.1", "L2.S10", "not_earlier"),
+        ("L2.S2.1", "L2.S10", "dead_end"),
         ("L2.S2.1", "L2.S2", "not_earlier"),
         ("L2.S2.1", "L99.S1", "unknown_position"),
         ("L2.S2.1", "line 3", "unknown_position"),
         ("L10.S1.1", "L4.S2", "dead_end"),
+    ]
+
+
+def test_a_later_sentence_of_the_block_gives_its_own_citations_only() -> None:
+    """The citation at the end of a paragraph covers the sentences before it; no chain goes on from a later sentence."""
+    cited = {"L2.S1": (), "L2.S2": (), "L2.S3": ("c1",), "L3.S1": ("c2",), "L4.S1": ()}
+    claims = [
+        claim("L2.S1", "B", "L2.S3"),
+        claim("L2.S2", "B", "L2.S1", "L2.S3"),
+        claim("L4.S1", "C", "L2.S2"),
+        claim("L2.S1", "B", "L2.S2", n=2),
+        claim("L2.S1", "B", "L3.S1", n=3),
+    ]
+    recovery = trace(claims, cited)
+    found = [(c.recovered, c.recovered_from) for c in recovery.claims]
+    assert found == [
+        (("c1",), ("L2.S3",)),
+        (("c1",), ("L2.S3",)),
+        (("c1",), ("L2.S3",)),
+        ((), ()),
+        ((), ()),
+    ]
+    assert [(v.claim, v.position, v.kind) for v in recovery.violations] == [
+        ("L2.S1.2", "L2.S2", "dead_end"),
+        ("L2.S1.3", "L3.S1", "not_earlier"),
     ]
 
 

@@ -129,6 +129,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "tasks build show": ("@/built",),
     "tasks build rank": ("@/built", "--voter", "ada", "--out", "@/out/paper.csv"),
     "stats length": ("@/run",),
+    "stats stability": ("@/run", "@/again"),
     "agent ask": ("@/snapshot", "Who paid for the heat pump?", *JUDGE, "--out", "@/out/asked"),
     "agent transcript": ("@/asked",),
 }
@@ -192,6 +193,7 @@ def make_world(folder: Path, url: str, run: Callable[..., object]) -> None:
     for name, made in MADE_BY.items():
         run(*(str(folder) + word[1:] if word.startswith("@") else word for word in words(made, url)))
         (folder / "out" / name).rename(folder / name)
+    shutil.copytree(folder / "run", folder / "again")
     shutil.rmtree(folder / "out")
 
 

@@ -127,10 +127,43 @@ def test_runs_without_a_report_in_common_have_no_difference(
     ]
     ended = command("agree", ratings, *runs, "--resamples", "5")
     assert (ended.code, ended.err) == (0, "")
-    assert "heat - water: pairwise, mean rating: no report that both have scored" in ended.out
+    assert "differences between runs" not in ended.out
+    assert "heat - water: pairwise, mean rating; pairwise, each annotator; overall Pearson; " in ended.out
+    assert "mean of the four: no report that both have scored" in " ".join(ended.out.split())
     assert "3 reports of heat alone left out; 2 reports of water alone left out" in " ".join(
         ended.out.split()
     )
+
+
+def test_one_annotator_gives_correlations_of_all_tasks_and_no_rows_of_dashes(
+    command: Command, tmp_path: Path
+) -> None:
+    scores = {**SCORES, ("water", "gamma"): 0.3}
+    run = write_run(tmp_path / "run", scores)
+    ratings = tmp_path / "ratings.csv"
+    given = {"heat": (9, 4, 2), "water": (7, 5, 3)}
+    rows = [
+        f"{task},{system},ann,{score}"
+        for task, all_three in given.items()
+        for system, score in zip(("alpha", "beta", "gamma"), all_three, strict=True)
+    ]
+    ratings.write_text("\n".join(["task,system,annotator,score", *rows]), encoding="utf-8")
+    filtered = command("agree", ratings, run, "--resamples", "20")
+    said = " ".join(filtered.out.split())
+    assert "0 kept, 0 removed (negative), 2 undefined; --unfiltered takes all of them" in said
+    assert "annotators: no report has two ratings, so nothing says how far they agree" in said
+    assert "–" not in filtered.out and "filtered Pearson │" not in filtered.out
+    ended = command("agree", ratings, run, "--resamples", "20", "--unfiltered")
+    assert (ended.code, ended.err) == (0, "")
+    assert "correlations within all 2 tasks, not filtered by ICC(1,1)" in " ".join(ended.out.split())
+    assert "mean of the four" not in ended.out and "–" not in ended.out
+    found = json.loads(command("agree", ratings, run, "--resamples", "20", "--unfiltered", "--json").out)
+    assert found["filtered"] is False
+    measures = {one["id"]: one for one in found["runs"][0]["measures"]}
+    # heat: ranks 3 2 1 and 3 2 1: 1. water: ranks 3 2 1 and 2 3 1: 1 - 6 * 2 / 24 = 0.5.
+    assert (measures["unfiltered_spearman"]["value"], measures["unfiltered_spearman"]["n"]) == (0.75, 2)
+    # tau: heat 3/3; water (2 - 1)/3.
+    assert measures["unfiltered_tau"]["value"] == pytest.approx(2 / 3)
 
 
 def test_joins_that_failed_are_named(command: Command, ratings: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 import pytest
 
 from indexes.snapshot import Snapshot
+from local_judge.cli.ending import ASKS_AGAIN
 from local_judge.judge.judge import Judge
 from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.inputs import load_reports
@@ -444,8 +445,9 @@ def test_missing_verdicts_are_told_and_kept_apart(
         given = ["--snapshot", snapshot, "--judge", preset, "--base-url", server.url]
         ended = command("verify", claims, *given, "--ledger", tmp_path / "l.sqlite", "--json")
     assert ended.code == 3
-    assert ended.line() == "Missing: 1 of 1 verdicts. The same command asks again for them."
     row = json.loads(ended.out)
+    why = f"invalid_reply: {row['failure']['detail']}"
+    assert ended.line() == f"Missing: 1 of 1 verdicts ({why}). {ASKS_AGAIN}"
     assert (row["label"], row["failure"]["kind"]) == (None, "invalid_reply")
     with StubThread(
         StubPlan(content='{"1": {"quote": "", "label": "supported"}}', top_logprobs=())
@@ -453,7 +455,5 @@ def test_missing_verdicts_are_told_and_kept_apart(
         given = ["--snapshot", snapshot, "--judge", preset, "--base-url", server.url, "--terse"]
         ended = command("verify", claims, *given, "--ledger", tmp_path / "m.sqlite", "--json")
     assert ended.code == 3
-    assert ended.line() == (
-        "Missing: 0 of 1 verdicts and the reliability of 1 page. The same command asks again for them."
-    )
+    assert ended.line() == (f"Missing: 0 of 1 verdicts and the reliability of 1 page. {ASKS_AGAIN}")
     assert [json.loads(ended.out)[key] for key in ("label", "reliable")] == ["supported", None]

@@ -55,9 +55,13 @@ def test_build_show_and_rank(command: Command, tmp_path: Path, server: StubThrea
     header = "domain expected made qualified necessary unique kept dropped failed"
     assert cells(lines[0]) == header.split()
     # Of persons 1 to 3: 1.1, 1.2 not qualified; 2.1, 2.2, 2.3 answered from memory; none says what another says.
-    row = ["Energy & Climate", "12", "12", "10", "7", "7", "7", "5", "0"]
+    row = ["Transportation", "12", "12", "10", "7", "7", "7", "5", "0"]
     assert row in [cells(line) for line in lines]
     assert "1 task dropped in qualify: not_confident" in lines
+    # The judge of this script states a time in every request, and writes nine words of each person.
+    assert "0 of 3 backgrounds have 100 to 150 words" in lines
+    assert "12 of 12 requests have 10 to 50 words" in lines
+    assert "12 of 12 requests state a time (asked of 70 %)" in lines
     assert lines[-1] == f"7 tasks: {out / 'tasks.jsonl'}"
     n_calls = len(server.chats)
     assert command(*make).out == ended.out
@@ -124,7 +128,7 @@ def test_a_missing_answer_ends_with_3_and_is_asked_for_again(
 ) -> None:
     out = tmp_path / "out"
     config = tmp_path / "build.yaml"
-    listed = "domain_list: [{name: Food & Environment}]\n"
+    listed = "domain_list: [{name: Education & Jobs}]\n"
     config.write_text(listed, encoding="utf-8")
 
     def unsure(asked: Mapping[str, Any]) -> str:
@@ -215,8 +219,8 @@ def test_a_build_killed_at_any_instant_goes_on_to_the_same_files(tmp_path: Path)
         assert ended.code == 3 and "139 tasks: out/tasks.jsonl" in ended.out  # one fails, whoever asks
         uninterrupted = server.chats
         n_calls = len(uninterrupted)
-        # 11 for persons, 50 for tasks, 192 needs, 169 answers and as many assessments: see `test_build_tasks`.
-        assert n_calls == len(distinct(uninterrupted)) == 591
+        # 11 for persons, 50 for tasks, 202 needs, 179 answers and as many assessments: see `test_build_tasks`.
+        assert n_calls == len(distinct(uninterrupted)) == 621
         seen = n_calls
         for n_killed, fraction in enumerate((0.03, 0.3, 0.65)):
             process = start(*given, cwd=killed)

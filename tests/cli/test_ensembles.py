@@ -151,6 +151,9 @@ def test_stats_agree_and_export_take_one_judge_or_all(command: Command, panel: P
         for more in ((), ("--judge", "steady"))
     ]
     assert [said["judge"] for said in lengths] == [None, "steady"]
+    stable = json.loads(command("stats", "stability", out, "--json", "--resamples", "5").out)
+    assert stable["judges"] == ["steady", "shaky"]
+    assert [row["n_reports"] for row in stable["scores"]] == [3] * len(stable["scores"])
     ratings = panel.folder / "ratings.csv"
     ratings.write_text("report,task,annotator,score\nmill,t,ann,5\nbath,t,ann,3\npool,t,ann,4\n")
     for more in ((), ("--judge", "shaky")):
@@ -158,21 +161,27 @@ def test_stats_agree_and_export_take_one_judge_or_all(command: Command, panel: P
         assert json.loads(ended.out)["runs"][0]["n_joined"] == 3
     assert "no judge 'x'" in command("agree", ratings, out, "--score", "x", "--judge", "x").line()
 
-    for name, more in (("all", ()), ("one", ("--judge", "shaky"))):
+    for name, more in (("all", ()), ("one", ("--judge", "shaky", "--profile", "upstream"))):
         ended = command("export", out, panel.folder / name, "--format", "csv", *more)
         assert (ended.code, ended.err) == (0, "")
     with (panel.folder / "all/scores.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["judge"] for row in rows} == {""}
-    assert {(row["report"], row["profile"]) for row in rows} == {
-        (name, profile) for name in REPORTS for profile in ("paper", "upstream")
-    }
+    assert {(row["report"], row["profile"]) for row in rows} == {(name, "paper") for name in REPORTS}
+    with (panel.folder / "all/systems.csv").open(newline="") as file:
+        [integrity] = [row for row in csv.DictReader(file) if row["path"] == "information_integrity"]
+    # One system without a name, and no rule over reports: the mean over the three, as every table has it.
+    values = [float(row["value"]) for row in rows if row["path"] == "information_integrity"]
+    assert float(integrity["value"]) == pytest.approx(sum(values) / 3)
+    assert (integrity["n_reports"], integrity["n_values"], integrity["aggregate"]) == ("3", "3", "mean")
     with (panel.folder / "all/agreement.csv").open(newline="") as file:
         (support, _) = list(csv.DictReader(file))
     assert (support["judges"], support["metric"]) == ("steady; shaky", "claim_support")
     assert not (panel.folder / "one/agreement.csv").exists()
     with (panel.folder / "one/scores.csv").open(newline="") as file:
-        assert {row["judge"] for row in csv.DictReader(file)} == {"shaky"}
+        assert {(row["judge"], row["profile"]) for row in csv.DictReader(file)} == {("shaky", "upstream")}
+    refused = command("export", out, panel.folder / "x", "--format", "fact", "--profile", "paper")
+    assert "the files of fact hold answers, which no profile changes" in refused.line()
 
     refused = command("export", out, panel.folder / "deer", "--format", "deer")
     assert refused.line().endswith("2 judges, and these files are of one; say with --judge: steady, shaky")

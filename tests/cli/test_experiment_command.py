@@ -29,7 +29,7 @@ def test_the_table_says_what_a_score_did_and_what_it_should_do(
     assert rows[:3] == [
         ["fact: Citation Accuracy", "1.00", "1.00", "+0.00", "–", "0.00", "flat", "as expected"],
         ["ideal", "1.00", "1.00", "", "", "", "", ""],
-        ["paper", "–", "–", "", "", "", "", ""],
+        ["paper", "1.00", "1.00", "", "", "", "", ""],
     ]
     assert "2 reports of 1 unit, paper profile, seed 0" in ended.out
     # What it leaves is an ordinary run.
@@ -79,15 +79,106 @@ def test_the_others_run_with_any_protocol(
     assert "pairs right" in ended.out
 
 
+def test_plans_are_drafted_in_three_ways_and_rated(
+    command: Command, judged: tuple[str, ...], server: StubThread, tmp_path: Path
+) -> None:
+    started = ("experiment", "plans", *judged, "--topics", "1", "--out", tmp_path / "out")
+    ended = command(*started)
+    assert (ended.code, ended.err) == (0, "")
+    rows = [[cell.strip() for cell in line.split("│")] for line in ended.out.splitlines() if "│" in line]
+    assert [row[:2] for row in rows[:3]] == [
+        ["request alone", "1/1"],
+        ["one retrieval", "1/1"],
+        ["agent", "1/1"],
+    ]
+    # The stub takes the first of a menu: 1 of 1 to 3.
+    assert [row[1:3] for row in rows[3:6]] == [
+        ["request alone", "1.00"],
+        ["one retrieval", "1.00"],
+        ["agent", "1.00"],
+    ]
+    # The same command asks nothing twice.
+    asked = len(server.chats)
+    ended = command(*started, "--json")
+    assert (ended.code, len(server.chats)) == (0, asked)
+    assert json.loads(ended.out) == json.loads((tmp_path / "out" / "plans.json").read_text())
+
+
+def test_reports_are_judged_by_plans_that_the_judge_drafts(
+    command: Command, judged: tuple[str, ...], tmp_path: Path
+) -> None:
+    started = ("experiment", "temporal", *judged, "--topics", "1", "--protocols", "dream")
+    ended = command(*started, "--draft-plans", "agent", "--out", tmp_path / "out")
+    assert (ended.code, ended.err) == (0, "")
+    plan = json.loads((tmp_path / "out" / "plans.agent.jsonl").read_text())
+    assert (plan["task_id"], plan["method"], plan["reasoning"]) == ("tide", "agent", [])
+    findings = next((tmp_path / "out" / "run" / "findings" / "dream").glob("*.json")).read_text()
+    assert plan["key_information"][0]["question"] in findings
+    # The same command continues it.
+    assert command(*started, "--draft-plans", "agent", "--out", tmp_path / "out").code == 0
+    # The plans can be given as a file as well.
+    given = ("--plans", tmp_path / "out" / "plans.agent.jsonl", "--out", tmp_path / "given")
+    assert command(*started, *given).code == 0
+
+
+def test_reasoning_goes_by_drafted_questions_though_its_pages_have_no_dates(
+    command: Command, judged: tuple[str, ...], tmp_path: Path
+) -> None:
+    started = ("experiment", "reasoning", *judged, "--topics", "1", "--protocols", "dream")
+    ended = command(*started, "--draft-plans", "agent", "--out", tmp_path / "out")
+    assert (ended.code, ended.err) == (0, "")
+    plan = json.loads((tmp_path / "out" / "plans.agent.jsonl").read_text())
+    assert (plan["task_id"], plan["as_of"], len(plan["reasoning"])) == ("speed-limit", None, 1)
+
+
+OWN = """
+- id: ferry
+  request: Should the ferry of Osk run at night?
+  page: {url: "https://osk.example/counts", title: Counts, text: "12 of 200 people asked for a night ferry."}
+  report: Of 200 people 12 asked for a night ferry. That is 6 percent.
+  question: Does the report compute the share?
+  extract: The share in the report.
+  verify: The counts of the page.
+  compare: Whether both agree.
+  flaws:
+    - {kind: arithmetic_slip, sound: That is 6 percent., flawed: That is 60 percent., why: 12 / 200 is 6 percent.}
+"""
+
+
+def test_data_of_ones_own(
+    command: Command, judged: tuple[str, ...], server: StubThread, tmp_path: Path
+) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text(OWN)
+    started = ("experiment", "reasoning", *judged, "--data", own, "--protocols", "liveresearchbench")
+    ended = command(*started, "--out", tmp_path / "out")
+    assert (ended.code, ended.err, "2 reports of 1 unit" in ended.out) == (0, "", True)
+    assert "Of 200 people 12 asked" in server.chats[-1].json["messages"][-1]["content"]
+    # Another text under the same ids is another experiment.
+    own.write_text(OWN.replace("60 percent", "16 percent"))
+    ended = command(*started, "--out", tmp_path / "out")
+    assert (ended.code, "holds another experiment" in ended.line()) == (1, True)
+    own.write_text("- id: ferry\n")
+    ended = command(*started, "--out", tmp_path / "other")
+    assert (ended.code, f"{own}: entry 1: request: Field required" in ended.line()) == (1, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("corruption", "--rates", "0,x"), "--rates 0,x: expected numbers"),
         (("temporal", "--rates", "0,1"), "--rates: only the experiment corruption has it, not temporal"),
         (("reasoning", "--seed", "1"), "--seed: only the experiment corruption has it, not reasoning"),
-        (("temporal", "--topics", "9"), "--topics 9: there are 2 affairs; take 1 to 2"),
-        (("reasoning", "--topics", "9"), "--topics 9: there are 6 pairs of reports; take 1 to 6"),
+        (("temporal", "--topics", "21"), "--topics 21: there are 20 timelines; take 1 to 20"),
+        (("reasoning", "--topics", "11"), "--topics 11: there are 10 pairs of reports; take 1 to 10"),
         (("corruption", "--protocols", "nothing"), "no protocol 'nothing'"),
+        (("temporal", "--plans", "none.jsonl"), "none.jsonl: No such file"),
+        (("temporal", "--ratings", "x.jsonl"), "--ratings: only the experiment plans has it, not temporal"),
+        (("corruption", "--draft-plans", "agent"), "--draft-plans: the experiment corruption goes by no"),
+        (("temporal", "--draft-plans", "agent", "--plans", "x"), "--draft-plans and --plans: choose one"),
+        (("temporal", "--draft-plans", "agent", "--dry-run"), "--draft-plans: what is asked about reports"),
+        (("plans", "--protocols", "dream"), "--protocols: the experiment plans does not have it"),
+        (("plans", "--dry-run"), "--dry-run: the experiment plans does not have it"),
     ],
 )
 def test_a_mistake_ends_in_one_line(

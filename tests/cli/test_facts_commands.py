@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import signal
 from pathlib import Path
@@ -74,6 +75,24 @@ def test_from_a_report_to_files_and_back(
     [third] = (tmp_path / "third").glob("results/*/task_1.json")
     assert json.loads(third.read_text()) == rows
     assert "not an empty folder" in command("import", out, again, "--format", "deepresearcheval").line()
+
+
+def test_a_sample_of_the_statements_has_an_interval(
+    command: Command, tmp_path: Path, snapshot: Path, server: StubThread, preset: Path, report: Path
+) -> None:
+    run, out = tmp_path / "run", tmp_path / "out"
+    given = ("run", report, "--judge", preset, "--base-url", server.url, *FACTS, "--snapshot", snapshot)
+    ended = command(*given, "--set", "deepresearcheval.facts.max_statements=1", "--out", run)
+    # One of two statements is drawn, and Right: so 1 or 2 of 2 are.
+    assert ended.code == 0 and "100.00 (95 %: 50.00 to 100.00)" in ended.out
+    shown = command("show", run).out
+    assert "95 % interval" in shown and "50.00 to 100.00" in shown
+    assert "1 of 2 statements were to be checked, drawn at random: the 95 % interval is for all 2" in shown
+    command("export", run, out, "--format", "csv")
+    rows = list(csv.DictReader((out / "scores.csv").read_text().splitlines()))
+    assert {
+        (row["path"], row["interval_low"], row["interval_high"]) for row in rows if row["interval_low"]
+    } == {("facts", "50.0", "100.0")}
 
 
 def test_a_dry_run_asks_nothing(

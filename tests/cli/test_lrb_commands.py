@@ -77,7 +77,7 @@ def test_from_a_batch_to_its_results(
     assert settings["parts"] == ["presentation", "consistency"]
 
     shown = command("show", run, "--report", "ada/t1").out
-    assert "presentation: 5 met, 5 unmet; 5 of 10 decided by code" in shown
+    assert "presentation: 4 met, 6 unmet; 4 of 10 decided by code" in shown
     assert "consistency: 1 issue listed (0 counted, 1 rejected, 0 covered, 0 repeated)" in shown
     items = command("show", run, "--report", "ada/t1", "--items").out
     assert "[b]The mill cost 7 million[/b]" in items and "rejected" in items
@@ -103,13 +103,13 @@ def test_from_a_batch_to_its_results(
     assert list(second) == ["model_name", "query_id", "query", "report_file_path"]
     assert (first["model_name"], first["query_id"]) == ("ada", "t1")
     assert first["report_file_path"] == "ada/qid_t1_report.md"
-    assert first["presentation_grading_results"]["summary"]["average_pass_rate"] == 50
+    assert first["presentation_grading_results"]["summary"]["average_pass_rate"] == 40
     assert first["presentation_grading_results"]["graded_at"] == "2025-09-30"
     assert first["consistency_grading_results"]["score"] == 100  # the one issue is not in the report
     summary = json.loads((out / "summary_2025-09-30.json").read_text())
     assert summary["metadata"]["criteria_evaluated"] == ["presentation", "consistency"]
     assert summary["metadata"]["input_metadata"] == detailed["metadata"]
-    figures = {"mean": 50.0, "count": 1, "min": 50.0, "max": 50.0}
+    figures = {"mean": 40.0, "count": 1, "min": 40.0, "max": 40.0}
     assert summary["results_by_model"]["ada"]["presentation"] == figures
     assert summary["overall_results"]["presentation"] == figures
     assert "bob" not in summary["results_by_model"]

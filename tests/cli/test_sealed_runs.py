@@ -377,6 +377,13 @@ def test_ledger_verify_names_what_is_damaged(made: Made, command: Command) -> No
     assert ended.code == 1
     assert all(line.endswith(": does not match its digest") for line in ended.out.splitlines())
     assert ended.out.splitlines() == json.loads(command("ledger", "verify", ledger, "--json").out)["problems"]
+    copy = made.out / "copy.sqlite"
+    copy.write_bytes(ledger.read_bytes())
+    ended = command("ledger", "verify", copy, "--remove")
+    assert (ended.code, ended.out.splitlines()) == (
+        0,
+        ["3 damaged replies removed", f"{copy}: every row matches its digest"],
+    )
     assert command("ledger", "verify", made.out / "none.sqlite").line().endswith("no such file")
     assert "not a ledger" in command("ledger", "verify", made.out / "cases.jsonl").line()
     # A run on it answers nothing from what was altered, and says so; the next one asks again.

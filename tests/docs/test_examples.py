@@ -6,13 +6,13 @@ Every fenced block says in its info string how it is checked, and one that does 
                              lines below it are what it prints, where `…` stands for anything
     console norun: REASON    cannot run in a test, and says why; its options and scripts have to exist
     python run               executed
-    yaml config | preset | criteria | build | qualify
+    yaml config | preset | criteria | build | qualify | pairs | timelines | arguments
                              read as a config of `run`, as a judge preset, as static criteria, as a config of
-                             `tasks build`, of `qualify`
+                             `tasks build`, of `qualify`, as data of the experiments
     jsonl pages | reports | tasks | guidance | criteria | claims | known | queries | planted | annotations | ratings
-    jsonl wishes | questions | items | retained
+    jsonl attributes | wishes | questions | items | retained
     csv ratings
-    jsonl checklists | dimensions | plans | domains
+    jsonl checklists | dimensions | plans | rated | domains
     csv dataset
                              read by the reader of that format
     json golden              run as a file of golden vectors
@@ -48,12 +48,17 @@ from local_judge.agents.wishes import read_wishes
 from local_judge.annotations.model import GoldClaim
 from local_judge.cli.commands import app
 from local_judge.demo.outcome import Planted
+from local_judge.experiments.arguments import load_arguments
+from local_judge.experiments.planning import load_ratings as load_plan_ratings
+from local_judge.experiments.timelines import load_timelines
+from local_judge.experiments.topics import load_topics
 from local_judge.judge.failures import FailureKind
 from local_judge.judge.ledger_file import TABLES
 from local_judge.protocols.dream.authority.ratings import read_ratings
 from local_judge.protocols.race.static import static_criteria
 from local_judge.qualification.config import load_qualify_config
 from local_judge.rows import read_jsonl
+from local_judge.runs.attributes import load_attributes
 from local_judge.runs.config import load_config
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.known import load_known
@@ -235,6 +240,10 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("yaml", "criteria"): reader(lambda path: static_criteria(str(path)), ".yaml"),
     ("yaml", "build"): reader(lambda path: load_build_config(path, {}), ".yaml"),
     ("yaml", "qualify"): reader(lambda path: load_qualify_config("full", path, None), ".yaml"),
+    ("yaml", "pairs"): reader(load_topics, ".yaml"),
+    ("yaml", "timelines"): reader(load_timelines, ".yaml"),
+    ("yaml", "arguments"): reader(load_arguments, ".yaml"),
+    ("jsonl", "rated"): reader(load_plan_ratings, ".jsonl"),
     ("jsonl", "questions"): reader(read_questions, ".jsonl"),
     ("jsonl", "items"): reader(read_items, ".jsonl"),
     ("jsonl", "retained"): reader(read_given, ".jsonl"),
@@ -257,6 +266,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("jsonl", "annotations"): reader(
         lambda path: [GoldClaim.model_validate(row) for _, row in read_jsonl(path)], ".jsonl"
     ),
+    ("jsonl", "attributes"): reader(lambda path: load_attributes(path).systems, ".jsonl"),
     ("jsonl", "ratings"): reader(lambda path: load_ratings(path).rows, ".jsonl"),
     ("jsonl", "wishes"): reader(read_wishes, ".jsonl"),
     ("csv", "ratings"): reader(lambda path: load_ratings(path).rows, ".csv"),

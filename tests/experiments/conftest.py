@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from local_judge.experiments.carry import Carried, carry
+from local_judge.experiments.curves import Results
 from local_judge.experiments.model import Experiment
 from local_judge.experiments.setup import prepare, with_defaults
+from local_judge.experiments.view import results_tables
 from local_judge.judge.judge import Judge
 from local_judge.runs import session
 from local_judge.runs.config import load_config
@@ -35,6 +38,19 @@ def fenced(prompt: str, name: str) -> str:
 def numbered(text: str) -> dict[str, str]:
     """The lines of a numbered list."""
     return dict(re.findall(r"^(\d+)\. (.+)$", text, re.MULTILINE))
+
+
+def table_of(results: Results) -> list[list[str]]:
+    """The cells of the table that is printed, line by line."""
+    console = Console(width=300)
+    with console.capture() as taken:
+        console.print(*results_tables(results))
+    return [[cell.strip() for cell in line.split("│")] for line in taken.get().splitlines() if "│" in line]
+
+
+def row(table: list[list[str]], label: str) -> list[str]:
+    """The cells behind the first label that begins so."""
+    return next(cells[1:] for cells in table if cells[0].startswith(label))
 
 
 class Silent:

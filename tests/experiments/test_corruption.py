@@ -20,7 +20,7 @@ from local_judge.experiments.topics import load_topics
 from local_judge.experiments.view import results_tables
 from serving.engines.scripted import Call, Reply
 
-from .conftest import Carry, fenced, numbered
+from .conftest import Carry, fenced, numbered, row, table_of
 from .truth import curve, judge_by_truth, passages, topic_of, values
 
 CITED = ["fact", "deer", "liveresearchbench"]
@@ -33,6 +33,18 @@ def test_what_is_false_at_one_rate_is_false_at_every_higher_one() -> None:
     assert all(set(low.planted) < set(high.planted) for low, high in pairwise(trials))
     assert [condition.x for condition in corruption().design.conditions] == [0, 0.2, 0.4, 0.6, 0.8, 1]
     assert corruption(seed=1).design.trials != corruption(seed=0).design.trials == trials
+
+
+def test_what_the_paper_prints_is_of_factuality_and_of_fact() -> None:
+    """Appendix D.3: DREAM's factuality about 1 - r, FACT 100 % at every rate."""
+    printed = {
+        (one.protocol, one.path): one for one in corruption((0, 0.4, 1)).design.expectations if one.paper
+    }
+    factuality, fact = printed["dream", "factuality"], printed["fact", "citation_accuracy"]
+    assert printed.keys() == {("dream", "factuality"), ("fact", "citation_accuracy")}
+    assert (factuality.paper, factuality.approximate) == ((1.0, 0.6, 0.0), True)
+    assert (fact.paper, fact.approximate) == ((1.0, 1.0, 1.0), False)
+    assert all("appendix D.3" in one.source for one in (factuality, fact))
 
 
 def test_a_report_makes_each_claim_once_and_cites_the_page_that_makes_it() -> None:
@@ -84,6 +96,9 @@ def test_what_is_searched_for_falls_as_1_minus_r(
     assert values(found) == [pytest.approx(100 * n / 15) for n in (15, 12, 9, 6, 3, 0)]
     assert (found.slope, found.spearman) == (pytest.approx(-100), 1.0)
     assert (found.distance, found.verdict) == (pytest.approx(0), "as expected")
+    printed = table_of(done.results)
+    ideal = ["100.00", "80.00", "60.00", "40.00", "20.00", "0.00"]
+    assert row(printed, f"{protocol}: ")[:6] == row(printed, "ideal")[:6] == ideal
     # Each of the 30 claims is looked up and asked about once, whatever reports make it.
     prompts = [call.prompt for call in engine.calls if asked in call.prompt]
     assert len(set(prompts)) == len(prompts) == 30
@@ -92,6 +107,19 @@ def test_what_is_searched_for_falls_as_1_minus_r(
         topic, _ = topic_of(re.sub(r"^(\[s1\]|1\.) ", "", fenced(prompt, title).splitlines()[0]))
         shown = "".join(passages(prompt).values())
         assert [page.url for page in topic.pages if page.url not in shown] == [], "no side is favoured"
+
+
+def test_statements_with_evidence_on_both_sides_keep_the_judges_label(carried: Carry, tmp_path: Path) -> None:
+    done, _ = carried(corruption((0, 0.4, 1)), judge_by_truth, protocols=["deepresearcheval"])
+    # Of 15 claims 0, 6 and 15 are false: 15/15, 9/15 and 0/15 are Right.
+    assert values(curve(done.results, "deepresearcheval", "facts")) == [100.0, 60.0, 0.0]
+    kept = (tmp_path / "experiment" / "run" / "findings" / "deepresearcheval").glob("*.json")
+    rulings = [ruling for path in kept for ruling in json.loads(path.read_text())["facts"]["rulings"]]
+    assert len(rulings) == 45
+    for ruling in rulings:
+        assert ruling["label"] == ruling["given"]
+        assert {one["stance"] for one in ruling["evidence"]} == {"supports", "contradicts"}
+        assert {one["checked"]["status"] for one in ruling["evidence"]} == {"found"}
 
 
 def test_citations_stay_faithful_while_factuality_falls(carried: Carry) -> None:
@@ -174,7 +202,7 @@ def test_the_results_are_kept_as_they_are_returned(carried: Carry, tmp_path: Pat
     folder = tmp_path / "experiment"
     kept = json.loads((folder / RESULTS).read_text())
     assert Results.model_validate(kept) == done.results
-    assert (folder / "curves.svg").read_text().count("<polyline") == 2  # the judge's and the ideal
+    assert (folder / "curves.svg").read_text().count("<polyline") == 3  # the judge's, the ideal, the paper's
 
 
 @pytest.mark.parametrize(

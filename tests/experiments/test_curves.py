@@ -20,6 +20,7 @@ def design(*expectations: Expectation, units: int = 1) -> Design:
     conditions = tuple(Condition(id=f"c{x}", label=f"r={x:g}", x=x) for x in XS)
     return Design(
         experiment="corruption",
+        texts_sha256="",
         seed=0,
         conditions=conditions,
         trials=tuple(
@@ -107,6 +108,8 @@ def test_units_are_paired_between_the_ends() -> None:
     # -.6, 0, unknown, +.4.
     assert (found.pairs.n, found.pairs.of, found.pairs.right, found.pairs.tied) == (3, 4, 1, 1)
     assert found.pairs.mean_change == pytest.approx(-0.2 / 3)
+    # First values 1, 1, .2 of the same three units.
+    assert found.pairs.relative_change == pytest.approx(-0.2 / 2.2)
     # The last condition has values of three units.
     assert found.verdict == "incomplete"
     assert [(point.n, point.n_reports, point.n_failed) for point in found.points] == [
@@ -143,7 +146,9 @@ def test_what_failures_leave_open_is_not_called_as_expected(
 ) -> None:
     # All that was judged got 10 of 10. With one unit of ten failed the mean lies from 9 on, with nearly all from 0 on.
     found = rows((10.0, 10.0, 10.0))
-    node = ScoreNode(id="s", label="S", score=Score(value=10.0, low=low, high=high, n_failed=1))
+    node = ScoreNode(
+        id="s", label="S", score=Score(value=10.0, low=low, high=high, n_expected=10, n_failed=1)
+    )
     found[1] = found[1].model_copy(update={"scores": (node,)})
     (one,) = curves_of(design(expected("flat", 1.0, 1.0, 1.0, scale=10.0)), found, "paper")
     assert (one.verdict, one.points[1].n_failed) == (verdict, 1)

@@ -18,7 +18,7 @@ FALSE = {topic.false_claim: topic for topic in TOPICS}
 
 
 def judge_by_truth(call: Call) -> Reply:
-    """Of a cited page: what it says. Of what a search has found: what is true, borne out by pages that say so."""
+    """Of a cited page: what it says. Of what a search has found: what is true, with words of both sides."""
     if "Statement:" in call.prompt:
         return checked(call.prompt)
     if "search queries" in call.prompt:
@@ -62,15 +62,21 @@ def queried(prompt: str) -> Reply:
 
 
 def settled(prompt: str) -> Reply:
-    """DREAM's verdicts: the truth, borne out by a page that says it."""
+    """DREAM's verdicts: the truth, with words of each page on the side that it takes."""
+    shown = "".join(passages(prompt).values())
     reply: dict[str, Any] = {}
     for number, claim in numbered(fenced(prompt, "Claims:")).items():
         topic, true = topic_of(claim)
-        shown = "".join(passages(prompt).values())
-        words = [words_of(page) for page in (topic.true_page, topic.second_page) if page.url in shown][:1]
+        sides = {
+            says_true: [words_of(page) for page in pages if page.url in shown]
+            for says_true, pages in (
+                (True, (topic.true_page, topic.second_page)),
+                (False, (topic.false_page,)),
+            )
+        }
         reply[number] = {
-            "supporting": words if true else [],
-            "opposing": [] if true else words,
+            "supporting": sides[true],
+            "opposing": sides[not true],
             "rationale": "",
             "label": "supported" if true else "contradicted",
         }
@@ -78,24 +84,24 @@ def settled(prompt: str) -> Reply:
 
 
 def checked(prompt: str) -> Reply:
-    """DeepResearchEval's answer: evidence from the pages that say what is true."""
+    """DeepResearchEval's answer: the truth, with words of each page on the side that it takes."""
     claim = fenced(prompt, "Statement:").splitlines()[0].removeprefix("[s1] ")
     topic, true = topic_of(claim)
-    sides = {page.url: page for page in (topic.true_page, topic.second_page)}
+    pages = {page.url: page for page in topic.pages}
     shown = {
-        number: re.findall(r"^address: (\S+)$", text, re.MULTILINE)[0]
+        re.findall(r"^address: (\S+)$", text, re.MULTILINE)[0]: int(number)
         for number, text in passages(prompt).items()
     }
     evidence = [
         {
-            "passage": int(number),
-            "quote": words_of(sides[url]),
-            "stance": "supports" if true else "contradicts",
+            "passage": shown[url],
+            "quote": words_of(page),
+            "stance": "supports" if (page is not topic.false_page) == true else "contradicts",
         }
-        for number, url in shown.items()
-        if url in sides
+        for url, page in pages.items()
+        if url in shown
     ]
-    return {"evidence": evidence[:3], "reasoning": "", "label": "Right" if true else "Wrong"}
+    return {"evidence": evidence, "reasoning": "", "label": "Right" if true else "Wrong"}
 
 
 def curve(results: Results, protocol: str, path: str) -> Curve:
@@ -107,3 +113,9 @@ def curve(results: Results, protocol: str, path: str) -> Curve:
 def values(found: Curve) -> list[float | None]:
     """Its values by condition."""
     return [point.value for point in found.points]
+
+
+def criteria_asked(prompt: str) -> list[str]:
+    """The ids of RACE's criteria in a prompt."""
+    listed = fenced(prompt, "Criteria, each with its id in brackets:")
+    return re.findall(r"^\[([\w.]+)\]", listed, re.MULTILINE)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import shutil
 import socket
 import subprocess
 import sys
+import time
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -16,17 +18,21 @@ from typing import NoReturn
 import pytest
 
 from indexes.archive.captures import read_captures
+from indexes.archive.model import Capture
 from indexes.archive.warc import ArchiveWriter
 from indexes.errors import (
     DigestMismatch,
     ImportRefused,
     NotASnapshot,
+    SnapshotError,
     SnapshotExists,
     SnapshotMissing,
     SnapshotTooNew,
 )
 from indexes.making import importing
-from indexes.manifest import MANIFEST, Manifest, list_files, render_manifest
+from indexes.making.pagelist import PageEntry
+from indexes.manifest import MANIFEST, Manifest, list_files, render_manifest, sha256
+from indexes.search.errors import SearchError
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
 
@@ -240,6 +246,7 @@ def test_a_redirect_shared_by_different_pages_names_none(folder: Path, tmp_path:
         ("[1, 2]", "the line: "),
         ('{"url": ', "not JSON in UTF-8"),
         ("[" * 100_000, "not JSON in UTF-8"),
+        ('{"url": "https://e.org/a", "url": "https://e.org/b", "text": "A."}', "the key 'url' stands twice"),
     ],
 )
 def test_wrong_lines(folder: Path, tmp_path: Path, line: str, message: str) -> None:
@@ -451,6 +458,113 @@ def test_cut_records_are_refused(snapshot: Snapshot) -> None:
     path.write_bytes(data[:-10])
     with pytest.raises(DigestMismatch, match=r"pages\.jsonl has [\d,]+ bytes, not"):
         Snapshot.open(snapshot.path)
+
+
+def _sealed_again(root: Path) -> None:
+    """Give a snapshot the manifest of the files that it has, as somebody would who wants it to be opened."""
+    old = Manifest.model_validate_json((root / MANIFEST).read_bytes())
+    new = old.model_copy(update={"files": list_files(root)})
+    (root / MANIFEST).write_bytes(render_manifest(new.model_copy(update={"digest": new.expected_digest()})))
+
+
+@pytest.mark.parametrize("end", [b"", b" "])
+def test_a_last_record_without_an_end_is_refused(snapshot: Snapshot, end: bytes) -> None:
+    path = snapshot.path / "pages.jsonl"
+    path.write_bytes(path.read_bytes().removesuffix(b"\n") + end)
+    _sealed_again(snapshot.path)
+    with pytest.raises(NotASnapshot, match="is no record"):
+        Snapshot.open(snapshot.path)
+    assert "its last line has no end" in str(verify(snapshot.path).problems)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("offset", -5, "greater than or equal to 0"),
+        ("size", -1, "greater than or equal to 0"),
+        ("size", 10**18, "was altered"),
+        ("chunks", [[-7, -3]], "no stretch of a text"),
+        ("chunks", [[5, 2]], "no stretch of a text"),
+        ("url", "http://[::1", "Invalid IPv6 URL"),
+    ],
+)
+def test_records_that_name_no_place_are_refused(
+    snapshot: Snapshot, field: str, value: object, said: str
+) -> None:
+    path = snapshot.path / "pages.jsonl"
+    records = [json.loads(line) | {field: value} for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    _sealed_again(snapshot.path)
+    with pytest.raises((NotASnapshot, DigestMismatch), match=said):
+        list(Snapshot.open(snapshot.path).pages())
+    assert not verify(snapshot.path).ok
+
+
+def test_texts_that_are_no_utf8_are_refused(snapshot: Snapshot) -> None:
+    data = b"\xff" * 100
+    (snapshot.path / "texts.utf8").write_bytes(data)
+    path = snapshot.path / "pages.jsonl"
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    place = {"offset": 0, "size": 100, "text_digest": sha256(data)}
+    path.write_text("".join(json.dumps(one | place) + "\n" for one in records if one["text_digest"]))
+    _sealed_again(snapshot.path)
+    with pytest.raises(DigestMismatch, match="is not UTF-8"):
+        list(Snapshot.open(snapshot.path).pages())
+    assert not verify(snapshot.path).ok
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("filename", "../../pipe", "names '../../pipe'"),
+        ("filename", "data-00009.warc.gz", "names 'data-00009.warc.gz'"),
+        ("offset", "-9", "a line cannot be read"),
+        ("offset", "9" * 30, "a line cannot be read"),
+    ],
+)
+def test_the_index_leads_to_no_other_file(snapshot: Snapshot, field: str, value: str, said: str) -> None:
+    os.mkfifo(snapshot.path.parent / "pipe")
+    os.mkfifo(snapshot.path / "archive/data-00009.warc.gz")
+    path = snapshot.path / "indexes/index.cdxj"
+    path.write_text(re.sub(f'"{field}": "[^"]*"', f'"{field}": "{value}"', path.read_text()))
+    _sealed_again(snapshot.path)
+    opened = Snapshot.open(snapshot.path)
+    with pytest.raises(DigestMismatch, match=said):
+        opened.raw(opened.page("https://example.org/a"))
+
+
+@pytest.mark.parametrize(
+    "name", [MANIFEST, "pages.jsonl", "texts.utf8", "archive/data-00000.warc.gz", "search/bm25/index.json"]
+)
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(snapshot: Snapshot, name: str) -> None:
+    (snapshot.path / name).unlink()
+    os.mkfifo(snapshot.path / name)
+    with pytest.raises((SnapshotError, SearchError)):
+        Snapshot.open(snapshot.path).corpus().search(["tower"], 1)
+    if name != MANIFEST:
+        assert name in {problem.path for problem in verify(snapshot.path).problems}
+
+
+def test_an_endless_page_list_is_refused(folder: Path, tmp_path: Path) -> None:
+    with gzip.open(folder / "pages.jsonl", "wb") as packed:
+        for _ in range(3):
+            packed.write(b"\n" * 500_000)
+    with pytest.raises(ImportRefused, match="more than 1,000,000 empty lines"):
+        import_pages(folder, tmp_path / "snap")
+
+
+def test_one_line_many_times_takes_no_longer_each_time() -> None:
+    line = PageEntry(
+        line=1, url="https://example.org/a", original_url="https://example.org/a", final_url=None, file=None,
+        text=None, title="", fetched=None, status="dead", reason="",
+    )  # fmt: skip
+    capture = Capture(url=line.url, fetched=None, outcome="dead", reason="")
+    seen = importing._Seen()  # pyright: ignore[reportPrivateUsage]
+    begun = time.process_time()
+    for number in range(30_000):
+        seen.check(line.model_copy(update={"line": number}), capture)
+    assert time.process_time() - begun < 10  # it took minutes
+    seen.close()
 
 
 DISK_FULL = """

@@ -11,13 +11,13 @@ from random import Random
 import pytest
 from pydantic import BaseModel
 
+from indexes.sqlite_files import SUPER_JOURNAL
 from local_judge.judge.errors import LedgerCorrupt, LedgerError
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer
 from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger import Ledger
-from local_judge.judge.ledger_file import SUPER_JOURNAL
-from local_judge.judge.ledger_verify import ledger_problems
+from local_judge.judge.ledger_verify import ledger_problems, remove_damaged
 from local_judge.judge.requests import Reply, Request
 from serving.engines.scripted import Call
 from serving.types import Choice
@@ -107,6 +107,42 @@ async def test_whatever_is_altered_is_refused_when_it_is_read(
     assert "ledger verify" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert any(named in problem for problem in ledger_problems(path))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE replies SET text='no'",
+        "UPDATE replies SET text=CAST(X'ff' AS TEXT)",
+        "UPDATE texts SET body='And so?' WHERE body LIKE '%Is it%'",
+        "UPDATE texts SET body=CAST(X'ff' AS TEXT) WHERE body LIKE '%Is it%'",
+        "DELETE FROM texts WHERE body LIKE '%Is it%'",
+        "UPDATE judges SET identity='{}'",
+        "UPDATE requests SET draw=7",
+        "DELETE FROM requests",
+        "UPDATE replies SET key=CAST(X'ff' AS TEXT)",
+        "UPDATE replies SET key=X'00'",
+        "UPDATE requests SET key=CAST(X'ff' AS TEXT)",
+    ],
+)
+async def test_what_is_damaged_is_removed_and_the_rest_stays(tmp_path: Path, statement: str) -> None:
+    path = tmp_path / "l.sqlite"
+    request, other = ask("Is it so?"), ask("And what else?")
+    with Ledger.open(path) as ledger:
+        await ledger.put(request, answer(request, "yes"))
+    alter(path, statement)
+    with Ledger.open(path) as ledger:
+        await ledger.put(other, answer(other, "more"))
+    assert remove_damaged(path) == (2 if "judges" in statement else 1)
+    assert list(ledger_problems(path)) == []
+    with Ledger.open(path) as ledger:
+        assert ledger.get(request.key) is None
+        await ledger.put(request, answer(request, "yes"))
+        await ledger.put(other, answer(other, "more"))
+    assert list(ledger_problems(path)) == []
+    with Ledger.open(path) as ledger:
+        kept = [ledger.reply(one.key) for one in (request, other)]
+    assert [None if one is None else one.reply.text for one in kept] == ["yes", "more"]
 
 
 async def test_two_replies_that_changed_places_are_noticed(tmp_path: Path) -> None:
@@ -226,6 +262,29 @@ def test_no_journal_has_another_file_removed(tmp_path: Path) -> None:
         with pytest.raises(LedgerError, match="names other files"):
             Ledger.open(path, read_only=read_only)
     assert mine.exists()
+
+
+def test_a_link_to_nothing_is_no_ledger(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere.sqlite"
+    (tmp_path / "ledger.sqlite").symlink_to(elsewhere)
+    with pytest.raises(LedgerError, match="a link to a file that is not there"):
+        Ledger.open(tmp_path / "ledger.sqlite")
+    assert not elsewhere.exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write into every folder")
+async def test_a_ledger_in_a_folder_that_cannot_be_written_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "shared" / "ledger.sqlite"
+    request = ask("Is it so?")
+    with Ledger.open(path) as ledger:
+        await ledger.put(request, answer(request, "yes"))
+    path.parent.chmod(0o555)
+    try:
+        assert list(ledger_problems(path)) == []
+        with Ledger.open(path, read_only=True) as ledger:
+            assert ledger.get(request.key) is not None
+    finally:
+        path.parent.chmod(0o755)
 
 
 def test_what_is_no_file_is_no_ledger(tmp_path: Path) -> None:

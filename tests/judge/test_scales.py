@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import log, sqrt
 
 import pytest
 
@@ -36,6 +36,21 @@ async def test_a_judge_that_would_say_something_else_has_no_score(make_judge: Ma
     judge, _ = make_judge([Choice(logprobs={str(number): -9.0 for number in range(11)})])
     found = await expected_score(judge, PROMPT, 0, 10)
     assert isinstance(found, Failure) and found.kind == "off_menu"
+
+
+async def test_a_score_that_may_be_off_by_much_is_a_failure(make_judge: MakeJudge) -> None:
+    # Bounds of 1 % on a scale of ten steps: off by up to 0.1. Of 0.4 %: by 0.04.
+    reported = {"7": log(0.99), **{str(number): log(0.01 / 10) for number in range(11) if number != 7}}
+    bounded = tuple(option for option in reported if option != "7")
+    judge, _ = make_judge([Choice(logprobs=reported, bounded=bounded)])
+    found = await expected_score(judge, PROMPT, 0, 10)
+    assert isinstance(found, Failure) and found.kind == "unreported" and "off by 0.1," in found.detail
+
+    reported = {"7": log(0.996), **{str(number): log(0.004 / 10) for number in range(11) if number != 7}}
+    judge, _ = make_judge([Choice(logprobs=reported, bounded=bounded)])
+    score = await expected_score(judge, PROMPT, 0, 10)
+    assert not isinstance(score, Failure)
+    assert score.unreported == pytest.approx(0.04)
 
 
 async def test_a_scale_without_two_numbers_or_with_signs_is_none(make_judge: MakeJudge) -> None:

@@ -78,5 +78,5 @@ def test_a_hole_of_unknown_size_in_one_report_is_none_of_a_known_size_in_the_mea
     over_reports = mean_of([whole, whole, holed])
     assert (holed.low, holed.high) == (None, None)
     assert (over_reports.value, over_reports.low, over_reports.high) == (pytest.approx(8 / 3), None, None)
-    at_least = mean_of([whole, Score(value=1, n_expected=1, n_failed=1, low=1)])
+    at_least = mean_of([whole, Score(value=1, n_expected=2, n_failed=1, low=1)])
     assert (at_least.value, at_least.low, at_least.high) == (2, 2, None)

@@ -14,6 +14,7 @@ from local_judge.protocols.fact.formats import read_validated
 from local_judge.reporting.exports_fact import export_fact
 from local_judge.runs.store import RunStore
 
+from ..originals import run_original
 from ..protocols.fact.fact_cases import findings, write_run
 from ..rubric_run import record
 
@@ -45,6 +46,23 @@ def test_the_four_files(tmp_path: Path) -> None:
     assert lines(exported, out, FAILED[Format.fact]) == [
         f"4 files of 3 reports in {out}; samples.json there says which report is which sample",
         "1 pair failed, written as unknown or with the error of their URL",
+    ]
+
+
+def test_the_published_stat_script_prints_the_same_of_our_rows(tmp_path: Path, shared: Path) -> None:
+    found = {"a": findings("ssuxd"), "b": findings("ssnf"), "c": findings(""), "d": findings("u")}
+    cases = [record(name, task=str(number)) for number, name in enumerate(found, 1)]
+    out = tmp_path / "out"
+    export_fact(write_run(tmp_path / "run", found, *cases), out)
+    script = shared / "originals/drb/utils/stat.py"
+    theirs = tmp_path / "theirs.txt"
+    run_original(script, tmp_path, "--input_path", out / "validated.jsonl", "--output_path", theirs)
+    assert theirs.read_text(encoding="utf-8") == (out / "fact_result.txt").read_text(encoding="utf-8")
+    # Three reports cite; of their pairs 3 + 2 + 1 are known and 2 + 2 + 0 supported: 6/3, 4/3, 4/6.
+    assert theirs.read_text(encoding="utf-8").splitlines() == [
+        "total_citations: 2.0",
+        "total_valid_citations: 1.3333333333333333",
+        "valid_rate: 0.6666666666666666",
     ]
 
 

@@ -58,7 +58,10 @@ def test_issues_with_their_fate_and_pages_with_their_claims() -> None:
         Issue(quoted=("one", "two"), reason="So.", fate="counted"),
         Issue(quoted=("two", "one"), reason="So.", fate="repeated", of=0),
     )
-    covered = (Issue(quoted=("three",), reason="So.", fate="covered", covered_by=("c1", "c2")),)
+    covered = (
+        Issue(quoted=("three",), reason="So.", fate="covered", covered_by=("c1", "c2")),
+        Issue(quoted=("four",), cited="[b]7[/b]", reason="So.", fate="counted", misplaced=("c7",)),
+    )
     accuracy = AccuracyFindings(
         pages=(
             CitedPage(url="https://a.example/", status="ok", on_topic=False, probability=0.1),
@@ -78,11 +81,11 @@ def test_issues_with_their_fate_and_pages_with_their_claims() -> None:
         accuracy=accuracy,
     )
     shown = printed(findings)
-    assert "repeated: as 1" in shown and "covered: c1, c2" in shown
+    assert "repeated: as 1" in shown and "covered: c1, c2" in shown and "misplaced: [b]7[/b]" in shown
     assert "1 supported, 1 no verdict" in shown and "failed: incomplete" in shown
     assert list(lrb_lines(findings)) == [
         "consistency: 2 issues listed (1 counted, 0 rejected, 0 covered, 1 repeated); the list is full at 2",
-        "citation: 1 issue listed (0 counted, 0 rejected, 1 covered, 0 repeated)",
+        "citation: 2 issues listed (1 counted, 0 rejected, 1 covered, 0 repeated); 1 misplaced citation",
         "accuracy: 3 cited pages (2 ok, 1 dead), 1 off topic",
     ]
     lost = IssueFindings(metric="citation", limit=25, table=PUBLISHED, failure=FAILURE)

@@ -63,7 +63,7 @@ def answered() -> RubricFindings:
             path=(FS, "report_format", "1", "C1-2"),
             status="scored",
             score=9,
-            by="count",
+            judged=9,
             rationale="3 of 3.",
         ),
         (FS, "report_format", "3", "C3-2"): Grade(
@@ -109,7 +109,7 @@ def test_all_items_can_be_shown() -> None:
 def test_the_line_counts_quotations_caps_and_guidance() -> None:
     rubric = answered()
     assert rubric_line(rubric) == (
-        "rubric: 101 items (98 scored, 2 not applicable, 1 failed, 1 by count); "
+        "rubric: 101 items (98 scored, 2 not applicable, 1 failed); "
         "quotations: 1 found in the report, 1 rejected; no guidance"
     )
     guided = rubric.model_copy(
@@ -137,8 +137,8 @@ def test_items_are_told_with_what_they_rest_on() -> None:
     assert "(120-155)" in shown
     assert "rejected: never written" in shown
     assert "failed: timeout" in shown
-    assert "│ count │ 3 of 3." in shown
-    assert f"{EC}.perspective_balance.1.C1-1 │ N/A │ judge │ Nothing of the kind." in shown
+    assert f"{FS}.report_format.1.C1-2 │ 9 │ 3 of 3." in shown
+    assert f"{EC}.perspective_balance.1.C1-1 │ N/A │ Nothing of the kind." in shown
     whole = printed(item_table(findings({(): 4}, mode="vanilla")))
     assert "whole report" in whole
 

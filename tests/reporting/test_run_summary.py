@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from rich.console import Console, RenderableType
 
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
@@ -11,7 +12,8 @@ from local_judge.protocols.deer.verification.scores import score
 from local_judge.protocols.scores import Profile, Score, ScoreNode, mean_of
 from local_judge.reporting.numbers import ratio
 from local_judge.reporting.tables import run_summary, score_table
-from local_judge.runs.records import CaseRecord, ScoreRecord
+from local_judge.reporting.verticals import verticals
+from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord
 
 PROFILES: tuple[Profile, ...] = ("paper", "upstream")
 
@@ -92,8 +94,9 @@ def test_each_system_has_its_mean_and_open_bounds_are_said_only_where_they_are()
     low = row("5", Score(value=8, n_expected=2, n_failed=1, low=6, high=10))
     records = [rows[1][0], unread, low[0].model_copy(update={"system": "bob"})]
     table = " ".join(" ".join(drawn(run_summary(records, [rows[1][1], low[1]]))).split())
-    assert "mean of 2 of 3 reports │ 8.50 │" in table
-    assert "bounds by failures (without the missing) │ 7.50 to 9.50" in table
+    assert "mean of 2 of 3 reports │ 8.50 (of 2) │" in table
+    # What the third would have is not known, and the scale of a score is not the table's to know: no bounds.
+    assert "bounds by failures │ – │" in table
 
 
 def test_counts_are_printed_to_the_last_digit() -> None:
@@ -146,7 +149,7 @@ def eight(case: str, found: Score) -> tuple[CaseRecord, ScoreRecord]:
 
 
 def test_eight_columns_fit_beside_each_other_with_their_bounds() -> None:
-    open_ = Score(value=9.69, n_expected=5, n_failed=4, low=1.938, high=9.938)
+    open_ = Score(value=9.69, n_expected=5, n_failed=2, low=1.938, high=9.938)
     rows = [eight("a-report-of-a-long-name-" + "x" * 40, open_), eight("two", Score(value=4, low=4, high=4))]
     table = run_summary([record for record, _ in rows], [scores for _, scores in rows])
     lines = drawn(table)
@@ -166,3 +169,52 @@ def test_eight_columns_lose_no_digit_in_a_narrow_terminal() -> None:
     Console(file=out, width=100).print(run_summary([a for a, _ in rows], [b for _, b in rows]))
     cells = [[cell.strip() for cell in line.split("│")] for line in out.getvalue().splitlines()]
     assert any(line.count("10.00") == 8 for line in cells)
+
+
+@pytest.mark.parametrize(
+    ("read", "of", "said"), [(0, 57, True), (28, 57, True), (29, 57, False), (0, 0, False)]
+)
+def test_sources_that_the_snapshot_lacks_are_named_above_the_table(read: int, of: int, said: bool) -> None:
+    record = CaseRecord(id="a", key="k", status="done", n_sources=of, n_sources_read=read)
+    lines = " ".join(" ".join(drawn(run_summary([record], []))).split())
+    assert (f"The snapshot has the text of {read} of 57 sources" in lines) is said
+    assert ("local-judge snapshot fetch" in lines) is said
+
+
+def test_a_system_has_one_number_where_the_protocol_pools() -> None:
+    """3 of 3 and 1 of 4 decisive games: the mean of 100 and 25 is 62.5, and of all seven games 4 are won: 57.14."""
+    rates = {"a": (3, 3), "b": (1, 4)}
+    records = [CaseRecord(id=case, key=case, status="done", system="x") for case in rates]
+    scores = [
+        ScoreRecord(
+            case=case,
+            protocol="liveresearchbench",
+            version="1",
+            profile="paper",
+            scores=(ScoreNode(id="depth", label="Depth", score=Score(value=100 * won / of, n_expected=of)),),
+        )
+        for case, (won, of) in rates.items()
+    ]
+    pooled = ScoreNode(id="depth", label="Depth", score=Score(value=400 / 7, n_expected=7))
+    over = RunScoreRecord(
+        protocol="liveresearchbench",
+        version="1",
+        profile="paper",
+        system="x",
+        n_reports=2,
+        n_missing=0,
+        scores=(pooled,),
+    )
+    table = " ".join(" ".join(drawn(run_summary(records, scores, [over]))).split())
+    assert "mean of 2 of 2 reports │ 57.14*" in table
+    assert "62.50" not in table
+    [placed] = verticals(records, scores, "paper", [over]).metrics
+    assert placed.value == 400 / 7
+    # Of two systems, each has its own number; of both together there is the mean of the reports.
+    other = [record.model_copy(update={"id": f"{record.id}2", "system": "y"}) for record in records]
+    theirs = [score.model_copy(update={"case": f"{score.case}2"}) for score in scores]
+    both = [over, over.model_copy(update={"system": "y"})]
+    table = " ".join(" ".join(drawn(run_summary([*records, *other], [*scores, *theirs], both))).split())
+    assert "x: mean of 2 of 2 reports │ 57.14*" in table
+    assert "y: mean of 2 of 2 reports │ 57.14*" in table
+    assert "mean of 4 of 4 reports │ 62.50 │" in table

@@ -18,6 +18,7 @@ from local_judge.runs.inputs import RawReport
 from local_judge.runs.records import CaseRecord, load_scores, read_records
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore, file_key
+from local_judge.tasks.model import Task
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineFault
 
@@ -94,6 +95,30 @@ async def test_an_unreadable_report_stops_no_other(
     assert all("\n" not in record.detail for record in records)
     assert records[0].detail.startswith("a.md: ")
     assert {score.case for score in load_scores(store, ["deer"])} == {"b"}
+
+
+async def test_a_record_has_what_its_report_can_be_grouped_by(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    judge, _ = make_judge()
+    german = Task(
+        id="a",
+        prompt="Was hat die Erneuerung der Fernwärme gekostet?",
+        topic="Law",
+        attributes=(("tier", "2"),),
+    )
+    named = Task(id="b", prompt=german.prompt, attributes=(("language", "English"),))
+    reports = [
+        raw("a")._replace(task=german),
+        raw("b", b"")._replace(task=named),  # cannot be read, and stands in a group all the same
+        raw("c"),
+    ]
+    records = await execute(reports, judge, snapshot, VERIFYING, RunStore(tmp_path / "run"))
+    assert [record.attributes for record in records] == [
+        {"tier": "2", "topic": "Law", "language": "de"},
+        {"language": "English"},
+        {"language": "en"},
+    ]
 
 
 async def test_a_defect_of_a_protocol_is_that_report_s_record(

@@ -14,7 +14,7 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
 from local_judge.judge.judge import Judge
 from local_judge.protocols.deer import DeerFindings
-from local_judge.protocols.scores import ScoreNode
+from local_judge.protocols.scores import ScoreNode, known_share
 from local_judge.runs.concord import load_agreement
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import CASES_IN_FLIGHT, execute
@@ -155,11 +155,13 @@ async def test_a_judge_that_fails_half_of_its_calls_leaves_holes_and_no_zeros(
             alone, other = rows[case, "steady"][path].score, rows[case, "shaky"][path].score
             score = together.score
             assert score.n_failed == alone.n_failed + other.n_failed
-            if other.value is None and other.n_failed and alone.value is not None:
+            if other.n_failed and known_share(other) == 0 and alone.value is not None:
                 # What the other judge did not say changes no value, and opens its bounds.
                 assert score.value is not None and score.value == alone.value
                 assert score.low is not None and score.high is not None
-                assert score.low <= score.value <= score.high and score.low < score.high
+                assert score.low <= score.value <= score.high
+                # Of a number in steps, such as an amount, every possible answer may give the same.
+                assert score.low < score.high or other.low == other.high
                 n_open += 1
     assert n_open > 5
     rubric = [row for row in load_agreement(store) if row.scale == "ordinal"]

@@ -45,8 +45,8 @@ def answering(call: Call) -> Reply:
         return believe(call)
     properties = call.schema["properties"]
     if "issues" in properties:
-        missing = [{"quote": "It cost 3 million.", "reason": "A figure."}]
-        return {"issues": missing if "have none beside them" in call.prompt else []}
+        missing = [{"quote": "It cost 3 million.", "citation": "", "reason": "A figure."}]
+        return {"issues": missing if "need a source" in call.prompt else []}
     if "met" in next(iter(properties.values())).get("properties", {}):
         return {key: {"quote": "A crowd came", "rationale": "So.", "met": True} for key in properties}
     return believe(call)

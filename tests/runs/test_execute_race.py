@@ -91,7 +91,7 @@ async def test_the_manifest_knows_criteria_and_references(make_judge: MakeJudge,
     assert len(one["criteria_sha256"]) == 64
     assert "criteria_sha256" not in other and "references_sha256" not in other
     assert manifest["config"]["settings"]["race"]["order"] == "shared"
-    assert manifest["protocols"]["race"] == {"version": "1", "data": None}
+    assert manifest["protocols"]["race"] == {"version": "2", "data": None}
 
 
 def test_what_a_task_lacks_ends_the_run_before_it_begins() -> None:

@@ -102,16 +102,11 @@ async def test_a_report_that_is_too_long_for_the_judge_has_no_score(
     make_judge: MakeJudge, tmp_path: Path
 ) -> None:
     judge, _ = make_judge(context_tokens=400)
-    parts = "".join(
-        f"## {name}\n\n{'The mill grinds corn by water. ' * 40}\n\n" for name in ("Introduction", "Mills")
-    )
-    raw = RAW._replace(content=f"# The mill\n\n{parts}## Conclusion\n\nMills matter.\n".encode())
+    raw = RAW._replace(content=f"# The mill\n\n{'The mill grinds corn by water. ' * 40}\n".encode())
     store = RunStore(tmp_path / "run")
     [record] = await execute([raw], judge, None, RUBRIC, store)
-    assert record.n_questions_failed >= 98
+    assert record.n_questions_failed == 101
     for scores in load_scores(store, ["deer"]):
         by_id = {root.id: root.score for root in scores.scores}
-        # What a count has decided stands below, and the bounds say how little that settles.
         assert by_id["overall"].value is by_id["format_style"].value is None
-        low, high = by_id["format_style"].low, by_id["format_style"].high
-        assert low is not None and high is not None and low < 4 < 9 < high
+        assert (by_id["format_style"].low, by_id["format_style"].high) == (1, 10)

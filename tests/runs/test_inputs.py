@@ -106,6 +106,26 @@ def test_an_id_stands_once_over_all_files(tmp_path: Path) -> None:
         load_reports([tmp_path])
 
 
+def test_a_file_for_each_system(tmp_path: Path) -> None:
+    rows = '{"id": 1, "prompt": "Why?", "article": "%s."}\n{"id": 2, "prompt": "How?", "article": "%s."}\n'
+    one, other = (write(tmp_path / f"model-{name}.jsonl", rows % (name, name)) for name in "ab")
+    found = load_reports([one, other])
+    assert [(r.id, r.system, r.task_id, r.task.id if r.task else None, r.content) for r in found] == [
+        ("model-a/1", "model-a", "1", "1", b"a."),
+        ("model-a/2", "model-a", "2", "2", b"a."),
+        ("model-b/1", "model-b", "1", "1", b"b."),
+        ("model-b/2", "model-b", "2", "2", b"b."),
+    ]
+    # Where no id stands twice, the files are parts of one set.
+    assert [(r.id, r.system) for r in load_reports([one])] == [("1", None), ("2", None)]
+    assert [(r.id, r.system) for r in load_reports([one], system="x")] == [("1", "x"), ("2", "x")]
+    with pytest.raises(InputError, match="report id '1' stands twice"):
+        load_reports([one, other], system="x")
+    twice = write(tmp_path / "twice.jsonl", (rows % ("a", "a")) * 2)
+    with pytest.raises(InputError, match="report id '1' stands twice"):
+        load_reports([twice])
+
+
 def test_tasks_are_joined_by_id(tmp_path: Path) -> None:
     reports = write(
         tmp_path / "reports.jsonl",

@@ -47,7 +47,7 @@ async def test_what_a_manifest_says(make_judge: MakeJudge, snapshot: Snapshot) -
     assert judged["identity"]["engine"] == "scripted"
     assert judged["sampling"]["temperature"] == 0
     assert manifest["snapshot"] == snapshot.digest
-    assert manifest["protocols"] == {"deer": {"version": "2", "data": rubric_digest(load_rubric())}}
+    assert manifest["protocols"] == {"deer": {"version": "4", "data": rubric_digest(load_rubric())}}
     assert manifest["reports"] == [
         {
             "id": "a",
@@ -104,7 +104,7 @@ async def test_a_directory_takes_up_the_same_run_and_no_other(
         "snapshot": await manifest_of(judge, snapshot, snapshot_digest="0" * 64),
         "reports": await manifest_of(judge, snapshot, reports=REPORTS[:1]),
         "prompts": {**manifest, "prompts": "0" * 64},
-        "protocols": {**manifest, "protocols": {"deer": {"version": "3", "data": None}}},
+        "protocols": {**manifest, "protocols": {"deer": {"version": "4", "data": None}}},
     }
     for key, other in others.items():
         with pytest.raises(

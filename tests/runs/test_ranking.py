@@ -17,6 +17,7 @@ from local_judge.runs.inputs import load_reports
 from local_judge.runs.manifest import build_manifest
 from local_judge.runs.ranking import by_scores, compared
 from local_judge.runs.records import load_run_scores, load_scores
+from local_judge.runs.scored import system_scores
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 from local_judge.stats.ranking.standings import Match
@@ -243,6 +244,29 @@ async def test_scores_are_compared_by_task(make_judge: MakeJudge, tmp_path: Path
     alone = await run(judge, tmp_path / "alone", ("ada",), protocols=("length",))
     with pytest.raises(RunError, match="no task with reports of two systems"):
         by_scores([alone], None, "paper", "overall")
+
+
+async def test_a_system_has_one_number(make_judge: MakeJudge, tmp_path: Path) -> None:
+    judge, _ = make_judge(judge_by(by_author))
+    out = await run(judge, tmp_path / "run", ("ada", "bo"), protocols=("length", "depth"))
+    found = by_scores([out], "length", "paper", "overall").scores
+    lengths = {row.case: row.scores[0].score.value for row in load_scores(RunStore(out), ["length"])}
+    # No rule over reports: the mean of two, of which both have a value.
+    assert {
+        name: (one.score.value, one.by_rule, one.n_values, one.n_reports) for name, one in found.items()
+    } == {
+        name: (((lengths[f"{name}-1"] or 0) + (lengths[f"{name}-2"] or 0)) / 2, False, 2, 2)
+        for name in ("ada", "bo")
+    }
+    # Depth pools games: four won of four.
+    pooled = {
+        one.path: one for one in system_scores(RunStore(out), "depth", "upstream") if one.system == "ada"
+    }
+    root = pooled["depth",]
+    assert (root.score.value, root.by_rule, root.n_reports, root.n_values) == (100.0, True, 2, 2)
+    # What only the reports have is a mean: the margins are 8 and 8.
+    margin = {one.path: one for one in system_scores(RunStore(out), "depth", "paper") if one.system == "ada"}
+    assert (margin["depth", "margin"].score.value, margin["depth", "margin"].by_rule) == (8.0, False)
 
 
 async def test_a_run_without_comparisons_says_so(make_judge: MakeJudge, tmp_path: Path) -> None:

@@ -112,8 +112,8 @@ def test_a_protocol_without_a_rule_of_its_own_is_averaged(
     # low = (1 + 0) / 2, the bound of the judge that failed at both pairs
     assert (score.n_expected, score.n_failed, score.low, score.high) == (2, 1, 0.5, 1.0)
     assert score.note == "1 of 2 judges failed"
-    # Of ada, a: (0.5 + 1) / 2, b: 0.25 alone; of bo, a: 0 and b: 1.
-    assert over(store) == {"ada": 0.5, "bo": 0.5}
+    # Of ada, a: (0.5 + 1) / 2, of b one of three reports is known, so a's stands alone; of bo, a: 0 and b: 1.
+    assert over(store) == {"ada": 0.75, "bo": 0.5}
     assert load_agreement(store) == []
 
 

@@ -15,7 +15,7 @@ from indexes.archive.cdxj import Cdxj
 from indexes.errors import DigestMismatch
 from local_judge.errors import InputError, RunError, one_line
 from local_judge.reporting.exports_csv import _csv  # pyright: ignore[reportPrivateUsage]
-from local_judge.rows import read_jsonl
+from local_judge.rows import attributes_of, read_jsonl
 from local_judge.runs.standings import load_standing
 from local_judge.runs.store import RunStore
 
@@ -73,3 +73,19 @@ def test_deep_nesting_is_no_json(tmp_path: Path) -> None:
         list(read_jsonl(tmp_path / "deep.json"))
     with pytest.raises(DigestMismatch, match="a line cannot be read"):
         list(Cdxj(tmp_path / "cdxj").find("https://example.org/"))
+
+
+def test_attributes_are_short_values_of_a_row() -> None:
+    row = {
+        "id": "a",
+        "prompt": "Why?",
+        "topic": " Law ",
+        "tier": 2,
+        "kept": True,
+        "score": 0.5,
+        "empty": " ",
+        "rationale": "x" * 101,
+        "lines": "one\ntwo",
+        "domain": "法律",
+    }
+    assert attributes_of(row, {"prompt"}) == (("domain", "法律"), ("tier", "2"), ("topic", "Law"))

@@ -173,8 +173,9 @@ def test_the_originals_orders_as_sent() -> None:
     assert system.content == instructions("liveresearchbench_verification")
     assert user.content == f"{fence('Claim 1.', 'Claim:')}\n\n{page}"
     system, user = prompt_scoring.race_prompt("Request.", "Article.").messages()
-    assert system.content == instructions("race_vanilla")
-    assert user.content == "Task:\n```\nRequest.\n```\n\nArticle:\n```\nArticle.\n```"
+    role, asked = instructions("race_vanilla").split("\n\n", 1)
+    assert system.content == role
+    assert user.content == f"Task:\n```\nRequest.\n```\n\nArticle:\n```\nArticle.\n```\n\n{asked}"
 
 
 def composed() -> list[Composed]:
@@ -234,7 +235,7 @@ async def test_twins_below_level_and_above(name: str, make_judge: MakeJudge) -> 
         assert call.schema is not None
         if "overall" in call.schema["properties"]:
             return {"overall": {"analysis": "", "score": float(score)}}
-        return {"analysis": "", "overall_score": float(score)}
+        return {"overall_score": float(score), "justification": ""}
 
     judge, engine = make_judge(script)
     scores = await prompt_scoring.scored(SCORING[name], cases, judge)

@@ -362,7 +362,17 @@ def test_base_urls_are_brought_to_one_form(given: str, normal: str) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["", "localhost:8000", "ftp://host/v1", "http://", "http://h:x/v1", "http://h/v1?key=1", "http://[::1"],
+    [
+        "",
+        "localhost:8000",
+        "ftp://host/v1",
+        "http://",
+        "http://h:x/v1",
+        "http://h/v1?key=1",
+        "http://[::1",
+        "http://gpu..local/v1",
+        "http://" + 64 * "a",
+    ],
 )
 def test_what_is_no_base_url_is_refused(url: str) -> None:
     with pytest.raises(BadEndpoint, match="is not a base URL"):

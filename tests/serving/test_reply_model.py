@@ -7,11 +7,12 @@ import json
 
 import pytest
 
+from serving.engines import streaming
 from serving.engines.openai import OpenAIEngine
 from serving.engines.sending import Servers
 from serving.engines.streaming import Heard, Once
 from serving.engines.wire import ChatReply, parse
-from serving.errors import WrongModel
+from serving.errors import MalformedReply, WrongModel
 from serving.retry import Retry
 from serving.stub import Stub, StubPlan
 from serving.types import Message, Sampling
@@ -106,3 +107,12 @@ def test_a_second_reply_and_what_follows_the_end_are_not_read() -> None:
     assert (reply.text, reply.finish_reason, list(heard.models)) == ("A", "stop", ["m"])
     body = {"choices": [{"index": n, "message": {"content": text}} for n, text in ((1, "B"), (0, "A"))]}
     assert parse(ChatReply, "http://host", json.dumps(body).encode()).generation(False).text == "A"
+
+
+def test_a_stream_of_nothing_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "MAX_EVENTS", 3)
+    heard = Heard("http://host")
+    for _ in range(3):
+        heard.take(b"data: {}")
+    with pytest.raises(MalformedReply, match="more than 3 events"):
+        heard.take(b"data: {}")

@@ -24,6 +24,7 @@ BOMB = "a0: &a0 {x: 1}\n" + "".join(f"a{i}: &a{i} {{<<: [*a{i - 1}, *a{i - 1}]}}
         ("a: 2001-02-30", "line 1: '2001-02-30' cannot be read as timestamp"),
         ("a: 1" + ":1" * 200 + ".5", f"line 1: '1{':1' * 19}:' cannot be read as float"),
         ("a: " + "9" * 5_000, f"line 1: '{'9' * 40}' cannot be read as int"),
+        ("a: 0x" + "9" * 5_000, f"line 1: '0x{'9' * 38}' cannot be read as int"),
         ("a: !!python/name:os.system x", "line 1: could not determine a constructor for the tag "),
         ("[" * 20_000, "nested too deeply"),
         ("a: \x1b[2J", "unacceptable character #x001b"),

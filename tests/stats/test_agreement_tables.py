@@ -84,6 +84,45 @@ def test_people_by_hand() -> None:
     assert (found["kappa_linear"].n, found["kendall_w"].n_undefined) == (1, 2)
 
 
+def test_without_the_filter_all_tasks_that_have_a_correlation_count() -> None:
+    # a: 1, 8, mean 4.5; b: 9, 2, mean 5.5: MSB = 2 (0.25 + 0.25) / 1 = 1, MSW = 24.5: ICC < 0. Scores: same order.
+    apart = task("apart", {"a": ({"ann": 1, "bob": 8}, 0.3), "b": ({"ann": 9, "bob": 2}, 0.7)})
+    tasks = [*TASKS, apart]
+    agreement = agreement_of_method(tasks, filtered=False, draws=50)
+    assert {one.task: one.filter for one in agreement.tasks}["apart"] == "removed"
+    found = named(agreement.measures)
+    # heat: means 8.5, 4.5, 2 in the order of .6, .5, .1; apart: 1. water's scores, flat's and odd's means are constant.
+    assert (found["unfiltered_spearman"].value, found["unfiltered_spearman"].n) == (1.0, 2)
+    assert found["unfiltered_spearman"].n_undefined == 3
+    assert found["unfiltered_spearman_zero"].value == 2 / 5
+    # heat: deviations 3.5, -0.5, -3 and 0.2, 0.1, -0.3: 1.55 / sqrt(21.5 x 0.14).
+    assert found["unfiltered_pearson"].value == pytest.approx((1.55 / (21.5 * 0.14) ** 0.5 + 1) / 2)
+    filtered = named(agreement_of_method(tasks, draws=50).measures)
+    assert filtered["filtered_pearson"].n == 1
+    assert not {"overall", "filtered_pearson"} & found.keys(), "the mean of the four is of filtered ones"
+    assert found["pairwise"] == filtered["pairwise"]
+
+
+def test_annotators_are_correlated_two_by_two_within_a_task() -> None:
+    found = named(agreement_of_people(TASKS, draws=50))
+    # Both rated a and b of heat: (9, 8), (4, 5): 1. odd: -1. ann is constant on water, both on flat.
+    assert (found["people_pearson"].value, found["people_pearson"].n) == (0.0, 2)
+    assert found["people_spearman"].n_undefined == 2
+    ratings = {"ann": (1, 2, 5), "bob": (1, 3, 2), "cai": (3, 2, 1)}
+    three = task(
+        "three",
+        {
+            system: ({who: given[place] for who, given in ratings.items()}, None)
+            for place, system in enumerate("abc")
+        },
+    )
+    one = named(agreement_of_people([three], draws=50))
+    # Spearman: ann and bob 1 - 6 x 2 / 24 = 1/2, ann and cai -1, bob and cai -1/2.
+    assert one["people_spearman"].value == pytest.approx(-1 / 3)
+    # Pearson: deviations -5/3, -2/3, 7/3 (26/3); -1, 1, 0 (2); 1, 0, -1 (2): 1 / sqrt(52/3), -4 / sqrt(52/3), -1/2.
+    assert one["people_pearson"].value == pytest.approx((-3 / (52 / 3) ** 0.5 - 0.5) / 3)
+
+
 def test_reports_without_score_take_part_in_the_filter_only() -> None:
     # With c unscored, the ICC of heat is of three reports still, and its pairs are one.
     unscored = HEAT._replace(reports=(*HEAT.reports[:2], HEAT.reports[2]._replace(score=None)))

@@ -109,7 +109,7 @@ async def test_from_experts(tmp_path: Path, make_judge: MakeJudge) -> None:
     outcome, engine = await build(make_judge, tmp_path / "experts.json", experts[:1])
     assert len(outcome.kept) == 3  # as many as the settings say
     assert asked(engine).count("tasks") == 1 and "personas" not in asked(engine)
-    assert all(line.id.startswith("health-care-p1-t") for line in outcome.kept)
+    assert all(line.id.startswith("politics-p1-t") for line in outcome.kept)
 
 
 async def test_from_tasks_of_which_four_have_one_id(tmp_path: Path, make_judge: MakeJudge) -> None:
@@ -117,9 +117,9 @@ async def test_from_tasks_of_which_four_have_one_id(tmp_path: Path, make_judge: 
     outcome, engine = await build(make_judge, tmp_path / "tasks.json", rows)
     # 121 is answered from memory.
     assert [line.id.rpartition("-")[0] for line in outcome.kept] == [
-        "health-care-p1-t1",
-        "health-care-p1-t2",
-        "health-care-p2-t1",
+        "politics-p1-t1",
+        "politics-p1-t2",
+        "politics-p2-t1",
     ]
     assert asked(engine) == ["answer"] * 4 + ["rationale"] * 8
 

@@ -305,3 +305,75 @@ async def test_rows_say_what_they_come_from(make_judge: MakeJudge, dated_web: Sn
     )
     assert row.agent.coverage["search"].answered == 1
     assert row.judge is not None and row.judge.model == "scripted" and len(row.replies) == 3
+
+
+REQUEST_AS_SENT = """Request:
+```
+What did the mill cost, and who approved it?
+```
+
+Task: write down the facts that a report on the request above must not leave out. Today is 2022-01-01; nothing later \
+is known. Give up to 2 items, the weightiest first. For each give:
+"question": the question that is answered by yes if a report says it. It begins like "Does the report say that", names \
+the matter by itself, asks for one thing, and is in English.
+
+Each says something else. Answer with one JSON object with the one key "items"."""
+
+PASSAGES_TASK_AS_SENT = """Task: take from the passages above the facts that a report on the request must not leave \
+out. Give up to 2 items, the weightiest first. For each give:
+"url": the address of the passage that says it.
+"quote": the words of that passage that say it, copied exactly, one sentence.
+"question": the question that is answered by yes if a report says it. It begins like "Does the report say that", names \
+the matter by itself, asks for one thing, and is in English.
+
+Each says something else. Answer with one JSON object with the one key "items"; its list is empty if no passage says \
+anything that bears on the request."""
+
+
+async def test_by_the_request_alone_nothing_is_searched_and_items_rest_on_no_page(
+    make_judge: MakeJudge, dated_web: Snapshot
+) -> None:
+    judge, engine = make_judge([{"items": [{"question": VOTED}, {"question": VOTED}]}, reasoning(WORTH)])
+    tools = toolbox(dated_web, date(2022, 1, 1))
+    settings = PlanSettings(method="request", items=2, questions=1, tools=tools.settings)
+    drafts = plan_drafts(dated_web, settings)
+    row = await drafts.write(TASK, judge, await engine.identity())
+    assert not isinstance(row, Failure)
+    assert engine.calls[0].messages[1].content == REQUEST_AS_SENT
+    assert "What pages say about it:" not in engine.calls[1].prompt
+    assert [(one.question, one.source) for one in row.key_information] == [(VOTED, None)]
+    assert [one.why for one in row.left_out] == ["double"]
+    assert (row.method, row.snapshot, row.agent, len(row.replies)) == ("request", None, None, 2)
+
+
+async def test_retrieval_searches_once_for_the_request_and_checks_the_words(
+    make_judge: MakeJudge, dated_web: Snapshot
+) -> None:
+    items = [
+        {"url": VOTE, "quote": VOTE_WORDS, "question": VOTED},
+        {"url": VOTE, "quote": "It was never built.", "question": COSTS},
+        {"url": "https://town.example/never", "quote": "It burnt.", "question": WORKERS},
+    ]
+    judge, engine = make_judge([{"items": items[:2]}, reasoning(WORTH)])
+    settings = PlanSettings(method="retrieval", items=2, questions=1)
+    draft = found(await draft_plan(TASK, toolbox(dated_web), judge, settings))
+    asked = engine.calls[0].messages[1].content
+    assert asked.startswith(
+        "Request:\n```\nWhat did the mill cost, and who approved it?\n```\n\nPassage 1, https://"
+    )
+    assert asked.endswith(PASSAGES_TASK_AS_SENT)
+    assert f"{VOTE}, 2021-03-18:" in asked and f"{UNDATED}, no date:" in asked
+    assert [(one.question, one.source and one.source.published) for one in draft.key_information] == [
+        (VOTED, "2021-03-18")
+    ]
+    assert [one.why for one in draft.left_out] == ["not_in_page"]
+    assert (draft.run, draft.n_pages, len(engine.calls)) == (None, 0, 2)
+    # Nothing stands: a page that was not shown is no source.
+    judge, _ = make_judge([{"items": items[2:]}])
+    failed = await draft_plan(TASK, toolbox(dated_web), judge, settings)
+    assert isinstance(failed, Failure)
+    assert failed.detail.startswith("no item of key information stands (1 not_shown); ")
+    # Nor is a page that was not known by the day.
+    judge, engine = make_judge([{"items": items[:1]}, reasoning(WORTH)])
+    early = await draft_plan(TASK, toolbox(dated_web, date(2020, 1, 1)), judge, settings)
+    assert isinstance(early, Failure) and "Passage 1" not in engine.calls[0].prompt

@@ -20,7 +20,7 @@ def test_rows_of_every_shape(tmp_path: Path) -> None:
     path.write_text("\ufeff" + "\n".join(json.dumps(row) for row in rows), encoding="utf-8")
     tasks = load_tasks(path)
     assert list(tasks) == ["3", "b", "a"]
-    assert tasks["3"] == Task(id="3", prompt="Why?")
+    assert tasks["3"] == Task(id="3", prompt="Why?", attributes=(("language", "en"),))
     assert tasks["b"].guidance == Guidance(text="必须给出年份。", status="given")
     assert (tasks["a"].prompt, tasks["a"].guidance) == ("How?", None)
 
@@ -37,6 +37,7 @@ def test_rows_of_every_shape(tmp_path: Path) -> None:
         ('{"id": 1, "prompt": "Why?", "guidance": "\\udfff"}', "`guidance` is not a text"),
         ('{"id": 1, "prompt": "Why?"}\n{"id": "1", "prompt": "How?"}', ":2: task id '1' stands twice"),
         ("[" * 100_000, ":1: not JSON"),
+        ('{"id": 1, "prompt": "Why?", "prompt": "How?"}', ":1: not JSON (the key 'prompt' stands twice"),
         ("[1]", "expected a JSON object"),
     ],
 )

@@ -59,7 +59,7 @@ async def test_the_calls_of_all_dimensions_compute_the_report_once(
     # What is measured are prompts: a reply may end after a token for each item.
     monkeypatch.setattr(judging, "REPLY_TOKENS_PER_ITEM", 1)
     before = {name: counted(server, name) for name in ("prefix_cache_queries", "prefix_cache_hits")}
-    settings = DeerSettings(parts=("rubric",), counts=False)
+    settings = DeerSettings(parts=("rubric",))
     findings = await judging.judge_rubric(DOCUMENT, TASK, judge, load_rubric(), settings)
     assert len(findings.grades) == 101
     asked, found = (counted(server, name) - value for name, value in before.items())

@@ -8,7 +8,6 @@ saves it by other means, and brings it in with `snapshot import`.
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +20,7 @@ from indexes.making.fetching import Fetched, fetch_snapshot
 from indexes.snapshot import Snapshot
 from local_judge import __version__
 from local_judge.cli.options import AsJson
+from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.make import Workers, page_bar
 from local_judge.errors import ConfigError
 from local_judge.reporting.fetching import FetchProgress, fetch_table
@@ -64,7 +64,9 @@ Delay = Annotated[
 ]
 PerHost = Annotated[int, typer.Option("--per-host", help="Requests under way to one host.")]
 Concurrency = Annotated[int, typer.Option("--concurrency", help="Requests under way in all.")]
-MaxBytes = Annotated[int, typer.Option("--max-bytes", help="Of one page, as sent and unpacked.")]
+MaxBytes = Annotated[
+    int, typer.Option("--max-bytes", help="Most bytes of one page, as sent and as unpacked.")
+]
 Timeout = Annotated[float, typer.Option("--timeout", help="Seconds for one request with its whole answer.")]
 AllowHosts = Annotated[
     list[str] | None,
@@ -164,7 +166,7 @@ def _show(done: Fetched, cited: Cited, out: Path, as_json: bool) -> None:
             sys.stderr.write(f"{title}: {plain(f'{one.url}: {one.reason}')}\n")
     if as_json:
         digest = None if done.manifest is None else done.manifest.digest
-        print(json.dumps({"snapshot": digest, **report.model_dump(mode="json")}, ensure_ascii=False))
+        print_json({"snapshot": digest, **report.model_dump(mode="json")})
     else:
         stdout().print(fetch_table(report))
         print(

@@ -17,6 +17,7 @@ from indexes.model import Page
 from indexes.snapshot import Snapshot, SnapshotInfo
 from indexes.verify import verify as verify_bytes
 from local_judge.cli.options import AsJson
+from local_judge.cli.output import print_json
 from local_judge.reporting.tables import plain, safe, stdout
 
 SnapshotPath = Annotated[Path, typer.Argument(help="A snapshot directory.")]
@@ -51,7 +52,7 @@ def page(
     opened = Snapshot.open(snapshot)
     found = opened.page(url, as_of=day(as_of))
     if as_json:
-        print(json.dumps(_described(opened, found), ensure_ascii=sys.stdout.isatty()))
+        print_json(_described(opened, found))
     elif html:
         _print_bytes(opened.raw(found))
     elif found.status == "ok":
@@ -84,7 +85,7 @@ def pages(
                 "fetched",
                 "published",
             }
-            print(record.model_dump_json(include=fields))
+            print_json(record.model_dump(mode="json", include=fields))
         else:
             why = f"  ({record.reason})" if record.reason else ""
             print(plain(f"{record.status:16} {record.original_url}{why}"))
@@ -94,7 +95,7 @@ def verify(snapshot: SnapshotPath, as_json: AsJson = False) -> None:
     """Hash every byte of a snapshot again, and compare pages, texts and archive."""
     report = verify_bytes(snapshot)
     if as_json:
-        print(report.model_dump_json())
+        print_json(report)
     else:
         for problem in report.problems:
             print(plain(f"{problem.path}: {problem.kind}: {problem.detail}"))
@@ -108,7 +109,7 @@ def diff(first: SnapshotPath, second: SnapshotPath, as_json: AsJson = False) -> 
     """Name the pages and settings in which two snapshots differ; exits 1 if they do."""
     found = compare(Snapshot.open(first), Snapshot.open(second))
     if as_json:
-        print(found.model_dump_json())
+        print_json(found)
     else:
         for setting in found.settings:
             print(plain(setting))
@@ -131,7 +132,7 @@ def day(given: datetime | None) -> date | None:
 def show_info(description: SnapshotInfo, as_json: bool) -> None:
     """Print what a snapshot holds."""
     if as_json:
-        print(description.model_dump_json())
+        print_json(description)
         return
     table = Table(show_header=False, show_edge=False, pad_edge=False)
     table.add_column(style="dim")

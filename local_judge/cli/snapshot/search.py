@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -26,6 +25,7 @@ from indexes.search.searcher import Mode
 from indexes.search.weights import Bm25Settings, Method
 from indexes.snapshot import Snapshot
 from local_judge.cli.options import AsJson
+from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.look import AsOf, SnapshotPath, day
 from local_judge.errors import UserError
 from local_judge.reporting.tables import safe, stdout
@@ -131,7 +131,7 @@ def search(
         if as_json:
             said = [hit.model_dump(mode="json") for hit in hits]
             found_for = {"query": one, "mode": mode, "hits": said}
-            print(json.dumps(found_for, ensure_ascii=sys.stdout.isatty()))
+            print_json(found_for)
         else:
             stdout().print(_hits(one, hits))
 
@@ -165,7 +165,7 @@ def index(
     )
     infos = Snapshot.open(snapshot).info().indexes
     if as_json:
-        print(json.dumps(infos, ensure_ascii=False))
+        print_json(infos)
         return
     table = Table(show_edge=False, pad_edge=False)
     for column in ("index", "chunks", "what made it"):
@@ -204,7 +204,7 @@ def evaluate_(
     if as_json:
         said = {one: quality.model_dump(mode="json") for one, quality in found.items()}
         made = {"snapshot": opened.digest, "indexes": opened.info().indexes}
-        print(json.dumps({**made, "relevant_not_in_snapshot": lacking, "modes": said}))
+        print_json({**made, "relevant_not_in_snapshot": lacking, "modes": said})
         return
     some = next(iter(found.values()))
     print(f"{some.n_queries} queries; 95% bootstrap intervals of {some.replicates:,} draws, seed {some.seed}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,8 +10,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from local_judge.cli.ending import stoppable
+from local_judge.cli.ending import ASKS_AGAIN, stoppable
 from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Offline, said
+from local_judge.cli.output import print_json
 from local_judge.cli.tasks.options import Replies
 from local_judge.reporting.building import audit_lines, build_notes, build_table
 from local_judge.reporting.numbers import count
@@ -171,24 +171,22 @@ def _leave(outcome: Outcome, directory: Path) -> None:
     if any(counts.failed for counts in outcome.counts):
         sys.stderr.write(
             "Some tasks could not be made or decided on: "
-            f"`local-judge tasks build show {directory} --drops` says which, and why. The same command asks again "
-            "where the engine gave no reply; where its replies were of no use, another seed or judge may help.\n"
+            f"`local-judge tasks build show {directory} --drops` says which, and why. {ASKS_AGAIN} "
+            "Where replies were of no use, another seed or judge may help.\n"
         )
         raise SystemExit(3)
 
 
 def _show(outcome: Outcome, as_json: bool, drops: bool) -> None:
     if as_json:
-        print(
-            json.dumps(
-                {
-                    "domains": [counts.model_dump(mode="json") for counts in outcome.counts],
-                    "n_voters": outcome.n_voters,
-                    "kept": [line.model_dump(mode="json") for line in outcome.kept],
-                    "audit": [row.model_dump(mode="json") for row in outcome.audit],
-                },
-                ensure_ascii=False,
-            )
+        print_json(
+            {
+                "domains": [counts.model_dump(mode="json") for counts in outcome.counts],
+                "n_voters": outcome.n_voters,
+                "conditions": [one.model_dump(mode="json") for one in outcome.conditions],
+                "kept": [line.model_dump(mode="json") for line in outcome.kept],
+                "audit": [row.model_dump(mode="json") for row in outcome.audit],
+            }
         )
         return
     stdout().print(build_table(outcome.counts))

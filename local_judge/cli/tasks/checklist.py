@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Offline
+from local_judge.cli.output import print_json
 from local_judge.cli.tasks.asking import Asked, ask_about, leave_drafts
 from local_judge.cli.tasks.options import (
     Accept,
@@ -63,7 +63,7 @@ def lint(
     found = lint_file(file, tasks)
     n_findings = sum(len(linted.findings) for linted in found.values())
     if as_json:
-        print(json.dumps(_as_json(found), ensure_ascii=False))
+        print_json(_as_json(found))
     else:
         for task, linted in found.items():
             for finding in linted.findings:

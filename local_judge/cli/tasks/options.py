@@ -16,7 +16,7 @@ TasksPath = Annotated[
 OpenDates = Annotated[
     bool,
     typer.Option(
-        "--open-dates", help="Of the dataset, the questions that leave dates open: for `run --date`."
+        "--open-dates", help="Keep the questions of the dataset that leave dates open, for `run --date`."
     ),
 ]
 OutPath = Annotated[Path, typer.Option("--out", help="The file to write; the same command continues it.")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +15,7 @@ from indexes.snapshot import Snapshot
 from local_judge.agents.limits import AgentLimits
 from local_judge.agents.wishes import write_wishes
 from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Offline, SnapshotDir, Tools, tools_named
+from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.look import day
 from local_judge.cli.tasks.asking import Asked, ask_about, leave_drafts
 from local_judge.cli.tasks.options import (
@@ -38,7 +38,7 @@ from local_judge.reporting.plans import coverage_lines, plan_table, plan_view, s
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.plan_draft import plan_drafts
 from local_judge.tasks.plan_lint import RULES, PlanLinted, lint_file
-from local_judge.tasks.plan_settings import PlanSettings, reply_tokens
+from local_judge.tasks.plan_settings import PlanMethod, PlanSettings, reply_tokens
 from local_judge.tasks.plan_transcripts import PlanTranscripts, all_coverage, all_wishes
 from local_judge.tasks.plans import PlanRow, plan_file
 
@@ -64,6 +64,13 @@ def draft(
     snapshot: SnapshotDir,
     out: OutPath,
     base_url: BaseUrls = None,
+    method: Annotated[
+        PlanMethod,
+        typer.Option(
+            "--method",
+            help="How key information is gathered: by an `agent`, behind one `retrieval`, or by the `request` alone.",
+        ),
+    ] = _DEFAULTS.method,
     items: Annotated[
         int, typer.Option("--items", min=0, max=30, help="The most items of key information.")
     ] = _DEFAULTS.items,
@@ -88,14 +95,18 @@ def draft(
         int, typer.Option("--turns", min=1, help="Questions to the agent on one task.")
     ] = _DEFAULTS.limits.turns,
     tokens: Annotated[
-        int, typer.Option("--tokens", min=1, help="Of all its prompts and replies.")
+        int, typer.Option("--tokens", min=1, help="Most tokens of all its prompts and replies.")
     ] = _DEFAULTS.limits.tokens,
     calls: Annotated[
         int, typer.Option("--calls", min=1, help="Queries and pages of the agent.")
     ] = _DEFAULTS.limits.calls,
     tokens_per_reply: Annotated[
         int | None,
-        typer.Option("--reply-tokens", min=16, help="Of one reply of the agent; else what --items need."),
+        typer.Option(
+            "--reply-tokens",
+            min=16,
+            help="Most tokens of one reply; by default what --items need.",
+        ),
     ] = None,
     tool: Tools = None,
     mode: Annotated[Mode, typer.Option("--mode", help="How searches rank.")] = _DEFAULTS.tools.mode,
@@ -103,7 +114,7 @@ def draft(
     ledger: Replies = None,
     offline: Offline = True,
 ) -> None:
-    """Let the judge draft plans for the tasks that have none, from what an agent finds in the snapshot."""
+    """Let the judge draft plans for the tasks that have none, by default from what an agent finds in the snapshot."""
     if not (items or questions):
         raise ConfigError("--items 0 and --questions 0: nothing to draft")
     limits = AgentLimits(
@@ -111,7 +122,9 @@ def draft(
     )
     named = tools_named(tool, _DEFAULTS.tools.tools)
     tools = _DEFAULTS.tools.model_copy(update={"tools": named, "mode": mode, "as_of": day(date)})
-    settings = PlanSettings(items=items, questions=questions, pages=pages, limits=limits, tools=tools)
+    settings = PlanSettings(
+        method=method, items=items, questions=questions, pages=pages, limits=limits, tools=tools
+    )
     transcripts = PlanTranscripts(out)
     drafts = plan_drafts(Snapshot.open(snapshot), settings, transcripts.keep)
     asked = Asked(judge, base_url or (), ledger, offline, open_dates)
@@ -147,7 +160,7 @@ def lint(
     found = lint_file(file, requests, Snapshot.open(snapshot) if snapshot else None)
     n_findings = sum(len(linted.findings) for linted in found.values())
     if as_json:
-        print(json.dumps(_as_json(found), ensure_ascii=False))
+        print_json(_as_json(found))
     else:
         for task, linted in found.items():
             for finding in linted.findings:

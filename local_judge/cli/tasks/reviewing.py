@@ -6,7 +6,6 @@ again when it is opened again.
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import subprocess
@@ -21,6 +20,7 @@ import typer
 from rich.console import RenderableType
 
 from local_judge.cli.options import said
+from local_judge.cli.output import print_json
 from local_judge.errors import InputError, UserError
 from local_judge.reporting.tables import plain, stdout
 from local_judge.tasks.review import D, Decision, decide
@@ -52,7 +52,7 @@ def show_rows(file: RowFile[D], shown: Shown[D], task: str | None, as_json: bool
     """Print a table of all rows, or all of one task's."""
     rows = _rows(file, shown, task)
     if as_json:
-        print(json.dumps([row.model_dump(mode="json") for row in rows], ensure_ascii=False))
+        print_json(rows)
     elif task is None:
         stdout().print(shown.table(rows))
     else:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Offline
+from local_judge.cli.output import print_json
 from local_judge.cli.tasks.asking import Asked, ask_about, leave_drafts
 from local_judge.cli.tasks.options import OpenDates, OutPath, Replies, TasksPath
 from local_judge.reporting.tables import stdout
@@ -62,7 +62,7 @@ def topics(
     apart = distance(*corpora) if len(corpora) == 2 else None
     agreement = agreement_with_given(tasks)
     if as_json:
-        print(json.dumps(topics_json(corpora, apart, agreement), ensure_ascii=False))
+        print_json(topics_json(corpora, apart, agreement))
         return
     stdout().print(topic_table(corpora))
     for note in topic_notes(corpora, apart, agreement):

@@ -1,4 +1,4 @@
-"""DeepResearchEval's file of quality results, from findings.
+"""DeepResearchEval's file of quality results and its cache, from findings.
 
 Invariant: the figures of a report and of the summary are what the published code makes of the answers beside them; no
 report is written for which that code would count a missing answer as 0.
@@ -14,6 +14,7 @@ from local_judge.protocols.deepresearcheval.quality import upstream
 from local_judge.protocols.deepresearcheval.quality.findings import QualityFindings
 from local_judge.protocols.deepresearcheval.quality.published import (
     criteria_json,
+    key_of,
     raw_scores,
     weights_json,
 )
@@ -37,7 +38,7 @@ def query_result(findings: DreFindings, dimensions: QualityDimensions) -> dict[s
     return {
         "query_id": int(task) if task.isascii() and task.isdecimal() else task,
         "query_prompt": findings.request,
-        "all_dims_with_definition": {one.id: one.definition for one in dimensions.dimensions},
+        "all_dims_with_definition": {key_of(one): one.definition for one in dimensions.dimensions},
         "additional_dimensions": [
             {"meta_dimension_name": one.name, "definition": one.definition}
             for one in dimensions.dimensions
@@ -54,6 +55,27 @@ def model_result(found: QualityFindings, dimensions: QualityDimensions) -> dict[
     raw = raw_scores(found)
     scores = upstream.final_scores(raw, criteria_json(dimensions), weights_json(dimensions))
     return {"raw_scores": raw, "final_scores": scores, "report_text": ""}
+
+
+def cache_files(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The published cache by file name: from it, `example_pointwise_usage.py --cache_dir` prints the averages.
+
+    Args:
+        results: by task id, as `query_result` gives them, with their reports. The published code numbers its tasks: one
+            whose id is no whole number has no place.
+    """
+    found: dict[str, dict[str, Any]] = {"dimensions": {}, "weights": {}, "criteria": {}, "model_results": {}}
+    for task, result in results.items():
+        if str(result["query_id"]) != task or not isinstance(result["query_id"], int):
+            continue
+        additional = result["additional_dimensions"]
+        found["dimensions"][f"dimensions_{task}"] = additional
+        found["weights"][f"weights_{task}_{len(additional)}"] = result["dimension_weights"]
+        for key, listed in result["all_criteria"].items():
+            found["criteria"][f"criteria_{task}_{key}"] = listed
+        for system, report in result["model_results"].items():
+            found["model_results"][f"model_result_{task}_{system}"] = report
+    return {f"{name}_cache.json": kept for name, kept in found.items() if kept}
 
 
 def quality_results(

@@ -34,7 +34,7 @@ class DeepResearchEval:
     """Adaptive point-wise quality, and active fact-checking."""
 
     name: ClassVar[str] = "deepresearcheval"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     profiles: ClassVar[tuple[Profile, ...]] = ("paper", "upstream")
     findings = DreFindings
     settings = DreSettings

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from local_judge.protocols.deer.rubric import paper, upstream
 from local_judge.protocols.deer.rubric.findings import RubricFindings
 from local_judge.protocols.deer.rubric.names import INTEGRITY, ORDER, QUALITY_OF_REFERENCES, RECENCY
-from local_judge.protocols.deer.rubric.tree import OVERALL, Leaves, known_enough, leaves_of
+from local_judge.protocols.deer.rubric.tree import OVERALL, Leaves, leaves_of
 from local_judge.protocols.deer.verification.rows import Rows
 from local_judge.protocols.deer.verification.scores import score as score_rows
 from local_judge.protocols.scores import Profile, Score, ScoreNode, mean_of
@@ -53,12 +53,12 @@ def score_leaves(rows: Rows | None, rubric: Leaves | None, profile: Profile) -> 
             dimensions[INTEGRITY] = _with_recency(dimensions[INTEGRITY], recency, profile)
     order = [*(id for id in ORDER if id in dimensions), *(id for id in dimensions if id not in ORDER)]
     roots = tuple(dimensions[id] for id in order)
-    return (*roots, *beside, ScoreNode(id=OVERALL, label="Overall", score=_overall(roots)))
+    return (*roots, *beside, ScoreNode(id=OVERALL, label="Overall", score=_overall(roots, profile)))
 
 
-def _overall(dimensions: Sequence[ScoreNode]) -> Score:
+def _overall(dimensions: Sequence[ScoreNode], profile: Profile) -> Score:
     """The mean of the dimensions that have a value; in `upstream` these are rounded, the mean is not."""
-    mean = known_enough(mean_of([root.score for root in dimensions]), [root.score for root in dimensions])
+    mean = mean_of([root.score for root in dimensions], partly=profile == "upstream")
     if len(dimensions) == len(ORDER):
         return mean
     return _with_note(mean, f"evaluated: {len(dimensions)} of the {len(ORDER)} dimensions")

@@ -41,7 +41,7 @@ class Deer:
     """The seven dimensions of DEER: five by an expert rubric, two by verification of every claim (section 4)."""
 
     name: ClassVar[str] = "deer"
-    version: ClassVar[str] = "2"
+    version: ClassVar[str] = "4"
     profiles: ClassVar[tuple[Profile, ...]] = ("paper", "upstream")
     findings = DeerFindings
     settings = DeerSettings

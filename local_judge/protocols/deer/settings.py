@@ -35,8 +35,6 @@ class DeerSettings(Frozen):
     scale: Literal[5, 10] = 10
     anchors: bool = True
     """Say what the scores mean, in five bands; without, only the ends of the scale are named."""
-    counts: bool = True
-    """Let code decide the items that a count can decide; else the judge is asked."""
     items_per_call: int = Field(default=24, ge=1, le=24)
     """A call that would ask more is split between criteria. 24 is the longest dimension."""
     as_of: date | None = None

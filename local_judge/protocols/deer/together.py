@@ -66,8 +66,6 @@ def rated(rows: Rows | None, rubric: RubricFindings | None) -> tuple[Rated, ...]
 def _of_rubric(rubric: RubricFindings) -> Iterator[Rated]:
     """The scores by dimension, and of each item whether it applies at all."""
     for grade in rubric.grades:
-        if grade.by == "count":
-            continue
         item = ".".join(grade.path)
         if grade.status != "not_applicable":
             metric = grade.path[0] if grade.path else OVERALL

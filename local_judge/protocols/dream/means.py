@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from local_judge.protocols.scores import Score
+from local_judge.protocols.scores import Score, failed, known_enough, mean_share
 
 NO_REPORT = "no report has a value"
 
@@ -17,22 +17,23 @@ def mean_over(parts: Sequence[Score], n_missing: int, least: float, most: float)
     """The mean of the reports' scores that have a value.
 
     Args:
-        parts: the score of each report with findings.
+        parts: the score of each report with findings; one of which less is known than unknown counts as failed.
         n_missing: reports without findings.
         least: what such a report has at worst.
         most: at best.
     """
+    parts = [known_enough(part) for part in parts]
     values = [part.value for part in parts if part.value is not None]
-    failed = [part for part in parts if part.value is None and part.n_failed]
-    open_parts = [part for part in parts if part.value is not None or part.n_failed]
-    n_failed = len(failed) + n_missing
-    n_undefined = len(parts) - len(values) - len(failed)
+    n_lost = sum(failed(part) for part in parts)
+    open_parts = [part for part in parts if part.value is not None or failed(part)]
+    n_failed = n_lost + n_missing
+    n_undefined = len(parts) - len(values) - n_lost
     lows = [_or(part.low, part.value, least) for part in open_parts] + [least] * n_missing
     highs = [_or(part.high, part.value, most) for part in open_parts] + [most] * n_missing
     value = sum(values) / len(values) if values else None
     ends = [value] if value is not None else []
     notes = [f"{n_undefined} undefined"] if n_undefined else []
-    notes += [f"{len(failed)} failed"] if failed else []
+    notes += [f"{n_lost} failed"] if n_lost else []
     notes += [f"{n_missing} missing"] if n_missing else []
     counted = f"of {len(parts) + n_missing} reports {', '.join(notes)}" if notes else ""
     return Score(
@@ -42,6 +43,7 @@ def mean_over(parts: Sequence[Score], n_missing: int, least: float, most: float)
         n_expected=len(parts) + n_missing,
         n_failed=n_failed,
         n_undefined=n_undefined,
+        known=mean_share(parts, n_missing),
         low=min([sum(lows) / len(lows), *ends]) if lows else None,
         high=max([sum(highs) / len(highs), *ends]) if highs else None,
         note=counted or ("" if parts else NO_REPORT),

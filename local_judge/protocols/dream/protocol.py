@@ -47,7 +47,7 @@ class Dream:
     """The metrics of DREAM (section 3, appendix C). No code of it is published, so there is no profile of any."""
 
     name: ClassVar[str] = "dream"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     profiles: ClassVar[tuple[Profile, ...]] = ("paper",)
     findings = DreamFindings
     settings = DreamSettings

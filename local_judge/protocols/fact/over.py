@@ -31,7 +31,7 @@ from local_judge.protocols.fact.scores import (
     unknown_share,
     zero,
 )
-from local_judge.protocols.scores import Profile, Score, ScoreNode
+from local_judge.protocols.scores import Profile, Score, ScoreNode, known_enough, mean_share
 
 ROOTS = {
     "paper": {ACCURACY[0]: "all", EFFECTIVE[0]: "all", CITATIONS[0]: "all"},
@@ -55,19 +55,24 @@ def over(reports: Sequence[FactFindings], profile: Profile, n_missing: int = 0) 
 
     def means(part: Callable[[Tally, Profile], Score], top: float | None) -> dict[str, Score]:
         return {
-            "all": _mean([part(one, profile) for one in counts], n_missing, top),
-            "citing": _mean([part(one, profile) for one in citing], n_missing, top),
+            name: _mean([_counted(part(one, profile), profile) for one in group], n_missing, top)
+            for name, group in (("all", counts), ("citing", citing))
         }
 
     values = (
         (ACCURACY, means(_accuracy, 1.0) | {"pooled": _pooled(counts, n_missing)}),
-        (EFFECTIVE, means(effective, None)),
+        (EFFECTIVE, means(lambda one, _: effective(one), None)),
         (CITATIONS, means(citations_of, None)),
     )
     return (
         *(_node(id, label, children, ROOTS[profile][id]) for (id, label), children in values),
         _unknown(reports, n_missing),
     )
+
+
+def _counted(score: Score, profile: Profile) -> Score:
+    """A report's score as a mean takes it: in `paper` as it stands for the report, while the code takes all."""
+    return known_enough(score) if profile == "paper" else score
 
 
 def _accuracy(counts: Tally, profile: Profile) -> Score:
@@ -93,6 +98,7 @@ def _mean(parts: Sequence[Score], n_missing: int, top: float | None) -> Score:
         n_expected=len(parts) + n_missing,
         n_failed=n_failed + n_missing,
         n_undefined=len(parts) - len(values) - n_failed,
+        known=mean_share(parts, n_missing),
         low=low,
         high=high,
         note=_note(len(parts) - len(values), n_missing, "" if parts else "no such report"),

@@ -26,7 +26,7 @@ class Fact:
     """Citation accuracy and effective citations (DeepResearch Bench, section 3.2)."""
 
     name: ClassVar[str] = "fact"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     profiles: ClassVar[tuple[Profile, ...]] = ("paper", "upstream")
     findings = FactFindings
     settings = FactSettings

@@ -65,7 +65,7 @@ def score(findings: FactFindings, profile: Profile) -> tuple[ScoreNode, ...]:
     citations = citations_of(counts, profile).model_copy(update={"note": unresolved})
     return (
         ScoreNode(id=ACCURACY[0], label=ACCURACY[1], score=accuracy(counts, profile)),
-        ScoreNode(id=EFFECTIVE[0], label=EFFECTIVE[1], score=effective(counts, profile)),
+        ScoreNode(id=EFFECTIVE[0], label=EFFECTIVE[1], score=effective(counts)),
         ScoreNode(id=CITATIONS[0], label=CITATIONS[1], score=citations),
         unknown_share((findings,)),
     )
@@ -102,17 +102,16 @@ def zero() -> Score:
     return Score(value=0.0, numerator=0, denominator=0, low=0.0, high=0.0, note="no citation")
 
 
-def effective(counts: Tally, profile: Profile) -> Score:
-    """N_s; in `paper` null where every pair failed, while the code counts 0."""
-    blind = profile == "paper" and 0 < counts.n == counts.failed
+def effective(counts: Tally) -> Score:
+    """N_s: the supported pairs."""
     return Score(
-        value=None if blind else float(counts.supported),
-        numerator=None if blind else counts.supported,
+        value=float(counts.supported),
+        numerator=counts.supported,
         n_expected=counts.known + counts.failed,
         n_failed=counts.failed,
         low=float(counts.supported),
         high=float(counts.supported + counts.failed),
-        note=f"all {counts.failed} failed" if blind else "counts what is known" if counts.failed else "",
+        note="counts what is known" if counts.failed else "",
     )
 
 

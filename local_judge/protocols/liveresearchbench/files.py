@@ -65,4 +65,5 @@ def _issues(found: IssueFindings) -> dict[str, Any]:
 
 def _line(issue: Issue) -> str:
     quoted = " / ".join(f'"{quote.text}"' for quote in issue.quotes)
-    return f"{quoted}: {issue.reason}"
+    cited = f" ({issue.cited})" if issue.cited else ""
+    return f"{quoted}{cited}: {issue.reason}"

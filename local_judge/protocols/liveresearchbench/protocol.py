@@ -33,14 +33,14 @@ from local_judge.tasks.model import Task
 _DEFAULTS = LrbSettings()
 
 WITHOUT_TASK: tuple[Part, ...] = ("presentation", "consistency", "citation")
-"""The metrics that read the report alone."""
+"""The metrics that can do without a task: they read the report, and the request where there is one."""
 
 
 class LiveResearchBench:
     """The metrics of LiveResearchBench's DeepEval (section 4)."""
 
     name: ClassVar[str] = "liveresearchbench"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     profiles: ClassVar[tuple[Profile, ...]] = ("paper", "upstream")
     findings = LrbFindings
     settings = LrbSettings

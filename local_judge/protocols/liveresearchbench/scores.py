@@ -23,9 +23,15 @@ from local_judge.protocols.liveresearchbench.issues.scores import rated_issues, 
 from local_judge.protocols.liveresearchbench.presentation.scores import score_presentation
 from local_judge.protocols.scores import Profile, ScoreNode
 
+NO_REQUEST = "judged without the request: the report has no task"
+
 
 def score(found: LrbFindings, profile: Profile) -> tuple[ScoreNode, ...]:
     """One root for each metric that was run."""
+    return _noted(_roots(found, profile), found)
+
+
+def _roots(found: LrbFindings, profile: Profile) -> tuple[ScoreNode, ...]:
     return tuple(
         root
         for root in (
@@ -40,22 +46,38 @@ def score(found: LrbFindings, profile: Profile) -> tuple[ScoreNode, ...]:
     )
 
 
+def _noted(roots: Sequence[ScoreNode], found: LrbFindings) -> tuple[ScoreNode, ...]:
+    """The roots, each with a note where the judge did not see the request, which paper and code show it."""
+    if found.request is not None:
+        return tuple(roots)
+    return tuple(
+        root.model_copy(
+            update={
+                "score": root.score.model_copy(
+                    update={"note": "; ".join(filter(None, (NO_REQUEST, root.score.note)))}
+                )
+            }
+        )
+        for root in roots
+    )
+
+
 def together(judges: Sequence[LrbFindings], profile: Profile) -> tuple[ScoreNode, ...]:
     """The scores of one report by all judges that have findings about it."""
-    roots = mean_trees([score(found, profile) for found in judges])
+    roots = mean_trees([_roots(found, profile) for found in judges])
     compared = [found.depth for found in judges if found.depth is not None]
     by_item: dict[str, ScoreNode] = {}
     if compared:
         by_item["depth"] = depth_together(compared, profile)
     if profile == "upstream":
-        return tuple(by_item.get(root.id, root) for root in roots)
+        return _noted([by_item.get(root.id, root) for root in roots], judges[0])
     presented = [found.presentation for found in judges if found.presentation is not None]
     covered = [found.coverage for found in judges if found.coverage is not None]
     if presented:
         by_item["presentation"] = score_presentation(presented, profile)
     if covered:
         by_item["coverage"] = score_coverage(covered, profile)
-    return tuple(by_item.get(root.id, root) for root in roots)
+    return _noted([by_item.get(root.id, root) for root in roots], judges[0])
 
 
 def rated(found: LrbFindings) -> tuple[Rated, ...]:

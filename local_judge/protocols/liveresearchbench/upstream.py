@@ -110,7 +110,8 @@ def summary(reports: Sequence[Row], criteria: Sequence[str]) -> dict[str, Any]:
         own = [report["depth_grading_results"] for report in compared if report["model_name"] == model]
         found.setdefault(model, {})["depth"] = _games(own)
     if compared:
-        overall["depth"] = _games([report["depth_grading_results"] for report in compared])
+        pooled_games = _games([report["depth_grading_results"] for report in compared])
+        overall["depth"] = {key: value for key, value in pooled_games.items() if key != "reference_model"}
     return {"results_by_model": found, "overall_results": overall}
 
 

@@ -124,7 +124,7 @@ def names(asked: Sequence[Criterion]) -> list[str]:
 
 
 def _listed(criteria: Criteria) -> str:
-    """All criteria under their dimensions, and what the scores mean. Weights are not shown, as in the paper."""
+    """All criteria under their dimensions, and what the scores mean. As in the published code, no weights are shown."""
     lines: list[str] = []
     for dimension in criteria.dimensions:
         lines.append(f"## {label(dimension.id)}")

@@ -98,8 +98,10 @@ class RaceFindings(Findings):
     mode: Mode = "reference"
     order: Order = "shared"
     source: Source = "adaptive"
-    weighted: bool = True
-    """Whether the weights count; else all dimensions count alike, and all criteria of one."""
+    criterion_weights: bool = True
+    """Whether the weights of criteria count; else all criteria of a dimension count alike."""
+    dimension_weights: bool = True
+    """Whether the weights of dimensions count; else all dimensions count alike."""
     scoring: Scoring = "sampled"
     cleaning: Cleaning = "code"
     language: str = "und"

@@ -42,16 +42,18 @@ def judged_json(sheet: Sheet, criteria: Criteria) -> dict[str, list[dict[str, An
     return found
 
 
-def criteria_json(criteria: Criteria, weighted: bool = True) -> dict[str, Any]:
-    """Criteria as `dimension_weight` and `criterions` of the published file."""
+def criteria_json(
+    criteria: Criteria, criterion_weights: bool = True, dimension_weights: bool = True
+) -> dict[str, Any]:
+    """Criteria as `dimension_weight` and `criterions` of the published file; weights that do not count are 1."""
     return {
-        "dimension_weight": {one.id: one.weight if weighted else 1.0 for one in criteria.dimensions},
+        "dimension_weight": {one.id: one.weight if dimension_weights else 1.0 for one in criteria.dimensions},
         "criterions": {
             one.id: [
                 {
                     "criterion": criterion.criterion,
                     "explanation": criterion.explanation,
-                    "weight": criterion.weight if weighted else 1.0,
+                    "weight": criterion.weight if criterion_weights else 1.0,
                 }
                 for criterion in one.criteria
             ]
@@ -63,15 +65,18 @@ def criteria_json(criteria: Criteria, weighted: bool = True) -> dict[str, Any]:
 def sheet_sides(sheet: Sheet, findings: RaceFindings) -> upstream.Sides | None:
     """The published averages of one comparison.
 
-    None where the published code has no row for it: without criteria, and where a dimension has no answer at all, for
-    which it asks again and then drops the report.
+    None where the published code has no defined result: without criteria; without a reference, where its ratio is
+    1 whatever the scores are; and where a dimension has no answer at all, for which it asks again and then drops the
+    report.
     """
-    if findings.criteria is None:
+    if findings.criteria is None or sheet.reference is None:
         return None
     judged = judged_json(sheet, findings.criteria)
     if set(judged) != set(DIMENSIONS):
         return None
-    return upstream.sides(judged, criteria_json(findings.criteria, findings.weighted))
+    return upstream.sides(
+        judged, criteria_json(findings.criteria, findings.criterion_weights, findings.dimension_weights)
+    )
 
 
 def result_row(findings: RaceFindings) -> dict[str, float] | None:

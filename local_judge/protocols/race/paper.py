@@ -51,12 +51,13 @@ def sheet_scores(sheet: Sheet, findings: RaceFindings) -> Scores:
         return Scores({}, {}, _criterion(sheet.marks[0], compared))
     marks = {mark.criterion: mark for mark in sheet.marks}
     sums = {
-        dimension.id: _sums(dimension, marks, findings.weighted) for dimension in findings.criteria.dimensions
+        dimension.id: _sums(dimension, marks, findings.criterion_weights)
+        for dimension in findings.criteria.dimensions
     }
     return Scores(
         {name: _criterion(mark, compared) for name, mark in marks.items()},
         {name: _dimension(found, compared) for name, found in sums.items()},
-        _overall(findings.criteria, sums, findings.weighted, compared),
+        _overall(findings.criteria, sums, findings.dimension_weights, compared),
     )
 
 

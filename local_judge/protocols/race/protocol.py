@@ -28,7 +28,7 @@ class Race:
     """RACE of DeepResearch Bench: reference-based, adaptive criteria, dynamic weights (section 3.1)."""
 
     name: ClassVar[str] = "race"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     profiles: ClassVar[tuple[Profile, ...]] = ("paper", "upstream")
     findings = RaceFindings
     settings = RaceSettings

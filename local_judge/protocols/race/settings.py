@@ -28,9 +28,11 @@ class RaceSettings(Frozen):
     draws: int = Field(default=1, ge=1, le=64)
     """How often each comparison is made; needs a judge that samples."""
     calls: Literal["task", "dimension"] = "task"
-    """One call for all criteria, as in the paper, or one for each dimension: shorter replies, more of them."""
-    weights: bool = True
-    """Without, all dimensions count alike, and all criteria of one."""
+    """One call for all criteria, as in the published code, or one for each dimension: shorter replies, more of them."""
+    criterion_weights: bool = True
+    """Whether the weights of criteria count; else all criteria of a dimension count alike."""
+    dimension_weights: bool = True
+    """Whether the weights of dimensions count; else all dimensions count alike."""
     scoring: Scoring = "sampled"
     cleaning: Cleaning = "code"
     language: str | None = Field(default=None, min_length=1, max_length=40, pattern=r"^[^\n{}`]+$")

@@ -25,7 +25,7 @@ OVERALL, NOISE, POSITION = "overall", "noise", "position_bias"
 NO_SUCH_MODE = "the published code has no such mode"
 DROPPED = "a dimension has no answer: the published code drops the report"
 NO_REFERENCE = "no reference"
-BY_ITSELF = "without a reference the published code divides the report by itself"
+BY_ITSELF = "undefined: without a reference the published code divides the report by itself"
 _LABELS = {OVERALL: "Overall", NOISE: "Noise", POSITION: "Position bias"}
 
 
@@ -142,6 +142,9 @@ def _upstream(sheet: Sheet, findings: RaceFindings) -> paper.Scores:
     n, n_failed = len(sheet.marks), sum(mark.failure is not None for mark in sheet.marks)
     if findings.criteria is None:
         return paper.Scores({}, {}, Score(value=None, n_expected=n, n_undefined=1, note=NO_SUCH_MODE))
+    if sheet.reference is None:
+        none = Score(value=None, n_expected=n, n_undefined=1, note=BY_ITSELF)
+        return paper.Scores({}, dict.fromkeys(DIMENSIONS, none), none)
     sides = sheet_sides(sheet, findings)
     if sides is None:
         none = Score(value=None, n_expected=n, n_failed=n_failed, low=0.0, high=paper.SCALE, note=DROPPED)
@@ -160,7 +163,6 @@ def _upstream(sheet: Sheet, findings: RaceFindings) -> paper.Scores:
             n_failed=n_failed,
             low=None if n_failed else value,
             high=None if n_failed else value,
-            note=BY_ITSELF if sheet.reference is None else "",
         )
 
     dimensions = {

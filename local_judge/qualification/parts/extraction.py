@@ -24,7 +24,6 @@ from typing import Final, Literal, NamedTuple
 
 from pydantic import Field
 
-from local_judge.annotations.model import VERIFIABLE
 from local_judge.annotations.similarity import THRESHOLDS, lexical
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.extract import Extraction, extract_claims
@@ -39,6 +38,9 @@ from serving.types import Frozen
 
 Form = Literal["terse", "full"]
 FORMS: Final[tuple[Form, ...]] = ("terse", "full")
+
+CLAIMING: Final[tuple[ClaimType, ...]] = ("A", "B", "C", "F")
+"""Classes of claims that need a source, whether the report gives one or not."""
 
 
 class ExtractionSettings(Frozen):
@@ -75,7 +77,7 @@ def heard(sentence: KnownSentence, claims: Sequence[Read]) -> Heard:
     """A sentence of which something is known, and what the judge made of it."""
     first = claims[0].judged if claims else None
     if not sentence.planted:
-        false = any(one.type in VERIFIABLE for one in claims)
+        false = any(one.type in CLAIMING for one in claims)
         return Heard(false, false, first)
     for one in claims:
         if lexical([sentence.text], [one.text])[0][0] >= THRESHOLDS["lexical"]:

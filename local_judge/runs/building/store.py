@@ -9,7 +9,7 @@
     tasks.jsonl         the tasks that are kept, for `run --tasks`
     guidance.jsonl      points that a judge has drafted for them, for `run --guidance` and `tasks guidance review`
     audit.jsonl         every task that was dropped, failed or never made, with stage, reasons and values
-    summary.json        counts by domain
+    summary.json        counts by domain, and of the conditions that texts were asked to meet
 
 Invariants: a file is whole or as it was; what is written follows from the ledger, the input, the config and the votes
 alone, so that a build that was killed ends in the same bytes as one that was not; a directory goes on only with what it
@@ -41,7 +41,7 @@ from local_judge.tasks.building.model import (
     Qualification,
     Stage,
 )
-from local_judge.tasks.building.outcome import Build, DomainCounts, Outcome, settle
+from local_judge.tasks.building.outcome import Build, Condition, DomainCounts, Outcome, settle
 from local_judge.tasks.building.ranking import Ballot
 from local_judge.tasks.building.settings import BuildConfig
 from local_judge.tasks.guidance import GuidanceRow, guidance_file
@@ -87,6 +87,7 @@ class Summary(Frozen):
 
     domains: tuple[DomainCounts, ...]
     n_voters: int
+    conditions: tuple[Condition, ...]
     complete: bool
     """Whether every task that could be made is kept, dropped or failed."""
 
@@ -224,6 +225,7 @@ class BuildStore:
         summary = Summary(
             domains=outcome.counts,
             n_voters=outcome.n_voters,
+            conditions=outcome.conditions,
             complete=not any(counts.open for counts in outcome.counts),
         )
         self._files.write_json(SUMMARY, summary)

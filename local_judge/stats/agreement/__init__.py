@@ -15,7 +15,8 @@ give the same numbers, in whatever order they come.
     pairs          pairwise agreement
     ratings        who rated what how
     people         how far people agree with each other
-    judges         how far judges agree with each other
+    judges         how far judges agree with each other on the items of reports
+    stability      how far judges agree with each other on the scores and the order of reports
     method         how far a method agrees with people
     orders         whether systems keep their order on other tasks
 """

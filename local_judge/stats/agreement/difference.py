@@ -32,6 +32,7 @@ def difference_of_methods(
     second: Sequence[RatedTask],
     *,
     ties: Ties = "strict",
+    filtered: bool = True,
     seed: int = 0,
     draws: int = DRAWS,
 ) -> Difference:
@@ -44,24 +45,28 @@ def difference_of_methods(
         first: the rated tasks with the scores of one method; at least one report is scored.
         second: the same with those of the other.
         ties: how the rates of pairs take ties.
+        filtered: as of `agreement_of_method`.
         seed: of the bootstrap.
         draws: of each interval.
     """
     ones, others = _scores(first), _scores(second)
     both = {unit for unit in ones if unit in others}
     if not both:
-        return Difference(_none(parts_of(first) or parts_of(second), ties), 0, len(ones), len(others))
+        return Difference(
+            _none(parts_of(first) or parts_of(second), ties, filtered), 0, len(ones), len(others)
+        )
     sides = [parts_of(_only(tasks, both)) for tasks in (first, second)]
     drawn = resamples(len(sides[0]), draws, seed)
-    measured = (replicated_measures(parts, drawn, ties) for parts in sides)
+    measured = (replicated_measures(parts, drawn, ties, filtered) for parts in sides)
     measures = tuple(_less(one, other, len(sides[0])) for one, other in zip(*measured, strict=True))
     return Difference(measures, len(both), len(ones) - len(both), len(others) - len(both))
 
 
-def _none(parts: Sequence[Part], ties: Ties) -> tuple[Measure, ...]:
+def _none(parts: Sequence[Part], ties: Ties, filtered: bool) -> tuple[Measure, ...]:
     """No measure of two methods that have scored no report together."""
     reason = undefined("no report that both have scored")
-    return tuple(Measure(one.id, one.label, "tasks", reason) for one in replicated_measures(parts, (), ties))
+    named = replicated_measures(parts, (), ties, filtered)
+    return tuple(Measure(one.id, one.label, "tasks", reason) for one in named)
 
 
 def _scores(tasks: Sequence[RatedTask]) -> Mapping[tuple[str, str], None]:

@@ -8,12 +8,13 @@ Names and formulas are those of Shrout and Fleiss 1979 (Psychological Bulletin 8
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 from local_judge.stats.agreement.estimate import Estimate, undefined
 from local_judge.stats.agreement.exact import Number, exact, total
+from local_judge.stats.agreement.sums import OfSums
 
 
 class OneWay(NamedTuple):
@@ -108,6 +109,29 @@ def icc_2_1_of(sums: TwoWay) -> Estimate:
 def icc_2_k_of(sums: TwoWay) -> Estimate:
     """ICC(2,k) from sums; see `icc_2_k`."""
     return _two_way_icc(sums, single=False)
+
+
+def summed(parts: Sequence[TwoWay], n_incomplete: Sequence[int], of: Callable[[TwoWay], Estimate]) -> OfSums:
+    """`icc_2_1_of` or `icc_2_k_of` over several tasks together.
+
+    Args:
+        parts: of each task, with whole numbers only.
+        n_incomplete: of each task, the targets that not everybody has rated; `n_undefined` is their number.
+        of: which of the two.
+    """
+
+    def statistic(sums: Sequence[int]) -> Estimate:
+        incomplete, targets, squares, rows, *columns = sums
+        found = of(TwoWay(targets, tuple(map(Fraction, columns)), Fraction(squares), Fraction(rows)))
+        return found._replace(n_undefined=incomplete)
+
+    return OfSums(
+        [
+            (incomplete, part.targets, int(part.squares), int(part.rows), *map(int, part.columns))
+            for part, incomplete in zip(parts, n_incomplete, strict=True)
+        ],
+        statistic,
+    )
 
 
 def icc_1_1(rows: Iterable[Sequence[Number]]) -> Estimate:

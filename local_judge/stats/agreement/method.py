@@ -4,7 +4,7 @@ Invariant: which tasks are filtered out depends on people alone, so that methods
 on which a correlation does not exist is counted, and is no zero unless the measure's name says so.
 
 The measures are those of DeepResearch Bench (appendix I), in each of the readings that its text allows, and Kendall's
-tau-b beside its correlations.
+tau-b beside its correlations. Without the filter, correlations within tasks are of all tasks, as DEER reports them.
 """
 
 from __future__ import annotations
@@ -87,18 +87,24 @@ class Named(NamedTuple):
 
 
 def agreement_of_method(
-    tasks: Sequence[RatedTask], *, ties: Ties = "strict", seed: int = 0, draws: int = DRAWS
+    tasks: Sequence[RatedTask],
+    *,
+    ties: Ties = "strict",
+    filtered: bool = True,
+    seed: int = 0,
+    draws: int = DRAWS,
 ) -> MethodAgreement:
     """Every measure of agreement of the scores in `tasks` with the ratings in them, in a fixed order.
 
     Args:
         tasks: at least one report with ratings and a score; those without score take part in the filter only.
         ties: how the rates of pairs take ties.
+        filtered: whether correlations within tasks are of the tasks that the filter keeps, or of all.
         seed: of the bootstrap.
         draws: of each interval.
     """
     parts = parts_of(tasks)
-    named = replicated_measures(parts, resamples(len(parts), draws, seed), ties)
+    named = replicated_measures(parts, resamples(len(parts), draws, seed), ties, filtered)
     measures = [
         Measure(one.id, one.label, one.unit, with_interval(one.of.found, one.of.drawn, len(parts)))
         for one in named
@@ -113,30 +119,36 @@ def parts_of(tasks: Sequence[RatedTask]) -> list[Part]:
     return [_part(task) for task in sorted(scored, key=lambda task: task.id)]
 
 
-def replicated_measures(parts: Sequence[Part], drawn: Sequence[Sequence[int]], ties: Ties) -> list[Named]:
+def replicated_measures(
+    parts: Sequence[Part], drawn: Sequence[Sequence[int]], ties: Ties, filtered: bool
+) -> list[Named]:
     """Every measure with its values in the draws, in a fixed order."""
 
     def of_sums(measure: OfSums) -> Replicated:
         return Replicated(measure.found(), measure.replicates(drawn))
 
-    def filtered(kind: _Kind, undefined_as: float | None = None) -> Replicated:
-        return _filtered(parts, drawn, kind, undefined_as)
+    def within(kind: _Kind, undefined_as: float | None = None) -> Replicated:
+        return _within_tasks(parts, drawn, kind, filtered, undefined_as)
 
     by_mean = of_sums(OfSums([part.of_means for part in parts], partial(_rate, ties)))
     by_annotator = of_sums(OfSums([part.of_annotators for part in parts], partial(_rate, ties)))
     systems = of_sums(_overall_pearson(parts))
-    linear, ranked = filtered("pearson"), filtered("spearman")
-    return [
+    linear, ranked = within("pearson"), within("spearman")
+    name = "filtered" if filtered else "unfiltered"
+    measures = [
         Named("pairwise", "pairwise, mean rating", "pairs", by_mean),
         Named("pairwise_annotators", "pairwise, each annotator", "pairs", by_annotator),
         Named("overall_pearson", "overall Pearson", "systems", systems),
-        Named("filtered_pearson", "filtered Pearson", "tasks", linear),
-        Named("filtered_spearman", "filtered Spearman", "tasks", ranked),
-        Named("filtered_tau", "filtered tau-b", "tasks", filtered("tau")),
-        Named("filtered_pearson_zero", "filtered Pearson, undef. as 0", "tasks", filtered("pearson", 0.0)),
-        Named("filtered_spearman_zero", "filtered Spearman, undef. as 0", "tasks", filtered("spearman", 0.0)),
-        Named("overall", "mean of the four", "measures", _mean_of((by_mean, systems, linear, ranked))),
+        Named(f"{name}_pearson", f"{name} Pearson", "tasks", linear),
+        Named(f"{name}_spearman", f"{name} Spearman", "tasks", ranked),
+        Named(f"{name}_tau", f"{name} tau-b", "tasks", within("tau")),
+        Named(f"{name}_pearson_zero", f"{name} Pearson, undef. as 0", "tasks", within("pearson", 0.0)),
+        Named(f"{name}_spearman_zero", f"{name} Spearman, undef. as 0", "tasks", within("spearman", 0.0)),
     ]
+    if filtered:
+        four = _mean_of((by_mean, systems, linear, ranked))
+        measures.append(Named("overall", "mean of the four", "measures", four))
+    return measures
 
 
 def task_agreement(task: RatedTask) -> TaskAgreement:
@@ -172,16 +184,23 @@ def _rate(ties: Ties, sums: Sequence[int]) -> Estimate:
     return method_rate(Pairs(*sums), ties)
 
 
-def _filtered(
-    parts: Sequence[Part], drawn: Sequence[Sequence[int]], kind: _Kind, undefined_as: float | None
+def _within_tasks(
+    parts: Sequence[Part],
+    drawn: Sequence[Sequence[int]],
+    kind: _Kind,
+    filtered: bool,
+    undefined_as: float | None,
 ) -> Replicated:
-    """The mean over the tasks that are kept; a task with one report has nothing to correlate."""
+    """The mean over all tasks, or those that the filter keeps; a task with one report has nothing to correlate."""
 
     def statistic(tasks: Sequence[TaskAgreement]) -> Estimate:
         values: list[float | None] = [
-            getattr(task, kind).value for task in tasks if task.filter == "kept" and task.n > 1
+            getattr(task, kind).value
+            for task in tasks
+            if (task.filter == "kept" or not filtered) and task.n > 1
         ]
-        return mean_estimate(values, "no task is kept that has a correlation", undefined_as=undefined_as)
+        nothing = "no task is kept that has a correlation" if filtered else "no task has a correlation"
+        return mean_estimate(values, nothing, undefined_as=undefined_as)
 
     tasks = [part.task for part in parts]
     return Replicated(statistic(tasks), replicates(tasks, statistic, drawn))

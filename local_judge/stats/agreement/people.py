@@ -13,6 +13,7 @@ from typing import NamedTuple, get_args
 
 from local_judge.stats.agreement import alpha, icc, kappa, pairs
 from local_judge.stats.agreement.concordance import kendall_w
+from local_judge.stats.agreement.correlation import pearson, spearman
 from local_judge.stats.agreement.estimate import (
     DRAWS,
     Estimate,
@@ -38,6 +39,9 @@ class _Part(NamedTuple):
     reliability: alpha.Reliability
     both: Mapping[tuple[str, str], Sequence[tuple[int, int]]]
     """The ratings that two people gave to the reports that both have rated."""
+    pearson: float | None
+    """Mean of the correlations of two people's ratings, over the pairs of people that have one."""
+    spearman: float | None
     concordance: float | None
 
 
@@ -58,6 +62,7 @@ def agreement_of_people(
     factor = scaled(value for task in by_id for report in task.reports for value in report.ratings.values())
     parts = [_part(task, everybody, factor) for task in by_id]
     reliabilities = [part.reliability for part in parts]
+    two_ways, incomplete = [part.two_way for part in parts], [part.n_incomplete for part in parts]
     drawn = resamples(len(parts), draws, seed)
     return (
         *(
@@ -65,8 +70,8 @@ def agreement_of_people(
             for id, label, unit, measure in (
                 ("people_pairwise", "pairwise, two annotators", "pairs", _pairwise(parts, ties)),
                 ("icc_1_1", "ICC(1,1)", "reports", _one_way(parts)),
-                ("icc_2_1", "ICC(2,1)", "reports", _two_way(parts, icc.icc_2_1_of)),
-                ("icc_2_k", "ICC(2,k)", "reports", _two_way(parts, icc.icc_2_k_of)),
+                ("icc_2_1", "ICC(2,1)", "reports", icc.summed(two_ways, incomplete, icc.icc_2_1_of)),
+                ("icc_2_k", "ICC(2,k)", "reports", icc.summed(two_ways, incomplete, icc.icc_2_k_of)),
                 *(
                     (f"alpha_{scale}", f"alpha, {scale}", "ratings", alpha.summed(reliabilities, scale))
                     for scale in get_args(alpha.Scale)
@@ -77,7 +82,24 @@ def agreement_of_people(
                 ),
             )
         ),
-        Measure("kendall_w", "Kendall's W", "tasks", _mean_w(parts, drawn)),
+        *(
+            Measure(id, label, "tasks", _mean_over_tasks(of_tasks, nothing, drawn))
+            for id, label, of_tasks, nothing in (
+                (
+                    "people_pearson",
+                    "Pearson, two annotators",
+                    [part.pearson for part in parts],
+                    "no two annotators have a correlation",
+                ),
+                (
+                    "people_spearman",
+                    "Spearman, two annotators",
+                    [part.spearman for part in parts],
+                    "no two annotators have a correlation",
+                ),
+                ("kendall_w", "Kendall's W", [part.concordance for part in parts], "no task has a W"),
+            )
+        ),
     )
 
 
@@ -103,21 +125,6 @@ def _one_way(parts: Sequence[_Part]) -> OfSums:
         for one in (part.one_way for part in parts)
     ]
     return OfSums(rows, statistic)
-
-
-def _two_way(parts: Sequence[_Part], of: Callable[[icc.TwoWay], Estimate]) -> OfSums:
-    def statistic(sums: Sequence[int]) -> Estimate:
-        n_incomplete, targets, squares, rows, *columns = sums
-        found = of(icc.TwoWay(targets, tuple(map(Fraction, columns)), Fraction(squares), Fraction(rows)))
-        return found._replace(n_undefined=n_incomplete)
-
-    return OfSums(
-        [
-            (part.n_incomplete, two.targets, int(two.squares), int(two.rows), *map(int, two.columns))
-            for part, two in ((part, part.two_way) for part in parts)
-        ],
-        statistic,
-    )
 
 
 def _kappa(parts: Sequence[_Part], weights: kappa.Weights) -> OfSums:
@@ -154,12 +161,13 @@ def _crossed(part: _Part, weights: kappa.Weights) -> dict[tuple[str, str, int, i
     return columns
 
 
-def _mean_w(parts: Sequence[_Part], drawn: Sequence[Sequence[int]]) -> Estimate:
+def _mean_over_tasks(
+    of_tasks: Sequence[float | None], nothing: str, drawn: Sequence[Sequence[int]]
+) -> Estimate:
     def mean(values: Sequence[float | None]) -> Estimate:
-        return mean_estimate(values, "no task has a W")
+        return mean_estimate(values, nothing)
 
-    of_tasks = [part.concordance for part in parts]
-    return with_interval(mean(of_tasks), replicates(of_tasks, mean, drawn), len(parts))
+    return with_interval(mean(of_tasks), replicates(of_tasks, mean, drawn), len(of_tasks))
 
 
 def _part(task: RatedTask, everybody: Sequence[str], factor: int) -> _Part:
@@ -184,8 +192,19 @@ def _part(task: RatedTask, everybody: Sequence[str], factor: int) -> _Part:
         len(whole) - len(complete),
         alpha.reliability(rows),
         both,
+        _between(both, pearson),
+        _between(both, spearman),
         _concordance(task, whole),
     )
+
+
+def _between(
+    both: Mapping[tuple[str, str], Sequence[tuple[int, int]]],
+    correlation: Callable[[Sequence[int], Sequence[int]], Estimate],
+) -> float | None:
+    """The mean over pairs of people of the correlation of their ratings."""
+    columns = [tuple(zip(*ratings, strict=True)) for ratings in both.values() if ratings]
+    return mean_estimate([correlation(*pair).value for pair in columns], "").value
 
 
 def _concordance(task: RatedTask, ratings: Sequence[Mapping[str, int]]) -> float | None:

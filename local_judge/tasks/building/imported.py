@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from indexes.strict_json import strict_json
 from local_judge.errors import InputError
 from local_judge.rows import is_text, read_jsonl, read_text
 from local_judge.tasks.building.model import Assessment, Baseline, Candidate, Persona, Qualification, task_id
@@ -219,7 +220,7 @@ def _rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
     if not read_text(path).lstrip().startswith("["):
         return list(_checked(read_jsonl(path)))
     try:
-        data: object = json.loads(read_text(path))
+        data: object = strict_json(read_text(path))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON ({error})") from None
     items = cast("list[object]", data)

@@ -1,6 +1,7 @@
 """What a judge is asked about each task: whether it needs research, an answer from memory, and how good that is.
 
-Invariants: all three questions open with the request, so that it is read once; the template of the assessment holds no
+Invariants: all three questions open with the request, and with the person who makes it where there is one, so that both
+are read once; the template of the assessment holds no
 value that a reply could copy; a reply that lacks a value is a failure.
 """
 
@@ -15,12 +16,11 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill
 from local_judge.tasks.building.gather import Reply
-from local_judge.tasks.building.model import Assessment, Baseline, Candidate, Qualification
-from local_judge.tasks.building.prompts import template
+from local_judge.tasks.building.model import Assessment, Baseline, Candidate, Persona, Qualification
+from local_judge.tasks.building.prompts import need_template, template
+from local_judge.tasks.building.requesting import laid_out
 from local_judge.tasks.building.settings import BuildConfig, Quality, Share
-from local_judge.tasks.model import Task
-from local_judge.tasks.need import REPLY_TOKENS, NeedReply, need_prompt
-from local_judge.tasks.topics import request_prompt
+from local_judge.tasks.need import REPLY_TOKENS, NeedReply
 
 CHARACTERS_PER_WORD = 8
 TOKENS_PER_WORD = 2
@@ -41,9 +41,9 @@ class AssessmentReply(Reply):
     requires_search: bool
 
 
-async def qualify(candidate: Candidate, judge: Judge) -> Qualification | Failure:
+async def qualify(candidate: Candidate, persona: Persona | None, judge: Judge) -> Qualification | Failure:
     """Whether a task needs deep research; the question of `tasks filter`. Raises LedgerError."""
-    answer = await judge.ask(need_prompt(_task(candidate)), NeedReply, max_tokens=REPLY_TOKENS)
+    answer = await judge.ask(qualify_prompt(candidate, persona), NeedReply, max_tokens=REPLY_TOKENS)
     if isinstance(answer, Failure):
         return answer
     return Qualification(
@@ -55,11 +55,13 @@ async def qualify(candidate: Candidate, judge: Judge) -> Qualification | Failure
     )
 
 
-async def answer_from_memory(candidate: Candidate, config: BuildConfig, judge: Judge) -> Baseline | Failure:
+async def answer_from_memory(
+    candidate: Candidate, persona: Persona | None, config: BuildConfig, judge: Judge
+) -> Baseline | Failure:
     """The answer without search. Raises LedgerError."""
     words = config.necessity.answer_words
     answer = await judge.ask(
-        baseline_prompt(candidate, config), _answer_type(words), max_tokens=words * TOKENS_PER_WORD
+        baseline_prompt(candidate, persona, config), _answer_type(words), max_tokens=words * TOKENS_PER_WORD
     )
     if isinstance(answer, Failure):
         return answer
@@ -67,11 +69,11 @@ async def answer_from_memory(candidate: Candidate, config: BuildConfig, judge: J
 
 
 async def assess(
-    candidate: Candidate, baseline: Baseline, config: BuildConfig, judge: Judge
+    candidate: Candidate, persona: Persona | None, baseline: Baseline, config: BuildConfig, judge: Judge
 ) -> Assessment | Failure:
     """How good the answer without search is. Raises LedgerError."""
     answer = await judge.ask(
-        necessity_prompt(candidate, baseline, config), AssessmentReply, max_tokens=REPLY_TOKENS
+        necessity_prompt(candidate, persona, baseline, config), AssessmentReply, max_tokens=REPLY_TOKENS
     )
     if isinstance(answer, Failure):
         return answer
@@ -85,20 +87,35 @@ async def assess(
     )
 
 
-def baseline_prompt(candidate: Candidate, config: BuildConfig) -> Prompt:
+def qualify_prompt(candidate: Candidate, persona: Persona | None) -> Prompt:
+    """The prompt that asks whether a task needs deep research."""
+    need = need_template("need")
+    return _asked(candidate, persona, need if persona is None else f"{template('suits')}\n\n{need}")
+
+
+def baseline_prompt(candidate: Candidate, persona: Persona | None, config: BuildConfig) -> Prompt:
     """The prompt that asks for an answer from memory."""
     values = {"date": config.today, "words": str(config.necessity.answer_words)}
-    return request_prompt(_task(candidate), fill(template("baseline"), values))
+    return _asked(candidate, persona, fill(template("baseline"), values))
 
 
-def necessity_prompt(candidate: Candidate, baseline: Baseline, config: BuildConfig) -> Prompt:
+def necessity_prompt(
+    candidate: Candidate, persona: Persona | None, baseline: Baseline, config: BuildConfig
+) -> Prompt:
     """The prompt that asks how good that answer is."""
     values = {"answer": fence(baseline.answer, "Answer without search:"), "date": config.today}
-    return request_prompt(_task(candidate), fill(template("necessity"), values))
+    return _asked(candidate, persona, fill(template("necessity"), values))
 
 
-def _task(candidate: Candidate) -> Task:
-    return Task(id=candidate.id, prompt=candidate.prompt)
+def _asked(candidate: Candidate, persona: Persona | None, own: str) -> Prompt:
+    """A question about a request and whoever makes it."""
+    request = fence(candidate.prompt, "Request:")
+    if persona is None:
+        return laid_out(request, own)
+    shared = [request, fence(persona.says, "Person who makes it:")]
+    if candidate.challenges:
+        shared.append(fence(candidate.challenges, "What is said to make it hard:"))
+    return laid_out("\n\n".join([*shared, template("person")]), own)
 
 
 @cache

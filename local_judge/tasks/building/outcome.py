@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, get_args
 
 from local_judge.documents.model import Frozen
+from local_judge.documents.words import count_words
 from local_judge.tasks.building.filters import Verdict, necessary, qualified
 from local_judge.tasks.building.model import (
     Assessment,
@@ -79,6 +80,15 @@ class DomainCounts(Frozen):
     """Not yet decided on: the build was stopped."""
 
 
+class Condition(Frozen):
+    """How many texts that a judge wrote meet a condition that they were asked to meet."""
+
+    says: str
+    """The condition, with its limits."""
+    met: int
+    of: int
+
+
 class Outcome(NamedTuple):
     """What is written and shown."""
 
@@ -89,6 +99,8 @@ class Outcome(NamedTuple):
     counts: tuple[DomainCounts, ...]
     n_voters: int
     """Who have ranked one of the tasks at least."""
+    conditions: tuple[Condition, ...]
+    """Of persons and tasks that were made from domains; none where there are no such tasks."""
 
 
 def settle(build: Build, config: BuildConfig, ballots: Sequence[Ballot]) -> Outcome:
@@ -119,8 +131,27 @@ def settle(build: Build, config: BuildConfig, ballots: Sequence[Ballot]) -> Outc
     order: tuple[Stage, ...] = get_args(Stage)
     audit.sort(key=lambda row: order.index(row.stage))
     return Outcome(
-        kept, tuple(audit), tuple(_counts(build, config, kept, audit)), sum(bool(one.ranks) for one in votes)
+        kept,
+        tuple(audit),
+        tuple(_counts(build, config, kept, audit)),
+        sum(bool(one.ranks) for one in votes),
+        tuple(_conditions(build, config)),
     )
+
+
+def _conditions(build: Build, config: BuildConfig) -> Iterable[Condition]:
+    backgrounds = [one.background for one in build.personas if one.replies]
+    tasks = [one for one in build.candidates if one.generator == "personas"]
+    for what, texts, (least, most) in (
+        ("backgrounds", backgrounds, config.make.background_words),
+        ("requests", [one.prompt for one in tasks], config.make.request_words),
+    ):
+        met = sum(least <= count_words(text) <= most for text in texts)
+        if texts:
+            yield Condition(says=f"{what} have {least} to {most} words", met=met, of=len(texts))
+    if tasks:
+        says = f"requests state a time (asked of {100 * config.make.time_bound:g} %)"
+        yield Condition(says=says, met=sum(bool(one.period) for one in tasks), of=len(tasks))
 
 
 def _counts(

@@ -30,7 +30,7 @@ class PersonaReply(Reply):
     name: Annotated[str, Field(min_length=2, max_length=80)]
     role: Annotated[str, Field(min_length=2, max_length=160)]
     affiliation: Line
-    background: Annotated[str, Field(min_length=10, max_length=700)]
+    background: Annotated[str, Field(min_length=10, max_length=2000)]
     subdomain: Line
 
 
@@ -50,7 +50,7 @@ def _what(one: TaskReply) -> str:
     return one.request
 
 
-PERSONAS = Kind("personas", PersonaReply, _who, 300)
+PERSONAS = Kind("personas", PersonaReply, _who, 500)
 TASKS = Kind("tasks", TaskReply, _what, 300)
 
 
@@ -94,10 +94,22 @@ async def invent(domain: Domain, config: BuildConfig, judge: Judge) -> Invented:
     )
 
 
-async def write_tasks(persona: Persona, config: BuildConfig, judge: Judge) -> Written:
-    """The tasks of a person. Raises LedgerError."""
-    wanted = config.make.tasks
-    found = await gather(judge, TASKS, wanted, lambda items, n: tasks_prompt(persona, config, items, n))
+async def write_tasks(persona: Persona, place: int, config: BuildConfig, judge: Judge) -> Written:
+    """The tasks of a person.
+
+    Args:
+        persona: whose tasks.
+        place: of the person among those of the domain, from 0.
+        config: how many, and under which conditions.
+        judge: who is asked.
+
+    Raises:
+        LedgerError: a reply could not be stored.
+    """
+    wanted, timed = config.make.tasks, config.make.timed(place)
+    found = await gather(
+        judge, TASKS, wanted, lambda items, n: tasks_prompt(persona, config, items, n, timed)
+    )
     candidates: list[Candidate] = []
     for number, (item, replies) in enumerate(zip(found.items, found.replies, strict=True), 1):
         prompt = item.request.strip()
@@ -127,23 +139,39 @@ async def write_tasks(persona: Persona, config: BuildConfig, judge: Judge) -> Wr
 def persona_prompt(domain: Domain, config: BuildConfig, stand: Sequence[PersonaReply], n: int) -> Prompt:
     """The prompt that asks for `n` persons beside those that stand."""
     about = f"{domain.name}: {domain.about}" if domain.about else domain.name
+    least, most = config.make.background_words
     values = {
         "wanted": "1 person" if n == 1 else f"{n} persons",
+        "least": str(least),
+        "most": str(most),
         "standing": standing([PERSONAS.text(one) for one in stand]),
         "language": language_name(config.language),
     }
     return laid_out(fence(about, "Domain:"), fill(template("personas"), values))
 
 
-def tasks_prompt(persona: Persona, config: BuildConfig, stand: Sequence[TaskReply], n: int) -> Prompt:
-    """The prompt that asks for `n` tasks beside those that stand."""
+def tasks_prompt(
+    persona: Persona, config: BuildConfig, stand: Sequence[TaskReply], n: int, timed: int
+) -> Prompt:
+    """The prompt that asks for `n` tasks beside those that stand; `timed` of all of them state a time."""
+    least, most = config.make.request_words
+    lacking = timed - sum(bool(_line(one.period)) for one in stand)
     values = {
         "wanted": "1 research request" if n == 1 else f"{n} research requests",
+        "least": str(least),
+        "most": str(most),
+        "timed": _timed(min(max(lacking, 0), n), n),
         "date": config.today,
         "standing": standing([_line(one.request) for one in stand]),
         "language": language_name(config.language),
     }
     return laid_out(fence(persona.says, "Person:"), fill(template("tasks"), values))
+
+
+def _timed(n: int, of: int) -> str:
+    if n == of:
+        return "every request"
+    return f"{n} of the {of} requests and in no other" if n else "no request"
 
 
 def _line(text: str) -> str:

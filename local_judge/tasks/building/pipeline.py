@@ -8,6 +8,7 @@ what is made is that of the settings and the files, whatever was answered first.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -18,7 +19,7 @@ from local_judge.tasks.building.clarify import clarify
 from local_judge.tasks.building.duplicates import Method, likenesses
 from local_judge.tasks.building.imported import Given
 from local_judge.tasks.building.judging import answer_from_memory, assess, qualify
-from local_judge.tasks.building.model import Candidate, Generator, GivenAway, Missing, Stage
+from local_judge.tasks.building.model import Candidate, Generator, GivenAway, Missing, Persona, Stage
 from local_judge.tasks.building.outcome import Build
 from local_judge.tasks.building.personas import invent, write_tasks
 from local_judge.tasks.building.reformulate import reformulate
@@ -78,13 +79,24 @@ async def make(
         build.qualifications.update(source.given.qualifications)
         build.baselines.update(source.given.baselines)
         build.assessments.update(source.given.assessments)
+    people = {persona.id: persona for persona in build.personas}
+
+    def who(candidate: Candidate) -> Persona | None:
+        return people.get(candidate.persona or "")
+
     undecided = [one for one in build.candidates if one.id not in build.qualifications]
-    await _decide(build, "qualify", undecided, lambda one: qualify(one, judge), build.qualifications)
+    await _decide(
+        build, "qualify", undecided, lambda one: qualify(one, who(one), judge), build.qualifications
+    )
     stored("qualify")
     waiting = [one for one in build.qualified(config) if one.id not in build.assessments]
     unanswered = [one for one in waiting if one.id not in build.baselines]
     await _decide(
-        build, "baseline", unanswered, lambda one: answer_from_memory(one, config, judge), build.baselines
+        build,
+        "baseline",
+        unanswered,
+        lambda one: answer_from_memory(one, who(one), config, judge),
+        build.baselines,
     )
     stored("baseline")
     answered = [one for one in waiting if one.id in build.baselines]
@@ -92,7 +104,7 @@ async def make(
         build,
         "necessity",
         answered,
-        lambda one: assess(one, build.baselines[one.id], config, judge),
+        lambda one: assess(one, who(one), build.baselines[one.id], config, judge),
         build.assessments,
     )
     stored("necessity")
@@ -121,9 +133,20 @@ async def _from_personas(build: Build, config: BuildConfig, source: Source, judg
         for invented in await _each(config.domains, lambda domain: invent(domain, config, judge)):
             build.personas += invented.personas
             build.missing += [invented.missing] if invented.missing is not None else []
-    for written in await _each(build.personas, lambda persona: write_tasks(persona, config, judge)):
+    placed = _placed(build.personas)
+    for written in await _each(placed, lambda one: write_tasks(*one, config, judge)):
         build.candidates += written.candidates
         build.missing += [written.missing] if written.missing is not None else []
+
+
+def _placed(personas: Sequence[Persona]) -> list[tuple[Persona, int]]:
+    """Each with its place among those of its domain."""
+    before: Counter[str] = Counter()
+    placed: list[tuple[Persona, int]] = []
+    for persona in personas:
+        placed.append((persona, before[persona.domain]))
+        before[persona.domain] += 1
+    return placed
 
 
 def _take(build: Build, found: Iterable[Candidate | GivenAway | Missing]) -> None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from importlib.resources import files
+from math import floor
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, cast
 
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, model_validator
 
 from local_judge.documents.model import Frozen
 from local_judge.errors import ConfigError, brief
@@ -24,6 +26,17 @@ from serving.strict_yaml import load_yaml
 Profile = Literal["paper", "upstream"]
 Quality = Literal["high", "medium", "low"]
 Share = Annotated[float, Field(ge=0, le=1, strict=True, allow_inf_nan=False)]
+
+
+def _ordered(words: tuple[int, int]) -> tuple[int, int]:
+    if words[0] > words[1]:
+        raise ValueError(f"the fewest words ({words[0]}) are above the most ({words[1]})")
+    return words
+
+
+_Count = Annotated[int, Field(strict=True, ge=1, le=1_000)]
+Words = Annotated[tuple[_Count, _Count], AfterValidator(_ordered)]
+"""Fewest and most words of a text."""
 
 SIMILAR = 0.9
 """Least cosine of two tasks that are one, unless a config says another."""
@@ -42,7 +55,10 @@ class Domain(Frozen):
 
 
 class PersonaSettings(Frozen):
-    """How much is made from domains."""
+    """How much is made from domains, and under which conditions. The defaults are those of DeepResearchEval.
+
+    Conditions are asked for; how many texts meet them is counted (`outcome.Condition`), and none is dropped for it.
+    """
 
     domains: int | None = Field(default=None, strict=True, ge=1)
     """Only the first so many of the list; default: all."""
@@ -50,6 +66,21 @@ class PersonaSettings(Frozen):
     """Of each domain."""
     tasks: int = Field(default=4, strict=True, ge=1, le=50)
     """Of each persona."""
+    background_words: Words = (100, 150)
+    """Of a persona."""
+    request_words: Words = (10, 50)
+    """Of a task."""
+    time_bound: Share = 0.7
+    """Share of the tasks of a domain that state the period or the day that they are about."""
+
+    def timed(self, place: int) -> int:
+        """How many tasks of a persona state a time; over the first n of a domain round(time_bound * n * tasks).
+
+        Args:
+            place: of the persona among those of its domain, from 0.
+        """
+        share = Fraction(str(self.time_bound)) * self.tasks
+        return floor(share * (place + 1) + Fraction(1, 2)) - floor(share * place + Fraction(1, 2))
 
 
 class ClarifySettings(Frozen):
@@ -103,7 +134,7 @@ class DuplicateSettings(Frozen):
 
 
 def default_domains() -> tuple[Domain, ...]:
-    """The ten domains of `domains.yaml`."""
+    """The ten published domains, in `domains.yaml`."""
     text = files("local_judge.tasks.building").joinpath("domains.yaml").read_text(encoding="utf-8")
     return TypeAdapter(tuple[Domain, ...]).validate_python(load_yaml(text))
 

@@ -15,6 +15,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from indexes.archive import wacz
 from indexes.archive.cdxj import sort_key, timestamp
 from indexes.archive.signing import read_public_key
 from indexes.archive.wacz import NO_DEMANDS, Trust
@@ -129,6 +130,38 @@ def test_a_zip_bomb_is_refused_before_it_fills_the_disk(tmp_path: Path) -> None:
         bomb.writestr("archive/data.warc", b"\0" * 50_000_000)
     with pytest.raises(ImportRefused, match=r"archive/data\.warc of [\d,]+ bytes unpacks to more than"):
         import_archives([tmp_path / "bomb.wacz"], tmp_path / "snap", warn=pytest.fail)
+
+
+def test_a_page_that_repeats_itself_comes_back(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages/a.txt").write_text("The lake froze. " * 120_000)
+    (tmp_path / "pages/pages.jsonl").write_text('{"url": "https://a.example/x", "file": "a.txt"}\n')
+    import_pages(tmp_path / "pages", tmp_path / "first", workers=0)
+    export_wacz(Snapshot.open(tmp_path / "first"), tmp_path / "first.wacz")
+    with zipfile.ZipFile(tmp_path / "first.wacz") as packed:
+        entry = packed.getinfo("pages/pages.jsonl")
+        assert entry.file_size > 200 * entry.compress_size
+    import_archives([tmp_path / "first.wacz"], tmp_path / "again", warn=pytest.fail, workers=0)
+    assert Snapshot.open(tmp_path / "again").digest == Snapshot.open(tmp_path / "first").digest
+
+
+@pytest.mark.parametrize(
+    ("bound", "message"),
+    [
+        ("_MOST_TEXT", "unpacks to more than 1,000,000 bytes"),
+        ("_MOST_LINE", "a line of more than 1,000,000 bytes"),
+    ],
+)
+def test_a_page_list_without_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, message: str
+) -> None:
+    monkeypatch.setattr(wacz, bound, 1_000_000)
+    snapshot(tmp_path, "first", "a")
+    with zipfile.ZipFile(tmp_path / "list.wacz", "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.write(next((tmp_path / "first/archive").iterdir()), "archive/data.warc.gz")
+        packed.writestr("pages/pages.jsonl", b" " * 2_000_000)
+    with pytest.raises(ImportRefused, match=message):
+        import_archives([tmp_path / "list.wacz"], tmp_path / "snap", warn=pytest.fail)
 
 
 def test_merging_is_the_union_in_any_order(tmp_path: Path) -> None:
@@ -490,3 +523,44 @@ def test_a_file_that_is_no_key(tmp_path: Path, content: bytes | None) -> None:
     first = snapshot(tmp_path, "first", "a")
     with pytest.raises(ImportRefused, match=r"key: (cannot be read|not a private key for ECDSA in PEM)"):
         export_wacz(first, tmp_path / "signed.wacz", key_file=tmp_path / "key")
+
+
+def test_a_file_beside_the_archive_brings_no_page_in(tmp_path: Path) -> None:
+    first, other = snapshot(tmp_path, "first", "a"), snapshot(tmp_path, "other", "b")
+    shutil.copy(other.path / "archive/data-00000.warc.gz", first.path / "archive/data-00009.warc.gz")
+    with pytest.raises(DigestMismatch, match=r"data-00009\.warc\.gz is not the file of the manifest"):
+        merge_snapshots([first.path], tmp_path / "merged", workers=0)
+    with pytest.raises(DigestMismatch, match=r"data-00009\.warc\.gz is not the file of the manifest"):
+        export_wacz(first, tmp_path / "out.wacz")
+    assert not (tmp_path / "merged").exists() and not (tmp_path / "out.wacz").exists()
+
+
+def test_a_zip_that_breaks_its_own_rules_is_refused(tmp_path: Path) -> None:
+    warc = (snapshot(tmp_path, "first", "a").path / "archive/data-00000.warc.gz").read_bytes()
+    name = b"archive/data-00000.warc.gz"
+    with zipfile.ZipFile(tmp_path / "lzma.wacz", "w", zipfile.ZIP_LZMA) as packed:
+        packed.writestr(name.decode(), warc)
+    data = bytearray((tmp_path / "lzma.wacz").read_bytes())
+    at = data.find(name) + len(name)
+    data[at + 4 : at + 9] = b"\xff" * 5  # the settings of the decoder
+    (tmp_path / "lzma.wacz").write_bytes(data)
+    with zipfile.ZipFile(tmp_path / "names.wacz", "w") as packed:
+        packed.writestr(name.decode(), warc)
+        packed.writestr("\u00e9", b"")
+    data = (tmp_path / "names.wacz").read_bytes()
+    (tmp_path / "names.wacz").write_bytes(data.replace("\u00e9".encode(), b"\xff\xfe"))
+    for damaged in ("lzma.wacz", "names.wacz"):
+        with pytest.raises(ImportRefused, match="damaged zip"):
+            import_archives([tmp_path / damaged], tmp_path / "snap", warn=pytest.fail, workers=0)
+
+
+def test_a_digest_that_is_not_compared_is_named(tmp_path: Path) -> None:
+    warc = (snapshot(tmp_path, "first", "a").path / "archive/data-00000.warc.gz").read_bytes()
+    listed = {"resources": [{"path": "archive/data-00000.warc.gz", "hash": "md5:00"}]}
+    with zipfile.ZipFile(tmp_path / "md5.wacz", "w") as packed:
+        packed.writestr("archive/data-00000.warc.gz", warc)
+        packed.writestr("datapackage.json", json.dumps(listed))
+    said: list[str] = []
+    import_archives([tmp_path / "md5.wacz"], tmp_path / "snap", warn=said.append, workers=0)
+    assert ["'md5:00'" in one for one in said] == [False, True]
+    assert "datapackage-digest.json is not in the file" in said[0]

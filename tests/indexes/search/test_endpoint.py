@@ -176,5 +176,7 @@ def test_another_dimension_is_another_model() -> None:
 def test_wrong_arguments() -> None:
     with pytest.raises(ValueError, match="'localhost:8000' is not the URL of a server"):
         EndpointEncoder("localhost:8000", "m", revision="r")
+    with pytest.raises(ValueError, match="is not the URL of a server"):
+        EndpointEncoder("http://gpu..local:8000/v1", "m", revision="r")
     with pytest.raises(ValueError, match="at least 1"):
         EndpointEncoder("http://localhost:8000/v1", "m", revision="r", attempts=0)

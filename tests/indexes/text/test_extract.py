@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -27,7 +28,7 @@ _MARKS = """<html><body><article><p>The paragraphs of this page are full of sign
 text_of = "\\_" * 2</code></pre></article></body></html>"""
 
 
-def make_pdf(*pages: str) -> bytes:
+def make_pdf(*pages: str, info: str = "/Title (A made PDF) /CreationDate (D:20191119083000Z)") -> bytes:
     """A PDF by hand: one line of Helvetica a page, with a valid cross-reference table."""
     kids = " ".join(f"{4 + 2 * i} 0 R" for i in range(len(pages)))
     objects = [
@@ -42,7 +43,7 @@ def make_pdf(*pages: str) -> bytes:
             f"/Resources << /Font << /F1 3 0 R >> >> >>"
         )
         objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
-    objects.append("<< /Title (A made PDF) /CreationDate (D:20191119083000Z) >>")
+    objects.append(f"<< {info} >>")
     data, places = "%PDF-1.4\n", list[int]()
     for number, body in enumerate(objects, start=1):
         places.append(len(data))
@@ -92,6 +93,47 @@ def test_reasons(data: bytes, name: str, status: str, reason: str) -> None:
     found = extract(data, name)
     assert (found.status, found.text) == (status, "")
     assert found.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "&#1;",
+        "&#11;",
+        "&#12;",
+        "&#12",
+        "&#012;",
+        "&#12x;",
+        "&#x0c;",
+        "&#X1B;",
+        "&#xFFFE;",
+        "&#65535;",
+        "&#xD800;",
+    ],
+)
+def test_a_reference_to_a_control_character_costs_a_page_nothing(reference: str) -> None:
+    # Browsers show such pages; XML has no such characters, and trafilatura finds no text where one stands.
+    found = extract(_ARTICLE.replace("</b> cars", f"</b> cars{reference}").encode(), "a.html")
+    assert found.status == "ok"
+    assert re.search(r"The firm sold 39,218 cars( x;)? +in 2019, and the report", found.text)
+
+
+def test_references_to_characters_stay() -> None:
+    page = _ARTICLE.replace("</b> cars", "</b> cars &#8211; &#x1F697; &amp; more &#0000000233;")
+    assert "39,218 cars – 🚗 & more é in 2019" in extract(page.encode(), "a.html").text
+    many = _ARTICLE.replace("</b> cars", f"</b> cars &#{'9' * 5000};")
+    assert extract(many.encode(), "a.html").status == "ok"
+
+
+def test_a_title_that_is_no_text_costs_a_pdf_nothing() -> None:
+    half = "/Title <FEFF00410042D83D> /CreationDate <FEFFD800>"  # of a surrogate pair
+    found = extract(make_pdf("The lake froze in 1963.", info=half), "a.pdf")
+    assert (found.status, found.title, found.published, found.text) == (
+        "ok",
+        "",
+        None,
+        "The lake froze in 1963.",
+    )
 
 
 def test_emphasis_on_every_letter_takes_no_longer_than_letters() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from local_judge.protocols.base import KeepsRuns, ScoresOver, ScoresOverTogether, ScoresTogether, Wishes
@@ -78,6 +80,65 @@ def test_a_limit_is_said() -> None:
     node = score_facts(found, "paper")
     assert node.score.note == "2 of 5 statements were to be checked"
     assert (of(node)["statements"].value, of(node)["found"].value) == (2, 5)
+
+
+def sampled(letters: str, found: int = 10, choose: str | None = "seed", **more: Any) -> FactsFindings:
+    """Checked statements by a letter each, and others up to `found` that were not drawn."""
+    statements = findings(letters + "u" * (found - len(letters))).statements
+    return findings(letters, limit=len(letters), choose=choose, **more).model_copy(
+        update={"statements": statements}
+    )
+
+
+def whole(node: ScoreNode) -> tuple[float | None, float | None]:
+    return node.score.interval_low, node.score.interval_high
+
+
+def test_of_a_sample_the_interval_for_the_whole_report_stands_beside_the_bounds() -> None:
+    node = score_facts(sampled("ruuuu"), "paper")
+    # 1 of 5 drawn from 10. At least 1 of 10 is Right.
+    # P(X <= 1 | M = 5) = (C(5,5) + 5 C(5,4)) / C(10,5) = 26/252 > 0.025.
+    # P(X <= 1 | M = 6) = 6 C(4,4) / 252 = 6/252 < 0.025. So at most 5 of 10 are.
+    assert ends(node.score) == (20.0, 20.0, 20.0) and whole(node) == (10.0, 50.0)
+    assert node.score.note == (
+        "5 of 10 statements were to be checked, drawn at random: the 95 % interval is for all 10"
+    )
+    assert whole(score_facts(sampled("uuuuu"), "paper")) == (0.0, 30.0)
+
+
+def test_failures_in_a_sample_widen_its_interval() -> None:
+    node = score_facts(sampled("ruuuf"), "paper")
+    # 1 or 2 of 5. P(X <= 2 | M = 7) = C(7,2) C(3,3) / 252 = 21/252 > 0.025, and of 8 at least 3 are drawn.
+    assert ends(node.score) == (20.0, 25.0, 40.0) and whole(node) == (10.0, 70.0)
+    # Two statements that nobody read may be Right or not: 1 to 5 + 2 of 12.
+    unread = score_facts(sampled("ruuuu", unread=1), "paper")
+    assert whole(unread) == (pytest.approx(100 / 12), pytest.approx(700 / 12))
+    assert ends(of(unread)["found"]) == (10, 10, 12)
+
+
+@pytest.mark.parametrize("source", ["own", "shared"])
+def test_judges_of_a_sample(source: str) -> None:
+    node = facts_together([sampled("ruuuu", source=source), sampled("ruuur", source=source)], "paper")
+    # Of shared statements the last is Right or Unknown: 1 to 2 of 5, as with a failure. Own ones are two samples.
+    assert whole(node) == ((10.0, 70.0) if source == "shared" else (None, None))
+
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        (
+            sampled("ru", choose="salience"),
+            "2 of 10 statements were to be checked, salient ones first: no interval for the others",
+        ),
+        (sampled("ru", choose=None), "2 of 10 statements were to be checked"),
+        (sampled("ru", found=2), ""),
+    ],
+)
+def test_only_a_random_sample_has_an_interval(found: FactsFindings, says: str) -> None:
+    node = score_facts(found, "paper")
+    assert (whole(node), node.score.note) == ((None, None), says)
+    over = over_facts([sampled("ru"), found], "paper", 0)
+    assert (over.score.interval_low, over.find("by_report").score.interval_low) == (None, None)
 
 
 def test_no_statements_is_undefined() -> None:

@@ -12,7 +12,7 @@ from local_judge.protocols.deer.verification.rows import ClaimRow, Outcome, Pair
 from local_judge.protocols.deer.verification.votes import n_tied, voted
 from local_judge.protocols.scores import Profile, Score, ScoreNode
 
-from .rubric_cases import FS, RF, Answer, drawn, findings
+from .rubric_cases import RF, Answer, drawn, findings
 
 SCOPE = (RF, "scope", "1")
 
@@ -154,8 +154,6 @@ def test_reliability_is_voted_on_too() -> None:
 
 def test_what_judges_are_compared_in() -> None:
     rubric = findings({(*SCOPE, "C1-1"): 4, (*SCOPE, "C1-2"): "N/A", (*SCOPE, "C1-3"): "failed"})
-    counted = rubric.grades[0].model_copy(update={"path": (FS, "x", "1", "C1-1"), "by": "count"})
-    rubric = rubric.model_copy(update={"grades": (*rubric.grades, counted)})
     found = rated(rows("supported", "judge_failed", "source_unavailable"), rubric)
     item = "request_fulfillment.scope.1.C1-"
     assert [(one.metric, one.item, one.value, one.scale) for one in found] == [

@@ -22,7 +22,7 @@ from local_judge.protocols.dream.citation.scores import (
     rated_citation,
     score_citation,
 )
-from local_judge.protocols.dream.citation.settings import CitationSettings, Unit
+from local_judge.protocols.dream.citation.settings import CitationSettings, Unit, Unsettled
 
 from .dream_cases import FAILURE, case
 
@@ -43,10 +43,13 @@ def source(letter: str, url: str = "https://a.example/") -> CheckedSource:
     return CheckedSource(url=url, status=status, outcome=WORDS[letter], quote=quote)
 
 
-def findings(*claims: str, unit: Unit = "claim", **counts: int) -> CitationFindings:
+def findings(
+    *claims: str, unit: Unit = "claim", unsettled: Unsettled = "neutral", **counts: int
+) -> CitationFindings:
     """Claims by the letters of their sources; an empty one is not cited."""
     return CitationFindings(
         unit=unit,
+        unsettled=unsettled,
         recovered=False,
         claims=tuple(
             CheckedClaim(
@@ -108,6 +111,9 @@ def test_which_claims_count_and_what_they_cite() -> None:
     assert (found.n_recaps, found.n_own, found.n_uncheckable) == (1, 1, 1)
     # Of the two sentences whose claims are not known one has a citation.
     assert (found.lost_cited, found.lost_uncited) == (1, 1)
+    assert found.unsettled == CitationSettings().unsettled == "neutral"
+    lenient = cited_claims(document, claims, CitationSettings(unsettled="unverifiable"))
+    assert (lenient.unsettled, lenient.claims) == ("unverifiable", found.claims)
     wider = cited_claims(document, claims, CitationSettings(recovered=True))
     assert [one.url for one in wider.claims[0].sources] == [a, b]
 
@@ -199,6 +205,53 @@ def test_claims_and_sources_as_pairs() -> None:
     by_claim, by_pair = findings(*claims), findings(*claims, unit="pair")
     assert score_citation([by_claim]).find("faithfulness").score.value == 50
     assert score_citation([by_pair]).find("faithfulness").score.value == pytest.approx(30)
+
+
+@pytest.mark.parametrize(
+    ("unsettled", "unit", "cf", "denominator", "neutral", "left_out"),
+    [
+        # Claims: s, p, n, c, u. (1 + .5) / 4, or without the neutral one (1 + .5) / 3.
+        ("neutral", "claim", 37.5, 4, 1, 1),
+        ("unverifiable", "claim", 50, 3, 0, 2),
+        # Sources: s n, p, n u, c n, u. (1 + .5) / 6, or without three neutral ones (1 + .5) / 3.
+        ("neutral", "pair", 25, 6, 3, 2),
+        ("unverifiable", "pair", 50, 3, 0, 5),
+    ],
+)
+def test_a_page_that_settles_nothing(
+    unsettled: Unsettled, unit: Unit, cf: float, denominator: int, neutral: int, left_out: int
+) -> None:
+    root = score_citation([findings("sn", "p", "nu", "cn", "u", unsettled=unsettled, unit=unit)])
+    score = root.find("faithfulness").score
+    assert (score.value, score.low, score.high, score.denominator) == (cf, cf, cf, denominator)
+    assert score.note == f"{left_out} unverifiable, left out"
+    assert root.find("faithfulness", "neutral").score.value == neutral
+    assert root.find("faithfulness", "unverifiable").score.value == left_out
+    assert root.find("attribution").score.value == 100, "the claim is cited either way"
+
+
+def test_pages_that_settle_nothing_may_leave_nothing_to_decide() -> None:
+    strict, lenient = (score_citation([findings("n", unsettled=how)]) for how in ("neutral", "unverifiable"))
+    assert (strict.score.value, lenient.score.value) == (0, None)
+    assert (lenient.score.n_undefined, lenient.score.n_failed) == (1, 0)
+    note = "0/0: every cited source is unverifiable; 1 unverifiable, left out"
+    assert lenient.find("faithfulness").score.note == note
+
+
+def test_judges_may_differ_on_whether_a_page_settles_a_claim() -> None:
+    """Claims: s and n, n and n, n and f. Left out: the second judge's n, both, the first's n. 1 of what is known."""
+    first, second = (
+        findings(*claims, unsettled="unverifiable") for claims in (("s", "n", "n"), ("n", "n", "f"))
+    )
+    root = score_citation([first, second])
+    score = root.find("faithfulness").score
+    # The third claim may be anything from 0 to 1: (1 + 0) / 2 at least.
+    assert (score.value, score.low, score.high) == (100, 50, 100)
+    assert (score.n_expected, score.n_failed) == (2, 1)
+    assert score.note == "1 unverifiable, left out; 1 of 2 without a verdict"
+    unverifiable = root.find("faithfulness", "unverifiable").score
+    # 2 and 2 of the judges; the failed one may be another.
+    assert (unverifiable.value, unverifiable.low, unverifiable.high) == (2, 2, 2.5)
 
 
 def test_what_failed_opens_the_bounds() -> None:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from local_judge.protocols.fact import Fact
 from local_judge.protocols.fact.findings import Pair
-from local_judge.protocols.scores import Score, ScoreNode
+from local_judge.protocols.scores import Score, ScoreNode, known_enough
 
 from .fact_cases import findings
 
@@ -67,9 +67,9 @@ def test_counts() -> None:
     # The paper counts all five pairs; the code the three known ones, four had nothing failed.
     assert scores("ssufd", "paper")["citations"].score.value == 5.0
     assert numbers(scores("ssufd", "upstream")["citations"].score) == (3.0, 3.0, 4.0)
-    # Where every pair failed nothing is known; the code counts 0.
-    assert numbers(scores("ff", "paper")["effective_citations"].score) == (None, 0.0, 2.0)
-    assert numbers(scores("ff", "upstream")["effective_citations"].score) == (0.0, 0.0, 2.0)
+    # Where every pair failed nothing is known: a stored score has no value then, only the bounds.
+    for profile in ("paper", "upstream"):
+        assert numbers(known_enough(scores("ff", profile)["effective_citations"].score)) == (None, 0.0, 2.0)
     assert numbers(scores("", "paper")["effective_citations"].score) == (0.0, 0.0, 0.0)
 
 

@@ -10,7 +10,9 @@ from pydantic import ValidationError
 
 from local_judge.documents import parse_report
 from local_judge.judge.failures import Failure
-from local_judge.protocols.liveresearchbench.issues.asking import Contradiction, Uncited
+from local_judge.protocols.liveresearchbench import LrbFindings
+from local_judge.protocols.liveresearchbench.files import grading_results
+from local_judge.protocols.liveresearchbench.issues.asking import Contradiction, Unlinked
 from local_judge.protocols.liveresearchbench.issues.findings import Issue, IssueFindings
 from local_judge.protocols.liveresearchbench.issues.judging import examined, judge_issues
 from local_judge.protocols.liveresearchbench.issues.scores import rated_issues, score_issues
@@ -20,23 +22,46 @@ from local_judge.protocols.liveresearchbench.issues.table import PUBLISHED, scor
 from ...scripted_judge import MakeJudge
 from .lrb_cases import bench, case
 
-CITATION = """Task: find the statements of the report above that need a source and have none beside them. Today is \
-2025-09-30.
+CITATION = """Task: find the statements of the report above that need a source and are not linked to one that fits. \
+Today is 2025-09-30.
 
-A statement needs a source if it gives a figure, date, event, finding or quotation, or says what somebody did or \
-holds, and the report has it from elsewhere. The report's own reasoning, plans and recommendations, headings and \
-common knowledge need none.
+A statement needs a source if it gives a figure, date, event or other specific fact; if it quotes or restates what a \
+source says; if it gives a finding of research or an expert's opinion; or if it asserts as a fact that one thing \
+causes another or goes with it. Common knowledge, the report's own analysis, what it concludes from statements with a \
+source, its recommendations, transitions and headings need none.
 
 A citation (a bracketed number, a link, a footnote, an author and year) covers the words before it in its sentence. \
-One that stands at the end of a paragraph, of a list's item or of a table's row covers all sentences before it there. \
-List no statement that a citation covers, whether or not the source is a good one.
+One that stands at the end of a paragraph, of a list's item or of a table's row covers all sentences before it there.
+
+Each statement to be listed has one of two faults:
+- Its citation is missing: none covers it.
+- Its citation is misplaced: it stands with the statement, and by its title or address, as the report gives them, its \
+source is clearly about another subject. An example is the address of a page on healthcare behind a sentence on market \
+shares.
+
+List no statement because its source may be weak or may not say so: whether a page on the subject supports a statement \
+is not asked here, nor whether the statement is true, nor how citations are written.
 
 For each statement give:
 "quote": the words of the report, copied exactly, at most two sentences, without labels.
-"reason": one sentence on what a source is needed for.
+"citation": the misplaced citation, copied exactly as it stands in the report, such as [3] or an address; empty if the \
+citation is missing.
+"reason": one sentence on what a source is needed for, or on what the misplaced one is about.
 
 Each statement once, the weightiest first, 25 at most. Answer with one JSON object with the one key "issues"; its list \
 is empty if there is no such statement."""
+
+REFERENCES = """The report's references:
+```
+References
+[1] Mill yearbook. https://a.example/mill
+[2] Town accounts. https://b.example/town
+```"""
+
+REQUEST = """Request:
+```
+What did the mill cost, and who paid?
+```"""
 
 CONSISTENCY = """Task: find the places where the report above disagrees with itself: statements that cannot both be \
 true, and conclusions that do not follow from what the report says.
@@ -45,7 +70,8 @@ Such places are: two values, dates, names or rankings for one and the same thing
 add up; causes and effects, or steps in time, that exclude each other; a summary, table or recommendation that says \
 otherwise than the text it rests on.
 
-List none that is: a statement that is wrong only by what you know of the world; a missing source; a matter of style; \
+List none that is: a statement that is wrong only by what you know of the world; a missing source, or one source cited \
+for several statements; an answer that falls short of what was asked; a matter of style; \
 a difference that the report itself names and explains, such as two sources that give two figures; a rounding.
 
 For each place give:
@@ -57,6 +83,11 @@ Each place once, the gravest first, 4 at most. Answer with one JSON object with 
 empty if there is no such place."""
 
 
+def unlinked(quote: str, citation: str = "") -> Unlinked:
+    """A statement as the judge lists it: with no citation, or with one that is misplaced."""
+    return Unlinked(quote=quote, citation=citation, reason="So.")
+
+
 def saying(*issues: dict[str, str]) -> Callable[[Any], dict[str, Any]]:
     return lambda call: {"issues": [{"reason": "So.", **issue} for issue in issues]}
 
@@ -65,21 +96,25 @@ async def test_citation_association_as_it_is_asked(make_judge: MakeJudge) -> Non
     judge, engine = make_judge(saying())
     found = await judge_issues("citation", case(), bench(judge), IssueSettings())
     [call] = engine.calls
-    shared, _, own = call.messages[1].content.partition("\n\nTask:")
-    assert shared.startswith("Report:\n```\n# The mill") and "References" not in shared
-    assert "Task:" + own == CITATION
+    report, _, own = call.messages[1].content.partition("\n```\n\n")
+    assert report.startswith("Report:\n```\n# The mill") and "References" not in report
+    assert own == "\n\n".join([REFERENCES, REQUEST, CITATION])
     assert call.schema is not None
     listed = call.schema["properties"]["issues"]
-    assert (listed["maxItems"], list(listed["items"]["properties"])) == (25, ["quote", "reason"])
+    assert (listed["maxItems"], list(listed["items"]["properties"])) == (25, ["quote", "citation", "reason"])
     assert (found.issues, found.failure, found.full) == ((), None, False)
     assert score_issues(found, "paper").score.value == 100
 
 
 async def test_consistency_as_it_is_asked(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(saying())
-    await judge_issues("consistency", case(), bench(judge, today=None), IssueSettings(limit=4))
-    [call] = engine.calls
-    assert call.messages[1].content.endswith("```\n\n" + CONSISTENCY)
+    settings = IssueSettings(limit=4)
+    await judge_issues("consistency", case(), bench(judge, today=None), settings)
+    await judge_issues("consistency", case(task=None), bench(judge, today=None), settings)
+    call, without = engine.calls
+    report, _, own = call.messages[1].content.partition("\n```\n\n")
+    assert own == REQUEST + "\n\n" + CONSISTENCY
+    assert without.messages[1].content == f"{report}\n```\n\n{CONSISTENCY}"
     assert call.schema is not None
     listed = call.schema["properties"]["issues"]
     assert (listed["maxItems"], list(listed["items"]["properties"])) == (4, ["quote", "other", "reason"])
@@ -160,7 +195,7 @@ def test_a_contradiction_counts_once_and_only_with_both_sides_in_the_report() ->
     ],
 )
 def test_what_a_citation_covers_is_no_issue(quote: str, fate: str, by: tuple[str, ...]) -> None:
-    [issue] = examined("citation", parse_report(TEXT), [Uncited(quote=quote, reason="So.")])
+    [issue] = examined("citation", parse_report(TEXT), [unlinked(quote)])
     assert (issue.fate, issue.covered_by) == (fate, by)
 
 
@@ -172,13 +207,83 @@ def test_words_behind_the_last_citation_of_their_sentence_are_not_covered() -> N
         "citation",
         document,
         [
-            Uncited(quote="The mill cost 9 million", reason="So."),
-            Uncited(quote="the town paid half of it", reason="So."),
-            Uncited(quote="The mill cost 9 million [1] and the town paid half", reason="So."),
+            unlinked("The mill cost 9 million"),
+            unlinked("the town paid half of it"),
+            unlinked("The mill cost 9 million [1] and the town paid half"),
         ],
     )
     # The third quotes the same words as the second, and more.
     assert fates(issues) == ["covered", "counted", "repeated"]
+
+
+MARKET = """# Market
+
+Brand A sells 30 % of all cars [1, 3]. It was founded in 1901. Sales [2] rose to 5 million.
+
+- Prices fell. They fell by 9 % [cut](https://news.example/prices).
+
+Exports doubled [9]. Imports did not.
+
+## References
+
+[1] Waiting times in clinics. https://clinic.example/waiting
+[2] Car sales. https://cars.example/sales
+[3] Brands. https://cars.example/brands
+"""
+
+
+@pytest.mark.parametrize(
+    ("quote", "named", "fate", "misplaced"),
+    [
+        ("Brand A sells 30 % of all cars", "[1]", "counted", ["c1"]),
+        ("Brand A sells 30 % of all cars", "[1, 3]", "counted", ["c1", "c2"]),  # the mark as it stands
+        ("Brand A sells 30 % of all cars", "https://clinic.example/waiting", "counted", ["c1"]),  # its entry's address
+        ("Sales [2] rose to 5 million", "[2]", "counted", ["c3"]),  # inside its sentence: beside it, if not behind it
+        ("Prices fell. They fell", "https://news.example/prices", "counted", ["c4"]),
+        ("Prices fell.", "[cut](https://news.example/prices)", "counted", ["c4"]),  # from the end of the list item
+        ("Exports doubled [9]", "[9]", "counted", ["c5"]),  # leads nowhere, and stands there
+        ("Brand A sells 30 % of all cars", "[2]", "rejected", []),  # with another sentence
+        ("Brand A sells 30 % of all cars", "none", "rejected", []),  # covered, and no such citation
+        ("It was founded in 1901.", "[1]", "counted", []),  # no citation is with it: a missing one
+        ("Waiting times in clinics", "[1]", "rejected", []),  # an entry of the list
+        ("Brand A sells 40 % of all cars", "[1]", "rejected", []),
+    ],
+)  # fmt: skip
+def test_a_misplaced_citation_counts_where_it_stands_with_the_statement(
+    quote: str, named: str, fate: str, misplaced: list[str]
+) -> None:
+    [issue] = examined("citation", parse_report(MARKET), [unlinked(quote, named)])
+    assert (issue.fate, list(issue.misplaced), issue.cited) == (fate, misplaced, named)
+
+
+async def test_an_address_on_healthcare_behind_market_shares_costs_points(make_judge: MakeJudge) -> None:
+    """The paper's own example (section 4.2, figure 11), with a missing citation and a repetition beside it."""
+    judge, _ = make_judge(
+        saying(
+            {"quote": "Brand A sells 30 % of all cars", "citation": "[1]"},
+            {"quote": "It was founded in 1901.", "citation": ""},
+            {"quote": "Brand A sells 30 % of all cars", "citation": "[1, 3]"},
+        )
+    )
+    found = await judge_issues("citation", case(MARKET), bench(judge), IssueSettings())
+    assert fates(found.issues) == ["counted", "counted", "repeated"]
+    node = score_issues(found, "paper")
+    assert node.score.value == 90  # two issues
+    assert [(kind.id, kind.score.value) for kind in node.find("counted").children] == [
+        ("missing", 1),
+        ("misplaced", 1),
+    ]
+    # The published code counts what its judge lists: three issues.
+    assert score_issues(found, "upstream").score.value == 80
+    assert IssueFindings.model_validate_json(found.model_dump_json()) == found
+    assert [line for line in grading_results(lrb(found))["citation_grading_results"]["specific_issues"]] == [
+        '"Brand A sells 30 % of all cars" ([1]): So.',
+        '"It was founded in 1901": So.',
+    ]
+
+
+def lrb(found: IssueFindings) -> LrbFindings:
+    return LrbFindings(case="a", document="d", citation=found)
 
 
 def findings(n_counted: int, **fields: Any) -> IssueFindings:
@@ -243,7 +348,7 @@ async def test_a_report_that_does_not_fit_is_a_failure(make_judge: MakeJudge) ->
 
 
 async def test_more_issues_than_allowed_are_no_answer(make_judge: MakeJudge) -> None:
-    judge, _ = make_judge(saying(*({"quote": f"Statement {n}"} for n in range(3))))
+    judge, _ = make_judge(saying(*({"quote": f"Statement {n}", "citation": ""} for n in range(3))))
     found = await judge_issues("citation", case(), bench(judge), IssueSettings(limit=2))
     assert found.failure is not None and found.failure.kind == "invalid_reply"
 
@@ -251,7 +356,7 @@ async def test_more_issues_than_allowed_are_no_answer(make_judge: MakeJudge) -> 
 def uncited(text: str, quote: str) -> str:
     """What becomes of a statement that a judge found without a source."""
     references = "\n\n## References\n\n[1] A https://a.example/x\n[2] B https://b.example/x\n"
-    [issue] = examined("citation", parse_report(text + references), [Uncited(quote=quote, reason="So.")])
+    [issue] = examined("citation", parse_report(text + references), [unlinked(quote)])
     return issue.fate
 
 

@@ -37,11 +37,17 @@ References
 [2] Town accounts. https://b.example/town
 ```
 
+Request:
+```
+What did the mill cost, and who paid?
+```
+
 Task: decide for each of the requirements at the end whether the report above meets it. Judge the form alone: how the \
 report is built, written and cited, not whether what it says is true or complete. Today is 2025-09-30.
 
 The whole report has to meet a requirement: one clear breach anywhere, and it is not met. A requirement about \
-something that the report does not have is met. The labels such as L4.S2 at the head of lines are not the report's own.
+something that the report does not have is met. The report is shown here without the marks of its list items and the \
+line below the head of a table, and with labels such as L4.S2 at the head of lines, which are not its own.
 
 For each requirement give:
 "quote": words of the report that decide the matter, copied exactly, at most two sentences, without labels; of a \
@@ -51,28 +57,38 @@ breach, the clearest one.
 
 Answer with one JSON object. Its keys are the ids in brackets, each exactly once, in order.
 
-[p1] The report is in a clear structure: what belongs together stands together, in a sensible order.
+[p1] The report's structure is clear, coherent and in a logical order: a reader finds the way through it easily, and \
+it leads straight to an answer to the research question.
 [p2] There is no mistake of grammar or spelling in the report.
 [p6] Citations have one and the same style throughout the text.
 [p7] Citations stand at the end of the clause or sentence that they belong to, not inside it.
-[p8] Tables and figures are complete: titles, heads and units are there, no cell is left unfilled."""
+[p8] Each table has all its data, and each figure shows something valid; a report without either meets this.
+[p9] The formatting is right and consistent; for example, section titles are marked as headings of a proper level (#, \
+##), not written as plain text, and tables are valid markup that can be rendered."""
 
 
-async def test_code_decides_five_and_one_call_asks_the_others(make_judge: MakeJudge) -> None:
+async def test_code_decides_four_and_one_call_asks_the_others(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(rulings({"p2": False}, quote="L3.S1: The mill cost 9 million"))
     found = await judge_presentation(case(), bench(judge), PresentationSettings())
     [call] = engine.calls
     assert call.messages[1].content == SENT
     assert call.schema is not None
-    assert call.schema["required"] == ["p1", "p2", "p6", "p7", "p8"]
+    assert call.schema["required"] == ["p1", "p2", "p6", "p7", "p8", "p9"]
     assert [check.id for check in found.checks] == list(IDS)
-    assert [check.id for check in found.checks if check.by == "code"] == ["p3", "p4", "p5", "p9", "p10"]
+    assert [check.id for check in found.checks if check.by == "code"] == ["p3", "p4", "p5", "p10"]
     second = found.checks[1]
     assert (second.status, second.rationale, second.quote_rejected) == ("unmet", "Of p2.", None)
     # Without the label that the judge copied with it, and found where the report has it.
     assert second.quote is not None and second.quote.text == "The mill cost 9 million"
     assert REPORT[second.quote.start : second.quote.end] == second.quote.text
     assert len(second.replies) == 1 and found.n_failed == 0
+
+
+async def test_without_a_task_the_prompt_has_no_request(make_judge: MakeJudge) -> None:
+    judge, engine = make_judge(rulings({}))
+    await judge_presentation(case(task=None), bench(judge), PresentationSettings())
+    before, after = SENT.split("Request:\n```\nWhat did the mill cost, and who paid?\n```\n\n")
+    assert engine.calls[0].messages[1].content == before + after
 
 
 async def test_judge_all_asks_for_all_ten(make_judge: MakeJudge) -> None:
@@ -94,10 +110,10 @@ async def test_an_answer_that_is_missing_is_asked_for_again_and_then_fails(make_
 
     judge, engine = make_judge(forgetful)
     found = await judge_presentation(case(), bench(judge), PresentationSettings())
-    assert len(engine.calls) == 1 + 1 + 4  # all, what is missing, each of the four alone
+    assert len(engine.calls) == 1 + 1 + 5  # all, what is missing, each of the five alone
     statuses = {check.id: check.status for check in found.checks if check.by == "judge"}
-    assert statuses == {"p1": "met", "p2": "failed", "p6": "failed", "p7": "failed", "p8": "failed"}
-    assert found.n_failed == 4
+    assert statuses == {"p1": "met"} | dict.fromkeys(("p2", "p6", "p7", "p8", "p9"), "failed")
+    assert found.n_failed == 5
 
 
 async def test_true_as_a_text_is_no_answer(make_judge: MakeJudge) -> None:
@@ -115,7 +131,7 @@ async def test_a_report_that_does_not_fit_fails_and_costs_no_call(make_judge: Ma
     assert engine.calls == []
     failures = [check.failure for check in found.checks if check.failure is not None]
     assert {failure.kind for failure in failures} == {"report_too_long"}
-    assert len(failures) == 5
+    assert len(failures) == 6
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,8 @@ def findings(checks: str, delivered: str, n_issues: int, failed: bool = False) -
     return LrbFindings(
         case="a",
         document="d",
+        task=TASK.id,
+        request=TASK.prompt,
         presentation=presentation(checks),
         coverage=CoverageFindings(items=items(delivered), status="given"),
         citation=issues(n_issues, failed),
@@ -65,11 +67,10 @@ async def test_all_prompts_share_the_report_and_only_what_is_set_is_asked(make_j
     chosen = protocol(parts=["presentation", "coverage", "consistency", "citation"])
     found = await chosen.examine(case(), bench(judge))
     assert len(engine.calls) == 4
-    openings = {
-        call.messages[1].content.partition("\n\nT")[0].partition("\n\nThe report")[0] for call in engine.calls
-    }
+    openings = {call.messages[1].content.partition("\n```\n\n")[0] for call in engine.calls}
     assert len(openings) == 1
     assert all("Today is 2025-09-30." in call.prompt for call in engine.calls)
+    assert all(call.prompt.count(f"Request:\n```\n{TASK.prompt}\n```") == 1 for call in engine.calls)
     assert (found.task, found.request, found.accuracy) == ("mill", TASK.prompt, None)
     stored = LrbFindings.model_validate_json(found.model_dump_json())
     assert stored == found
@@ -86,7 +87,14 @@ async def test_one_metric_alone_needs_no_task(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(believing)
     found = await protocol(parts="citation").examine(case(task=None), bench(judge))
     assert (len(engine.calls), found.task, found.request) == (1, None, None)
-    assert [root.id for root in LiveResearchBench().score(found, "paper")] == ["citation"]
+    for profile in LiveResearchBench.profiles:
+        for roots in (
+            LiveResearchBench().score(found, profile),
+            LiveResearchBench().together([found, found], profile),
+        ):
+            [root] = roots
+            assert root.id == "citation"
+            assert root.score.note.startswith("judged without the request: the report has no task")
 
 
 def test_one_judge_together_is_that_judge() -> None:

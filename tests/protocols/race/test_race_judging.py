@@ -237,7 +237,7 @@ async def test_static_criteria_need_none_of_the_task(ledger: Ledger) -> None:
     for dimension in found.criteria.dimensions:
         assert sum(criterion.weight for criterion in dimension.criteria) == pytest.approx(1)
     assert sum(dimension.weight for dimension in found.criteria.dimensions) == pytest.approx(1)
-    assert "[readability.4] What matters stands out: " in engine.calls[0].prompt
+    assert "[readability.4] Presentation: " in engine.calls[0].prompt
 
 
 @pytest.mark.parametrize(

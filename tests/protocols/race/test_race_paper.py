@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from local_judge.protocols.race import Race
 from local_judge.protocols.race.paper import mean, sheet_scores
-from local_judge.protocols.scores import Score
+from local_judge.protocols.scores import Profile, Score
 
 from .race_cases import IDS, REFERENCE_SCORES, TARGET_SCORES, findings, sheet
 
@@ -82,11 +83,29 @@ def test_nothing_against_nothing_is_undefined() -> None:
 
 def test_without_weights_all_count_alike() -> None:
     one = sheet(TARGET, REFERENCE)
-    scores = sheet_scores(one, findings(one, weighted=False))
+    scores = sheet_scores(one, findings(one, criterion_weights=False, dimension_weights=False))
     # (7 + 6.5 + 8) / 3 = 7.1667 against (9 + 8 + 8.5) / 3 = 8.5
     assert scores.dimensions["comprehensiveness"].value == pytest.approx(100 * 21.5 / 47)
     # 21.5/3 + 5.75 + 8.5 + 7.5 = 28.9167 against 8.5 + 8.5 + 9 + 8.5 = 34.5
     assert scores.overall.value == pytest.approx(100 * 28.9166667 / 63.4166667)
+
+
+@pytest.mark.parametrize("profile", ["paper", "upstream"])
+def test_criterion_weights_and_dimension_weights_are_separate_ablations(profile: Profile) -> None:
+    one = sheet(TARGET, REFERENCE)
+
+    def values(**given: bool) -> dict[str, float | None]:
+        return {root.id: root.score.value for root in Race().score(findings(one, **given), profile)}
+
+    # Means of the criteria: 21.5/3, 5.75, 8.5, 7.5 against 8.5, 8.5, 9, 8.5; the dimensions weigh .3, .35, .2, .15:
+    # 2.15 + 2.0125 + 1.7 + 1.125 = 6.9875 against 2.55 + 2.975 + 1.8 + 1.275 = 8.6.
+    no_criterion = values(criterion_weights=False)
+    assert no_criterion["insight"] == pytest.approx(100 * 5.75 / 14.25)
+    assert no_criterion["overall"] == pytest.approx(100 * 6.9875 / 15.5875)
+    # Weighted means of the criteria: 7.05, 5.8, 8.3, 7.55 (sum 28.7) against 8.6, 8.6, 9, 8.55 (sum 34.75).
+    no_dimension = values(dimension_weights=False)
+    assert no_dimension["insight"] == pytest.approx(100 * 5.8 / 14.4)
+    assert no_dimension["overall"] == pytest.approx(100 * 28.7 / 63.45)
 
 
 def test_alone_a_report_is_measured_against_the_scale() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,43 @@ def test_a_file_replaces_the_packages_criteria(tmp_path: Path) -> None:
     digest = hashlib.sha256(TASK.criteria.model_dump_json().encode()).hexdigest()
     assert race.data_digest() == digest != Race(RaceSettings(criteria="static")).data_digest()
     assert static_criteria() != static_criteria(path)
+
+
+def present(file: Path) -> Path:
+    if not file.is_file():
+        pytest.skip(f"{file} is not there")
+    return file
+
+
+def test_the_packaged_criteria_have_the_published_weights(shared: Path) -> None:
+    found = static_criteria()
+    prompts = present(shared / "originals/drb/prompt/score_prompt_en.py").read_text(encoding="utf-8")
+    published = prompts.partition("generate_static_score_prompt")[2].partition("</criteria_list>")[0]
+    lists = [
+        json.loads(text)
+        for text in re.findall(r"\[.*?\n\]", published.replace("{{", "{").replace("}}", "}"), re.DOTALL)
+    ]
+    weights = [[criterion.weight for criterion in dimension.criteria] for dimension in found.dimensions]
+    assert weights == [[one["weight"] for one in listed] for listed in lists]
+    assert weights == [[0.25] * 4, [0.25] * 4, [0.34, 0.33, 0.33], [0.25] * 4]
+    own = {
+        text
+        for one in found.dimensions
+        for each in one.criteria
+        for text in (each.criterion, each.explanation)
+    }
+    assert not own & {
+        text for listed in lists for one in listed for text in (one["criterion"], one["explanation"])
+    }
+
+
+def test_the_packaged_dimension_weights_are_near_the_means_of_real_tasks(shared: Path) -> None:
+    lines = present(shared / "data/reports/drb/criteria.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line)["dimension_weight"] for line in lines]
+    for dimension in static_criteria().dimensions:
+        # 60 of the 100 tasks are there: .2958, .3473, .2170, .1398 against .292, .352, .215, .141.
+        mean = sum(row[dimension.id] for row in rows) / len(rows)
+        assert dimension.weight == pytest.approx(mean, abs=0.005)
 
 
 def changed(dimension: str, **fields: Any) -> Mapping[str, Any]:

@@ -117,11 +117,20 @@ def test_noise_and_bias_say_what_they_miss() -> None:
     assert root(nodes, "position_bias").score.value is None
 
 
-def test_without_a_reference_upstream_divides_by_itself() -> None:
+def test_without_a_reference_upstream_is_undefined() -> None:
     alone = findings(sheet(TARGET, None), mode="pointwise")
-    paper, upstream = (root(Race().score(alone, profile), "overall").score for profile in Race.profiles)
-    assert (paper.value, upstream.value) == (pytest.approx(69.375), 100.0)
-    assert "by itself" in upstream.note
+    paper, upstream = (Race().score(alone, profile) for profile in Race.profiles)
+    assert shape(paper) == shape(upstream)
+    assert root(paper, "overall").score.value == pytest.approx(69.375)
+    # The published ratio is D / (D + 0) = 1 whatever the scores are: no number, and no row.
+    for name in ("insight", "overall"):
+        found = root(upstream, name).score
+        assert (found.value, found.low, found.high) == (None, None, None)
+        assert (found.n_undefined, found.n_failed) == (1, 0)
+        assert "divides the report by itself" in found.note
+    assert result_row(alone) is None
+    for tree in (Race().together([alone, alone], "upstream"), Race().score(alone, "upstream")):
+        assert {node.score.value for node in tree} == {None}
 
 
 def test_as_a_whole_there_is_one_score_and_none_upstream() -> None:

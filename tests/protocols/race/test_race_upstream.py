@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import runpy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from local_judge.protocols.race.formats import means
+from local_judge.protocols.race import Race
+from local_judge.protocols.race.formats import criteria_json, judged_json, means, sheet_sides
 from local_judge.protocols.race.upstream import items_of, row, share, sides, weight_of
 
-from .race_cases import REFERENCE_SCORES, ROW, TARGET_SCORES
+from .race_cases import CRITERIA, REFERENCE_SCORES, ROW, TARGET_SCORES, findings, sheet
 
 WEIGHTS = {"Market Size": 0.5, "Regions": 0.3, "Data and Dates": 0.2}
 
@@ -105,6 +108,29 @@ def test_nothing_against_nothing_is_nothing() -> None:
 def test_target_scores_alone_win_against_no_reference() -> None:
     alone = [{"criterion": "Structure", "target_score": 3}]
     assert row(sides({"readability": alone}, ROW))["readability"] == 1.0
+
+
+@pytest.mark.parametrize("criterion_weights", [True, False])
+@pytest.mark.parametrize("dimension_weights", [True, False])
+def test_rows_equal_those_of_the_published_calculator(
+    shared: Path, criterion_weights: bool, dimension_weights: bool
+) -> None:
+    """Our answers, with each ablation of the weights, through the published code itself."""
+    script = shared / "originals/drb/utils/score_calculator.py"
+    if not script.is_file():
+        pytest.skip("the published code is not there")
+    calculate: Callable[..., Any] = runpy.run_path(str(script))["calculate_weighted_scores"]
+    one = sheet({**TARGET_SCORES, "insight.1": None}, {**REFERENCE_SCORES})
+    found = findings(one, criterion_weights=criterion_weights, dimension_weights=dimension_weights)
+    theirs = calculate(
+        judged_json(one, CRITERIA), criteria_json(CRITERIA, criterion_weights, dimension_weights)
+    )
+    ours = sheet_sides(one, found)
+    assert ours is not None
+    assert [side._asdict() for side in ours] == [theirs["target"], theirs["reference"]]
+    target, reference = theirs["target"]["total"], theirs["reference"]["total"]
+    whole = {node.id: node.score.value for node in Race().score(found, "upstream")}
+    assert whole["overall"] == 100 * (target / (target + reference))
 
 
 def test_the_published_rows_give_the_published_means(shared: Path) -> None:

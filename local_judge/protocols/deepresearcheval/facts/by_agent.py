@@ -1,13 +1,14 @@
 """Statements checked by an agent that searches and reads within its limits.
 
 Invariant: a statement has a label only from an answer that names it; a run without answer leaves failures. Where it was
-about several statements, each is tried once more by itself.
+about several statements, which are of one segment, each is tried once more by itself.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from local_judge.agents.citations import Citation, check_citations
@@ -51,9 +52,11 @@ async def check_by_agent(
     toolbox: Toolbox,
     settings: FactsSettings,
 ) -> Worked:
-    """The rulings of all statements, `per_run` of them in one run; runs go side by side."""
+    """The rulings of all statements, `per_run` of a segment in one run; runs go side by side."""
     groups = [
-        statements[start : start + settings.per_run] for start in range(0, len(statements), settings.per_run)
+        same[start : start + settings.per_run]
+        for same in (list(group) for _, group in groupby(statements, subject.segment_of))
+        for start in range(0, len(same), settings.per_run)
     ]
     worked = await asyncio.gather(*(_checked(group, subject, judge, toolbox, settings) for group in groups))
     return _joined(worked)
@@ -68,7 +71,8 @@ async def _checked(
 ) -> Worked:
     tokens = settings.limits.reply_tokens * len(statements)
     limits = settings.limits.model_copy(update={"reply_tokens": tokens})
-    material = "\n\n".join(part for part in (subject.opening, subject.listed(statements)) if part)
+    part = subject.part(subject.segment_of(statements[0]))
+    material = "\n\n".join(one for one in (subject.opening, part, subject.listed(statements)) if one)
     result = await run_agent(
         judge,
         toolbox,

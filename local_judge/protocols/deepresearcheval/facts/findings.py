@@ -118,6 +118,8 @@ class FactsFindings(Frozen):
     """Most statements that one such sentence may have."""
     limit: int | None = None
     """Most statements that were to be checked."""
+    choose: Literal["seed", "salience"] | None = None
+    """How they are chosen where there are more: a random sample, or salient ones first. None for a file."""
     rulings: tuple[Ruling, ...] = ()
     """Of the statements that were chosen, in reading order."""
     runs: tuple[Run, ...] = ()

@@ -17,7 +17,7 @@ from local_judge.protocols.deepresearcheval.facts.by_agent import check_by_agent
 from local_judge.protocols.deepresearcheval.facts.by_search import check_by_search
 from local_judge.protocols.deepresearcheval.facts.choosing import choose
 from local_judge.protocols.deepresearcheval.facts.copies import own_texts
-from local_judge.protocols.deepresearcheval.facts.cutting import cut
+from local_judge.protocols.deepresearcheval.facts.cutting import Cut, cut
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings
 from local_judge.protocols.deepresearcheval.facts.material import Subject
 from local_judge.protocols.deepresearcheval.facts.settings import FactsSettings
@@ -43,11 +43,15 @@ async def judge_facts(case: Case, bench: Bench, settings: FactsSettings) -> Fact
     own = own_texts(case.report, bench.snapshot, corpus, settings.tools.as_of)
     hidden = tuple(sorted({*settings.tools.hidden, *own}))
     toolbox = Toolbox(bench.snapshot, settings.tools.model_copy(update={"hidden": hidden}), corpus=corpus)
-    subject = Subject(case.report, case.task.prompt if case.task else None, bench.today)
-    found = found.model_copy(update={"own_texts": own, "limit": settings.max_statements})
+    found = found.model_copy(
+        update={"own_texts": own, "limit": settings.max_statements, "choose": settings.choose}
+    )
+    request = case.task.prompt if case.task else None
     if settings.method == "agent":
+        subject = Subject(case.report, request, bench.today, found.segments)
         worked = await check_by_agent(chosen, subject, bench.judge, toolbox, settings)
         return found.model_copy(update={"rulings": worked.rulings, "runs": worked.runs})
+    subject = Subject(case.report, request, bench.today)
     looked = await check_by_search(chosen, subject, bench.judge, toolbox, settings)
     return found.model_copy(update={"rulings": looked.rulings, "lookups": looked.lookups})
 
@@ -62,9 +66,15 @@ async def _stated(case: Case, bench: Bench, settings: FactsSettings) -> FactsFin
     """What the report states."""
     if settings.statements == "shared":
         found = shared_statements(await bench.claims())
+        # Nobody but an agent is shown segments.
+        made = (
+            await cut(case.report, bench.judge, settings.segments) if settings.method == "agent" else Cut(())
+        )
         return FactsFindings(
             source="shared",
             method=settings.method,
+            segments=made.segments,
+            uncut=made.failure,
             statements=found.statements,
             unread=found.unread,
             most=MOST_OF_CLAIMS,

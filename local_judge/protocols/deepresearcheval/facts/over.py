@@ -43,7 +43,11 @@ def over_facts(reports: Sequence[FactsFindings], profile: Profile, n_missing: in
     by_report = [ratio(one) for one in tallies]
     counts = [count_scores(one) for one in tallies]
     children = [
-        ScoreNode(id=BY_REPORT[0], label=BY_REPORT[1], score=_mean(by_report, n_missing, SCALE)),
+        ScoreNode(
+            id=BY_REPORT[0],
+            label=BY_REPORT[1],
+            score=_mean(by_report, n_missing, SCALE),
+        ),
         *(
             ScoreNode(id=id, label=f"{label} a report", score=_mean([one[id] for one in counts], n_missing))
             for id, label in COUNTS.items()

@@ -3,7 +3,15 @@
     ratio = 100 * N_Right / N_Statements                               (section 4.2)
 
 N_Statements are all statements with a label: Unknown, and labels that are none of the three, lower the ratio. The
-paper's Table 4 agrees with this: its rows have more statements than Right, Wrong and Unknown together.
+paper's Table 4 agrees with this: in one row there are more statements (37.45) than Right, Wrong and Unknown together
+(36.81), and its ratio is of the former.
+
+Where the checked statements are a random sample of n from the N that were found, the interval of 95 % for the ratio of
+the whole report stands beside the bounds (`stats.rates.population_interval`):
+
+    interval = 100 * least(x, n, N) / (N + u) to 100 * (most(x + f, n, N) + u) / (N + u)
+
+with x statements Right, f statements that failed, and at most u statements in the sentences that were not read.
 
 Invariant: a statement without label is in neither number and opens the bounds, as Right and as not; the trees are the
 same in both profiles.
@@ -15,6 +23,7 @@ from local_judge.protocols.base import Rated
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings
 from local_judge.protocols.deepresearcheval.facts.tally import Tally, label_of, tally
 from local_judge.protocols.scores import Profile, Score, ScoreNode
+from local_judge.stats.rates import population_interval
 
 SCALE = 100.0
 
@@ -38,17 +47,39 @@ def score_facts(findings: FactsFindings, profile: Profile) -> ScoreNode:
     score = ratio(counts)
     notes = [score.note] if score.note else []
     if len(findings.rulings) < len(findings.statements):
-        notes.append(f"{len(findings.rulings)} of {len(findings.statements)} statements were to be checked")
+        notes.append(_chosen(findings))
     if findings.source == "file" and profile == "paper":
         notes.append(AS_WRITTEN)
     return ScoreNode(
         id=ROOT[0],
         label=ROOT[1],
-        score=score.model_copy(update={"note": "; ".join(notes)}),
+        score=score.model_copy(update={"note": "; ".join(notes)} | _whole_report(findings, counts)),
         children=tuple(
             ScoreNode(id=id, label=COUNTS[id], score=one) for id, one in count_scores(counts).items()
         ),
     )
+
+
+def _chosen(findings: FactsFindings) -> str:
+    """Which statements the ratio is of."""
+    said = f"{len(findings.rulings)} of {len(findings.statements)} statements were to be checked"
+    if findings.choose == "seed":
+        return f"{said}, drawn at random: the 95 % interval is for all {len(findings.statements)}"
+    return f"{said}, salient ones first: no interval for the others" if findings.choose else said
+
+
+def _whole_report(findings: FactsFindings, counts: Tally) -> dict[str, float]:
+    """The interval for the ratio of all statements, where those checked are a random sample of them."""
+    found = len(findings.statements)
+    if findings.choose != "seed" or not 0 < counts.n < found:
+        return {}
+    least, _ = population_interval(counts.right, counts.n, found)
+    _, most = population_interval(counts.right + counts.failed, counts.n, found)
+    all_told = found + counts.missing
+    return {
+        "interval_low": SCALE * least / all_told,
+        "interval_high": SCALE * (most + counts.missing) / all_told,
+    }
 
 
 def ratio(counts: Tally) -> Score:
@@ -87,7 +118,7 @@ def count_scores(counts: Tally) -> dict[str, Score]:
         name: _count(counts, number, counts.least(number), counts.most(number))
         for name, number in by_label.items()
     }
-    found["found"] = _count(counts, counts.found, counts.found, counts.found + counts.more + counts.displaced)
+    found["found"] = _count(counts, counts.found, counts.found, counts.found + counts.missing)
     return found
 
 

@@ -28,7 +28,7 @@ class SegmentSettings(Frozen):
 
 
 class FactLimits(AgentLimits):
-    """How long an agent may work on a statement. The paper allows 30 turns."""
+    """How long an agent may work on a statement. The published configuration allows 30 turns."""
 
     turns: int = Field(default=8, ge=1)
     tokens: int = Field(default=80_000, ge=1)
@@ -46,11 +46,12 @@ class FactsSettings(Frozen):
     segments: SegmentSettings = SegmentSettings()
     shown: Literal["report", "segment"] = "report"
     """What stands in front of the question for a segment's statements: the report, as in every other prompt, or the
-    segment with the report's headings, as in the published code."""
+    segment with the report's headings; the published agent is shown the segment alone."""
     statements_per_sentence: int = Field(default=4, ge=1, le=8)
     """Most statements that a sentence may have."""
     max_statements: int | None = Field(default=None, ge=1)
-    """Most statements of a report that are checked; None checks all, as the paper does."""
+    """Most statements of a report that are checked; None checks all. The published agent has no limit, and is told to
+    choose the core statements of a segment."""
     choose: Literal["seed", "salience"] = "seed"
     """Which, where there are more: drawn by `seed`, each with the same chance; or salient ones first, drawn among
     equals."""

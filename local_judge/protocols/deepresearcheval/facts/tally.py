@@ -2,7 +2,7 @@
 
     paper      labels as their evidence bears out (`facts.labels`)
     upstream   labels as the judge gave them: the published code takes every label as it is written, and a label that is
-               none of the three stays among the statements
+               none of the three stays among the statements; no published code counts them
 
 Invariant: a statement that failed is in no count of labels and opens their bounds; so does a sentence whose statements
 are not known, by as many as it may have.
@@ -29,6 +29,8 @@ class Tally(NamedTuple):
     """Statements without a label."""
     unread: int
     """Sentences whose statements are not known."""
+    missing: int
+    """Most statements that these may have."""
     more: int
     """Most statements that may be missing from `n`, through them."""
     displaced: int
@@ -77,6 +79,7 @@ def tally(findings: FactsFindings, profile: Profile) -> Tally:
         off=len(labels) - sum(counts.values()),
         failed=n - len(labels),
         unread=unread,
+        missing=missing,
         more=more,
         displaced=displaced,
         changed=sum(

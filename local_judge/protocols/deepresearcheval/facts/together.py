@@ -4,7 +4,8 @@
                         us, as judges that gave no answer do
     own statements      judges have none in common that they could vote on: the mean of their scores
 
-The bounds are over all labels that missing answers and ties leave open: each number's own least and most.
+The bounds, and the interval for the whole report, are over all labels that missing answers and ties leave open: each
+number's own least and most.
 
 Invariants: what is not decided is a failure that opens the bounds, and never the label Unknown; nothing depends on the
 order of the judges. A label that its evidence does not bear out is one judge's: of these the mean is taken.
@@ -13,7 +14,7 @@ order of the judges. A label that its evidence does not bear out is one judge's:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, get_args
 
 from local_judge.judge.failures import Failure
@@ -105,11 +106,14 @@ def _opened(value: ScoreNode, sides: Sequence[ScoreNode], own: Sequence[ScoreNod
     if value.id == CHANGED:
         score = over_judges([one.score for one in own])
     else:
-        low, high = _ends(value.score, [one.score for one in sides])
+        settled = [one.score for one in sides]
+        low, high = _ends(value.score, settled)
         score = value.score.model_copy(
             update={
                 "low": low,
                 "high": high,
+                "interval_low": min(_known(one.interval_low for one in settled), default=None),
+                "interval_high": max(_known(one.interval_high for one in settled), default=None),
                 "n_expected": sum(one.score.n_expected for one in own),
                 "n_failed": sum(one.score.n_failed for one in own),
                 "n_undefined": sum(one.score.n_undefined for one in own),
@@ -129,9 +133,13 @@ def _ends(value: Score, sides: Sequence[Score]) -> tuple[float | None, float | N
     """Least and most of all sides; None for an end that a failure leaves open."""
     lows, highs = [one.low for one in sides], [one.high for one in sides]
     failed = any(one.n_failed for one in sides)
-    low = min((end for end in (value.value, *lows) if end is not None), default=None)
-    high = max((end for end in (value.value, *highs) if end is not None), default=None)
+    low = min(_known([value.value, *lows]), default=None)
+    high = max(_known([value.value, *highs]), default=None)
     return None if failed and None in lows else low, None if failed and None in highs else high
+
+
+def _known(ends: Iterable[float | None]) -> list[float]:
+    return [end for end in ends if end is not None]
 
 
 def _one_set(judges: Sequence[FactsFindings]) -> bool:

@@ -58,7 +58,7 @@ class Asked(NamedTuple):
 
 
 def quality_wording(question: Question, asked: Sequence[Asked]) -> str:
-    """The question for some criteria, under their dimensions. Weights are not shown, as in the paper."""
+    """The question for some criteria, under their dimensions. Weights are not shown, as in the published code."""
     values = {
         "today": evaluated_on(question.today),
         "request": fence(question.request, "Request:"),

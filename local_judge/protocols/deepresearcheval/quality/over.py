@@ -24,7 +24,7 @@ from local_judge.protocols.deepresearcheval.quality.scores import (
     mean_over,
     quality_together,
 )
-from local_judge.protocols.scores import Profile, Score, ScoreNode
+from local_judge.protocols.scores import Profile, Score, ScoreNode, known_share
 from local_judge.tasks.dimensions import GENERAL as DIMENSIONS
 
 _SYSTEM = "system"
@@ -82,6 +82,7 @@ def _upstream(trees: Sequence[Tree], n_missing: int) -> Tree:
     averages: dict[str, float] = system["dimension_averages"]
     n, n_failed = len(trees) + n_missing, len(trees) + n_missing - len(finished)
     n_part = sum(trees[int(number)][0].score.n_failed > 0 for number in finished)
+    shares = [known_share(trees[int(number)][0].score) or 0.0 for number in finished]
     n_zero = len(finished) - system["total_queries"]
     columns = [averages[name + upstream.SUFFIX] for name in DIMENSIONS if name + upstream.SUFFIX in averages]
     general = sum(columns) / len(columns) if columns else None
@@ -104,6 +105,7 @@ def _upstream(trees: Sequence[Tree], n_missing: int) -> Tree:
             n_expected=n,
             n_failed=n_failed,
             n_undefined=int(value is None and not n_failed),
+            known=sum(shares) / n if n else None,
             low=None if n_failed or n_part else value,
             high=None if n_failed or n_part else value,
             note="; ".join(notes),
@@ -118,9 +120,9 @@ def _final(tree: Tree) -> dict[str, float] | None:
     if quality.score.value is None:
         return None
     found = {
-        child.id + upstream.SUFFIX: child.score.value
+        (child.id if group.id == GENERAL else upstream.dimension_key(child.label)) + upstream.SUFFIX: value
         for group in quality.children
         for child in group.children
-        if child.score.value is not None
+        if (value := child.score.value) is not None
     }
     return {**found, upstream.TOTAL: quality.score.value}

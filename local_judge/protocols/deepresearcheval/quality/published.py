@@ -1,14 +1,21 @@
 """Answers, criteria and weights as the published project keeps them.
 
-Invariant: dimensions go by their ids and criteria by their texts; a dimension in which an answer is missing has none.
+Invariant: dimensions go by the keys that the published code makes of their names, and criteria by their texts; a
+dimension in which an answer is missing has no answers.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from local_judge.protocols.deepresearcheval.quality import upstream
 from local_judge.protocols.deepresearcheval.quality.findings import QualityFindings
-from local_judge.tasks.model import QualityDimensions
+from local_judge.tasks.model import QualityDimension, QualityDimensions
+
+
+def key_of(dimension: QualityDimension) -> str:
+    """The published key of a dimension: the id of a general one, else made of the name (`R&D cost`: `r&d_cost`)."""
+    return dimension.id if dimension.kind == "general" else upstream.dimension_key(dimension.name)
 
 
 def raw_scores(found: QualityFindings) -> dict[str, list[dict[str, Any]]]:
@@ -16,7 +23,7 @@ def raw_scores(found: QualityFindings) -> dict[str, list[dict[str, Any]]]:
     dimensions = found.dimensions.dimensions if found.dimensions else ()
     marks = {mark.criterion: mark for mark in found.marks}
     return {
-        dimension.id: [
+        key_of(dimension): [
             {
                 "criterion": one.criterion,
                 "analysis": marks[one.id].analysis,
@@ -33,7 +40,7 @@ def raw_scores(found: QualityFindings) -> dict[str, list[dict[str, Any]]]:
 def criteria_json(dimensions: QualityDimensions) -> dict[str, list[dict[str, Any]]]:
     """Criteria by dimension, as published."""
     return {
-        dimension.id: [
+        key_of(dimension): [
             {"criterion": one.criterion, "explanation": one.explanation, "weight": one.weight}
             for one in dimension.criteria
         ]
@@ -43,4 +50,4 @@ def criteria_json(dimensions: QualityDimensions) -> dict[str, list[dict[str, Any
 
 def weights_json(dimensions: QualityDimensions) -> dict[str, float]:
     """Weights by dimension, as published."""
-    return {dimension.id: dimension.weight for dimension in dimensions.dimensions}
+    return {key_of(dimension): dimension.weight for dimension in dimensions.dimensions}

@@ -7,7 +7,8 @@ from typing import Literal
 from serving.types import Frozen
 
 Calls = Literal["dimension", "task"]
-"""`dimension`: one call for each dimension, as in the paper. `task`: one for all criteria; the findings say so."""
+"""`dimension`: one call for each dimension, as in the published code. `task`: one for all criteria; the findings say
+so."""
 
 
 class QualitySettings(Frozen):

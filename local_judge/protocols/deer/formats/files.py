@@ -7,9 +7,9 @@ tolerant of what the code itself writes: "N/A" for what has no value, and any nu
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Literal, TypeVar
 
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, ValidationError
+from pydantic import StrictBool, StrictFloat, StrictInt, ValidationError
 
 from local_judge.documents.model import Frozen
 from local_judge.errors import InputError
@@ -57,18 +57,8 @@ class OthersFile(Frozen):
     score: Graded
 
 
-class OthersSummary(Frozen):
-    """`others/summary.json`: the rubric over several reports, items averaged first."""
-
-    scores: dict[str, dict[str, dict[str, dict[str, Graded]]]]
-    element_avgs: Elements
-    criteria_avgs: Parts
-    score_avgs: dict[str, Graded]
-    score: Graded
-
-
-class FinalFile(Frozen):
-    """`final/<sample>.json` and `final.json`: the dimensions together."""
+class AveragesFile(Frozen):
+    """`{fact,others}/summary.json`, `final/<sample>.json` and `final.json`: dimensions and their parts."""
 
     score_avgs: dict[str, Graded]
     criteria_avgs: Parts
@@ -155,13 +145,6 @@ class FactFile(Frozen):
     criteria_avgs: dict[str, dict[str, Number]]
     scores: dict[str, dict[str, dict[str, Number]]]
     raw: RawFigures
-
-
-class FactSummary(Frozen):
-    """`fact/summary.json`: the verification over several reports."""
-
-    score_avgs: Annotated[dict[str, Number], Field(min_length=1)]
-    criteria_avgs: dict[str, dict[str, Number]]
 
 
 F = TypeVar("F", bound=Frozen)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from local_judge.protocols.deer.formats.fact import fact_file
-from local_judge.protocols.deer.formats.others import JsonObject, others_file, others_summary, with_na
+from local_judge.protocols.deer.formats.others import JsonObject, others_file, with_na
 from local_judge.protocols.deer.rubric import upstream as rubric_upstream
 from local_judge.protocols.deer.rubric.findings import RubricFindings
 from local_judge.protocols.deer.verification import upstream
@@ -58,9 +58,12 @@ def folder(samples: Mapping[int, Sample]) -> dict[str, JsonObject]:
         if fact or items:
             finals[f"final/{name}"] = final_file(rubric_upstream.integrate(fact, items))
     if facts:
-        files["fact/summary.json"] = fact_summary(facts)
+        by_rule = rubric_upstream.mean_fact(facts)
+        named = {rubric_upstream.INTEGRATED_NAMES[name]: parts for name, parts in by_rule.items()}
+        files["fact/summary.json"] = summary_file(named)
     if rubrics:
-        files["others/summary.json"] = others_summary(rubrics)
+        judged = rubric_upstream.subdimensions(rubric_upstream.mean_items(rubrics))
+        files["others/summary.json"] = summary_file(judged)
     files.update(finals)
     if finals:
         files["final.json"] = final_file(rubric_upstream.integrate_all(facts, rubrics))
@@ -72,19 +75,14 @@ def final_file(found: rubric_upstream.Integrated) -> JsonObject:
     return {"score_avgs": with_na(found.scores), "criteria_avgs": with_na(found.criteria)}
 
 
-def fact_summary(facts: list[dict[str, dict[str, float]]]) -> JsonObject:
-    """The content of `fact/summary.json`: sub-dimensions averaged over the reports, then the dimensions, rounded.
-
-    Nothing that is published shows this file; its keys are those of a report's, less what belongs to one report.
-    """
-    criteria = {
-        dimension: {part: round(value, 2) for part, value in parts.items()}
-        for dimension, parts in rubric_upstream.mean_fact(facts).items()
+def summary_file(criteria: Mapping[str, Mapping[str, rubric_upstream.Number]]) -> JsonObject:
+    """The content of `fact/summary.json` or `others/summary.json`, from sub-dimensions over several reports."""
+    parts = {
+        dimension: {part: rubric_upstream.rounded(value) for part, value in group.items()}
+        for dimension, group in criteria.items()
     }
-    scores = {
-        dimension: rubric_upstream.dimension_mean(parts.values()) for dimension, parts in criteria.items()
-    }
-    return {"score_avgs": scores, "criteria_avgs": criteria}
+    scores = {dimension: rubric_upstream.dimension_mean(group.values()) for dimension, group in parts.items()}
+    return {"criteria_avgs": with_na(parts), "score_avgs": with_na(scores)}
 
 
 def _subdimensions(rows: Rows) -> dict[str, dict[str, float]]:

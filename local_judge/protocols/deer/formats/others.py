@@ -7,7 +7,7 @@ that failed is written as "N/A", which is all that the format has for it, and it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import cast
 
 from local_judge.protocols.deer.formats.files import NA, ItemScore, OthersFile
@@ -41,15 +41,6 @@ def others_file(findings: RubricFindings, sample_id: int) -> JsonObject:
         for dimension, parts in items.items()
     }
     return {"sample_id": sample_id, "scores": scores, **_averages(items)}
-
-
-def others_summary(rubrics: Sequence[upstream.Items]) -> JsonObject:
-    """The content of `others/summary.json`: items averaged over the reports, then as for one report.
-
-    Nothing that is published shows this file; its keys are those of a report's, its items bare numbers.
-    """
-    items = upstream.mean_items(rubrics)
-    return {"scores": with_na(items), **_averages(items)}
 
 
 def findings_of(file: OthersFile) -> RubricFindings:

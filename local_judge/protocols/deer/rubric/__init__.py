@@ -1,1 +1,1 @@
-"""Expert rubric: 101 items that a judge, or a count, scores on the report and its task."""
+"""Expert rubric: 101 items that a judge scores on the report and its task."""

@@ -1,4 +1,4 @@
-"""What the judge, or a count, said of each item of the rubric.
+"""What the judge said of each item of the rubric.
 
 Invariant: each item of the rubric stands here exactly once, in the rubric's order, with a score, as not applicable, or
 with the failure that left it open; a score that guidance has capped keeps what the judge said.
@@ -31,8 +31,7 @@ class Grade(Frozen):
     score: int | None = None
     """From 1 to the scale; None unless `scored`."""
     judged: int | None = None
-    """What the judge said before the cap; equal to `score` where nothing was capped; None for a count."""
-    by: Literal["judge", "count"] = "judge"
+    """What the judge said before the cap; equal to `score` where nothing was capped."""
     rationale: str = ""
     quote: Quote | None = None
     """A passage of the report, found there by code; offsets into the report's text."""

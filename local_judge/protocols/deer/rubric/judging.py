@@ -17,7 +17,6 @@ from local_judge.judge.judge import Answer as Told
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt
 from local_judge.protocols.deer.rubric.asking import Answer, GuidedAnswer, answer_type, prompt
-from local_judge.protocols.deer.rubric.counts import count
 from local_judge.protocols.deer.rubric.findings import Grade, RubricFindings
 from local_judge.protocols.deer.rubric.model import Path, Rubric
 from local_judge.protocols.deer.rubric.questions import Call, Question, calls_for, dimensions_of
@@ -36,14 +35,13 @@ async def judge_rubric(
 ) -> RubricFindings:
     """All grades of one report, in the rubric's order."""
     guidance = task.guidance if settings.guidance != "none" else None
-    counted = _counted(document, rubric, settings)
-    calls = calls_for(rubric, settings, guidance is not None, frozenset(counted))
+    calls = calls_for(rubric, settings, guidance is not None)
     finder = QuoteFinder(document.text)
     async with asyncio.TaskGroup() as group:  # a defect in one call stops the others
         asked = [
             group.create_task(_ask(call, document, task, judge, rubric, settings, finder)) for call in calls
         ]
-    grades = counted | {grade.path: grade for one in asked for grade in one.result()}
+    grades = {grade.path: grade for one in asked for grade in one.result()}
     order: Sequence[Path] = [path for path, _ in rubric.items()] if settings.mode == "items" else list(grades)
     return RubricFindings(
         mode=settings.mode,
@@ -52,25 +50,6 @@ async def judge_rubric(
         guided=tuple(dict.fromkeys(name for call in calls if call.guided for name in dimensions_of(call))),
         grades=tuple(grades[path] for path in order),
     )
-
-
-def _counted(document: Document, rubric: Rubric, settings: DeerSettings) -> dict[Path, Grade]:
-    """The items that code decides."""
-    if not settings.counts or settings.mode != "items":
-        return {}
-    grades: dict[Path, Grade] = {}
-    for path, item in rubric.items():
-        counted = count(item.count, document, settings.scale) if item.count else None
-        if counted is not None:
-            grades[path] = Grade(
-                path=path,
-                text=item.text,
-                status="scored",
-                score=counted.score,
-                by="count",
-                rationale=counted.rationale,
-            )
-    return grades
 
 
 async def _ask(

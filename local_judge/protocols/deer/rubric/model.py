@@ -12,9 +12,6 @@ from local_judge.documents.model import Frozen
 
 Kind = Literal["coverage", "quality"]
 
-CountRule = Literal["parts_present", "part_lengths", "paragraph_lengths"]
-"""What a count can decide; see `rubric.counts`."""
-
 Path = tuple[str, ...]
 """(dimension, sub-dimension, criterion, item), or a beginning of it: ("request_fulfillment", "completeness", "1",
 "C1-1")."""
@@ -29,8 +26,6 @@ class Item(Frozen):
     """What is asked, in one or two sentences."""
     not_applicable: str | None = None
     """When the answer is N/A, as a clause after "if"; None where N/A is not admitted."""
-    count: CountRule | None = None
-    """The rule by which code can decide it."""
 
     @property
     def kind(self) -> Kind:

@@ -66,14 +66,13 @@ class Call(NamedTuple):
     """Whether the guidance is shown."""
 
 
-def calls_for(rubric: Rubric, settings: DeerSettings, guidance: bool, decided: frozenset[Path]) -> list[Call]:
+def calls_for(rubric: Rubric, settings: DeerSettings, guidance: bool) -> list[Call]:
     """The calls about one report.
 
     Args:
         rubric: the texts.
         settings: mode, who is guided, how much a call may ask.
         guidance: whether the task has guidance.
-        decided: items that a count has decided already.
     """
     if settings.mode == "vanilla":
         question = Question((), "report", None)
@@ -88,7 +87,7 @@ def calls_for(rubric: Rubric, settings: DeerSettings, guidance: bool, decided: f
         if settings.mode == "dimensions":
             calls += [_whole(dimension, guided) for dimension in dimensions if dimension.id in JUDGED]
         else:
-            groups = [group for dimension in dimensions for group in _groups(dimension, decided)]
+            groups = [group for dimension in dimensions for group in _groups(dimension)]
             calls += [Call(part, "", guided) for part in packed(groups, settings.items_per_call)]
     return calls
 
@@ -125,15 +124,20 @@ def _whole(dimension: Dimension, guided: bool) -> Call:
     return Call((Group(None, None, (question,)),), subject, guided)
 
 
-def _groups(dimension: Dimension, decided: frozenset[Path]) -> list[Group]:
-    groups: list[Group] = []
-    for part in dimension.subdimensions:
-        for criterion in part.criteria:
-            questions = tuple(
-                Question(path, ".".join(path[1:]), item)
+def _groups(dimension: Dimension) -> list[Group]:
+    return [
+        Group(
+            part,
+            criterion,
+            tuple(
+                Question(
+                    (dimension.id, part.id, criterion.id, item.id),
+                    f"{part.id}.{criterion.id}.{item.id}",
+                    item,
+                )
                 for item in criterion.items
-                if (path := (dimension.id, part.id, criterion.id, item.id)) not in decided
-            )
-            if questions:
-                groups.append(Group(part, criterion, questions))
-    return groups
+            ),
+        )
+        for part in dimension.subdimensions
+        for criterion in part.criteria
+    ]

@@ -87,24 +87,6 @@ def build(leaves: Leaves, parent: Parent) -> tuple[ScoreNode, ...]:
     )
 
 
-def known_enough(score: Score, leaves: Sequence[Score]) -> Score:
-    """A score without its value where more of the answers below it failed than there are: few say little of all."""
-    failed = sum(leaf.n_failed > 0 for leaf in leaves)
-    known = sum(leaf.value is not None for leaf in leaves)
-    if failed <= known:
-        return score
-    update = {
-        "value": None,
-        "numerator": None,
-        "denominator": None,
-        "n_expected": len(leaves),
-        "n_failed": failed,
-        "n_undefined": len(leaves) - failed - known,
-        "note": f"{failed} of {len(leaves)} questions failed: no value",
-    }
-    return score.model_copy(update=update)
-
-
 def _grouped(
     leaves: Iterable[tuple[tuple[str, ...], Score]], depth: int, parent: Parent
 ) -> tuple[ScoreNode, ...]:
@@ -117,7 +99,5 @@ def _grouped(
         children = _grouped(members, depth + 1, parent)
         label = f"Criterion {id}" if depth == ITEM_DEPTH - 2 else label_of(id)
         score = parent(depth, [child.score for child in children])
-        if depth == 0:
-            score = known_enough(score, [found for _, found in members])
         nodes.append(ScoreNode(id=id, label=label, score=score, children=children))
     return tuple(nodes)

@@ -214,7 +214,7 @@ def score_leaves(leaves: Leaves) -> tuple[ScoreNode, ...]:
 def _parent(depth: int, parts: Sequence[Score]) -> Score:
     if depth == 0:
         return dimension_score(parts)
-    found = mean_of(parts)
+    found = mean_of(parts, partly=True)
     return round_score(found) if depth == 1 else found
 
 
@@ -231,4 +231,4 @@ def dimension_score(parts: Sequence[Score]) -> Score:
         "low": dimension_mean(part.low for part in parts),
         "high": dimension_mean(part.high for part in parts),
     }
-    return mean_of(parts).model_copy(update=update)
+    return mean_of(parts, partly=True).model_copy(update=update)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from local_judge.protocols.deer.verification import upstream
 from local_judge.protocols.deer.verification.rows import Rows, resolved
 from local_judge.protocols.deer.verification.tree import METRICS, build
-from local_judge.protocols.scores import Score, ScoreNode
+from local_judge.protocols.scores import Score, ScoreNode, mean_of
 
 
 def score(rows: Rows) -> tuple[ScoreNode, ...]:
@@ -51,7 +51,8 @@ def score(rows: Rows) -> tuple[ScoreNode, ...]:
             only = parts[0]
             return score_of(values, Count(only.numerator, only.denominator, only.n_expected), only.n_failed)
         total = sum(part.value for part in parts if part.value is not None)
-        return score_of(values, Count(total, len(parts), len(parts)), 0)
+        whole = score_of(values, Count(total, len(parts), len(parts)), 0)
+        return whole.model_copy(update={"known": mean_of(parts).known})
 
     counts = _counts(upstream.tally(rows))
     scores: dict[str, Score] = {}

@@ -12,7 +12,7 @@ from indexes.model import SourceStatus
 from local_judge.claims.model import Label, Quote
 from local_judge.documents.model import Frozen
 from local_judge.judge.failures import Failure
-from local_judge.protocols.dream.citation.settings import Unit
+from local_judge.protocols.dream.citation.settings import Unit, Unsettled
 
 Outcome = Literal["supported", "partial", "neutral", "contradicted", "unverifiable", "failed"]
 """The paper's five labels, and none. `neutral`: the page is read and says nothing that settles the claim.
@@ -51,8 +51,10 @@ class CitationFindings(Frozen):
     """All claims of one report that can be checked."""
 
     unit: Unit
+    unsettled: Unsettled = "neutral"
+    """How CF counts `neutral` (see `settings`), like `unit`; the outcomes here are the same with either value."""
     recovered: bool
-    """Whether recovered citations count (see `settings`), like `unit`."""
+    """Whether recovered citations count (see `settings`)."""
     claims: tuple[CheckedClaim, ...]
     """In reading order."""
     n_recaps: int = 0

@@ -49,6 +49,7 @@ def cited_claims(document: Document, claims: ClaimSet, settings: CitationSetting
         alike.setdefault(same_words(claim.text), []).append(claim)
     return CitationFindings(
         unit=settings.unit,
+        unsettled=settings.unsettled,
         recovered=settings.recovered,
         claims=tuple(
             CheckedClaim(

@@ -7,9 +7,10 @@
     over reports    ci_dataset     2 A F / (A + F), A the mean of CA and F that of CF (C.3): the headline
                     ci_task_mean   the mean of CI, as section 3.2 may be read
 
-`unverifiable` claims, of which no source has a text, are in CA as cited, not in CF, and are counted. A claim with
-several sources has the best of what they say. Of several judges, a claim's value (1, .5 or 0) is the mean of those that
-judged it.
+`unverifiable` claims, of which no source has a text, are in CA as cited, not in CF, and are counted. With
+`unsettled: unverifiable`, so are claims of which no source settles anything: N_neutral is 0. A claim with several
+sources has the best of what they say. Of several judges, a claim's value (1, .5 or 0) is the mean of those that have
+one.
 
 Failures: a claim without a verdict may have any value between what its other sources give and 1. A sentence whose
 claims are not known is taken for one verifiable claim.
@@ -29,7 +30,7 @@ from local_judge.protocols.dream.citation.findings import (
     Outcome,
 )
 from local_judge.protocols.dream.means import mean_over
-from local_judge.protocols.scores import Score, ScoreNode
+from local_judge.protocols.scores import Score, ScoreNode, known_share
 
 SCALE = 100.0
 VALUES: dict[Outcome, float] = {"supported": 1.0, "partial": 0.5, "neutral": 0.0, "contradicted": 0.0}
@@ -37,7 +38,7 @@ VALUES: dict[Outcome, float] = {"supported": 1.0, "partial": 0.5, "neutral": 0.0
 _BEST_FIRST: tuple[Outcome, ...] = ("supported", "partial", "contradicted", "neutral")
 NOTHING_VERIFIABLE = "no claim can be verified"
 NOTHING_CITED = "nothing is cited"
-NOTHING_DECIDED = "no cited source has a text"
+NOTHING_DECIDED = "every cited source is unverifiable"
 _LABELS = {
     "citation": "Citation integrity",
     "attribution": "Claim attribution",
@@ -90,9 +91,11 @@ def over_citation(reports: Sequence[Sequence[CitationFindings]], n_missing: int)
     attribution, faithfulness = mean("attribution"), mean("faithfulness")
     cited = any(_cites(judges[0]) for judges in reports)
     dataset = _integrity(attribution, faithfulness, cited, "")
+    shares = [share for part in (attribution, faithfulness) if (share := known_share(part)) is not None]
     counts = {
         "n_expected": len(reports) + n_missing,
         "n_failed": max(attribution.n_failed, faithfulness.n_failed),
+        "known": min(shares, default=None),
     }
     children = {
         "ci_dataset": dataset.model_copy(update=counts),
@@ -172,9 +175,11 @@ def _faithfulness(judges: Sequence[CitationFindings]) -> Score:
     """CF: each unit's value is the mean of the judges that have one."""
     lost = judges[0].lost_cited
     total = low = high = 0.0
-    n_decided = n_open = n_answers = n_failed = 0
-    for same in zip(*(_units(found) for found in judges), strict=True):
-        if any(unit.outcome == "unverifiable" for unit in same):
+    n_decided = n_open = n_answers = n_failed = n_unverifiable = 0
+    for units in zip(*(_units(found) for found in judges), strict=True):
+        same = [unit for unit in units if unit.outcome != "unverifiable"]
+        if not same:
+            n_unverifiable += 1
             continue
         values = [VALUES[unit.outcome] for unit in same if unit.outcome != "failed"]
         failed = [unit for unit in same if unit.outcome == "failed"]
@@ -187,7 +192,6 @@ def _faithfulness(judges: Sequence[CitationFindings]) -> Score:
             total += sum(values) / len(values)
             n_decided += 1
     n_all = n_open + lost
-    n_unverifiable = sum(unit.outcome == "unverifiable" for unit in _units(judges[0]))
     notes = [f"{n_unverifiable} unverifiable, left out"] if n_unverifiable else []
     notes += [f"{n_failed + lost} of {n_answers + lost} without a verdict"] if n_failed + lost else []
     if not n_all:
@@ -210,8 +214,10 @@ def _faithfulness(judges: Sequence[CitationFindings]) -> Score:
 def _units(found: CitationFindings) -> list[Unit]:
     """What CF counts: the same units in the same order by every judge."""
     if found.unit == "pair":
-        return [Unit(source.outcome) for claim in found.claims for source in claim.sources]
-    return [best_of(claim.sources) for claim in found.claims if claim.sources]
+        units = [Unit(source.outcome) for claim in found.claims for source in claim.sources]
+    else:
+        units = [best_of(claim.sources) for claim in found.claims if claim.sources]
+    return [Unit(found.unsettled) if unit.outcome == "neutral" else unit for unit in units]
 
 
 def best_of(sources: Sequence[CheckedSource]) -> Unit:
@@ -233,7 +239,7 @@ def _counts(judges: Sequence[CitationFindings]) -> tuple[ScoreNode, ...]:
     nodes: list[ScoreNode] = []
     for outcome in get_args(Outcome):
         n = sum(outcomes.count(outcome) for outcomes in by_judge) / len(judges)
-        left_open = outcome in VALUES
+        left_open = outcome in ("supported", "partial", "contradicted", judges[0].unsettled)
         nodes.append(
             ScoreNode(
                 id=outcome,

@@ -7,6 +7,7 @@ from typing import Literal
 from serving.types import Frozen
 
 Unit = Literal["claim", "pair"]
+Unsettled = Literal["neutral", "unverifiable"]
 
 
 class CitationSettings(Frozen):
@@ -14,5 +15,8 @@ class CitationSettings(Frozen):
 
     unit: Unit = "claim"
     """What faithfulness counts: a claim by the best that its sources say of it, or each claim and source."""
+    unsettled: Unsettled = "neutral"
+    """How faithfulness counts a page that is read and does not settle the claim: as `neutral`, which is 0 and in the
+    denominator, or as `unverifiable`, which is left out like a source without a text."""
     recovered: bool = False
     """Take a claim for cited also where its citation stands on an earlier sentence that it rests on."""

@@ -75,7 +75,7 @@ def over_depth(reports: Sequence[Sequence[DepthFindings]], profile: Profile, n_m
             ScoreNode(
                 id="defective",
                 label="Baselines that are no reports",
-                score=_number(sum(map(len, found)) - sum(map(len, sound)), n_missing),
+                score=_number(sum(map(len, found)) - sum(map(len, sound)), sum(map(len, found)), n_missing),
             ),
             *(
                 node.model_copy(update={"score": _open(node.score, n_missing)})
@@ -132,21 +132,22 @@ def _counts(found: Sequence[Game], n_missing: int) -> list[ScoreNode]:
     )
     return [
         *(
-            ScoreNode(id=id, label=label, score=_number(value, n_missing, counts.failed, low, high))
+            ScoreNode(id=id, label=label, score=_number(value, n, n_missing, counts.failed, low, high))
             for id, label, value, low, high in named
         ),
-        ScoreNode(id="games", label="Games", score=_number(n, n_missing)),
+        ScoreNode(id="games", label="Games", score=_number(n, n, n_missing)),
     ]
 
 
 def _number(
-    value: int, n_missing: int, n_failed: int = 0, low: int | None = None, high: int | None = None
+    value: int, n: int, n_missing: int, n_failed: int = 0, low: int | None = None, high: int | None = None
 ) -> Score:
-    """A count; how much missing reports would add to it is not known."""
+    """A count of `n` games; how much missing reports would add to it is not known."""
     most = value if high is None else high
     return Score(
         value=value,
         numerator=value,
+        n_expected=n + n_missing,
         n_failed=n_failed + n_missing,
         low=value if low is None else low,
         high=None if n_missing else most,
@@ -159,5 +160,11 @@ def _open(rate: Score, n_missing: int) -> Score:
         return rate
     note = "; ".join(filter(None, (rate.note, f"{n_missing} of the run's reports missing")))
     return rate.model_copy(
-        update={"low": 0.0, "high": 100.0, "note": note, "n_failed": rate.n_failed + n_missing}
+        update={
+            "low": 0.0,
+            "high": 100.0,
+            "note": note,
+            "n_expected": rate.n_expected + n_missing,
+            "n_failed": rate.n_failed + n_missing,
+        }
     )

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from local_judge.documents.model import Document
 from local_judge.judge.layout import Prompt, fill
-from local_judge.protocols.asking import evaluated_on, report_prompt
+from local_judge.protocols.asking import evaluated_on, listed_references, report_prompt, requested
+from local_judge.protocols.base import Case
 from local_judge.protocols.liveresearchbench.issues.findings import Metric
 from local_judge.protocols.liveresearchbench.prompts import template
 
@@ -35,12 +35,14 @@ class Contradiction(BaseModel):
         return (self.quote, self.other) if self.other.strip() else (self.quote,)
 
 
-class Uncited(BaseModel):
-    """A statement without a source."""
+class Unlinked(BaseModel):
+    """A statement without a citation, or with one whose source is about something else."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     quote: Words
+    citation: Words
+    """The misplaced citation; empty where there is none."""
     reason: Words
 
     @property
@@ -57,25 +59,27 @@ class Contradictions(BaseModel):
     issues: list[Contradiction]
 
 
-class Gaps(BaseModel):
+class UnlinkedStatements(BaseModel):
     """A judge's answer on citation association."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    issues: list[Uncited]
+    issues: list[Unlinked]
 
 
 @cache
-def answer_type(metric: Metric, limit: int) -> type[Contradictions] | type[Gaps]:
+def answer_type(metric: Metric, limit: int) -> type[Contradictions] | type[UnlinkedStatements]:
     """The type of a list of at most `limit` issues."""
     if metric == "consistency":
         contradictions: Any = Annotated[list[Contradiction], Field(max_length=limit)]
         return create_model("Contradictions", __base__=Contradictions, issues=(contradictions, ...))
-    gaps: Any = Annotated[list[Uncited], Field(max_length=limit)]
-    return create_model("Gaps", __base__=Gaps, issues=(gaps, ...))
+    statements: Any = Annotated[list[Unlinked], Field(max_length=limit)]
+    return create_model("UnlinkedStatements", __base__=UnlinkedStatements, issues=(statements, ...))
 
 
-def issues_prompt(metric: Metric, document: Document, today: date | None, limit: int) -> Prompt:
-    """The question for all issues of a report."""
+def issues_prompt(metric: Metric, case: Case, today: date | None, limit: int) -> Prompt:
+    """The question for all issues of a report, behind its request; of citations, behind its references too."""
+    references = listed_references(case.report) if metric == "citation" else None
+    shown = [*([] if references is None else [references]), *requested(case.task)]
     values = {"today": evaluated_on(today), "limit": str(limit)}
-    return report_prompt(document, [fill(template(metric), values)])
+    return report_prompt(case.report, [*shown, fill(template(metric), values)])

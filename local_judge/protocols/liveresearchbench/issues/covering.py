@@ -1,10 +1,11 @@
-"""Which citations cover a quoted statement.
+"""Which citations cover a quoted statement, and which stand with it.
 
 A citation covers the words before it in its sentence. One at the end of a paragraph, list item or table row covers all
 sentences before it there (the paper's remark on its figure 11).
 
 Invariant: a citation that leads to no entry covers nothing; words are covered only if all sentences that they touch
-are.
+are. A citation stands with a statement if it is in a sentence that the statement touches, or covers it from the end of
+its block.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from local_judge.claims.model import Quote
 from local_judge.documents.model import Citation, Document, Sentence
 
 _WORD = re.compile(r"\w")
+_EDGES = " \t\n.,;:[](){}<>^【】"
 
 
 def covering(document: Document, quote: Quote) -> tuple[str, ...] | None:
@@ -22,32 +24,55 @@ def covering(document: Document, quote: Quote) -> tuple[str, ...] | None:
 
     None where the words are part of no sentence: those of a heading or of a list of references state nothing.
     """
-    touched = [
-        sentence
-        for sentence in document.sentences
-        if sentence.span.start < quote.end and quote.start < sentence.span.end
-    ]
+    touched = _touched(document, quote)
     if not touched:
         return None
     found: dict[str, None] = {}
     for sentence in touched:
-        citation = _at_end_of_block(document, sentence) or _behind(document, sentence, quote)
-        if citation is None:
+        behind = _at_end_of_block(document, sentence) or _behind(document, sentence, quote)
+        if not behind:
             return ()
-        found[citation.id] = None
+        found[behind[-1].id] = None
     return tuple(found)
 
 
-def _behind(document: Document, sentence: Sentence, quote: Quote) -> Citation | None:
-    """A citation of the sentence with none of the quoted words behind it."""
-    found = _ending(document, sentence, min(quote.end, sentence.span.end))
-    return found[-1] if found else None
+def named_beside(document: Document, quote: Quote, words: str) -> tuple[str, ...]:
+    """Ids of the citations that stand with a quotation and are what `words` names; none where none is.
+
+    Args:
+        document: the report.
+        quote: a statement of it.
+        words: a citation as a judge copied it: the mark, its key, or an address of its own or of its entry.
+    """
+    wanted = words.strip(_EDGES)
+    found: dict[str, None] = {}
+    for sentence in _touched(document, quote):
+        with_it = map(document.citation, sentence.citations)
+        for citation in (*with_it, *_at_end_of_block(document, sentence)):
+            mark = document.text[citation.span.start : citation.span.end]
+            names = (mark, citation.key, citation.url, citation.original_url)
+            if wanted in {name.strip(_EDGES) for name in names if name is not None}:
+                found[citation.id] = None
+    return tuple(found)
 
 
-def _at_end_of_block(document: Document, sentence: Sentence) -> Citation | None:
+def _touched(document: Document, quote: Quote) -> list[Sentence]:
+    return [
+        sentence
+        for sentence in document.sentences
+        if sentence.span.start < quote.end and quote.start < sentence.span.end
+    ]
+
+
+def _behind(document: Document, sentence: Sentence, quote: Quote) -> list[Citation]:
+    """The citations of the sentence with none of the quoted words behind them."""
+    return _ending(document, sentence, min(quote.end, sentence.span.end))
+
+
+def _at_end_of_block(document: Document, sentence: Sentence) -> list[Citation]:
+    """The citations that end the block of the sentence."""
     last = next(one for one in reversed(document.sentences) if one.block == sentence.block)
-    found = _ending(document, last, last.span.end)
-    return found[-1] if found else None
+    return _ending(document, last, last.span.end)
 
 
 def _ending(document: Document, sentence: Sentence, end: int) -> list[Citation]:

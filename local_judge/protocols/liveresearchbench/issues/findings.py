@@ -1,7 +1,8 @@
 """The issues that a judge lists, and what code makes of each.
 
 Invariant: all that the judge listed is there in its order; an issue counts only if every quotation of it occurs in the
-report, no earlier one names the same places, and, for a missing citation, none covers it.
+report, no earlier one names the same places, and its statement has the citation that it says is misplaced, or none that
+covers it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from local_judge.protocols.liveresearchbench.issues.table import Step
 Metric = Literal["consistency", "citation"]
 
 Fate = Literal["counted", "rejected", "covered", "repeated"]
-"""`rejected`: a quotation does not occur in the report or, for a missing citation, is of no sentence. `covered`: a
-citation covers the statement. `repeated`: an earlier issue names the same places."""
+"""`rejected`: a quotation does not occur in the report. On citations also: it is of no sentence, or the citation called
+misplaced is not with the statement, which another covers. `covered`: a citation covers a statement that is said to have
+none. `repeated`: an earlier issue names the same places."""
 
 
 class Issue(Frozen):
@@ -25,6 +27,8 @@ class Issue(Frozen):
 
     quoted: tuple[str, ...]
     """The judge's quotations: one, or the two sides of a contradiction."""
+    cited: str = ""
+    """The citation that the judge says is misplaced, as it gave it; empty where it says that none is there."""
     reason: str
     fate: Fate
     quotes: tuple[Quote, ...] = ()
@@ -33,6 +37,8 @@ class Issue(Frozen):
     """Index of the issue that it repeats."""
     covered_by: tuple[str, ...] = ()
     """Ids of the citations that cover it."""
+    misplaced: tuple[str, ...] = ()
+    """Ids of the misplaced citation where it stands with the statement; none for a citation that is missing."""
 
 
 class IssueFindings(Frozen):
@@ -61,3 +67,8 @@ class IssueFindings(Frozen):
     def count(self, fate: Fate) -> int:
         """How many issues met it."""
         return sum(issue.fate == fate for issue in self.issues)
+
+    @property
+    def n_misplaced(self) -> int:
+        """Those of the issues that count which are misplaced citations; the others are missing ones."""
+        return sum(issue.fate == "counted" and bool(issue.misplaced) for issue in self.issues)

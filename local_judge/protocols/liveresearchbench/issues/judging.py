@@ -16,11 +16,11 @@ from local_judge.protocols.asking import room_for
 from local_judge.protocols.base import Bench, Case
 from local_judge.protocols.liveresearchbench.issues.asking import (
     Contradiction,
-    Uncited,
+    Unlinked,
     answer_type,
     issues_prompt,
 )
-from local_judge.protocols.liveresearchbench.issues.covering import covering
+from local_judge.protocols.liveresearchbench.issues.covering import covering, named_beside
 from local_judge.protocols.liveresearchbench.issues.findings import Issue, IssueFindings, Metric
 from local_judge.protocols.liveresearchbench.issues.settings import IssueSettings
 
@@ -32,7 +32,7 @@ REPLY_TOKENS = 200
 
 async def judge_issues(metric: Metric, case: Case, bench: Bench, settings: IssueSettings) -> IssueFindings:
     """All issues of one kind."""
-    prompt = issues_prompt(metric, case.report, bench.today, settings.limit)
+    prompt = issues_prompt(metric, case, bench.today, settings.limit)
     found = IssueFindings(metric=metric, limit=settings.limit, table=settings.penalties)
     lacking = await room_for(bench.judge, prompt, MIN_REPLY_TOKENS)
     if lacking is not None:
@@ -47,7 +47,7 @@ async def judge_issues(metric: Metric, case: Case, bench: Bench, settings: Issue
 
 
 def examined(
-    metric: Metric, document: Document, listed: Sequence[Contradiction | Uncited]
+    metric: Metric, document: Document, listed: Sequence[Contradiction | Unlinked]
 ) -> tuple[Issue, ...]:
     """What becomes of each issue, in the order of the list."""
     finder = QuoteFinder(document.text)
@@ -55,26 +55,33 @@ def examined(
     for one in listed:
         found = [find_labelled(finder, words) for words in one.quoted]
         quotes = tuple(quote for quote in found if quote is not None)
-        issue = Issue(quoted=one.quoted, reason=one.reason, fate="rejected")
+        cited = one.citation.strip() if isinstance(one, Unlinked) else ""
+        issue = Issue(quoted=one.quoted, cited=cited, reason=one.reason, fate="rejected")
         if len(quotes) == len(one.quoted):
-            issue = issue.model_copy(update={"quotes": quotes, **_fate(metric, document, quotes, issues)})
+            issue = issue.model_copy(
+                update={"quotes": quotes, **_fate(metric, document, issue, quotes, issues)}
+            )
         issues.append(issue)
     return tuple(issues)
 
 
 def _fate(
-    metric: Metric, document: Document, quotes: Sequence[Quote], before: Sequence[Issue]
+    metric: Metric, document: Document, issue: Issue, quotes: Sequence[Quote], before: Sequence[Issue]
 ) -> dict[str, object]:
+    misplaced: tuple[str, ...] = ()
     if metric == "citation":
-        citations = [covering(document, quote) for quote in quotes]
-        if None in citations:
+        (quote,) = quotes
+        citations = covering(document, quote)
+        if citations is None:
             return {"fate": "rejected"}
-        if all(citations):
-            return {"fate": "covered", "covered_by": tuple(one for some in citations for one in some or ())}
-    for index, issue in enumerate(before):
-        if issue.fate == "counted" and _same(issue.quotes, quotes):
-            return {"fate": "repeated", "of": index}
-    return {"fate": "counted"}
+        misplaced = named_beside(document, quote, issue.cited) if issue.cited else ()
+        if citations and not misplaced:
+            # The judge names a citation that is not there, or says of a covered statement that it has none.
+            return {"fate": "rejected"} if issue.cited else {"fate": "covered", "covered_by": citations}
+    for index, earlier in enumerate(before):
+        if earlier.fate == "counted" and _same(earlier.quotes, quotes):
+            return {"fate": "repeated", "of": index, "misplaced": misplaced}
+    return {"fate": "counted", "misplaced": misplaced}
 
 
 def _same(some: Sequence[Quote], others: Sequence[Quote]) -> bool:

@@ -3,6 +3,10 @@
     paper      table(issues that count)
     upstream   table(issues that the judge listed): the published code checks no quotation and merges nothing
 
+An issue of citation association is a statement whose citation is missing or misplaced (paper, section 4.2 and figure
+11). `upstream` counts both too: the published prompt asks for statements without a proper citation, and whether
+citations support what they stand with (`criteria/citation.py`).
+
 The published code takes the score that its judge chose from the same table (`graders/pointwise_grader.py`); here no
 judge chooses one.
 
@@ -28,18 +32,35 @@ _FATES: dict[Fate, str] = {
     "repeated": "Named before",
     "covered": "Covered by a citation",
 }
+_KINDS = {"missing": "Missing citations", "misplaced": "Misplaced citations"}
 
 
 def score_issues(findings: IssueFindings, profile: Profile) -> ScoreNode:
     """The score, with the number of issues by what became of them."""
-    fates: list[Fate] = [fate for fate in _FATES if fate != "covered" or findings.metric == "citation"]
+    cited = findings.metric == "citation"
     return ScoreNode(
         id=findings.metric,
         label=LABELS[findings.metric],
         score=_score(findings, profile),
         children=tuple(
-            ScoreNode(id=fate, label=_FATES[fate], score=_count(findings, fate)) for fate in fates
+            ScoreNode(
+                id=fate,
+                label=label,
+                score=_count(findings, findings.count(fate)),
+                children=_kinds(findings) if cited and fate == "counted" else (),
+            )
+            for fate, label in _FATES.items()
+            if cited or fate != "covered"
         ),
+    )
+
+
+def _kinds(findings: IssueFindings) -> tuple[ScoreNode, ...]:
+    """The issues of citation association that count, by kind."""
+    misplaced = findings.n_misplaced
+    counts = {"missing": findings.count("counted") - misplaced, "misplaced": misplaced}
+    return tuple(
+        ScoreNode(id=kind, label=_KINDS[kind], score=_count(findings, n)) for kind, n in counts.items()
     )
 
 
@@ -69,10 +90,10 @@ def _score(findings: IssueFindings, profile: Profile) -> Score:
     )
 
 
-def _count(findings: IssueFindings, fate: Fate) -> Score:
+def _count(findings: IssueFindings, n: int) -> Score:
     if findings.failure is not None:
         return Score(value=None, n_expected=1, n_failed=1, note="the judge gave no list")
-    found = float(findings.count(fate))
+    found = float(n)
     return Score(value=found, numerator=found, n_expected=1, low=found, high=found)
 
 

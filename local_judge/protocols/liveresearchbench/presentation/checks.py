@@ -10,7 +10,8 @@ from local_judge.protocols.asking import Requirement
 CHECKS: tuple[Requirement, ...] = (
     Requirement(
         "p1",
-        "The report is in a clear structure: what belongs together stands together, in a sensible order.",
+        "The report's structure is clear, coherent and in a logical order: a reader finds the way through it easily, "
+        "and it leads straight to an answer to the research question.",
     ),
     Requirement("p2", "There is no mistake of grammar or spelling in the report."),
     Requirement("p3", "Each entry of the list of references is cited in the text at least once."),
@@ -25,10 +26,13 @@ CHECKS: tuple[Requirement, ...] = (
         "p7", "Citations stand at the end of the clause or sentence that they belong to, not inside it."
     ),
     Requirement(
-        "p8", "Tables and figures are complete: titles, heads and units are there, no cell is left unfilled."
+        "p8",
+        "Each table has all its data, and each figure shows something valid; a report without either meets this.",
     ),
     Requirement(
-        "p9", "The markup is right: heading levels follow one another without a gap, and tables are valid."
+        "p9",
+        "The formatting is right and consistent; for example, section titles are marked as headings of a proper level "
+        "(#, ##), not written as plain text, and tables are valid markup that can be rendered.",
     ),
     Requirement(
         "p10",

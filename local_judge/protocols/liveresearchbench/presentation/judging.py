@@ -1,6 +1,7 @@
 """Report -> the ten checks, by code where code is sure and by the judge elsewhere.
 
-Invariant: what code decides is not asked, unless `judge_all` says so; then code decides nothing.
+Invariant: what code decides is not asked, unless `judge_all` says so; then code decides nothing. The judge sees the
+request wherever the report has a task.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from local_judge.protocols.asking import (
     Requirement,
     evaluated_on,
     listed_references,
+    requested,
     rule,
 )
 from local_judge.protocols.base import Bench, Case
@@ -30,16 +32,17 @@ async def judge_presentation(
     document = case.report
     decided = {} if settings.judge_all else decide(document)
     references = listed_references(document)
+    shown = [*([] if references is None else [references]), *requested(case.task)]
 
     def wording(asked: Sequence[Requirement]) -> str:
-        own = fill(
+        question = fill(
             template("presentation"),
             {
                 "today": evaluated_on(bench.today),
                 "requirements": "\n".join(one.line for one in asked),
             },
         )
-        return own if references is None else f"{references}\n\n{own}"
+        return "\n\n".join([*shown, question])
 
     asked = [check for check in CHECKS if check.id not in decided]
     ruled = {item.id: item for item in await rule(document, bench.judge, wording, asked, len(CHECKS))}

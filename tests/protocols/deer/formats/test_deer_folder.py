@@ -8,18 +8,22 @@ import pytest
 
 from local_judge.documents.model import Frozen
 from local_judge.protocols.deer.formats.files import (
+    AveragesFile,
     FactFile,
-    FactSummary,
-    FinalFile,
     OthersFile,
-    OthersSummary,
     read_file,
 )
 from local_judge.protocols.deer.formats.folder import Sample, folder
 from local_judge.protocols.deer.overall import score
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 
+from ....originals import run_original
 from ..rubric_cases import RF, drawn, everywhere, findings
+
+DEER = Path(__file__).resolve().parents[4] / "../shared/originals/deer"
+ORIGINAL = DEER / "run_score_integration.py"
+SAMPLE = DEER / "output/csai/gpt5.2_fast"
+needs_sample = pytest.mark.skipif(not SAMPLE.is_dir(), reason="no published sample is here")
 
 
 def rows(n_supported: int) -> Rows:
@@ -55,11 +59,11 @@ def test_the_files_of_two_reports(tmp_path: Path) -> None:
         "others/0003.json": OthersFile,
         "fact/0012.json": FactFile,
         "others/0012.json": OthersFile,
-        "fact/summary.json": FactSummary,
-        "others/summary.json": OthersSummary,
-        "final/0003.json": FinalFile,
-        "final/0012.json": FinalFile,
-        "final.json": FinalFile,
+        "fact/summary.json": AveragesFile,
+        "others/summary.json": AveragesFile,
+        "final/0003.json": AveragesFile,
+        "final/0012.json": AveragesFile,
+        "final.json": AveragesFile,
     }
     assert list(files) == list(models)
     for name, model in models.items():
@@ -79,8 +83,10 @@ def test_a_reports_final_file_has_the_scores_of_the_upstream_profile() -> None:
 def test_one_report_alone_is_its_own_mean() -> None:
     files = written({1: Sample(rows(2), findings(drawn(1)))})
     assert files["final.json"] == files["final/0001.json"]
-    assert files["fact/summary.json"]["criteria_avgs"] == files["fact/0001.json"]["criteria_avgs"]
-    assert files["others/summary.json"]["criteria_avgs"] == files["others/0001.json"]["criteria_avgs"]
+    by_rule = files["fact/0001.json"]["criteria_avgs"]
+    assert files["fact/summary.json"]["criteria_avgs"] == {
+        f"information_{name}": by_rule[name] for name in by_rule
+    }
 
 
 def test_what_a_report_lacks_is_in_no_file() -> None:
@@ -100,7 +106,50 @@ def test_the_mean_of_facts_is_of_rounded_subdimensions() -> None:
     parts = [files[f"fact/{n:04d}.json"]["criteria_avgs"]["integrity"]["claim_factuality"] for n in (1, 2, 3)]
     assert parts == [10.0, 7.5, 7.5]
     mean = files["final.json"]["criteria_avgs"]["information_integrity"]["claim_factuality"]
-    assert mean == files["fact/summary.json"]["criteria_avgs"]["integrity"]["claim_factuality"] == 8.33
+    assert (
+        mean
+        == files["fact/summary.json"]["criteria_avgs"]["information_integrity"]["claim_factuality"]
+        == 8.33
+    )
+
+
+def test_the_published_script_makes_the_same_summaries(tmp_path: Path) -> None:
+    """The script reads `fact/` and `others/` and writes the summaries, `final/` and `final.json` anew."""
+    samples = {n: Sample(rows(n % 5), findings(drawn(n, failed=0.1 * (n % 3)))) for n in range(1, 6)}
+    samples[6], samples[7] = Sample(rows(1), None), Sample(None, findings(drawn(7)))
+    files = written(samples)
+    for name, data in files.items():
+        if name.startswith(("fact/0", "others/0")):
+            path = tmp_path / "output/run" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(data), encoding="utf-8")
+    given = ["--prefix", "run", "--output_dir", tmp_path / "output", "--samples", "1-7"]
+    run_original(ORIGINAL, tmp_path, *given)
+    for name in (
+        "fact/summary.json",
+        "others/summary.json",
+        "final.json",
+        *(f"final/{n:04d}.json" for n in range(1, 8)),
+    ):
+        theirs = json.loads((tmp_path / "output/run" / name).read_text(encoding="utf-8"))
+        if (
+            name == "final/0007.json"
+        ):  # without verification: the script leaves an empty dimension, ours leaves it out
+            assert theirs["criteria_avgs"].pop("information_integrity") == {}
+            assert theirs["score_avgs"].pop("information_integrity") == "N/A"
+        assert files[name] == theirs, name
+
+
+@needs_sample
+@pytest.mark.parametrize(
+    "name", ["fact/summary.json", "others/summary.json", "final/0001.json", "final.json"]
+)
+def test_the_published_files_have_our_keys(name: str) -> None:
+    read_file(SAMPLE / name, AveragesFile)
+    theirs = json.loads((SAMPLE / name).read_text(encoding="utf-8"))
+    ours = written({1: Sample(rows(2), findings(everywhere(6)))})[name]
+    assert list(ours) == list(theirs)
+    assert set(ours["criteria_avgs"]) == set(theirs["criteria_avgs"])
 
 
 @pytest.mark.parametrize("failed", [0.0, 0.3])

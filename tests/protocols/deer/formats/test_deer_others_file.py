@@ -7,9 +7,8 @@ from typing import Any, cast
 import pytest
 
 from local_judge.errors import InputError
-from local_judge.protocols.deer.formats.files import FactFile, FinalFile, OthersFile, read_file
-from local_judge.protocols.deer.formats.others import findings_of, others_file, others_summary
-from local_judge.protocols.deer.rubric import upstream
+from local_judge.protocols.deer.formats.files import AveragesFile, FactFile, OthersFile, read_file
+from local_judge.protocols.deer.formats.others import findings_of, others_file
 from local_judge.protocols.deer.rubric.findings import RubricFindings
 
 from ..rubric_cases import EC, RF, drawn, everywhere, findings
@@ -59,16 +58,6 @@ def test_five_points_are_written_on_the_scale_of_ten() -> None:
     assert file["score"] == 7.75
 
 
-def test_the_summary_averages_items_first() -> None:
-    rubrics = [
-        upstream.items_of(findings({(RF, "scope", "1", "C1-1"): 2, (RF, "scope", "1", "Q1-1"): "N/A"})),
-        upstream.items_of(findings({(RF, "scope", "1", "C1-1"): 4, (RF, "scope", "1", "Q1-1"): 9})),
-    ]
-    summary = cast("Any", others_summary(rubrics))
-    assert summary["scores"] == {RF: {"scope": {"1": {"C1-1": 3.0, "Q1-1": 9.0}}}}
-    assert (summary["criteria_avgs"], summary["score"]) == ({RF: {"scope": 6.0}}, 6.0)
-
-
 def test_scores_that_the_code_admits_and_the_scale_does_not(tmp_path: Path) -> None:
     file = written(findings({(RF, "scope", "1", "C1-1"): 2}))
     for score in (0, 11, -5, 2.5):
@@ -99,7 +88,7 @@ def test_another_shape_is_one_line(tmp_path: Path) -> None:
 
 def test_no_file_and_no_json_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
-        read_file(tmp_path / "none.json", FinalFile)
+        read_file(tmp_path / "none.json", AveragesFile)
     (tmp_path / "bad.json").write_text("{", encoding="utf-8")
     with pytest.raises(InputError, match=r"bad\.json: the whole: Invalid JSON"):
         read_file(tmp_path / "bad.json", FactFile)

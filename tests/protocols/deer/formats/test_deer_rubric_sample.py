@@ -17,7 +17,7 @@ from typing import Any, cast
 import pytest
 
 from local_judge.protocols.deer.formats.fact import fact_file
-from local_judge.protocols.deer.formats.files import FactFile, FinalFile, OthersFile, read_file
+from local_judge.protocols.deer.formats.files import AveragesFile, FactFile, OthersFile, read_file
 from local_judge.protocols.deer.formats.folder import Sample, folder
 from local_judge.protocols.deer.formats.others import findings_of, others_file
 from local_judge.protocols.deer.overall import score
@@ -97,7 +97,7 @@ def test_every_leaf_of_the_three_files(rubric: RubricFindings) -> None:
 def test_all_three_files_have_the_shape_that_is_read() -> None:
     fact = read_file(DATA / "fact_0001.json", FactFile)
     assert fact.raw.raw.claim_metrics.total_claims == 83
-    final = read_file(DATA / "final_0001.json", FinalFile)
+    final = read_file(DATA / "final_0001.json", AveragesFile)
     assert final.criteria_avgs["ethics_compliance"]["sensitive_handling"] == "N/A"
 
 

@@ -53,9 +53,7 @@ RUBRIC = Rubric(
         dimension(
             "format_style",
             "Format & Style",
-            part(
-                "report_format", criterion("1", Item(id="C1-1", text="Has it parts?", count="parts_present"))
-            ),
+            part("report_format", criterion("1", Item(id="C1-1", text="Has it parts?"))),
             part("readability", criterion("1", Item(id="C1-1", text="Is it legible?"))),
         ),
         dimension(

@@ -16,6 +16,7 @@ from local_judge.judge.judge import Judge
 from local_judge.judge.ledger import Ledger
 from local_judge.protocols.deer.rubric.findings import Grade, RubricFindings
 from local_judge.protocols.deer.rubric.judging import MIN_REPLY_TOKENS_PER_ITEM, judge_rubric
+from local_judge.protocols.deer.rubric.load import load_rubric
 from local_judge.protocols.deer.settings import DeerSettings
 from local_judge.tasks.model import Guidance, Task
 from serving.engines.scripted import Call, Reply, ScriptedEngine
@@ -141,8 +142,13 @@ Name the millers.
 ```
 
 Task: score the report above on the items at the end. Each item states what holds of a perfect report; its score \
-says how far it holds of this one, by what the report says and does. Answer each item by itself. Be strict: most \
-reports do most things only partly.
+says how far it holds of this one, by what the report says and does. Answer each item by itself, strictly by what it \
+says and by the guidance, and by nothing else.
+
+A coverage item asks how much of what it requires is there, wherever that applies. A quality item asks how well it is \
+done: judge what is written, leave gaps to the coverage items, and let a weak core element lower the score to its own \
+level. Where an item speaks of the guidance, it means the expert guidance on the request; where none is shown, the \
+request alone decides.
 
 For each item give:
 "quote": the words of the report that decide the score, copied exactly from one place, at most two sentences, without \
@@ -183,6 +189,26 @@ Answer with one JSON object. Its keys are the ids of the items, each exactly onc
     assert item["properties"]["score"]["enum"] == [*range(1, 11), "N/A"]
 
 
+async def test_a_judge_applies_the_published_lengths(ask: Ask) -> None:
+    # 105, 520 and 105 words: below each of the published 200, 2,000 and 200. No count scores it; the judge's 3 stands.
+    words = {"Introduction": 105, "Trade": 520, "Conclusion": 105}
+    text = "".join(f"## {name}\n\n{'mill ' * (n - 1)}mill.\n\n" for name, n in words.items())
+    judge, engine = ask(answering(3))
+    findings = await judge_rubric(
+        parse_report(f"# Mills\n\n{text}"), TASK, judge, load_rubric(), DeerSettings()
+    )
+    assert {(grade.score, grade.judged) for grade in findings.grades} == {(3, 3)}
+    assert len(findings.grades) == sum(len(keys(call)) for call in engine.calls) == 101
+    call = next(call for call in engine.calls if "report_format.1.C1-2" in keys(call))
+    assert (
+        "## Report Format\n1. The parts of a professional report are there and long enough\n"
+        "[report_format.1.C1-1] (coverage) Introduction, body and conclusion are distinct sections, and the body "
+        "has two or more major sections.\n"
+        "[report_format.1.C1-2] (coverage) The introduction has at least 200 words, the body at least 2,000 in all, "
+        "and the conclusion at least 200.\n"
+    ) in call.prompt
+
+
 async def test_five_calls_ask_each_item_once_behind_one_prefix(ask: Ask) -> None:
     judge, engine = ask(answering())
     findings = await graded(judge)
@@ -190,13 +216,10 @@ async def test_five_calls_ask_each_item_once_behind_one_prefix(ask: Ask) -> None
         ["body.1.C1-1"],
         ["completeness.1.C1-1", "completeness.1.Q1-1", "completeness.2.C2-1"],
         ["quantification.1.C1-1"],
-        # The other item of this dimension was counted: introduction, body and conclusion are there.
-        ["readability.1.C1-1"],
         ["recency.1.C1-1", "perspective_balance.1.C1-1"],
+        ["report_format.1.C1-1", "readability.1.C1-1"],
     ]
     assert [grade.path for grade in findings.grades] == [path for path, _ in RUBRIC.items()]
-    counted = by_path(findings)["format_style/report_format/1/C1-1"]
-    assert (counted.by, counted.score, counted.judged, counted.replies) == ("count", 10, None, ())
     prompts = [call.messages[1].content for call in engine.calls]
     behind = prompts[0][: prompts[0].index("Items, each with")]
     assert all(prompt.startswith(behind) for prompt in prompts)
@@ -252,7 +275,7 @@ async def test_an_answer_off_the_menu_is_asked_for_again_and_then_is_a_failure(a
 @pytest.mark.parametrize("score", [0, 11, 5.5, True, "7", None])
 async def test_a_score_is_a_whole_number_on_the_scale(ask: Ask, score: object) -> None:
     judge, _ = ask(answering(score))
-    assert {grade.status for grade in (await graded(judge)).grades if grade.by == "judge"} == {"failed"}
+    assert {grade.status for grade in (await graded(judge)).grades} == {"failed"}
 
 
 async def test_modes_and_scale_and_no_anchors(ask: Ask) -> None:
@@ -266,7 +289,10 @@ async def test_modes_and_scale_and_no_anchors(ask: Ask) -> None:
         ("ethics_compliance",),
     ]
     first = engine.calls[0].prompt
-    assert "one dimension, Request Fulfillment: Request Fulfillment is good. Judge" in first
+    assert (
+        "Task: score the report above as a whole on one dimension, Request Fulfillment: Request Fulfillment is good. "
+        "Judge by what the report says and does, not by what it could have said.\n\nGive:" in first
+    )
     assert '"score": a whole number from 1 to 5.\n\n1 is the worst and 5 the best.\n\nAnswer' in first
     judge, engine = ask(answering(2))
     findings = await graded(judge, GUIDED, mode="vanilla", scale=5)
@@ -312,9 +338,7 @@ async def test_an_engine_that_fails_leaves_failures_and_not_scores(ask: Ask) -> 
 
     judge, _ = ask(script)
     findings = await graded(judge)
-    assert {(grade.status, grade.score) for grade in findings.grades if grade.by == "judge"} == {
-        ("failed", None)
-    }
+    assert {(grade.status, grade.score) for grade in findings.grades} == {("failed", None)}
 
 
 async def test_the_same_ledger_gives_the_same_bytes_and_asks_nothing(ask: Ask) -> None:

@@ -1,24 +1,177 @@
-"""What the rubric's own words keep to, so that a small judge can apply them."""
+"""The rubric's words: each item asks what the published item of its id asks, in words of this project's own."""
 
+import json
 import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from runpy import run_path
+from typing import Any
 
-from local_judge.documents.words import WORDS_PER_CHARACTERS
-from local_judge.protocols.deer.rubric.counts import (
-    MAX_PARAGRAPH_WORDS,
-    MIN_PARAGRAPH_WORDS,
-    MIN_WORDS,
-)
+import pytest
+
 from local_judge.protocols.deer.rubric.load import load_rubric
 
+from ..rubric_cases import AS, EC, FS, II, RF, SC
+
+ROOT = Path(__file__).resolve().parents[4]
+PROMPTS = ROOT / "../shared/originals/deer/prompts/prompt_report.py"
 ITEMS = dict(load_rubric().items())
 
+published_prompts = pytest.mark.skipif(not PROMPTS.exists(), reason="the published prompts are not here")
 
-def test_each_item_is_one_or_two_plain_sentences() -> None:
+
+@cache
+def systems() -> tuple[str, ...]:
+    """The five system prompts of the published code, in the order of its calls."""
+    module = run_path(str(PROMPTS))
+    guided = ("request_fulfillment", "analytical_soundness", "structural_coherence")
+    return (
+        *(module[f"get_prompt_{name}"]("", "", "")[0] for name in guided),
+        *(module[f"get_prompt_{name}"]("", "")[0] for name in ("format_style", "information_ethics")),
+    )
+
+
+@cache
+def published() -> Mapping[tuple[str, ...], tuple[str, str]]:
+    """The kind and the text of each published item, from the headings and bullets of the prompts."""
+    found: dict[tuple[str, ...], tuple[str, str]] = {}
+    for system in systems():
+        dimension = part = criterion = kind = ""
+        for line in system.splitlines():
+            if heading := re.match(r"## \d\. (.+)", line):
+                dimension = slug(heading[1])
+            elif heading := re.match(r"### \d\.\d ([^(]+)", line):
+                part = slug(heading[1])
+            elif heading := re.match(r"#### Criterion (\d)", line):
+                criterion = heading[1]
+            elif heading := re.match(r"\*\*(Coverage|Quality):\*\*", line):
+                kind = heading[1].lower()
+            elif item := re.match(r"[*-] ([CQ]\d-\d)\b(.+)", line):
+                found[dimension, part, criterion, item[1]] = kind, item[2]
+    return found
+
+
+def slug(heading: str) -> str:
+    return "_".join(re.findall(r"\w+", heading.lower()))
+
+
+def listed(scores: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The paths of the items in the example reply of a published prompt."""
+    if "score" in scores:
+        yield path
+        return
+    for key, below in scores.items():
+        yield from listed(below, (*path, key))
+
+
+@published_prompts
+def test_ids_and_kinds_are_the_published_ones() -> None:
+    assert {path: kind for path, (kind, _) in published().items()} == {
+        path: item.kind for path, item in ITEMS.items()
+    }
+    replies = [json.loads(system.split("```json")[1].split("```")[0])["scores"] for system in systems()]
+    assert [path for reply in replies for path in listed(reply)] == list(ITEMS)
+
+
+@published_prompts
+def test_no_run_of_seven_words_is_copied() -> None:
+    def runs(text: str) -> set[tuple[str, ...]]:
+        words = re.findall(r"[a-z0-9]+", text.lower().replace("isation", "ization").replace("ise", "ize"))
+        return set(zip(*(words[n:] for n in range(7)), strict=False))
+
+    theirs = set[tuple[str, ...]]().union(*map(runs, systems()))
+    assert theirs & runs("You may not copy: Even one core gap makes Excellent (7-8) impossible")
+    package = ROOT / "local_judge/protocols/deer/rubric"
+    texts = [*package.glob("data/*.yaml"), *package.glob("prompts/*.md"), ROOT / "docs/rubric.md"]
+    assert len(texts) == 11
+    assert {path.name: copied for path in texts if (copied := theirs & runs(path.read_text("utf-8")))} == {}
+
+
+# What each threshold of the published prompts is, and how our item says it.
+THRESHOLDS: Mapping[tuple[str, ...], tuple[tuple[str, str], ...]] = {
+    (RF, "completeness", "1", "C1-2"): (
+        (
+            "two well-developed paragraphs or more (typically 4+ sentences each)",
+            "two or more paragraphs of at least four sentences each",
+        ),
+        ("one substantial paragraph (typically 8+ sentences)", "or in one of at least eight"),
+    ),
+    (SC, "introduction", "1", "Q1-1"): (("200+ words", "200 words or more"),),
+    (SC, "body", "1", "C1-4"): (
+        (
+            "at least one complete paragraph (typically 4+ sentences)",
+            "one complete paragraph or more (as a rule of at least four sentences)",
+        ),
+    ),
+    (SC, "conclusion", "1", "Q1-1"): (
+        (
+            "at least one paragraph (typically 4+ sentences)",
+            "one paragraph or more (as a rule of at least four sentences)",
+        ),
+    ),
+    (SC, "section", "3", "Q3-1"): (
+        (
+            "at least one complete paragraph (typically 4+ sentences)",
+            "one complete paragraph or more (at least four sentences)",
+        ),
+    ),
+    (FS, "report_format", "1", "C1-1"): (("at least two major sections", "two or more major sections"),),
+    (FS, "report_format", "1", "C1-2"): (
+        ("Introduction ≥200 words", "The introduction has at least 200 words"),
+        ("Body ≥2000 words total", "the body at least 2,000 in all"),
+        ("Conclusion ≥200 words", "the conclusion at least 200"),
+    ),
+    (FS, "report_format", "2", "C2-2"): (("not occupy more than 30%", "at most 30%"),),
+    (FS, "paragraph_quality", "1", "C1-1"): (
+        ("typically 4+ sentences", "as a rule of at least four sentences"),
+    ),
+    (FS, "readability", "2", "Q2-1"): (("at least one effective technique", "one effective means or more"),),
+}
+
+
+@pytest.mark.parametrize("path", THRESHOLDS)
+def test_our_items_state_the_thresholds(path: tuple[str, ...]) -> None:
+    for _, ours in THRESHOLDS[path]:
+        assert ours in ITEMS[path].text
+
+
+@published_prompts
+def test_the_thresholds_are_the_published_ones_and_all_of_them() -> None:
+    for path, pairs in THRESHOLDS.items():
+        for theirs, _ in pairs:
+            assert theirs in published()[path][1]
+    threshold = re.compile(r"\d\+|≥|\d%|at least (?:one|two)")
+    assert {path for path, (_, text) in published().items() if threshold.search(text)} == set(THRESHOLDS)
+    # The other way round: no number of ours has no source.
+    ours = re.compile(r"\d|\b(?:two|three|four|eight|one)\b (?:or more|of at least)")
+    assert {path for path, item in ITEMS.items() if ours.search(item.text)} <= set(THRESHOLDS)
+
+
+@published_prompts
+def test_items_name_the_guidance_where_the_published_prompt_shows_it() -> None:
+    # The calls for format, recency and ethics are not given the guidance.
+    for path, item in ITEMS.items():
+        if path[0] in (FS, II, EC):
+            assert "guidance" not in item.text, path
+        elif re.search(r"\bEG\b|Expert Guidance", published()[path][1]):
+            assert "guidance" in item.text, path
+
+
+def test_the_docs_say_what_each_item_measures() -> None:
+    text = (ROOT / "docs/rubric.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([\w.-]+\.[CQ]\d-\d)` \| (.+) \|$", text, re.MULTILINE)
+    assert [id for id, _ in rows] == [".".join(path[1:]) for path in ITEMS]
+    assert len({says for _, says in rows}) == len(rows) == 101
+    assert all(len(says.split()) <= 16 for _, says in rows)
+
+
+def test_each_item_is_at_most_three_plain_sentences() -> None:
     for path, item in ITEMS.items():
         assert item.text[0].isupper() and item.text.endswith("."), path
         assert "\n" not in item.text and "?" not in item.text, path
-        assert len(re.findall(r"[.](?: |$)", item.text)) <= 2, path
-        assert len(item.text.split()) <= 45, path
+        assert len(re.findall(r"[.](?: |$)", item.text)) <= 3, path
+        assert len(item.text.split()) <= 65, path
 
 
 def test_no_item_says_the_same_as_another() -> None:
@@ -35,47 +188,20 @@ def test_no_item_says_the_same_as_another() -> None:
 def test_not_applicable_only_where_it_is_published() -> None:
     admitted = {path[:3] for path, item in ITEMS.items() if item.not_applicable}
     assert admitted == {
-        *(("analytical_soundness", "quantification", n) for n in "12345"),
-        ("structural_coherence", "section", "3"),
-        ("format_style", "paragraph_quality", "2"),
-        ("information_integrity", "recency", "1"),
-        *(("ethics_compliance", "sensitive_handling", n) for n in "12"),
+        *((AS, "quantification", n) for n in "12345"),
+        (SC, "section", "3"),
+        (FS, "paragraph_quality", "2"),
+        (II, "recency", "1"),
+        *((EC, "sensitive_handling", n) for n in "12"),
+        (EC, "safety_impact", "1"),  # "where essential"
     }
     tables = [path for path, item in ITEMS.items() if path[1:3] == ("section", "3") and item.not_applicable]
-    assert tables == [("structural_coherence", "section", "3", "C3-2")]
-    # Of the other criteria, every item: 8 + 2 + 3 + 4, and C3-2.
-    assert sum(item.not_applicable is not None for item in ITEMS.values()) == 18
+    assert tables == [(SC, "section", "3", "C3-2")]
+    # Of the other criteria, every item: 8 + 2 + 3 + 4 + 4, and C3-2.
+    assert sum(item.not_applicable is not None for item in ITEMS.values()) == 22
     for item in ITEMS.values():
         if item.not_applicable:
             assert item.not_applicable.startswith("the report ") and not item.not_applicable.endswith(".")
-
-
-def test_counts_are_where_a_count_can_decide() -> None:
-    assert {path: item.count for path, item in ITEMS.items() if item.count} == {
-        ("format_style", "report_format", "1", "C1-1"): "parts_present",
-        ("format_style", "report_format", "1", "C1-2"): "part_lengths",
-        ("format_style", "paragraph_quality", "1", "C1-1"): "paragraph_lengths",
-    }
-
-
-def test_the_judge_is_told_the_limits_that_the_count_uses() -> None:
-    def limits(*path: str) -> list[tuple[int, int]]:
-        text = ITEMS["format_style", *path].text
-        return [
-            (int(words), int(characters))
-            for words, characters in re.findall(r"(\d+) words \((\d+) Chinese characters\)", text)
-        ]
-
-    assert limits("report_format", "1", "C1-2") == [
-        (MIN_WORDS["introduction"], 170),
-        (MIN_WORDS["body"], 830),
-    ]
-    assert MIN_WORDS["introduction"] == MIN_WORDS["conclusion"]
-    text = ITEMS["format_style", "paragraph_quality", "1", "C1-1"].text
-    assert f"{MIN_PARAGRAPH_WORDS} to {MAX_PARAGRAPH_WORDS} words (70 to 420 Chinese characters)" in text
-    # 100 / 0.6 = 166.7, 500 / 0.6 = 833.3, 40 / 0.6 = 66.7, 250 / 0.6 = 416.7, each to the nearest ten.
-    words, characters = WORDS_PER_CHARACTERS
-    assert [round(n * characters / words, -1) for n in (100, 500, 40, 250)] == [170, 830, 70, 420]
 
 
 def test_dimensions_are_described_in_one_sentence() -> None:

@@ -216,7 +216,12 @@ def test_everything_failed_is_null_with_the_whole_scale_open() -> None:
     assert (found["citation_amount"].value, found["citation_amount"].low) == (None, 1)
     # two metrics are left: reproducibility 10 carries Reference Quality; diversity of one source is 0/0
     integrity = scores.find("information_integrity").score
-    assert (integrity.value, integrity.n_expected, integrity.n_failed, integrity.n_undefined) == (10, 5, 3, 1)
+    assert (integrity.value, integrity.n_expected, integrity.n_failed, integrity.n_undefined) == (
+        None,
+        5,
+        3,
+        1,
+    )
     assert integrity.note == "of 5 parts 1 undefined and 3 failed"
     # low: factuality 0, citation 0, reference 0, quality (10 + 0) / 2
     assert (integrity.low, integrity.high) == (1.25, 10)
@@ -328,12 +333,15 @@ def test_sentences_that_no_bound_covers_are_told_beside_the_dimensions(profile: 
 
 
 def test_mean_keeps_its_bounds_around_the_value() -> None:
-    known = Score(value=2, low=2, high=2)
-    failed = Score(value=None, n_failed=1, low=4, high=10)
+    known = Score(value=2, n_expected=1, low=2, high=2)
+    failed = Score(value=None, n_expected=1, n_failed=1, low=4, high=10)
     mean = mean_of([known, failed, Score(value=None, n_undefined=1)])
     # value 2 of the one part known; bounds (2 + 4) / 2 and (2 + 10) / 2, widened to hold the value
     assert (mean.value, mean.low, mean.high) == (2, 2, 6)
     assert (mean.n_expected, mean.n_failed, mean.n_undefined) == (3, 1, 1)
+    # Of one part of three there is no value, and nothing is widened: (2 + 4 + 4) / 3.
+    mean = mean_of([known, failed, failed])
+    assert (mean.value, mean.low, mean.high) == (None, pytest.approx(10 / 3), pytest.approx(22 / 3))
 
 
 @pytest.mark.skipif(not FIXTURE.exists(), reason="golden vectors are not here")

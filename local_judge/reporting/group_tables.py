@@ -1,0 +1,128 @@
+"""Groups of reports for the terminal.
+
+Invariant: as in `reporting.tables`; a score stands beside what failures leave open, and a mean beside the number of
+reports that have a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.table import Table
+
+from local_judge.protocols.scores import Score
+from local_judge.reporting.group_labels import Labels
+from local_judge.reporting.groups import MEAN_OF, Cell, Column, Groups
+from local_judge.reporting.numbers import NONE, bounds, value
+from local_judge.reporting.tables import BY_RULE, MANY_COLUMNS, safe
+
+BY_RULE_NOTE = (
+    f"{BY_RULE} by the protocol's own rule over the reports of the group, not a mean of their scores"
+)
+LONGEST_LABEL = 32
+"""A longer label gives way to the score's id."""
+
+
+def group_tables(found: Groups) -> Iterator[Table | str]:
+    """The scores of each group, and what a reader has to know beside them."""
+    protocols = list(dict.fromkeys(column.protocol for column in found.columns if column.protocol))
+    together = len(found.columns) <= MANY_COLUMNS
+    tables = [protocols] if together else [[name] for name in protocols]
+    for names in tables[:-1]:
+        yield _table(found, names)
+    yield _table(found, [*tables[-1], MEAN_OF])
+    yield from _notes(found)
+
+
+def _table(found: Groups, protocols: Sequence[str]) -> Table:
+    named = ", ".join(filter(None, protocols))
+    judge = f", judge {found.judge}" if found.judge is not None else ""
+    title = safe(f"{named} by {', '.join(found.by)} ({found.profile} profile{judge})")
+    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
+    for name in found.by:
+        table.add_column(safe(name), overflow="fold")
+    table.add_column("reports", justify="right")
+    shown = [place for place, column in enumerate(found.columns) if column.protocol in protocols]
+    several = len(list(filter(None, protocols))) > 1
+    for place in shown:
+        table.add_column(safe(_heading(found.columns[place], several)), justify="right", overflow="fold")
+    for group in found.groups:
+        evaluated = "" if group.n_evaluated == group.n_reports else f"{group.n_evaluated} of "
+        table.add_row(
+            *_key(group.key),
+            f"{evaluated}{group.n_reports}",
+            *(_cell(group.cells[place]) for place in shown),
+        )
+    return table
+
+
+def _heading(column: Column, several: bool) -> str:
+    label = column.label if len(column.label) <= LONGEST_LABEL else column.path[-1]
+    return f"{column.protocol}: {label}" if several and column.protocol else label
+
+
+def _key(key: Mapping[str, str | None]) -> list[str]:
+    return [NONE if text is None else safe(text, 40) for text in key.values()]
+
+
+def _cell(cell: Cell | None) -> str:
+    """The value with its rank; below it what failures leave open, and how far runs differ."""
+    if cell is None:
+        return NONE
+    score = Score(value=cell.value, low=cell.low, high=cell.high)
+    shown = value(score) + (BY_RULE if cell.by_rule else "")
+    if not cell.by_rule and 0 < cell.n_values < cell.n_reports:
+        shown += f" (of {cell.n_values})"
+    if cell.rank is not None:
+        shown += f" #{cell.rank}" + ("" if cell.rank_change is None else f" ({cell.rank_change:+d})")
+    lines = [shown]
+    if bounds(score):
+        lines.append(f"({bounds(score)})")
+    if cell.spread is not None and cell.spread.sd is not None:
+        n_values = sum(value is not None for value in cell.spread.runs.values())
+        lines.append(
+            f"sd {cell.spread.sd:.2f} of {n_values}, {cell.spread.least:.2f} to {cell.spread.most:.2f}"
+        )
+    return "\n".join(lines)
+
+
+def _notes(found: Groups) -> Iterator[str]:
+    """What a reader has to know beside the tables, a line each, safe to print."""
+    cells = [cell for group in found.groups for cell in group.cells if cell is not None]
+    if any(cell.by_rule for cell in cells):
+        yield BY_RULE_NOTE
+    if any(cell.low is not None and cell.low != cell.high for cell in cells):
+        yield "in brackets below a value: what failures leave open"
+    if any(cell.spread is not None for cell in cells):
+        yield "means over the runs that have the group; sd: sample standard deviation of so many runs, least and most"
+    if any(cell.rank is not None for cell in cells):
+        within = f" with the same {', '.join(found.by[:-1])}" if len(found.by) > 1 else ""
+        first = found.columns[0]
+        named = safe(f"{first.protocol}: {first.label}".removeprefix(": "))
+        yield f"#: rank among the groups{within}; in brackets: rank by {named} less this rank"
+
+
+def label_tables(kinds: Sequence[Labels]) -> Iterator[Table | str]:
+    """The labels of each kind, each with its share of those that have a label."""
+    for one in kinds:
+        by = list(one.groups[0].key)
+        title = safe(f"{one.kind} by {', '.join(by)}")
+        table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
+        for name in by:
+            table.add_column(safe(name), overflow="fold")
+        table.add_column("all", justify="right")
+        for name in one.groups[0].counts:
+            table.add_column(safe(name, LONGEST_LABEL), justify="right", overflow="fold")
+        without = any(group.n_without for group in one.groups)
+        if without:
+            table.add_column("no answer", justify="right")
+        for group in one.groups:
+            shares = [
+                f"{number} ({100 * number / group.n:.1f}%)" if number else "0"
+                for number in group.counts.values()
+            ]
+            ends = [str(group.n_without)] if without else []
+            table.add_row(*_key(group.key), str(group.n), *shares, *ends)
+        yield table
+    if not kinds:
+        yield "no report has claims or decisions with labels"

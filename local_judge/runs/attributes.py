@@ -1,0 +1,149 @@
+"""The reports of finished runs in groups, by the attributes of their tasks and systems.
+
+Invariant: a report without an attribute stands in a group of its own kind, and is never left out; an attribute that no
+report has is refused, with those that there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from local_judge.errors import InputError
+from local_judge.rows import attributes_of, is_text, read_jsonl, row_id
+from local_judge.runs.manifest import judge_of
+from local_judge.runs.records import CaseRecord, load_records
+from local_judge.runs.store import RunStore
+from local_judge.tasks.load import OTHER_KEYS
+
+OWN = ("run", "system", "task", "report")
+"""What every run has, beside the attributes of tasks and systems."""
+
+
+class Attributes(NamedTuple):
+    """Attributes from a file, which go before those that a run has recorded."""
+
+    tasks: Mapping[str, Mapping[str, str]]
+    """By the task's id."""
+    systems: Mapping[str, Mapping[str, str]]
+    """By the system's name."""
+
+
+NO_ATTRIBUTES = Attributes({}, {})
+
+
+def load_attributes(path: Path) -> Attributes:
+    """The attributes of a JSONL file: a file of tasks, or rows with `id` or `system` and attributes.
+
+    Raises:
+        InputError: the file cannot be read, a row has neither `id` nor `system`, or two rows are of the same.
+    """
+    tasks: dict[str, Mapping[str, str]] = {}
+    systems: dict[str, Mapping[str, str]] = {}
+    for place, row in read_jsonl(path):
+        identity, system = row_id(row, place), row.get("system")
+        if identity is None and not (isinstance(system, str) and is_text(system)):
+            raise InputError(f"{place}: attributes need the `id` of a task or the name of a `system`")
+        kind, name = (tasks, identity) if identity is not None else (systems, str(system))
+        if name in kind:
+            raise InputError(f"{place}: {name!r} stands twice")
+        kind[name] = dict(attributes_of(row, {*OTHER_KEYS, "system"}))
+    return Attributes(tasks, systems)
+
+
+class OpenRun(NamedTuple):
+    """A finished run."""
+
+    name: str
+    store: RunStore
+    judge: str | None
+    records: list[CaseRecord]
+
+
+def open_runs(paths: Sequence[Path], judge: str | None = None) -> list[OpenRun]:
+    """Finished runs by the names of their directories, or by their paths where two have the same name.
+
+    Raises:
+        RunError: a directory holds no finished run, or it has no such judge.
+        InputError: a directory is given twice.
+    """
+    resolved = [path.resolve() for path in paths]
+    twice = next((path for place, path in enumerate(paths) if resolved[place] in resolved[:place]), None)
+    if twice is not None:
+        raise InputError(f"{twice}: given twice; a run counts once")
+    unlike = len({path.name for path in resolved}) == len(paths)
+    stores = [RunStore(path) for path in paths]
+    return [
+        OpenRun(
+            resolved[place].name if unlike else str(path),
+            store,
+            judge_of(store, judge),
+            load_records(store),
+        )
+        for place, (path, store) in enumerate(zip(paths, stores, strict=True))
+    ]
+
+
+class Entry(NamedTuple):
+    """One report of one run."""
+
+    run: str
+    """The run's name."""
+    record: CaseRecord
+    attributes: Mapping[str, str]
+    """All of them, by name."""
+
+
+def _entries(run: OpenRun, given: Attributes) -> Iterator[Entry]:
+    """The reports of a run with all of their attributes."""
+    for record in run.records:
+        own = {"run": run.name, "system": record.system, "task": record.task, "report": record.id}
+        yield Entry(
+            run.name,
+            record,
+            {
+                name: value
+                for name, value in {
+                    **record.attributes,
+                    **given.tasks.get(record.task or record.id, {}),
+                    **(given.systems.get(record.system, {}) if record.system is not None else {}),
+                    **own,
+                }.items()
+                if value is not None
+            },
+        )
+
+
+Key = tuple[str | None, ...]
+"""The values of a group, in the order in which its attributes were named; None where a report has none."""
+
+
+def groups_of(
+    runs: Sequence[OpenRun], by: Sequence[str], given: Attributes = NO_ATTRIBUTES
+) -> dict[Key, list[Entry]]:
+    """The reports of runs by the values of some attributes, values in the order of their first reports.
+
+    Raises:
+        InputError: no attribute, one named twice, or one that no report has.
+    """
+    reports = [entry for run in runs for entry in _entries(run, given)]
+    known = list(dict.fromkeys(name for report in reports for name in report.attributes))
+    if not by or len(set(by)) < len(by):
+        raise InputError(f"--by {','.join(by)}: name one or more attributes, each once: {_listed(known)}")
+    for name in by:
+        if name not in known:
+            raise InputError(f"--by {name}: no report has such an attribute; there are: {_listed(known)}")
+    seen: list[dict[str | None, int]] = [{} for _ in by]
+    groups: dict[Key, list[Entry]] = {}
+    for report in reports:
+        key = tuple(report.attributes.get(name) for name in by)
+        for places, value in zip(seen, key, strict=True):
+            places.setdefault(value, len(places))
+        groups.setdefault(key, []).append(report)
+    order = sorted(groups, key=lambda key: [places[value] for places, value in zip(seen, key, strict=True)])
+    return {key: groups[key] for key in order}
+
+
+def _listed(known: Sequence[str]) -> str:
+    return ", ".join([*(name for name in OWN if name in known), *sorted(set(known) - set(OWN))])

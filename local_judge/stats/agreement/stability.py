@@ -1,0 +1,200 @@
+"""Do judges give the same reports the same scores, and put them in the same order?
+
+Invariant: all measures are of the reports that every judge has scored, and in each draw of the bootstrap of the reports
+of the same tasks; what a judge has not scored is counted. Reports on one task stay together in a draw.
+
+    kendall_w        Kendall's W of the judges' orders of all reports
+    mean_spearman    mean over pairs of judges of Spearman's rank correlation of their scores
+    mean_tau         the same of Kendall's tau-b
+    alpha_interval   Krippendorff's alpha for an interval scale
+    icc_2_1          ICC(2,1): absolute agreement of one judge's score
+    icc_2_k          ICC(2,k): absolute agreement of the mean of all judges' scores
+
+These are the measures by which DEER reports the stability of its judges (Tables 4, 21 and 22). Formulas stand with
+the functions that compute them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, combinations
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from local_judge.stats.agreement import alpha, icc
+from local_judge.stats.agreement.estimate import (
+    DRAWS,
+    Estimate,
+    mean_estimate,
+    resamples,
+    undefined,
+    with_interval,
+)
+from local_judge.stats.agreement.exact import exact, scaled
+from local_judge.stats.agreement.ratings import Measure
+from local_judge.stats.measures import Floats, concordance, kendall, rounded, spearman
+
+LEAST_REPORTS: Final = 3
+"""Two reports always have an order, which is the same or the opposite."""
+
+
+class JudgedReport(NamedTuple):
+    """One report."""
+
+    id: str
+    """Unique; orders the reports."""
+    task: str | None
+    """None: a task of its own."""
+    scores: Mapping[str, float]
+    """By judge; one that has given none is not there."""
+
+
+class PairOfJudges(NamedTuple):
+    """Two judges on the reports that all have scored."""
+
+    first: str
+    second: str
+    spearman: float | None
+    tau: float | None
+    """None where a judge gives all of these reports one score."""
+
+
+class Stability(NamedTuple):
+    """How far judges agree by one score."""
+
+    measures: tuple[Measure, ...]
+    """In the order of the module's docstring."""
+    pairs: tuple[PairOfJudges, ...]
+    n_reports: int
+    """That every judge has scored."""
+    n_tasks: int
+    """Of these reports."""
+    n_missing: Mapping[str, int]
+    """For each judge, the reports that it has not scored."""
+
+
+_NAMES: Final = (
+    ("kendall_w", "Kendall's W", "reports"),
+    ("mean_spearman", "mean Spearman", "pairs of judges"),
+    ("mean_tau", "mean tau-b", "pairs of judges"),
+    ("alpha_interval", "alpha, interval", "scores"),
+    ("icc_2_1", "ICC(2,1)", "reports"),
+    ("icc_2_k", "ICC(2,k)", "reports"),
+)
+"""Id, label and unit of each measure."""
+
+
+def stability_of_judges(
+    reports: Sequence[JudgedReport], judges: Sequence[str], *, seed: int = 0, draws: int = DRAWS
+) -> Stability:
+    """Every measure of agreement of `judges` on `reports`.
+
+    Args:
+        reports: with their scores; those of other judges are passed over.
+        judges: two at least, all different.
+        seed: of the bootstrap over tasks.
+        draws: of each interval.
+    """
+    whole = [one for one in reports if all(judge in one.scores for judge in judges)]
+    parts = _by_task(whole)
+    missing = {judge: sum(judge not in one.scores for one in reports) for judge in judges}
+    if len(whole) < LEAST_REPORTS:
+        reason = f"{len(whole)} reports that all judges have scored, needs {LEAST_REPORTS}"
+        nothing = [Measure(id, label, unit, undefined(reason)) for id, label, unit in _NAMES]
+        return Stability(tuple(nothing), (), len(whole), len(parts), missing)
+    drawn = resamples(len(parts), draws, seed)
+    orders, *drawn_orders = _orders(parts, judges, drawn)
+    found = (
+        with_interval(_w(orders.w, len(whole)), [one.w for one in drawn_orders], len(parts)),
+        _mean(orders.spearman, [one.spearman for one in drawn_orders], len(parts)),
+        _mean(orders.tau, [one.tau for one in drawn_orders], len(parts)),
+        *_of_sums(parts, judges, drawn),
+    )
+    return Stability(
+        tuple(Measure(*names, estimate) for names, estimate in zip(_NAMES, found, strict=True)),
+        tuple(
+            PairOfJudges(one, other, rho, tau)
+            for (one, other), rho, tau in zip(
+                combinations(judges, 2), orders.spearman, orders.tau, strict=True
+            )
+        ),
+        len(whole),
+        len(parts),
+        missing,
+    )
+
+
+class _Orders(NamedTuple):
+    """What the judges' orders of the reports of one draw have in common."""
+
+    w: float | None
+    spearman: Sequence[float | None]
+    """Of each pair of judges."""
+    tau: Sequence[float | None]
+
+
+def _by_task(reports: Sequence[JudgedReport]) -> list[list[JudgedReport]]:
+    """Tasks in the order of their first reports, reports by id."""
+    tasks: dict[tuple[str, bool], list[JudgedReport]] = {}
+    for one in sorted(reports, key=lambda one: one.id):
+        unit = (one.id, True) if one.task is None else (one.task, False)
+        tasks.setdefault(unit, []).append(one)
+    return list(tasks.values())
+
+
+def _orders(
+    parts: Sequence[Sequence[JudgedReport]], judges: Sequence[str], drawn: Sequence[Sequence[int]]
+) -> list[_Orders]:
+    """Of all reports, then of those of each draw."""
+    reports = [one for own in parts for one in own]
+    table = np.array([rounded([one.scores[judge] for one in reports]) for judge in judges])
+    ends = accumulate(len(own) for own in parts)
+    places = [range(end - len(own), end) for own, end in zip(parts, ends, strict=True)]
+    samples = [
+        list(range(len(reports))),
+        *([place for part in draw for place in places[part]] for draw in drawn),
+    ]
+    counts = np.array([np.bincount(sample, minlength=len(reports)) for sample in samples], np.float64)
+    pairs = list(combinations(range(len(judges)), 2))
+    first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+    alone = np.zeros(len(reports), np.int64)
+    taus = np.array([kendall(table[one], table[other], alone, counts) for one, other in pairs]).T
+    return [
+        _Orders(
+            concordance(table[:, sample]),
+            _known(spearman(table[first][:, sample], table[second][:, sample])),
+            _known(tau),
+        )
+        for sample, tau in zip(samples, taus, strict=True)
+    ]
+
+
+def _known(values: Floats) -> list[float | None]:
+    return [None if np.isnan(value) else float(value) for value in values]
+
+
+def _w(value: float | None, n: int) -> Estimate:
+    return undefined("no judge has an order", n) if value is None else Estimate(value, n)
+
+
+def _mean(values: Sequence[float | None], drawn: Sequence[Sequence[float | None]], n_tasks: int) -> Estimate:
+    """The mean over the pairs of judges that have a correlation."""
+
+    def mean(found: Sequence[float | None]) -> Estimate:
+        return mean_estimate(found, "no two judges have a correlation")
+
+    return with_interval(mean(values), [mean(draw).value for draw in drawn], n_tasks)
+
+
+def _of_sums(
+    parts: Sequence[Sequence[JudgedReport]], judges: Sequence[str], drawn: Sequence[Sequence[int]]
+) -> Iterator[Estimate]:
+    """Alpha and both ICC. They do not depend on the unit of the scores: whole numbers are as good, and fast."""
+    fractions = [[[exact(one.scores[judge]) for judge in judges] for one in own] for own in parts]
+    factor = scaled(score for own in fractions for row in own for score in row)
+    rows = [[[int(score * factor) for score in row] for row in own] for own in fractions]
+    yield alpha.summed([alpha.reliability(own) for own in rows], "interval").estimate(drawn)
+    tables = [icc.two_way(own, len(judges)) for own in rows]
+    for of in (icc.icc_2_1_of, icc.icc_2_k_of):
+        yield icc.summed(tables, [0] * len(tables), of).estimate(drawn)

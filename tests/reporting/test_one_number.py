@@ -1,0 +1,117 @@
+"""A system has one number of each score, in every table, ranking and export."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from local_judge.protocols.scores import Profile
+from local_judge.reporting.exports_csv import export_csv
+from local_judge.reporting.groups import group_scores
+from local_judge.reporting.judges import judge_tables
+from local_judge.reporting.tables import run_summary
+from local_judge.reporting.verticals import verticals
+from local_judge.runs.attributes import open_runs
+from local_judge.runs.ranking import by_scores
+from local_judge.runs.records import load_records, load_run_scores, load_scores
+from local_judge.runs.scored import system_scores
+from local_judge.runs.store import RunStore
+
+from .test_groups import ACCURACY, fact_run, known_protocols, record
+
+__all__ = ["known_protocols"]
+
+VALUES: dict[Profile, dict[str, float | None]] = {
+    # ada: of x 1 of 4 pairs is known, y has 2 of 4, w is not there: known are (1/4 + 1 + 0) / 3, less than half.
+    # bo: (1 + 1/2) / 2. cy: one report of three. dee: the report known to a quarter is left out, (0 + 1) / 2.
+    # eve: half of one report of two, (1/2 + 0) / 2.
+    "paper": {"ada": None, "bo": 0.75, "cy": None, "dee": 0.5, "eve": None},
+    # Pooled: ada 3 of the 5 known pairs, of 8: 5/8 known, at most 2/3 of the reports. bo 3 of 4. cy 1/3 of the reports.
+    # dee (1 + 0 + 2) / (1 + 4 + 2). eve: the one known pair, and half of the reports.
+    "upstream": {"ada": 0.6, "bo": 0.75, "cy": None, "dee": 3 / 7, "eve": 1.0},
+}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Five systems on up to three tasks: two reports are known to a quarter, four could not be read."""
+    letters: dict[str, tuple[str, ...]] = {
+        "ada": ("sfff", "ssuu", ""),
+        "bo": ("ss", "su"),
+        "cy": ("s", "", ""),
+        "dee": ("sfff", "uuuu", "ss"),
+        "eve": ("sf", ""),
+    }
+    rows = [
+        (
+            record(f"{system}-{task}", system, status="done" if text else "unreadable").model_copy(
+                update={"task": str(task)}
+            ),
+            text,
+        )
+        for system, texts in letters.items()
+        for task, text in enumerate(texts)
+    ]
+    return fact_run(tmp_path / "run", rows)
+
+
+@pytest.mark.parametrize("profile", ["paper", "upstream"])
+def test_all_tables_have_the_same_number(run: Path, tmp_path: Path, profile: Profile) -> None:
+    store = RunStore(run)
+    expected = {name: pytest.approx(value) if value else None for name, value in VALUES[profile].items()}
+    records, scores = load_records(store), load_scores(store, ["fact"])
+    over = load_run_scores(store, ["fact"])
+    by_report = {row.case: row.scores[0].score for row in scores if row.profile == profile}
+    # What is stored of a report that is known to a quarter: no value, and the bounds 1/4 to 4/4.
+    assert (by_report["ada-0"].value, by_report["ada-0"].low, by_report["ada-0"].high) == (None, 0.25, 1.0)
+
+    found = {one.system: one for one in system_scores(store, "fact", profile) if one.path == (ACCURACY,)}
+    assert {name: one.score.value for name, one in found.items()} == expected
+    assert [(one.n_values, one.n_reports) for one in found.values()] == [
+        (1, 3),
+        (2, 2),
+        (1, 3),
+        (2, 3),
+        (1, 2),
+    ]
+    placed = verticals(records, scores, profile, over)
+    assert {one.system: one.value for one in placed.metrics if one.path == (ACCURACY,)} == expected
+    groups = group_scores(open_runs([run]), ("system",), profile, (ACCURACY,))
+    assert {
+        group.key["system"]: group.cells[0].value for group in groups.groups if group.cells[0]
+    } == expected
+    ranked = by_scores([run], "fact", profile, ACCURACY)
+    assert {name: one.score.value for name, one in ranked.scores.items()} == expected
+    export_csv(store, tmp_path / "csv", profile=profile)
+    with (tmp_path / "csv" / "systems.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["path"] == ACCURACY]
+    assert {row["system"]: float(row["value"]) if row["value"] else None for row in rows} == expected
+    assert {row["profile"] for row in rows} == {profile}
+
+    shown = io.StringIO()
+    Console(file=shown, width=200).print(
+        run_summary(records, [row for row in scores if row.profile == profile], over)
+    )
+    for name, value in VALUES[profile].items():
+        line = next(line for line in shown.getvalue().splitlines() if line.startswith(f"{name}: mean of"))
+        assert line.split("│")[1].strip().split()[0].rstrip("*") == ("–" if value is None else f"{value:.2f}")
+
+
+def test_a_mean_counts_reports_that_could_not_be_evaluated(run: Path) -> None:
+    store = RunStore(run)
+    # Without the protocol's rule: cy has one report of three with a value, so the mean has none.
+    own = [one for one in load_records(store) if one.system == "cy"]
+    scores = [
+        row for row in load_scores(store, ["fact"]) if row.case.startswith("cy") and row.profile == "paper"
+    ]
+    shown = io.StringIO()
+    Console(file=shown, width=200).print(run_summary(own, scores), *judge_tables(own, scores, ()))
+    lines = shown.getvalue().splitlines()
+    (mean,) = [line for line in lines if line.startswith("mean of 1 of 3 reports")]
+    assert mean.split("│")[1].strip() == "– (of 1)"
+    (together,) = [line for line in lines if line.startswith("together")]
+    assert together.split("│")[1].strip() == "– (of 1)"
