@@ -13,7 +13,6 @@ from local_judge.cli.modified import AllowModified, marked, print_marks, write_m
 from local_judge.cli.options import AsJson, OneOfJudges
 from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError
-from local_judge.protocols.race.tree import BY_ITSELF, NO_REFERENCE
 from local_judge.protocols.scores import Profile
 from local_judge.reporting.dre_fact_files import ExportedFacts
 from local_judge.reporting.dre_files import FACTS, RESULTS, ExportedDre, export_deepresearcheval
@@ -146,8 +145,6 @@ def race_lines(exported: ExportedRace, out: Path) -> list[str]:
     ]
     arrangements = list(dict.fromkeys(report.arrangement for report in written))
     found += arrangements
-    if any(arrangement.endswith(NO_REFERENCE) for arrangement in arrangements):
-        found.append(f"{BY_ITSELF}: its scores are all 1")
     n_failed = sum(report.n_failed for report in written)
     if n_failed:
         found.append(

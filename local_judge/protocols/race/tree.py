@@ -24,7 +24,6 @@ OVERALL_SCORE = "overall_score"
 OVERALL, NOISE, POSITION = "overall", "noise", "position_bias"
 NO_SUCH_MODE = "the published code has no such mode"
 DROPPED = "a dimension has no answer: the published code drops the report"
-NO_REFERENCE = "no reference"
 BY_ITSELF = "undefined: without a reference the published code divides the report by itself"
 _LABELS = {OVERALL: "Overall", NOISE: "Noise", POSITION: "Position bias"}
 
@@ -77,7 +76,7 @@ def score(findings: RaceFindings, profile: Profile) -> tuple[ScoreNode, ...]:
 def arrangement(findings: RaceFindings) -> str:
     """In which order a judge read what it compared, in a few words."""
     if findings.mode != "reference":
-        return f"order: {findings.order}; {NO_REFERENCE}"
+        return f"order: {findings.order}; no reference"
     firsts = {sheet.target_first for sheet in findings.sheets}
     read = "both ways" if len(firsts) == 2 else "report first" if firsts == {True} else "reference first"
     return f"order: {findings.order}, {read}"

@@ -256,6 +256,40 @@ def test_a_misplaced_citation_counts_where_it_stands_with_the_statement(
     assert (issue.fate, list(issue.misplaced), issue.cited) == (fate, misplaced, named)
 
 
+IN_A_ROW = """# Market
+
+Brand B sells 20 % of all cars [1] [2].
+
+Brand C sells 9 % of all cars [[2]](https://clinic.example/waiting).
+
+- Brand D sells 5 % of all cars [Waiting times](https://clinic.example/d).
+
+## References
+
+[1] Car sales. https://cars.example/sales
+[2] Waiting times in clinics. https://clinic.example/waiting
+"""
+
+
+@pytest.mark.parametrize(
+    ("quote", "named", "fate", "misplaced"),
+    [
+        ("Brand B sells 20 % of all cars", "[1] [2]", "counted", ["c1", "c2"]),
+        ("Brand B sells 20 % of all cars", "[1][2]", "counted", ["c1", "c2"]),
+        ("Brand B sells 20 % of all cars", "[2] Waiting times, https://clinic.example/waiting", "counted", ["c2"]),
+        ("Brand B sells 20 % of all cars", "[3] [4]", "rejected", []),
+        ("Brand C sells 9 % of all cars", "[2]", "counted", ["c3"]),  # the text of a link
+        ("Brand D sells 5 % of all cars", "Waiting times", "counted", ["c4"]),
+        ("Brand D sells 5 % of all cars", "Waiting", "rejected", []),
+    ],
+)  # fmt: skip
+def test_a_misplaced_citation_is_known_in_a_row_and_by_the_text_of_its_link(
+    quote: str, named: str, fate: str, misplaced: list[str]
+) -> None:
+    [issue] = examined("citation", parse_report(IN_A_ROW), [unlinked(quote, named)])
+    assert (issue.fate, list(issue.misplaced)) == (fate, misplaced)
+
+
 async def test_an_address_on_healthcare_behind_market_shares_costs_points(make_judge: MakeJudge) -> None:
     """The paper's own example (section 4.2, figure 11), with a missing citation and a repetition beside it."""
     judge, _ = make_judge(

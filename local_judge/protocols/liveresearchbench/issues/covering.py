@@ -17,6 +17,8 @@ from local_judge.documents.model import Citation, Document, Sentence
 
 _WORD = re.compile(r"\w")
 _EDGES = " \t\n.,;:[](){}<>^【】"
+_MARK = re.compile(r"\[[^\[\]]*\]|【[^】]*】|https?://[^\s()\[\]<>]+")
+"""A citation among several that were copied together, such as `[1][2]`."""
 
 
 def covering(document: Document, quote: Quote) -> tuple[str, ...] | None:
@@ -42,16 +44,17 @@ def named_beside(document: Document, quote: Quote, words: str) -> tuple[str, ...
     Args:
         document: the report.
         quote: a statement of it.
-        words: a citation as a judge copied it: the mark, its key, or an address of its own or of its entry.
+        words: a citation, or several in a row, as a judge copied them: of each the mark, its key, the text of a link,
+            or an address of its own or of its entry.
     """
-    wanted = words.strip(_EDGES)
+    wanted = {one.strip(_EDGES) for one in (words, *_MARK.findall(words))}
     found: dict[str, None] = {}
     for sentence in _touched(document, quote):
         with_it = map(document.citation, sentence.citations)
         for citation in (*with_it, *_at_end_of_block(document, sentence)):
             mark = document.text[citation.span.start : citation.span.end]
-            names = (mark, citation.key, citation.url, citation.original_url)
-            if wanted in {name.strip(_EDGES) for name in names if name is not None}:
+            names = (mark, mark.partition("](")[0], citation.key, citation.url, citation.original_url)
+            if not wanted.isdisjoint(name.strip(_EDGES) for name in names if name is not None):
                 found[citation.id] = None
     return tuple(found)
 
