@@ -46,8 +46,9 @@ Task: decide for each of the requirements at the end whether the report above me
 report is built, written and cited, not whether what it says is true or complete. Today is 2025-09-30.
 
 The whole report has to meet a requirement: one clear breach anywhere, and it is not met. A requirement about \
-something that the report does not have is met. The report is shown here without the marks of its list items and the \
-line below the head of a table, and with labels such as L4.S2 at the head of lines, which are not its own.
+something that the report does not have is met, unless it says that there has to be such a thing. The report is shown \
+here without the marks of its list items and the line below the head of a table, and with labels such as L4.S2 at the \
+head of lines, which are not its own.
 
 For each requirement give:
 "quote": words of the report that decide the matter, copied exactly, at most two sentences, without labels; of a \

@@ -7,7 +7,8 @@ the judge.
     p4   no citation names an entry that is not there; a link or address in the text is its own entry
     p5   one list, whose numbers rise, or whose entries are in the order of the alphabet or of their first citation
     p9   unmet where lines of cells make no table or a row has more cells than its table's head; else for the judge
-    p10  the entries' numbers are 1 to n, each on one source, and no address stands under two of them
+    p10  the entries' numbers have no gaps, each is on one source, and no address stands under two of them; for the
+         judge where the text cites by number and no entry bears one
 """
 
 from __future__ import annotations
@@ -145,15 +146,15 @@ def _like_a_table(text: str) -> bool:
     return any(one and other for one, other in pairwise(rows))
 
 
-def _numbering(document: Document) -> Decided:
+def _numbering(document: Document) -> Decided | None:
+    """None where the text cites by number and no entry says what a number stands for."""
     numbered = [(number, entry) for entry in document.references if (number := _number(entry)) is not None]
     if not numbered:
-        return _numbers_in_text(document)
+        cited = any(one.style == "number" for one in document.citations)
+        return None if cited else Decided("not_applicable", "The sources are not numbered.")
     places = [*_doubles(document, numbered)]
     numbers = sorted({number for number, _ in numbered})
     by_number = dict(reversed(numbered))
-    if 0 in by_number:
-        places.append(_place(document, by_number[0].span, "[0] is before 1"))
     for number, before in zip(numbers, [0, *numbers], strict=False):
         if number > before + 1:
             missing = f"{before + 1}" if number == before + 2 else f"{before + 1} to {number - 1}"
@@ -162,28 +163,16 @@ def _numbering(document: Document) -> Decided:
 
 
 def _doubles(document: Document, numbered: Iterable[tuple[int, Reference]]) -> Iterator[Place]:
-    """Numbers that are given twice, and addresses that have two."""
+    """Numbers of two sources, and addresses that have two numbers."""
     of_number: dict[int, Reference] = {}
     of_url: dict[str, int] = {}
     for number, entry in numbered:
-        if number in of_number:
-            same = entry.url is not None and entry.url == of_number[number].url
-            what = "is listed twice" if same else "stands for two sources"
-            yield _place(document, entry.span, f"[{number}] {what}")
+        first = of_number.get(number, entry)
+        if (entry.url or entry.text) != (first.url or first.text):
+            yield _place(document, entry.span, f"[{number}] stands for two sources")
         of_number.setdefault(number, entry)
         if entry.url is not None and of_url.setdefault(entry.url, number) != number:
             yield _place(document, entry.span, f"[{of_url[entry.url]}] and [{number}] are one source")
-
-
-def _numbers_in_text(document: Document) -> Decided:
-    """Of a report that cites by number and lists none: no entry says what a number stands for."""
-    cited = [one for one in document.citations if one.style == "number"]
-    if not cited:
-        return Decided("not_applicable", "The sources are not numbered.")
-    return _ruled(
-        "The text cites by number, and no entry bears one.",
-        [_place(document, cited[0].span, f"[{cited[0].key}]")],
-    )
 
 
 def _number(entry: Reference) -> int | None:
