@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
+from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
+from local_judge.protocols import base
+from local_judge.protocols.base import Findings
+from local_judge.protocols.deepresearcheval import DreFindings
+from local_judge.protocols.dream.findings import DreamFindings
+from local_judge.protocols.liveresearchbench import LrbFindings
 from local_judge.protocols.scores import Profile
 from local_judge.reporting.exports_csv import export_csv
 from local_judge.reporting.groups import group_scores
@@ -17,10 +24,16 @@ from local_judge.reporting.tables import run_summary
 from local_judge.reporting.verticals import verticals
 from local_judge.runs.attributes import open_runs
 from local_judge.runs.ranking import by_scores
-from local_judge.runs.records import load_records, load_run_scores, load_scores
+from local_judge.runs.records import CaseRecord, load_records, load_run_scores, load_scores
+from local_judge.runs.rescoring import rescore
 from local_judge.runs.scored import system_scores
-from local_judge.runs.store import RunStore
+from local_judge.runs.seal import reseal_scores, seal_run
+from local_judge.runs.store import RunStore, findings_file
 
+from ..protocols.deepresearcheval.facts_cases import findings as facts
+from ..protocols.dream.test_dream_citation import findings as citations
+from ..protocols.liveresearchbench.depth_cases import against
+from ..protocols.liveresearchbench.depth_cases import findings as compared
 from .test_groups import ACCURACY, fact_run, known_protocols, record
 
 __all__ = ["known_protocols"]
@@ -115,3 +128,143 @@ def test_a_mean_counts_reports_that_could_not_be_evaluated(run: Path) -> None:
     assert mean.split("│")[1].strip() == "– (of 1)"
     (together,) = [line for line in lines if line.startswith("together")]
     assert together.split("│")[1].strip() == "– (of 1)"
+
+
+PROTOCOLS = {
+    "deepresearcheval": "deepresearcheval:DeepResearchEval",
+    "dream": "dream:Dream",
+    "liveresearchbench": "liveresearchbench:LiveResearchBench",
+}
+WON, LOST = against((20, 20), (10, 10)), against((10, 10), (20, 20))
+OF: dict[str, Any] = {"case": "a", "document": "d"}
+POOLED: dict[str, tuple[str, float, dict[str, tuple[Findings, Findings]]]] = {
+    # Won: 3 of 3 games and 1 of 2, 4 of 5 together. The mean of 100 and 50 would be 75.
+    "liveresearchbench": (
+        "depth",
+        80.0,
+        {
+            "ada": (
+                LrbFindings(**OF, depth=compared(WON, WON, WON)),
+                LrbFindings(**OF, depth=compared(WON, LOST)),
+            ),
+            "bo": (LrbFindings(**OF, depth=compared(LOST)), LrbFindings(**OF, depth=compared(LOST))),
+        },
+    ),
+    # Cited 1 of 2 claims, and 2 of 2; supported 1 of 1, and 1 of 2: of the means of both, 75 and 75. The mean of the
+    # reports' 200/3 and 200/3 would be 66.67.
+    "dream": (
+        "citation",
+        75.0,
+        {
+            "ada": (
+                DreamFindings(**OF, citation=citations("s", "")),
+                DreamFindings(**OF, citation=citations("s", "c")),
+            ),
+            "bo": (
+                DreamFindings(**OF, citation=citations("c")),
+                DreamFindings(**OF, citation=citations("c")),
+            ),
+        },
+    ),
+    # Right: 3 of 4 statements and 0 of 1, 3 of 5 together. The mean of 75 and 0 would be 37.5.
+    "deepresearcheval": (
+        "facts",
+        60.0,
+        {
+            "ada": (DreFindings(**OF, facts=facts("rrrw")), DreFindings(**OF, facts=facts("w"))),
+            "bo": (DreFindings(**OF, facts=facts("w")), DreFindings(**OF, facts=facts("w"))),
+        },
+    ),
+}
+"""By protocol: a score that is pooled, ada's number, and the findings of two systems on two tasks; bo's number is 0."""
+
+
+def pooled_run(folder: Path, protocol: str) -> RunStore:
+    store = RunStore(folder)
+    judge = {"name": "small", "identity": {"engine": "vllm", "model": "Small-1B"}, "sampling": {}}
+    store.write_json("manifest.json", {"config": {"protocols": [protocol]}, "judges": [judge], "reports": []})
+    records: list[CaseRecord] = []
+    for system, reports in POOLED[protocol][2].items():
+        for task, found in enumerate(reports):
+            one = record(f"{system}-{task}", system).model_copy(update={"task": str(task)})
+            store.write_json(findings_file(protocol, one.key, None), found)
+            records.append(one)
+    store.write_jsonl("cases.jsonl", records)
+    rescore(store, [protocol], records)
+    seal_run(store)
+    reseal_scores(store)
+    return store
+
+
+@pytest.fixture
+def pooling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the protocols of `POOLED` known by name."""
+
+    def entries(group: str) -> list[EntryPoint]:
+        return [
+            EntryPoint(name, f"local_judge.protocols.{place}", group) for name, place in PROTOCOLS.items()
+        ]
+
+    monkeypatch.setattr(base, "entry_points", entries)
+
+
+PAIRS: list[tuple[str, Profile]] = [
+    ("liveresearchbench", "paper"),
+    ("liveresearchbench", "upstream"),
+    ("dream", "paper"),
+    ("deepresearcheval", "paper"),
+    ("deepresearcheval", "upstream"),
+]
+
+
+@pytest.mark.parametrize(("protocol", "profile"), PAIRS)
+@pytest.mark.usefixtures("pooling")
+def test_what_a_protocol_pools_is_the_systems_number_everywhere(
+    protocol: str, profile: Profile, tmp_path: Path
+) -> None:
+    path, value, _ = POOLED[protocol]
+    store = pooled_run(tmp_path / "run", protocol)
+    expected = {"ada": pytest.approx(value), "bo": 0.0}
+    records, scores = load_records(store), load_scores(store, [protocol])
+    over = load_run_scores(store, [protocol])
+
+    found = system_scores(store, protocol, profile)
+    assert {one.system: one.score.value for one in found if one.path == (path,)} == expected
+    placed = verticals(records, scores, profile, over)
+    assert {one.system: one.value for one in placed.metrics if one.path == (path,)} == expected
+    groups = group_scores(open_runs([store.root]), ("system",), profile, (path,))
+    assert {
+        group.key["system"]: group.cells[0].value for group in groups.groups if group.cells[0]
+    } == expected
+    ranked = by_scores([store.root], protocol, profile, path)
+    assert {name: one.score.value for name, one in ranked.scores.items()} == expected
+    export_csv(store, tmp_path / "csv", profile=profile)
+    with (tmp_path / "csv" / "systems.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["path"] == path]
+    assert {row["system"]: float(row["value"]) for row in rows} == expected
+    assert {(row["profile"], row["aggregate"]) for row in rows} == {(profile, "rule")}
+    shown = io.StringIO()
+    Console(file=shown, width=250).print(
+        run_summary(records, [row for row in scores if row.profile == profile], over)
+    )
+    means = [line for line in shown.getvalue().splitlines() if line.startswith("ada: mean of 2 of 2 reports")]
+    assert [line.split("│")[1].strip().split()[0] for line in means] == [f"{value:.2f}*"]
+
+
+@pytest.mark.parametrize(("protocol", "profile"), PAIRS)
+@pytest.mark.usefixtures("pooling")
+def test_what_stands_at_one_path_is_one_score(protocol: str, profile: Profile, tmp_path: Path) -> None:
+    """A system's row has the protocol's score in the place of the mean of its reports' at the same path."""
+    store = pooled_run(tmp_path / "run", protocol)
+    trees = [row.scores for row in load_scores(store, [protocol]) if row.profile == profile]
+    labels = {path: node.label for roots in trees for root in roots for path, node in root.walk()}
+    shared = [
+        (labels[path], node.label)
+        for row in load_run_scores(store, [protocol])
+        if row.profile == profile
+        for root in row.scores
+        for path, node in root.walk()
+        if path in labels
+    ]
+    # `Right` of a report is `Right a report` of a system.
+    assert shared and all(other.startswith(own) for own, other in shared)

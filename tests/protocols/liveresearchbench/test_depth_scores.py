@@ -28,12 +28,18 @@ def value(node: ScoreNode, *path: str) -> float | None:
 def test_the_tree_of_a_report() -> None:
     node = score_depth(findings(WIN), "paper")
     assert node.score == Score(value=100, numerator=1, denominator=1, n_expected=1, low=100, high=100)
-    assert [child.id for child in node.children] == ["margin", *DIMENSIONS, "consistency", "games", "word"]
+    assert [child.id for child in node.children] == [
+        "margin",
+        *DIMENSIONS,
+        "consistency",
+        "by_totals",
+        "word",
+    ]
     # (10 + 8) / 2; 20 and 10, 12 spread over five dimensions, the first two of 12 having 3.
     assert value(node, "margin") == 9
     assert (value(node, "insight"), value(node, "insight", "baseline")) == (4, 2.5)
     assert (value(node, "density"), value(node, "density", "baseline")) == (4, 2)
-    assert (value(node, "consistency"), value(node, "games"), value(node, "word")) == (100, 100, 100)
+    assert (value(node, "consistency"), value(node, "by_totals"), value(node, "word")) == (100, 100, 100)
 
 
 def test_both_profiles_have_the_same_tree() -> None:
@@ -44,7 +50,7 @@ def test_both_profiles_have_the_same_tree() -> None:
     # One word for each: a win and a loss.
     assert (upstream.score.value, upstream.score.denominator) == (50, 2)
     # The same two games by their totals: 20:19 is a tie.
-    assert (value(upstream, "games"), value(upstream, "word")) == (None, 0)
+    assert (value(upstream, "by_totals"), value(upstream, "word")) == (None, 0)
     assert (value(paper, "consistency"), value(upstream, "consistency")) == (100, 0)
 
 
@@ -81,6 +87,12 @@ def test_ties_are_in_no_part_of_a_win_rate() -> None:
     # By order they are a win and a loss each: 6 of 10 games.
     upstream = over_depth([(findings(one),) for one in (WIN, WIN, LOSS, TIE, TIE)], "upstream")
     assert (upstream.score.value, value(upstream, "games")) == (60, 10)
+    # By totals two games of the first report are won; of the second one is tied, one lost: 2 of 3, and not the mean of
+    # 100 and 0.
+    one_lost = pair(order(True, 20, 20), order(False, 10, 20))
+    assert value(
+        over_depth([(findings(WIN),), (findings(one_lost),)], "paper"), "by_totals"
+    ) == pytest.approx(200 / 3)
 
 
 def test_no_decisive_game_is_no_rate() -> None:

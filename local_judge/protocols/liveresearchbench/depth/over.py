@@ -8,7 +8,7 @@ without findings leave the bounds open, as failed ones do; a rate without decisi
       wins, losses, ties, games, decisive
       sound        the win rate against baselines that are reports
       defective    pairs whose baseline is none
-      consistency, word, as of one report, pooled
+      by_totals, consistency, word, as of one report, pooled
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from local_judge.protocols.liveresearchbench.depth.scores import (
     LABEL,
     Baseline,
     baselines,
+    by_totals,
     consistency,
     games_of,
     word,
@@ -80,6 +81,7 @@ def over_depth(reports: Sequence[Sequence[DepthFindings]], profile: Profile, n_m
             *(
                 node.model_copy(update={"score": _open(node.score, n_missing)})
                 for node in (
+                    by_totals(game for each in chosen for game in games_of(each, "totals")),
                     consistency(pairs, profile),
                     word([order for pair in pairs for order in pair.orders]),
                 )

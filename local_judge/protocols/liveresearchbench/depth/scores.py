@@ -16,7 +16,7 @@ baseline has no score, and no zero.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from local_judge.protocols.liveresearchbench.depth.findings import (
@@ -75,11 +75,7 @@ def depth_together(findings: Sequence[DepthFindings], profile: Profile) -> Score
             ScoreNode(id="margin", label="Margin", score=_margin(orders)),
             *_dimensions(orders),
             consistency(pairs, profile),
-            ScoreNode(
-                id="games",
-                label="Win rate of two games, by totals",
-                score=win_rate(games_of(chosen, "totals"), "compared with no baseline"),
-            ),
+            by_totals(games_of(chosen, "totals")),
             word(orders),
         ),
     )
@@ -101,6 +97,12 @@ def baselines(findings: Sequence[DepthFindings]) -> list[Baseline]:
 def games_of(chosen: Sequence[Baseline], rule: Rule) -> list[Game]:
     """The games against some baselines."""
     return [game for baseline in chosen for game in games(baseline.pairs, rule)]
+
+
+def by_totals(found: Iterable[Game]) -> ScoreNode:
+    """The win rate of the games of each order by itself, decided by its totals."""
+    rate = win_rate(found, "compared with no baseline")
+    return ScoreNode(id="by_totals", label="Win rate of two games, by totals", score=rate)
 
 
 def consistency(pairs: Sequence[Pair], rule: Rule) -> ScoreNode:
