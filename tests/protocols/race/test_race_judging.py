@@ -16,6 +16,7 @@ from local_judge.judge.ledger import Ledger
 from local_judge.protocols.race import Race, RaceFindings
 from local_judge.protocols.race.judging import judge_race
 from local_judge.protocols.race.settings import RaceSettings
+from local_judge.reporting.race import race_line
 from local_judge.tasks.model import Reference, Task
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 from serving.types import Sampling
@@ -221,6 +222,33 @@ async def test_alone_and_as_a_whole(ledger: Ledger) -> None:
     found = await judged(ledger, engine, mode="vanilla")
     assert [(mark.criterion, mark.target) for mark in found.sheets[0].marks] == [("overall", 6.0)]
     assert found.criteria is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "overall", "said"),
+    [
+        # Weighted: 6.9375 against 8.6725. See `test_race_paper` for the sums of each ablation.
+        ({}, 100 * 6.9375 / 15.61, []),
+        ({"criterion_weights": False}, 100 * 6.9875 / 15.5875, ["no criterion weights"]),
+        ({"dimension_weights": False}, 100 * 28.7 / 63.45, ["no dimension weights"]),
+        (
+            {"criterion_weights": False, "dimension_weights": False},
+            100 * 28.9166667 / 63.4166667,
+            ["no criterion weights", "no dimension weights"],
+        ),
+    ],
+)
+async def test_each_ablation_of_weights_changes_the_score_and_not_the_question(
+    ledger: Ledger, settings: dict[str, Any], overall: float, said: list[str]
+) -> None:
+    engine = ScriptedEngine(judge_by(known))
+    plain = await judged(ledger, engine)
+    found = await judged(ledger, engine, **settings)
+    assert len(engine.calls) == 1, "the second is answered by the ledger"
+    assert found.sheets == plain.sheets
+    root = next(root for root in Race().score(found, "paper") if root.id == "overall")
+    assert root.score.value == pytest.approx(overall)
+    assert [part for part in race_line(found).split("; ") if part.endswith("weights")] == said
 
 
 async def test_static_criteria_need_none_of_the_task(ledger: Ledger) -> None:
