@@ -7,6 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from local_judge.runs import session
+from serving.engines.scripted import ScriptedEngine
+
+from ..experiments.conftest import fenced
+from ..experiments.truth import judge_by_truth, passages, topic_of
+from ..scripted_judge import MakeJudge
 from ..stub_thread import StubThread
 from .conftest import Command
 
@@ -34,6 +40,42 @@ def test_the_table_says_what_a_score_did_and_what_it_should_do(
     assert "2 reports of 1 unit, paper profile, seed 0" in ended.out
     # What it leaves is an ordinary run.
     assert command("show", tmp_path / "out" / "run").code == 0
+
+
+def test_an_oracle_that_quotes_both_sides_finds_what_is_right(
+    command: Command,
+    make_judge: MakeJudge,
+    monkeypatch: pytest.MonkeyPatch,
+    preset: Path,
+    tmp_path: Path,
+) -> None:
+    """Of 15 claims 0, 6 and 15 are false: 15/15, 9/15 and 0/15 are Right."""
+    _, engine = make_judge(judge_by_truth)
+
+    def connect(*_: object, **__: object) -> ScriptedEngine:
+        return engine
+
+    monkeypatch.setattr(session, "connect", connect)
+    ended = command(
+        *("experiment", "corruption", "--judge", preset, "--base-url", "http://127.0.0.1:9/v1"),
+        *("--protocols", "deepresearcheval", "--rates", "0,0.4,1", "--out", tmp_path / "out"),
+    )
+    assert (ended.code, ended.err) == (0, "")
+    rows = [[cell.strip() for cell in line.split("│")] for line in ended.out.splitlines() if "│" in line]
+    assert rows[0][:4] == [
+        "deepresearcheval: Active fact-checking ratio",
+        "100.00",
+        "60.00",
+        "0.00",
+    ]
+    assert (rows[1][:4], rows[0][-1]) == (["ideal", "100.00", "60.00", "0.00"], "as expected")
+    asked = [call.prompt for call in engine.calls if "Statement:" in call.prompt]
+    # 15 true claims and 15 false ones, each asked about once, with the pages of both sides.
+    assert len(asked) == 30
+    for prompt in asked:
+        topic, _ = topic_of(fenced(prompt, "Statement:").splitlines()[0].removeprefix("[s1] "))
+        shown = "".join(passages(prompt).values())
+        assert all(page.url in shown for page in topic.pages)
 
 
 def test_json_is_what_is_kept(command: Command, judged: tuple[str, ...], tmp_path: Path) -> None:
