@@ -4,8 +4,8 @@ Invariant: a file passes only if all that is in it but notes has a known shape a
 fewer, to which results are rounded, match exactly, other floats to `FLOAT_TOLERANCE`.
 
 A file is a list of cases, or an object with lists of cases in it; cases of single functions make a list for each. Texts
-beside them, and objects of texts, are notes. A list's shape is told by the keys of its cases; to cover one more, give its
-`Shape` a function from a case to what we get and what is expected.
+beside them, and objects of texts, are notes. A list's shape is told by the keys of its cases; to cover one more, give
+its `Shape` a function from a case to what we get and what is expected.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ SHAPES: tuple[Shape, ...] = (
 
 
 def load(path: Path) -> dict[str, list[Case]]:
-    """The lists of cases in a file by name; what is neither cases nor a note is a case of its own. Raises GoldenError."""
+    """The lists of cases in a file by name; what is neither cases nor a note is one case. Raises GoldenError."""
     try:
         data: object = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -111,7 +111,7 @@ def load(path: Path) -> dict[str, list[Case]]:
         if isinstance(value, list) and not items:
             raise GoldenError(f"{path}: {name} is an empty list")
         if odd or not isinstance(value, list):
-            if not _is_note(value):
+            if not _is_note(cast("object", value)):
                 cases[name] = [{"value": value}]
             continue
         for part, own in _by_function(name, cast("list[Case]", items)).items():
