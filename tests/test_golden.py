@@ -297,6 +297,13 @@ def test_an_unknown_shape_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFix
     assert golden.main([write(tmp_path, [case])]) == 1
 
 
+def test_a_case_with_more_than_is_compared_is_a_failure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert golden.main([write(tmp_path, {"refs": [{**REFS, "out_of_another_version": 1}]})]) == 1
+    assert capsys.readouterr().out == "refs: 1 cases of an unknown shape\n"
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

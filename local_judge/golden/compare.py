@@ -31,8 +31,14 @@ class Shape(NamedTuple):
     """A kind of case."""
 
     name: str
-    matches: Callable[[Case], bool]
+    told_by: Callable[[Case], bool]
     run: Callable[[Case], Comparison]
+    keys: frozenset[str]
+    """All that a case may have: one with more holds something that is not compared."""
+
+    def matches(self, case: Case) -> bool:
+        """Whether a case is one of these."""
+        return self.told_by(case) and case.keys() <= self.keys
 
 
 class Mismatch(NamedTuple):
@@ -78,18 +84,47 @@ def _is_metrics(case: Case) -> bool:
     return isinstance(inputs, dict) and {"claims", "references"} <= cast("dict[str, object]", inputs).keys()
 
 
+_FUNCTION = frozenset({"name", "function", "kind", "note", "input", "upstream_output"})
+
+
+def _keys(*keys: str) -> frozenset[str]:
+    return frozenset(keys)
+
+
 SHAPES: tuple[Shape, ...] = (
-    Shape("metrics", _is_metrics, deer.run_metrics),
-    Shape("backtrack", _in_is(list), deer.run_backtrack),
-    Shape("refs", _in_is(str), deer.run_refs),
-    Shape("labels", _has("in", "text", "sents"), deer.run_labels),
-    Shape("rubric", _has("scores", "criteria_avgs", "score"), deer.run_rubric),
-    Shape("integration", _has("samples", "final"), deer.run_integration),
-    Shape("race", _has("input_judge_json", "upstream_scores"), race.run_race),
-    Shape("fact", _has("validated", "upstream_fact_result"), fact.run_fact),
-    Shape("human consistency", _has("human", "method", "expected"), human.run_human_consistency),
-    Shape("LiveResearchBench", liveresearchbench.is_case, liveresearchbench.run_function),
-    Shape("DeepResearchEval", deepresearcheval.is_case, deepresearcheval.run_function),
+    Shape("metrics", _is_metrics, deer.run_metrics, _keys("in", "out")),
+    Shape("backtrack", _in_is(list), deer.run_backtrack, _keys("in", "out")),
+    Shape("refs", _in_is(str), deer.run_refs, _keys("in", "out")),
+    Shape("labels", _has("in", "text", "sents"), deer.run_labels, _keys("in", "text", "sents")),
+    Shape(
+        "rubric",
+        _has("scores", "criteria_avgs", "score"),
+        deer.run_rubric,
+        _keys("scores", "criteria_avgs", "score_avgs", "score"),
+    ),
+    Shape(
+        "integration", _has("samples", "final"), deer.run_integration, _keys("samples", "final", "per_sample")
+    ),
+    Shape(
+        "race",
+        _has("input_judge_json", "upstream_scores"),
+        race.run_race,
+        _keys("name", "criteria", "input_judge_json", "upstream_scores"),
+    ),
+    Shape(
+        "fact",
+        _has("validated", "upstream_fact_result"),
+        fact.run_fact,
+        _keys("name", "validated", "tasks_in_benchmark", "upstream_fact_result", "paper_appendix_E"),
+    ),
+    Shape(
+        "human consistency",
+        _has("human", "method", "expected"),
+        human.run_human_consistency,
+        _keys("name", "description", "human", "method", "expected"),
+    ),
+    Shape("LiveResearchBench", liveresearchbench.is_case, liveresearchbench.run_function, _FUNCTION),
+    Shape("DeepResearchEval", deepresearcheval.is_case, deepresearcheval.run_function, _FUNCTION),
 )
 
 
