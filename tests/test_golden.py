@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from local_judge import golden
+from local_judge.golden.compare import differences
 from local_judge.protocols.deer.formats import labels
 from local_judge.protocols.deer.rubric import tree
 from local_judge.protocols.deer.rubric import upstream as rubric
@@ -248,6 +249,13 @@ def test_the_last_bit_of_a_float_is_not_looked_at(tmp_path: Path) -> None:
     assert golden.main([write(tmp_path, {"metrics": [case]})]) == 0
 
 
+def test_a_rounded_value_matches_exactly() -> None:
+    """3.31 and the unrounded sum that lies one bit beside it."""
+    beside = math.nextafter(3.31, math.inf)
+    assert list(differences("", 3.31, beside)) == [("", 3.31, beside)]
+    assert list(differences("", 1 / 3, math.nextafter(1 / 3, math.inf))) == []
+
+
 def test_mismatches_name_their_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     refs: dict[str, Any] = {**REFS, "out": {"1": "https://b.com", "2": "https://c.com"}}
     back: dict[str, Any] = {**BACKTRACK, "out": [["L1.S1", "B", [], ["3"], []], ["L2.S1", "A", [], [], []]]}
@@ -279,8 +287,21 @@ def test_bare_list_takes_the_files_name(tmp_path: Path, capsys: pytest.CaptureFi
 def test_an_unknown_shape_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert golden.main([write(tmp_path, {"about": "text", "new": [{"x": 1}], "refs": [REFS]})]) == 1
     assert capsys.readouterr().out.splitlines() == ["new: 1 cases of an unknown shape", "refs 1/1"]
+    beside = {"counts": [1, 2], "table": {"m1": {"mean": 0.5}}, "total": 3}
+    assert golden.main([write(tmp_path, {"about": "text", "refs": [REFS], **beside})]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "refs 1/1",
+        *(f"{name}: 1 cases of an unknown shape" for name in beside),
+    ]
     case: dict[str, Any] = {"name": "lrb_new_function", "function": "f", "input": {}, "upstream_output": 1}
     assert golden.main([write(tmp_path, [case])]) == 1
+
+
+def test_a_case_with_more_than_is_compared_is_a_failure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert golden.main([write(tmp_path, {"refs": [{**REFS, "out_of_another_version": 1}]})]) == 1
+    assert capsys.readouterr().out == "refs: 1 cases of an unknown shape\n"
 
 
 @pytest.mark.parametrize(
@@ -288,7 +309,7 @@ def test_an_unknown_shape_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFix
     [
         ("{", "not JSON"),
         ('"text"', "no list of cases"),
-        ('{"a": [1, 2]}', "no list of cases"),
+        ('{"about": "text", "versions": {"scipy": "1.17.1"}}', "no list of cases"),
         ('{"a": []}', "a is an empty list"),
         ('{"a": [{"in": "", "out": {}}, 5]}', "a[1] is no case, as others of the list are"),
         ('{"b": [{"in": [["L1.S1", "B"]], "out": []}]}', "b[0]: not a case of backtrack"),

@@ -156,11 +156,9 @@ class UpstreamRow:
 def upstream_rows(rows: Sequence[UpstreamRow]) -> None:
     """The published code's rule, for claims of every class, in three steps.
 
-    1. Within a block, from its last sentence to its first: a claim with neither explicit nor implicit
-    citations
-       takes over the explicit ones of the nearest claim after it that has some.
-    2. For each claim in the order given, for each position named: the explicit, then the implicit citations
-    of all
+    1. Within a block, from its last sentence to its first: a claim with neither explicit nor implicit citations takes
+       over the explicit ones of the nearest claim after it that has some.
+    2. For each claim in the order given, for each position named: the explicit, then the implicit citations of all
        claims there are appended, repetitions included. One pass: what is recovered later is not seen.
     3. B and C with no citation become D.
     """

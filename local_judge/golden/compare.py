@@ -1,11 +1,11 @@
 """Golden vectors: outputs that the original implementations gave, against ours on the same inputs.
 
-Invariant: a file passes only if every case in it has a known shape and matches. Rounded values match exactly, other
-floats to `FLOAT_TOLERANCE`.
+Invariant: a file passes only if all that is in it but notes has a known shape and matches. Numbers of two decimals or
+fewer, to which results are rounded, match exactly, other floats to `FLOAT_TOLERANCE`.
 
-A file is a list of cases, or an object with lists of cases in it; cases of single functions make a list for each. A
-list's shape is told by the keys of its cases; to cover one more, give its `Shape` a function from a case to what we get
-and what is expected.
+A file is a list of cases, or an object with lists of cases in it; cases of single functions make a list for each. Texts
+beside them, and objects of texts, are notes. A list's shape is told by the keys of its cases; to cover one more, give
+its `Shape` a function from a case to what we get and what is expected.
 """
 
 from __future__ import annotations
@@ -31,8 +31,14 @@ class Shape(NamedTuple):
     """A kind of case."""
 
     name: str
-    matches: Callable[[Case], bool]
+    told_by: Callable[[Case], bool]
     run: Callable[[Case], Comparison]
+    keys: frozenset[str]
+    """All that a case may have: one with more holds something that is not compared."""
+
+    def matches(self, case: Case) -> bool:
+        """Whether a case is one of these."""
+        return self.told_by(case) and case.keys() <= self.keys
 
 
 class Mismatch(NamedTuple):
@@ -78,23 +84,52 @@ def _is_metrics(case: Case) -> bool:
     return isinstance(inputs, dict) and {"claims", "references"} <= cast("dict[str, object]", inputs).keys()
 
 
+_FUNCTION = frozenset({"name", "function", "kind", "note", "input", "upstream_output"})
+
+
+def _keys(*keys: str) -> frozenset[str]:
+    return frozenset(keys)
+
+
 SHAPES: tuple[Shape, ...] = (
-    Shape("metrics", _is_metrics, deer.run_metrics),
-    Shape("backtrack", _in_is(list), deer.run_backtrack),
-    Shape("refs", _in_is(str), deer.run_refs),
-    Shape("labels", _has("in", "text", "sents"), deer.run_labels),
-    Shape("rubric", _has("scores", "criteria_avgs", "score"), deer.run_rubric),
-    Shape("integration", _has("samples", "final"), deer.run_integration),
-    Shape("race", _has("input_judge_json", "upstream_scores"), race.run_race),
-    Shape("fact", _has("validated", "upstream_fact_result"), fact.run_fact),
-    Shape("human consistency", _has("human", "method", "expected"), human.run_human_consistency),
-    Shape("LiveResearchBench", liveresearchbench.is_case, liveresearchbench.run_function),
-    Shape("DeepResearchEval", deepresearcheval.is_case, deepresearcheval.run_function),
+    Shape("metrics", _is_metrics, deer.run_metrics, _keys("in", "out")),
+    Shape("backtrack", _in_is(list), deer.run_backtrack, _keys("in", "out")),
+    Shape("refs", _in_is(str), deer.run_refs, _keys("in", "out")),
+    Shape("labels", _has("in", "text", "sents"), deer.run_labels, _keys("in", "text", "sents")),
+    Shape(
+        "rubric",
+        _has("scores", "criteria_avgs", "score"),
+        deer.run_rubric,
+        _keys("scores", "criteria_avgs", "score_avgs", "score"),
+    ),
+    Shape(
+        "integration", _has("samples", "final"), deer.run_integration, _keys("samples", "final", "per_sample")
+    ),
+    Shape(
+        "race",
+        _has("input_judge_json", "upstream_scores"),
+        race.run_race,
+        _keys("name", "criteria", "input_judge_json", "upstream_scores"),
+    ),
+    Shape(
+        "fact",
+        _has("validated", "upstream_fact_result"),
+        fact.run_fact,
+        _keys("name", "validated", "tasks_in_benchmark", "upstream_fact_result", "paper_appendix_E"),
+    ),
+    Shape(
+        "human consistency",
+        _has("human", "method", "expected"),
+        human.run_human_consistency,
+        _keys("name", "description", "human", "method", "expected"),
+    ),
+    Shape("LiveResearchBench", liveresearchbench.is_case, liveresearchbench.run_function, _FUNCTION),
+    Shape("DeepResearchEval", deepresearcheval.is_case, deepresearcheval.run_function, _FUNCTION),
 )
 
 
 def load(path: Path) -> dict[str, list[Case]]:
-    """The lists of cases in a file by name. Raises GoldenError."""
+    """The lists of cases in a file by name; what is neither cases nor a note is one case. Raises GoldenError."""
     try:
         data: object = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -108,14 +143,22 @@ def load(path: Path) -> dict[str, list[Case]]:
         odd = [number for number, item in enumerate(items) if not isinstance(item, dict)]
         if odd and len(odd) < len(items):
             raise GoldenError(f"{path}: {name}[{odd[0]}] is no case, as others of the list are")
-        if isinstance(value, list) and not odd:
-            if not items:
-                raise GoldenError(f"{path}: {name} is an empty list")
-            for part, own in _by_function(name, cast("list[Case]", items)).items():
-                cases.setdefault(part, []).extend(own)
+        if isinstance(value, list) and not items:
+            raise GoldenError(f"{path}: {name} is an empty list")
+        if odd or not isinstance(value, list):
+            if not _is_note(cast("object", value)):
+                cases[name] = [{"value": value}]
+            continue
+        for part, own in _by_function(name, cast("list[Case]", items)).items():
+            cases.setdefault(part, []).extend(own)
     if not cases:
         raise GoldenError(f"{path}: no list of cases in it")
     return cases
+
+
+def _is_note(value: object) -> bool:
+    members = cast("dict[str, object]", value).values() if isinstance(value, dict) else (value,)
+    return all(isinstance(member, str) for member in members)
 
 
 def _by_function(name: str, items: list[Case]) -> dict[str, list[Case]]:
@@ -154,13 +197,15 @@ def check(name: str, cases: Sequence[Case]) -> Result:
 
 
 FLOAT_TOLERANCE = 1e-12
-"""Relative. Values that were rounded to two places differ by far more, or not at all."""
+"""Relative."""
+DECIMALS = 2
+"""To which the original implementations round."""
 
 _ABSENT = object()
 
 
 def differences(path: str, expected: object, got: object) -> Iterator[Mismatch]:
-    """Where two values differ, place by place; floats to a relative `FLOAT_TOLERANCE`."""
+    """Where two values differ, place by place; unrounded floats to a relative `FLOAT_TOLERANCE`."""
     if isinstance(expected, dict) and isinstance(got, dict):
         left, right = cast("dict[str, object]", expected), cast("dict[str, object]", got)
         for key in {**left, **right}:
@@ -178,8 +223,8 @@ def differences(path: str, expected: object, got: object) -> Iterator[Mismatch]:
 
 
 def _equal(expected: object, got: object) -> bool:
-    """Equality, up to the last bits of a float: sums in another order differ there, rounded values do not."""
-    if isinstance(expected, float) and isinstance(got, float):
+    """Equality, of unrounded floats up to the last bits: sums in another order differ there, rounded values do not."""
+    if isinstance(expected, float) and isinstance(got, float) and round(expected, DECIMALS) != expected:
         return math.isclose(expected, got, rel_tol=FLOAT_TOLERANCE, abs_tol=0.0)
     return isinstance(expected, bool) is isinstance(got, bool) and expected == got
 

@@ -29,6 +29,7 @@ from local_judge.runs.records import (
 )
 from local_judge.runs.rescoring import over_records
 from local_judge.runs.scored import Nodes, find_path
+from local_judge.stats.measures import rounded
 
 Steps = tuple[str, ...]
 """Ids from a root down."""
@@ -394,4 +395,5 @@ def _rank(
         return None
     sign = 1 if column.better == "higher" else -1
     others = [one.value for row in peers if (one := row[place]) is not None and one.value is not None]
-    return 1 + sum(sign * other > sign * cell.value for other in others)
+    own, *values = rounded([cell.value, *others])
+    return 1 + sum(bool(sign * other > sign * own) for other in values)

@@ -18,6 +18,7 @@ from local_judge.runs.manifest import judge_of, judges_of, protocols_of, read_ma
 from local_judge.runs.records import load_records
 from local_judge.runs.scored import SystemScore, find_path, protocol_of, scored_reports, system_scores
 from local_judge.runs.store import RunStore, canonical, findings_file
+from local_judge.stats.measures import rounded
 from local_judge.stats.ranking.standings import Match
 
 
@@ -173,4 +174,5 @@ def _of_systems(
 def _points(one: float | None, other: float | None) -> float | None:
     if one is None or other is None:
         return None
-    return 0.5 if one == other else float(one > other)
+    first, second = rounded([one, other])
+    return 0.5 if first == second else float(first > second)

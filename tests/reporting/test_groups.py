@@ -139,6 +139,22 @@ def test_ranks_follow_the_better_end_and_say_how_they_differ_from_the_first(tmp_
     assert "rank by fact: Citation Accuracy less this rank" in shown
 
 
+def test_means_that_differ_by_the_order_of_their_additions_share_a_rank(tmp_path: Path) -> None:
+    # Accuracies of 0.1, 0.1 and 0.4 in one order and in the other: 0.6000000000000001 / 3 and 0.6 / 3.
+    letters = ("s" + "u" * 9, "s" + "u" * 9, "ssssuuuuuu")
+    reports = [
+        (record(f"{topic}{place}", f"system {place}", topic), pairs)
+        for topic, order in (("Health", letters), ("Law", letters[::-1]))
+        for place, pairs in enumerate(order)
+    ]
+    runs = open_runs([fact_run(tmp_path / "run", reports)])
+    found = group_scores(runs, ["topic"], wanted=[ACCURACY], ranks=True)
+    health, law = (group.cells[0] for group in found.groups)
+    assert health and law and health.value != law.value
+    assert (health.value, law.value) == (pytest.approx(0.2), pytest.approx(0.2))
+    assert (health.rank, law.rank) == (1, 1)
+
+
 def test_systems_are_ranked_within_each_topic(run: Path) -> None:
     found = group_scores(open_runs([run]), ["topic", "system"], wanted=[ACCURACY], ranks=True)
     ranks = {tuple(group.key.values()): group.cells[0] and group.cells[0].rank for group in found.groups}

@@ -18,7 +18,7 @@ from local_judge.runs.manifest import build_manifest
 from local_judge.runs.ranking import by_scores, compared
 from local_judge.runs.records import load_run_scores, load_scores
 from local_judge.runs.scored import system_scores
-from local_judge.runs.seal import seal_run
+from local_judge.runs.seal import reseal_scores, seal_run
 from local_judge.runs.store import RunStore
 from local_judge.stats.ranking.standings import Match
 from local_judge.tasks.files import TaskFiles
@@ -244,6 +244,21 @@ async def test_scores_are_compared_by_task(make_judge: MakeJudge, tmp_path: Path
     alone = await run(judge, tmp_path / "alone", ("ada",), protocols=("length",))
     with pytest.raises(RunError, match="no task with reports of two systems"):
         by_scores([alone], None, "paper", "overall")
+
+
+async def test_scores_that_differ_by_the_order_of_their_additions_tie(
+    make_judge: MakeJudge, tmp_path: Path
+) -> None:
+    judge, _ = make_judge(judge_by(by_author))
+    out = await run(judge, tmp_path / "run", ("ada", "bo"), protocols=("length",))
+    store = RunStore(out)
+    rows = [json.loads(line) for line in store.read_text("scores/length.jsonl").splitlines()]
+    for row in rows:
+        # 0.1 + 0.2 is 0.30000000000000004.
+        row["scores"][0]["score"] |= {"value": 0.1 + 0.2 if "ada" in row["case"] else 0.3}
+    store.write_text("scores/length.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    reseal_scores(store)
+    assert {match.points for match in by_scores([out], None, "paper", "overall").matches} == {(0.5,)}
 
 
 async def test_a_system_has_one_number(make_judge: MakeJudge, tmp_path: Path) -> None:
