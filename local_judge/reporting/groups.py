@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from local_judge.documents.model import Frozen
 from local_judge.errors import InputError, RunError
-from local_judge.protocols.scores import Profile, Score, ScoreNode, mean_of
+from local_judge.protocols.scores import Profile, Score, ScoreNode, known_share, mean_of
 from local_judge.reporting.taxonomy import PLACES, better_of
 from local_judge.reporting.verticals import placed_score
 from local_judge.runs.attributes import NO_ATTRIBUTES, Attributes, Key, OpenRun, groups_of
@@ -67,6 +67,8 @@ class Cell(Frozen):
     low: float | None
     high: float | None
     """What failures leave open."""
+    known: float | None
+    """Share from 0 to 1 of what the value rests on that is known; None where nothing of it could fail."""
     by_rule: bool
     """Whether the protocol's own rule over reports gives it; else it is a mean over the reports."""
     n_reports: int
@@ -279,6 +281,7 @@ def _parts(
             value=whole.value,
             low=whole.low,
             high=whole.high,
+            known=whole.known,
             by_rule=rule is not None,
             n_reports=whole.n_reports,
             n_values=whole.n_values,
@@ -299,7 +302,14 @@ def _node(nodes: Nodes | None, column: Column) -> ScoreNode | None:
 
 def _as_score(cell: Cell) -> Score:
     n_failed = cell.n_failed + cell.n_in_part
-    return Score(value=cell.value, n_expected=cell.n_reports, n_failed=n_failed, low=cell.low, high=cell.high)
+    return Score(
+        value=cell.value,
+        n_expected=cell.n_reports,
+        n_failed=n_failed,
+        known=cell.known,
+        low=cell.low,
+        high=cell.high,
+    )
 
 
 def _merged(parts: Mapping[str, Cell]) -> Cell | None:
@@ -326,6 +336,7 @@ def _summed(cells: Sequence[Cell], whole: Score) -> Cell:
         value=whole.value,
         low=whole.low,
         high=whole.high,
+        known=known_share(whole),
         by_rule=all(cell.by_rule for cell in cells),
         n_reports=sum(cell.n_reports for cell in cells),
         n_values=sum(cell.n_values for cell in cells),

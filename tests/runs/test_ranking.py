@@ -11,16 +11,18 @@ import pytest
 
 from local_judge.errors import InputError, RunError
 from local_judge.judge.judge import Judge, JudgeSettings
+from local_judge.protocols.scores import Score, ScoreNode
+from local_judge.reporting.ranking import ranking_json, ranking_notes
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import execute
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.manifest import build_manifest
 from local_judge.runs.ranking import by_scores, compared
-from local_judge.runs.records import load_run_scores, load_scores
+from local_judge.runs.records import CaseRecord, ScoreRecord, load_run_scores, load_scores
 from local_judge.runs.scored import system_scores
-from local_judge.runs.seal import seal_run
+from local_judge.runs.seal import reseal_scores, seal_run
 from local_judge.runs.store import RunStore
-from local_judge.stats.ranking.standings import Match
+from local_judge.stats.ranking.standings import Match, standings
 from local_judge.tasks.files import TaskFiles
 from serving.types import Sampling
 
@@ -244,6 +246,45 @@ async def test_scores_are_compared_by_task(make_judge: MakeJudge, tmp_path: Path
     alone = await run(judge, tmp_path / "alone", ("ada",), protocols=("length",))
     with pytest.raises(RunError, match="no task with reports of two systems"):
         by_scores([alone], None, "paper", "overall")
+
+
+def test_scores_that_differ_in_their_last_bits_tie_and_say_how_much_is_known(tmp_path: Path) -> None:
+    """0.1 + 0.2 and 0.3 are one score. Three of four parts of it are known: 75 %, bounds 0.2 wide."""
+    store = RunStore(tmp_path / "run")
+    store.write_json("manifest.json", {"config": {"protocols": ["length"]}, "reports": [], "judges": []})
+    cases = [
+        CaseRecord(id=name, key=name, document="d", task="t", system=name, status="done")
+        for name in ("ada", "bo")
+    ]
+    store.write_jsonl("cases.jsonl", cases)
+    seal_run(store)
+    rows = [
+        ScoreRecord(
+            case=case.id,
+            protocol="length",
+            version="1",
+            profile="paper",
+            scores=(
+                ScoreNode(
+                    id="overall",
+                    label="Overall",
+                    score=Score(value=value, n_expected=4, n_failed=1, low=0.2, high=0.4),
+                ),
+            ),
+        )
+        for case, value in zip(cases, (0.1 + 0.2, 0.3), strict=True)
+    ]
+    store.write_jsonl("scores/length.jsonl", rows)
+    reseal_scores(store)
+    found = by_scores([store.root], None, "paper", "overall")
+    assert found.matches == (Match("t", "ada", "bo", (0.5,)),)
+    assert found.coverage is not None and (found.coverage.n_in_part, found.coverage.known) == (2, 0.75)
+    table = standings(found.matches, seed=0, draws=10)
+    assert (
+        "2 of 2 scores rest on a part of the answers: 75.0 % known on average, bounds up to 0.20 wide"
+        in ranking_notes(table, found)
+    )
+    assert ranking_json(table, found)["coverage"]["n_in_part"] == 2
 
 
 async def test_a_system_has_one_number(make_judge: MakeJudge, tmp_path: Path) -> None:
