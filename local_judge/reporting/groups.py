@@ -29,6 +29,7 @@ from local_judge.runs.records import (
 )
 from local_judge.runs.rescoring import over_records
 from local_judge.runs.scored import Nodes, find_path
+from local_judge.stats.agreement.exact import exact
 
 Steps = tuple[str, ...]
 """Ids from a root down."""
@@ -405,4 +406,5 @@ def _rank(
         return None
     sign = 1 if column.better == "higher" else -1
     others = [one.value for row in peers if (one := row[place]) is not None and one.value is not None]
-    return 1 + sum(sign * other > sign * cell.value for other in others)
+    own = sign * exact(cell.value)
+    return 1 + sum(sign * exact(other) > own for other in others)
