@@ -130,17 +130,17 @@ def by_scores(
 
     Raises:
         RunError: no finished run, no such protocol, profile, score or judge, or no task with scores of two systems.
-        InputError: a report stands in two runs of the same judges.
+        InputError: a system's report stands in two runs of the same judges.
     """
     groups: dict[tuple[str, str], list[tuple[str, str, Fraction | None]]] = {}
     scores: list[Score] = []
-    seen: dict[tuple[str, str], tuple[int, Path]] = {}
+    seen: dict[tuple[str, str | None, str], tuple[int, Path]] = {}
     without: list[str] = []
     for number, run in enumerate(runs):
         store = RunStore(run)
         judges = canonical(_identities(store, judge_of(store, judge)))
         for report in scored_reports(run, protocol, profile, score, judge):
-            there, before = seen.setdefault((judges, report.case), (number, run))
+            there, before = seen.setdefault((judges, report.system, report.case), (number, run))
             if there != number:
                 raise InputError(
                     f"report {report.case!r} stands in {before} and in {run}: a report counts once"

@@ -248,35 +248,39 @@ async def test_scores_are_compared_by_task(make_judge: MakeJudge, tmp_path: Path
         by_scores([alone], None, "paper", "overall")
 
 
-def test_scores_that_differ_in_their_last_bits_tie_and_say_how_much_is_known(tmp_path: Path) -> None:
-    """0.1 + 0.2 and 0.3 are one score. Three of four parts of it are known: 75 %, bounds 0.2 wide."""
-    store = RunStore(tmp_path / "run")
+def scored(folder: Path, *rows: tuple[str, str, Score]) -> Path:
+    """A run of `length` whose reports, on one task, have these ids, systems and scores."""
+    store = RunStore(folder)
     store.write_json("manifest.json", {"config": {"protocols": ["length"]}, "reports": [], "judges": []})
     cases = [
-        CaseRecord(id=name, key=name, document="d", task="t", system=name, status="done")
-        for name in ("ada", "bo")
+        CaseRecord(id=id, key=id, document="d", task="t", system=system, status="done")
+        for id, system, _ in rows
     ]
     store.write_jsonl("cases.jsonl", cases)
     seal_run(store)
-    rows = [
+    found = [
         ScoreRecord(
-            case=case.id,
+            case=id,
             protocol="length",
             version="1",
             profile="paper",
-            scores=(
-                ScoreNode(
-                    id="overall",
-                    label="Overall",
-                    score=Score(value=value, n_expected=4, n_failed=1, low=0.2, high=0.4),
-                ),
-            ),
+            scores=(ScoreNode(id="overall", label="Overall", score=score),),
         )
-        for case, value in zip(cases, (0.1 + 0.2, 0.3), strict=True)
+        for id, _, score in rows
     ]
-    store.write_jsonl("scores/length.jsonl", rows)
+    store.write_jsonl("scores/length.jsonl", found)
     reseal_scores(store)
-    found = by_scores([store.root], None, "paper", "overall")
+    return folder
+
+
+def test_scores_that_differ_in_their_last_bits_tie_and_say_how_much_is_known(tmp_path: Path) -> None:
+    """0.1 + 0.2 and 0.3 are one score. Three of four parts of it are known: 75 %, bounds 0.2 wide."""
+
+    def partly(value: float) -> Score:
+        return Score(value=value, n_expected=4, n_failed=1, low=0.2, high=0.4)
+
+    run = scored(tmp_path / "run", ("a", "ada", partly(0.1 + 0.2)), ("b", "bo", partly(0.3)))
+    found = by_scores([run], None, "paper", "overall")
     assert found.matches == (Match("t", "ada", "bo", (0.5,)),)
     assert found.coverage is not None and (found.coverage.n_in_part, found.coverage.known) == (2, 0.75)
     table = standings(found.matches, seed=0, draws=10)
@@ -285,6 +289,14 @@ def test_scores_that_differ_in_their_last_bits_tie_and_say_how_much_is_known(tmp
         in ranking_notes(table, found)
     )
     assert ranking_json(table, found)["coverage"]["n_in_part"] == 2
+
+
+def test_systems_that_were_run_one_by_one_may_use_the_same_ids(tmp_path: Path) -> None:
+    one = scored(tmp_path / "one", ("51", "ada", Score(value=2)))
+    other = scored(tmp_path / "other", ("51", "bo", Score(value=1)))
+    assert by_scores([one, other], None, "paper", "overall").matches == (Match("t", "ada", "bo", (1.0,)),)
+    with pytest.raises(InputError, match="report '51' stands in"):
+        by_scores([one, one], None, "paper", "overall")
 
 
 async def test_a_system_has_one_number(make_judge: MakeJudge, tmp_path: Path) -> None:
