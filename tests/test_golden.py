@@ -352,7 +352,7 @@ def unchanged(value: float | None) -> float | None:
 MUTATIONS: list[tuple[object, str, object, str]] = [
     (rubric, "QUALITY_METRICS", 1, "integration"),
     (rubric, "rounded", unchanged, "rubric"),
-    (rubric, "dimension_mean", rubric.mean, "integration"),
+    (rubric, "rounded_mean", rubric.mean, "integration"),
     (tree, "KINDS", {"C": "coverage", "Q": "coverage"}, "rubric"),
     (tree, "KINDS", {"C": "coverage", "Q": "coverage"}, "integration"),
     (upstream, "INFORMATION_STEP", 14, "metrics"),

@@ -54,6 +54,11 @@ class Claim(Frozen):
     """Labels of the sentences that they were recovered from."""
 
 
+OURS: frozenset[SourceStatus] = frozenset({"not_in_snapshot", "unsupported_type"})
+"""Statuses that say nothing about the report: nobody fetched the page, or we cannot read what was fetched.
+`dead`, `blocked` and `empty` are facts about the source that the report chose."""
+
+
 class Source(Frozen):
     """A cited URL after normalisation."""
 

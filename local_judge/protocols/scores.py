@@ -191,6 +191,12 @@ def mean_of(parts: Sequence[Score], *, partly: bool = False) -> Score:
     )
 
 
+def in_part(score: Score) -> bool:
+    """Whether a score has a value in spite of failures: its own, or those of a part of it."""
+    share = known_share(score)
+    return score.value is not None and (score.n_failed > 0 or (share is not None and share < 1.0))
+
+
 class Coverage(NamedTuple):
     """How much is known of the scores that a statistic is of."""
 
@@ -208,7 +214,7 @@ def coverage_of(scores: Iterable[Score]) -> Coverage:
     """The coverage of the scores that have a value."""
     found = [score for score in scores if score.value is not None]
     shares = [share for score in found if (share := known_share(score)) is not None]
-    part = [score for score in found if score.n_failed > 0 or (known_share(score) or 1.0) < 1.0]
+    part = [score for score in found if in_part(score)]
     widths = [score.high - score.low for score in part if score.low is not None and score.high is not None]
     return Coverage(
         n_in_part=len(part),

@@ -13,7 +13,7 @@ from rich.table import Table
 from local_judge.protocols.scores import Score
 from local_judge.reporting.group_labels import Labels
 from local_judge.reporting.groups import MEAN_OF, Cell, Column, Groups
-from local_judge.reporting.numbers import NONE, bounds, value
+from local_judge.reporting.numbers import NONE, bounds, known_percent, value
 from local_judge.reporting.tables import BY_RULE, MANY_COLUMNS, safe
 
 BY_RULE_NOTE = (
@@ -66,10 +66,10 @@ def _key(key: Mapping[str, str | None]) -> list[str]:
 
 
 def _cell(cell: Cell | None) -> str:
-    """The value with its rank; below it what failures leave open, and how far runs differ."""
+    """The value with its rank; below it what failures leave open, how much is known, and how far runs differ."""
     if cell is None:
         return NONE
-    score = Score(value=cell.value, low=cell.low, high=cell.high)
+    score = Score(value=cell.value, low=cell.low, high=cell.high, known=cell.known)
     shown = value(score) + (BY_RULE if cell.by_rule else "")
     if not cell.by_rule and 0 < cell.n_values < cell.n_reports:
         shown += f" (of {cell.n_values})"
@@ -78,6 +78,8 @@ def _cell(cell: Cell | None) -> str:
     lines = [shown]
     if bounds(score):
         lines.append(f"({bounds(score)})")
+    if known_percent(score):
+        lines.append(f"{known_percent(score)} known")
     if cell.spread is not None and cell.spread.sd is not None:
         n_values = sum(value is not None for value in cell.spread.runs.values())
         lines.append(

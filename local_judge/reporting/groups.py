@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from local_judge.documents.model import Frozen
 from local_judge.errors import InputError, RunError
-from local_judge.protocols.scores import Profile, Score, ScoreNode, mean_of
+from local_judge.protocols.scores import Profile, Score, ScoreNode, known_share, mean_of
 from local_judge.reporting.taxonomy import PLACES, better_of
 from local_judge.reporting.verticals import placed_score
 from local_judge.runs.attributes import NO_ATTRIBUTES, Attributes, Key, OpenRun, groups_of
@@ -29,7 +29,7 @@ from local_judge.runs.records import (
 )
 from local_judge.runs.rescoring import over_records
 from local_judge.runs.scored import Nodes, find_path
-from local_judge.stats.measures import rounded
+from local_judge.stats.agreement.exact import exact
 
 Steps = tuple[str, ...]
 """Ids from a root down."""
@@ -68,6 +68,8 @@ class Cell(Frozen):
     low: float | None
     high: float | None
     """What failures leave open."""
+    known: float | None
+    """Share from 0 to 1 of what the value rests on that is known; None where nothing of it could fail."""
     by_rule: bool
     """Whether the protocol's own rule over reports gives it; else it is a mean over the reports."""
     n_reports: int
@@ -280,6 +282,7 @@ def _parts(
             value=whole.value,
             low=whole.low,
             high=whole.high,
+            known=whole.known,
             by_rule=rule is not None,
             n_reports=whole.n_reports,
             n_values=whole.n_values,
@@ -300,7 +303,14 @@ def _node(nodes: Nodes | None, column: Column) -> ScoreNode | None:
 
 def _as_score(cell: Cell) -> Score:
     n_failed = cell.n_failed + cell.n_in_part
-    return Score(value=cell.value, n_expected=cell.n_reports, n_failed=n_failed, low=cell.low, high=cell.high)
+    return Score(
+        value=cell.value,
+        n_expected=cell.n_reports,
+        n_failed=n_failed,
+        known=cell.known,
+        low=cell.low,
+        high=cell.high,
+    )
 
 
 def _merged(parts: Mapping[str, Cell]) -> Cell | None:
@@ -327,6 +337,7 @@ def _summed(cells: Sequence[Cell], whole: Score) -> Cell:
         value=whole.value,
         low=whole.low,
         high=whole.high,
+        known=known_share(whole),
         by_rule=all(cell.by_rule for cell in cells),
         n_reports=sum(cell.n_reports for cell in cells),
         n_values=sum(cell.n_values for cell in cells),
@@ -395,5 +406,5 @@ def _rank(
         return None
     sign = 1 if column.better == "higher" else -1
     others = [one.value for row in peers if (one := row[place]) is not None and one.value is not None]
-    own, *values = rounded([cell.value, *others])
-    return 1 + sum(bool(sign * other > sign * own) for other in values)
+    own = sign * exact(cell.value)
+    return 1 + sum(sign * exact(other) > own for other in others)

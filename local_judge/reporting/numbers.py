@@ -5,7 +5,7 @@ Invariant: a number that does not exist is a dash and never a zero; a number tha
 
 from __future__ import annotations
 
-from local_judge.protocols.scores import Coverage, Score
+from local_judge.protocols.scores import Coverage, Score, known_share
 
 NONE = "–"
 
@@ -35,6 +35,12 @@ def bounds(score: Score) -> str:
         return ""
     low, high = f"{score.low:.2f}", f"{score.high:.2f}"
     return "" if low == high else f"{low} to {high}"
+
+
+def known_percent(score: Score) -> str:
+    """The share that is known of what the score rests on, where that is not all of it."""
+    share = known_share(score)
+    return "" if share is None or share == 1.0 else f"{100 * share:.1f} %"
 
 
 def interval(score: Score) -> str:

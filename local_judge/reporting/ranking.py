@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.table import Table
 
-from local_judge.reporting.numbers import NONE, bounds, count, value
+from local_judge.reporting.numbers import NONE, bounds, count, coverage_line, known_percent, value
 from local_judge.reporting.tables import BY_RULE, RULE_NOTE, safe
 from local_judge.runs.ranking import Matches
 from local_judge.runs.scored import SystemScore
@@ -28,7 +28,7 @@ def ranking_table(found: Standings, title: str, scores: Mapping[str, SystemScore
     table = Table(title=safe(title), title_justify="left", show_edge=False, pad_edge=False)
     table.add_column("system", overflow="fold")
     for name in (
-        *(("score", "bounds", "reports") if scores else ()),
+        *(("score", "bounds", "known", "reports") if scores else ()),
         "strength",
         "win rate",
         "games",
@@ -64,6 +64,8 @@ def ranking_notes(found: Standings, matches: Matches) -> Iterator[str]:
     )
     if any(score.by_rule for score in matches.scores.values()):
         yield RULE_NOTE
+    if matches.coverage is not None and matches.coverage.n_in_part:
+        yield coverage_line(matches.coverage)
     limitless = [row for row in found.rows if row.unbounded]
     if limitless:
         named = ", ".join(f"{safe(row.system, 40)} ({row.unbounded})" for row in limitless)
@@ -78,11 +80,16 @@ def ranking_notes(found: Standings, matches: Matches) -> Iterator[str]:
         yield f"left out: {count(matches.own, 'comparison')} of a system with itself"
 
 
-def _scored(found: SystemScore | None) -> tuple[str, str, str]:
+def _scored(found: SystemScore | None) -> tuple[str, str, str, str]:
     if found is None:
-        return NONE, "", ""
+        return NONE, "", "", ""
     rule = BY_RULE if found.by_rule else ""
-    return f"{value(found.score)}{rule}", bounds(found.score), f"{found.n_values} of {found.n_reports}"
+    return (
+        f"{value(found.score)}{rule}",
+        bounds(found.score),
+        known_percent(found.score),
+        f"{found.n_values} of {found.n_reports}",
+    )
 
 
 def _strength(row: Standing) -> str:
@@ -117,6 +124,7 @@ def ranking_json(found: Standings, matches: Matches) -> dict[str, Any]:
         "resamples": found.draws,
         "not_evaluated": list(matches.unevaluated),
         "with_itself": matches.own,
+        "coverage": None if matches.coverage is None else matches.coverage._asdict(),
         "systems": [
             {
                 "system": row.system,

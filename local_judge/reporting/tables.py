@@ -139,9 +139,10 @@ def unread_sources(records: Sequence[CaseRecord]) -> Iterator[str]:
     n_sources = sum(record.n_sources for record in records)
     n_read = sum(record.n_sources_read for record in records)
     if 2 * n_read < n_sources:
+        verb = "is" if n_sources == 1 else "are"
         yield (
-            f"The snapshot has the text of {n_read:,} of {count(n_sources, 'source')}: scores that rest on sources say "
-            "little. `local-judge snapshot fetch` makes a snapshot of the addresses that reports cite."
+            f"{n_read:,} of {count(n_sources, 'source')} {verb} in the snapshot with text: run "
+            "`local-judge snapshot fetch` for a snapshot of what the reports cite."
         )
 
 

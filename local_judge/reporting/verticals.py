@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 
 from local_judge.documents.model import Frozen
-from local_judge.protocols.scores import Profile, Score, ScoreNode, failed, mean_of
-from local_judge.reporting.numbers import NONE, bounds, count
+from local_judge.protocols.scores import Profile, Score, ScoreNode, failed, in_part, known_share, mean_of
+from local_judge.reporting.numbers import NONE, bounds, count, known_percent
 from local_judge.reporting.numbers import value as shown
 from local_judge.reporting.tables import safe
 from local_judge.reporting.taxonomy import ASIDE, LABELS, PLACES, Path, Place, Vertical, unplaced
@@ -37,6 +37,8 @@ class Placed(Frozen):
     low: float | None
     """What failures leave open, as of a score."""
     high: float | None
+    known: float | None
+    """Share from 0 to 1 of what the value rests on that is known; None where nothing of it could fail."""
     scale: tuple[float, float | None]
     """Its ends; None where there is no upper one, or nothing is known of it."""
     better: str
@@ -148,7 +150,6 @@ def placed_score(
     unknown = Score(value=None, n_expected=1, n_failed=1, low=low, high=high)
     scores = [node.score if node is not None else unknown for node in nodes]
     mean = by_rule or mean_of(scores)
-    in_doubt = [score for score in scores if score.n_failed or failed(score)]
     n_values = sum(score.value is not None for score in scores)
     n_failed = sum(failed(score) for score in scores)
     normalised = place.normalised(mean.value) if place is not None and mean.value is not None else None
@@ -161,13 +162,14 @@ def placed_score(
         value=mean.value,
         low=mean.low,
         high=mean.high,
+        known=known_share(mean),
         scale=(place.low, place.high) if place is not None else (0.0, None),
         better=place.better if place is not None else "",
         normalised=normalised,
         n_reports=len(nodes),
         n_values=n_values,
         n_failed=n_failed,
-        n_in_part=len(in_doubt) - n_failed,
+        n_in_part=sum(in_part(score) for score in scores),
         n_undefined=len(nodes) - n_values - n_failed,
     )
 
@@ -186,7 +188,18 @@ def vertical_tables(found: Verticals) -> Iterator[Table | str]:
 def _table(title: str, metrics: Sequence[Placed]) -> Table:
     table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
     table.add_column("")
-    for name in ("value", "bounds", "scale", "better", "0 to 100", "reports", "failed", "in part", "N/A"):
+    for name in (
+        "value",
+        "bounds",
+        "known",
+        "scale",
+        "better",
+        "0 to 100",
+        "reports",
+        "failed",
+        "in part",
+        "N/A",
+    ):
         table.add_column(name, justify="right")
     for vertical in (*LABELS, None):
         if all(placed.vertical != vertical for placed in metrics):
@@ -200,13 +213,14 @@ def _table(title: str, metrics: Sequence[Placed]) -> Table:
 
 
 def _cells(placed: Placed) -> list[str]:
-    score = Score(value=placed.value, low=placed.low, high=placed.high)
+    score = Score(value=placed.value, low=placed.low, high=placed.high, known=placed.known)
     low, high = placed.scale
     ends = f"{low:g} to {high:g}" if high is not None else f"from {low:g}" if placed.better else NONE
     return [
         f"  {safe(placed.protocol)}: {safe(placed.label)}",
         shown(score),
         bounds(score),
+        known_percent(score),
         ends,
         placed.better or NONE,
         NONE if placed.normalised is None else f"{placed.normalised:.1f}",

@@ -7,18 +7,19 @@ gave them, on one task.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.errors import InputError, RunError
 from local_judge.protocols.base import Contests, load_protocol
-from local_judge.protocols.scores import Profile
+from local_judge.protocols.scores import Coverage, Profile, Score, coverage_of
 from local_judge.runs.manifest import judge_of, judges_of, protocols_of, read_manifest
 from local_judge.runs.records import load_records
 from local_judge.runs.scored import SystemScore, find_path, protocol_of, scored_reports, system_scores
 from local_judge.runs.store import RunStore, canonical, findings_file
-from local_judge.stats.measures import rounded
+from local_judge.stats.agreement.exact import exact
 from local_judge.stats.ranking.standings import Match
 
 
@@ -33,6 +34,8 @@ class Matches(NamedTuple):
     """Comparisons of a system with itself, which say nothing."""
     scores: Mapping[str, SystemScore] = {}
     """Of a ranking by scores of one run, each system's score."""
+    coverage: Coverage | None = None
+    """Of a ranking by scores, how much of them is known."""
 
 
 def compared(
@@ -127,23 +130,27 @@ def by_scores(
 
     Raises:
         RunError: no finished run, no such protocol, profile, score or judge, or no task with scores of two systems.
-        InputError: a report stands in two runs of the same judges.
+        InputError: a system's report stands in two runs of the same judges.
     """
-    groups: dict[tuple[str, str], list[tuple[str, str, float | None]]] = {}
-    seen: dict[tuple[str, str], tuple[int, Path]] = {}
+    groups: dict[tuple[str, str], list[tuple[str, str, Fraction | None]]] = {}
+    scores: list[Score] = []
+    seen: dict[tuple[str, str | None, str], tuple[int, Path]] = {}
     without: list[str] = []
     for number, run in enumerate(runs):
         store = RunStore(run)
         judges = canonical(_identities(store, judge_of(store, judge)))
         for report in scored_reports(run, protocol, profile, score, judge):
-            there, before = seen.setdefault((judges, report.case), (number, run))
+            there, before = seen.setdefault((judges, report.system, report.case), (number, run))
             if there != number:
                 raise InputError(
                     f"report {report.case!r} stands in {before} and in {run}: a report counts once"
                 )
             if report.value is None:
                 without.append(report.case)
-            entry = (report.system or report.case, report.case, report.value)
+            if report.score is not None:
+                scores.append(report.score)
+            compared_by = None if report.value is None else exact(report.value)
+            entry = (report.system or report.case, report.case, compared_by)
             groups.setdefault((judges, report.task or report.case), []).append(entry)
     matches = [
         Match(task, one, other, (_points(first, second),))
@@ -159,6 +166,7 @@ def by_scores(
         name,
         tuple(without),
         scores=_of_systems(runs[0], name, profile, score, judge) if len(runs) == 1 else {},
+        coverage=coverage_of(scores),
     )
 
 
@@ -171,8 +179,7 @@ def _of_systems(
     return {row.system: row for row in found if row.path == path and row.system is not None}
 
 
-def _points(one: float | None, other: float | None) -> float | None:
+def _points(one: Fraction | None, other: Fraction | None) -> float | None:
     if one is None or other is None:
         return None
-    first, second = rounded([one, other])
-    return 0.5 if first == second else float(first > second)
+    return 0.5 if one == other else float(one > other)

@@ -215,6 +215,31 @@ def test_scores_without_a_common_scale_have_no_mean(run: Path) -> None:
         group_scores(open_runs([run]), ["system"], mean=True)
 
 
+def test_repeated_runs_that_know_most_of_a_score_have_a_mean(tmp_path: Path) -> None:
+    """Two of three pairs supported and one without verdict, in each run: 3/4 is known of the one report of either."""
+    runs = [fact_run(tmp_path / name, [(record("x", "ada"), "ssuf")]) for name in ("one", "two")]
+    found = group_scores(open_runs(runs), ["system"], wanted=[ACCURACY])
+    [[cell]] = (group.cells for group in found.groups)
+    assert cell and (cell.value, cell.known, cell.n_in_part) == (pytest.approx(2 / 3), 0.75, 2)
+    shown = drawn(group_tables(found))
+    # 2 or 3 of 4 pairs.
+    assert "0.67*" in shown and "(0.50 to 0.75)" in shown and "75.0 % known" in shown
+
+
+def test_means_that_differ_in_their_last_bits_share_a_rank(tmp_path: Path) -> None:
+    """0.1, 0.2 and 0.3 of ten pairs in one order and in the other: 0.6000000000000001 / 3 and 0.6 / 3."""
+    reports = [
+        (record(f"{system}{n}", system), "s" * n + "u" * (10 - n))
+        for system, numbers in (("ada", (1, 2, 3)), ("bo", (3, 2, 1)))
+        for n in numbers
+    ]
+    runs = open_runs([fact_run(tmp_path / "run", reports)])
+    found = group_scores(runs, ["system"], wanted=[ACCURACY], ranks=True)
+    cells = [group.cells[0] for group in found.groups]
+    assert [cell and cell.rank for cell in cells] == [1, 1]
+    assert len({cell and cell.value for cell in cells}) == 2
+
+
 def test_what_is_not_there_is_named(run: Path, tmp_path: Path) -> None:
     runs = open_runs([run])
     with pytest.raises(

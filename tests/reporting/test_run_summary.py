@@ -177,7 +177,7 @@ def test_eight_columns_lose_no_digit_in_a_narrow_terminal() -> None:
 def test_sources_that_the_snapshot_lacks_are_named_above_the_table(read: int, of: int, said: bool) -> None:
     record = CaseRecord(id="a", key="k", status="done", n_sources=of, n_sources_read=read)
     lines = " ".join(" ".join(drawn(run_summary([record], []))).split())
-    assert (f"The snapshot has the text of {read} of 57 sources" in lines) is said
+    assert (f"{read} of 57 sources are in the snapshot with text: run" in lines) is said
     assert ("local-judge snapshot fetch" in lines) is said
 
 

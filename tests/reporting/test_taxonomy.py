@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import io
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from itertools import product
 
 import pytest
+from rich.console import Console
 
 from local_judge.protocols.base import GROUP
 from local_judge.protocols.deepresearcheval import DeepResearchEval
@@ -189,6 +191,25 @@ def test_a_run_as_a_profile() -> None:
         "deepresearcheval/quality": "spans all verticals",
         "deepresearcheval/general_gap": "a difference of two scores",
     }
+
+
+def test_a_value_of_which_a_part_is_unknown_is_counted_and_says_how_much_is_known() -> None:
+    # Of three parts each: all known, and one without answer. No part lacks a value, so none counts as failed.
+    whole, half = (
+        Score(value=8.0, n_expected=3, known=known, low=low, high=9.0)
+        for known, low in ((1.0, 8.0), (0.5, 3.0))
+    )
+    rows = [
+        row(case, "deer", ScoreNode(id="information_integrity", label="Integrity", score=score))
+        for case, score in (("a1", whole), ("a2", half))
+    ]
+    [placed] = verticals(RECORDS[:2], rows, "paper").metrics
+    assert (placed.n_values, placed.n_failed, placed.n_in_part) == (2, 0, 1)
+    assert placed.known == 0.75  # (1 + 0.5) / 2
+    [table] = vertical_tables(verticals(RECORDS[:2], rows, "paper"))
+    out = io.StringIO()
+    Console(file=out, width=160).print(table)
+    assert "8.00 │ 5.50 to 9.00 │ 75.0 % │ 0 to 10" in " ".join(out.getvalue().split())
 
 
 def test_printed() -> None:

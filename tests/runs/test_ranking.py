@@ -11,16 +11,18 @@ import pytest
 
 from local_judge.errors import InputError, RunError
 from local_judge.judge.judge import Judge, JudgeSettings
+from local_judge.protocols.scores import Score, ScoreNode
+from local_judge.reporting.ranking import ranking_json, ranking_notes
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import execute
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.manifest import build_manifest
 from local_judge.runs.ranking import by_scores, compared
-from local_judge.runs.records import load_run_scores, load_scores
+from local_judge.runs.records import CaseRecord, ScoreRecord, load_run_scores, load_scores
 from local_judge.runs.scored import system_scores
 from local_judge.runs.seal import reseal_scores, seal_run
 from local_judge.runs.store import RunStore
-from local_judge.stats.ranking.standings import Match
+from local_judge.stats.ranking.standings import Match, standings
 from local_judge.tasks.files import TaskFiles
 from serving.types import Sampling
 
@@ -246,19 +248,55 @@ async def test_scores_are_compared_by_task(make_judge: MakeJudge, tmp_path: Path
         by_scores([alone], None, "paper", "overall")
 
 
-async def test_scores_that_differ_by_the_order_of_their_additions_tie(
-    make_judge: MakeJudge, tmp_path: Path
-) -> None:
-    judge, _ = make_judge(judge_by(by_author))
-    out = await run(judge, tmp_path / "run", ("ada", "bo"), protocols=("length",))
-    store = RunStore(out)
-    rows = [json.loads(line) for line in store.read_text("scores/length.jsonl").splitlines()]
-    for row in rows:
-        # 0.1 + 0.2 is 0.30000000000000004.
-        row["scores"][0]["score"] |= {"value": 0.1 + 0.2 if "ada" in row["case"] else 0.3}
-    store.write_text("scores/length.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+def scored(folder: Path, *rows: tuple[str, str, Score]) -> Path:
+    """A run of `length` whose reports, on one task, have these ids, systems and scores."""
+    store = RunStore(folder)
+    store.write_json("manifest.json", {"config": {"protocols": ["length"]}, "reports": [], "judges": []})
+    cases = [
+        CaseRecord(id=id, key=id, document="d", task="t", system=system, status="done")
+        for id, system, _ in rows
+    ]
+    store.write_jsonl("cases.jsonl", cases)
+    seal_run(store)
+    found = [
+        ScoreRecord(
+            case=id,
+            protocol="length",
+            version="1",
+            profile="paper",
+            scores=(ScoreNode(id="overall", label="Overall", score=score),),
+        )
+        for id, _, score in rows
+    ]
+    store.write_jsonl("scores/length.jsonl", found)
     reseal_scores(store)
-    assert {match.points for match in by_scores([out], None, "paper", "overall").matches} == {(0.5,)}
+    return folder
+
+
+def test_scores_that_differ_in_their_last_bits_tie_and_say_how_much_is_known(tmp_path: Path) -> None:
+    """0.1 + 0.2 and 0.3 are one score. Three of four parts of it are known: 75 %, bounds 0.2 wide."""
+
+    def partly(value: float) -> Score:
+        return Score(value=value, n_expected=4, n_failed=1, low=0.2, high=0.4)
+
+    run = scored(tmp_path / "run", ("a", "ada", partly(0.1 + 0.2)), ("b", "bo", partly(0.3)))
+    found = by_scores([run], None, "paper", "overall")
+    assert found.matches == (Match("t", "ada", "bo", (0.5,)),)
+    assert found.coverage is not None and (found.coverage.n_in_part, found.coverage.known) == (2, 0.75)
+    table = standings(found.matches, seed=0, draws=10)
+    assert (
+        "2 of 2 scores rest on a part of the answers: 75.0 % known on average, bounds up to 0.20 wide"
+        in ranking_notes(table, found)
+    )
+    assert ranking_json(table, found)["coverage"]["n_in_part"] == 2
+
+
+def test_systems_that_were_run_one_by_one_may_use_the_same_ids(tmp_path: Path) -> None:
+    one = scored(tmp_path / "one", ("51", "ada", Score(value=2)))
+    other = scored(tmp_path / "other", ("51", "bo", Score(value=1)))
+    assert by_scores([one, other], None, "paper", "overall").matches == (Match("t", "ada", "bo", (1.0,)),)
+    with pytest.raises(InputError, match="report '51' stands in"):
+        by_scores([one, one], None, "paper", "overall")
 
 
 async def test_a_system_has_one_number(make_judge: MakeJudge, tmp_path: Path) -> None:

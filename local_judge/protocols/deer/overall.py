@@ -79,23 +79,19 @@ def _with_recency(integrity: ScoreNode, recency: ScoreNode, profile: Profile) ->
     def extended(part: ScoreNode) -> ScoreNode:
         if part.id != QUALITY_OF_REFERENCES:
             return part
-        score = (
-            part.score
-            if profile == "paper"
-            else _merged(part.score, mean_of([child.score for child in recency.children]))
-        )
+        score = part.score if profile == "paper" else _merged(part.score, recency.score)
         return part.model_copy(update={"children": (*part.children, shown), "score": score})
 
     children = tuple(extended(part) for part in integrity.children)
     update: Mapping[str, object] = {"children": children}
     if profile == "upstream" and integrity.score.value is not None:
-        again = upstream.dimension_score([child.score for child in children])
+        again = upstream.rounded_score([child.score for child in children])
         update = {**update, "score": _with_note(again, integrity.score.note)}
     return integrity.model_copy(update=update)
 
 
 def _merged(quality: Score, recency: Score) -> Score:
-    """Reference quality with recency, before it is rounded, as a third metric, to two places."""
+    """Reference quality with recency as a third metric, to two places."""
     value = upstream.rounded(upstream.merged(quality.value, recency.value))
     if quality.value is None or value is None:
         return quality

@@ -80,6 +80,27 @@ def drawn(seed: int, not_applicable: float = 0.15, failed: float = 0.1) -> dict[
     return {path: one() for path in PATHS}
 
 
+def tied() -> list[RubricFindings]:
+    """Ten reports whose mean of Writing Quality, 2.325, lies between two rounded numbers.
+
+    Its items over the reports: C1-1, C2-1 and C4-1 (8 * 1 + 2 * 2) / 10 = 1.2, C3-1 (7 * 6 + 3 * 5) / 10 = 5.7.
+    """
+
+    def answers(number: int) -> dict[Path, Answer]:
+        writing = (FS, "writing_quality")
+        low: Answer = 2 if number < 2 else 1
+        return {
+            **everywhere(6),
+            (*writing, "1", "C1-1"): low,
+            (*writing, "2", "C2-1"): low,
+            (*writing, "3", "C3-1"): 5 if number < 3 else 6,
+            (*writing, "3", "C3-2"): "N/A",
+            (*writing, "4", "C4-1"): low,
+        }
+
+    return [findings(answers(number)) for number in range(10)]
+
+
 def settled(answers: Mapping[Path, Answer], by: int) -> dict[Path, Answer]:
     """The answers with every failure as the score `by`."""
     return {path: by if answer == "failed" else answer for path, answer in answers.items()}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from indexes.model import SourceStatus
 from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Quote, Source, Verdict
 from local_judge.documents.model import Span
 from local_judge.protocols.dream.citation.findings import (
@@ -23,6 +24,7 @@ from local_judge.protocols.dream.citation.scores import (
     score_citation,
 )
 from local_judge.protocols.dream.citation.settings import CitationSettings, Unit, Unsettled
+from local_judge.protocols.scores import known_enough_trees
 
 from .dream_cases import FAILURE, case
 
@@ -136,6 +138,53 @@ def test_a_page_with_text_and_no_verdict_is_a_failure_and_no_address_cannot_be_v
         [("https://a.example/x", "failed")],
         [(None, "unverifiable")],
     ]
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [
+        ("not_in_snapshot", "failed"),
+        ("unsupported_type", "failed"),
+        ("dead", "unverifiable"),
+        ("blocked", "unverifiable"),
+        ("empty", "unverifiable"),
+    ],
+)
+def test_a_page_that_nobody_fetched_is_unknown_and_a_dead_one_is_the_reports(
+    status: SourceStatus, outcome: Outcome
+) -> None:
+    """Three claims on three pages, of which one is read and supports its claim."""
+    text = "One [1]. Two [2]. Three [3].\n\n## References\n\n" + "".join(
+        f"[{n}] A. https://a.example/{n}\n" for n in (1, 2, 3)
+    )
+    document = case(text).report
+    ids = [f"L1.S{n}.1" for n in (1, 2, 3)]
+    urls = [f"https://a.example/{n}" for n in (1, 2, 3)]
+    claims = ClaimSet(
+        document=document.id,
+        n_sentences=3,
+        claims=tuple(
+            claim(id, f"It is {id}.", citations=(citation.id,))
+            for id, citation in zip(ids, document.citations, strict=True)
+        ),
+        sources=tuple(Source(url=url, status="ok" if url == urls[0] else status) for url in urls),
+        verdicts=(Verdict(claim=ids[0], url=urls[0], label="supported", method="grouped", replies=("k",)),),
+    )
+    found = cited_claims(document, claims, CitationSettings())
+    assert [source.outcome for one in found.claims for source in one.sources] == [
+        "supported",
+        outcome,
+        outcome,
+    ]
+    assert [row.item for row in rated_citation(found)] == [f"{ids[0]} {urls[0]}"]
+    [root] = known_enough_trees([score_citation([found])])
+    score = root.find("faithfulness").score
+    if outcome == "failed":
+        # One of three is known: from 1/3 to 3/3, and no value. CI: 2 * 100 * 33.3 / 133.3 = 50 at least.
+        assert (score.value, score.low, score.high) == (None, pytest.approx(100 / 3), 100)
+        assert (root.score.value, root.score.low, root.score.high) == (None, pytest.approx(50), 100)
+    else:
+        assert (score.value, score.low, score.high) == (100, 100, 100)
 
 
 def test_known_values() -> None:

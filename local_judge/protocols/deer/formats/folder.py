@@ -76,13 +76,11 @@ def final_file(found: rubric_upstream.Integrated) -> JsonObject:
 
 
 def summary_file(criteria: Mapping[str, Mapping[str, rubric_upstream.Number]]) -> JsonObject:
-    """The content of `fact/summary.json` or `others/summary.json`, from sub-dimensions over several reports."""
-    parts = {
-        dimension: {part: rubric_upstream.rounded(value) for part, value in group.items()}
-        for dimension, group in criteria.items()
+    """The content of `fact/summary.json` or `others/summary.json`, from rounded sub-dimensions over several reports."""
+    scores = {
+        dimension: rubric_upstream.rounded_mean(group.values()) for dimension, group in criteria.items()
     }
-    scores = {dimension: rubric_upstream.dimension_mean(group.values()) for dimension, group in parts.items()}
-    return {"criteria_avgs": with_na(parts), "score_avgs": with_na(scores)}
+    return {"criteria_avgs": with_na(criteria), "score_avgs": with_na(scores)}
 
 
 def _subdimensions(rows: Rows) -> dict[str, dict[str, float]]:

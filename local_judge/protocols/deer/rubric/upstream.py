@@ -1,9 +1,9 @@
 """The rubric's arithmetic as the published code does it, to the last bit.
 
 Invariant: the same floats as the code, in its order of operations and with its rounding. It has two derivations. The
-file of one report's rubric rounds to two places at every level; the integration starts again from the items, is exact
-up to the sub-dimension, rounds that, and rounds the mean of the rounded ones. The two differ by 0.01 now and then. The
-score tree follows the integration, whose numbers are the ones that the code publishes.
+file of one report's rubric adds floats and rounds to two places at every level. The integration starts again from the
+items, takes the exact mean of the floats at each level, and rounds sub-dimensions and dimensions. The two differ by
+0.01 now and then. The score tree follows the integration, whose numbers are the ones that the code publishes.
 
 None stands for what the code writes as "N/A".
 """
@@ -50,9 +50,18 @@ class Integrated(NamedTuple):
 
 
 def mean(values: Iterable[Number]) -> Number:
-    """The mean of those that are not N/A; None for none."""
+    """The mean of those that are not N/A, as a sum of floats; None for none."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
+
+
+def exact_mean(values: Iterable[Number]) -> Number:
+    """The float nearest to the exact mean of those that are not N/A; None for none.
+
+    It can differ from `mean` in the last bit, and so by 0.01 once it is rounded.
+    """
+    known = [value for value in values if value is not None]
+    return float(statistics.mean(known)) if known else None
 
 
 def rounded(value: Number) -> Number:
@@ -109,10 +118,10 @@ def _element(items: Mapping[str, Number]) -> dict[str, Number]:
 
 
 def subdimensions(items: Items) -> Parts:
-    """Sub-dimensions without rounding, as the integration computes them."""
+    """Sub-dimensions as the integration computes them: rounded, and nothing below them."""
     return {
         dimension: {
-            part: mean(mean(mean(kind) for kind in _kinds(scores)) for scores in group.values())
+            part: rounded_mean(mean(exact_mean(kind) for kind in _kinds(scores)) for scores in group.values())
             for part, group in parts.items()
         }
         for dimension, parts in items.items()
@@ -129,10 +138,9 @@ def merged(reference_quality: Number, recency: Number) -> Number:
     return (QUALITY_METRICS * reference_quality + recency) / (QUALITY_METRICS + 1)
 
 
-def dimension_mean(values: Iterable[Number]) -> Number:
-    """A dimension from its rounded sub-dimensions: the exact mean of the floats, rounded."""
-    known = [value for value in values if value is not None]
-    return round(statistics.mean(known), 2) if known else None
+def rounded_mean(values: Iterable[Number]) -> Number:
+    """A sub-dimension from its criteria, or a dimension from its sub-dimensions: the exact mean, rounded."""
+    return rounded(exact_mean(values))
 
 
 def integrate(fact: Mapping[str, Mapping[str, float]] | None, items: Items | None) -> Integrated:
@@ -146,16 +154,12 @@ def integrate(fact: Mapping[str, Mapping[str, float]] | None, items: Items | Non
     recency = judged.get(INTEGRITY, {}).pop(RECENCY, None)
     if QUALITY_OF_REFERENCES in criteria.get(INTEGRITY, {}):
         by_rule = criteria[INTEGRITY]
-        by_rule[QUALITY_OF_REFERENCES] = merged(by_rule[QUALITY_OF_REFERENCES], recency)
+        by_rule[QUALITY_OF_REFERENCES] = rounded(merged(by_rule[QUALITY_OF_REFERENCES], recency))
     for dimension, parts in judged.items():
         if parts:
             criteria.setdefault(dimension, {}).update(parts)
-    criteria = {
-        dimension: {part: rounded(value) for part, value in parts.items()}
-        for dimension, parts in criteria.items()
-    }
     return Integrated(
-        {dimension: dimension_mean(parts.values()) for dimension, parts in criteria.items()}, criteria
+        {dimension: rounded_mean(parts.values()) for dimension, parts in criteria.items()}, criteria
     )
 
 
@@ -185,7 +189,9 @@ def mean_items(reports: Sequence[Items]) -> Items:
                         pooled.setdefault((dimension, part, criterion, item), []).append(score)
     result: Items = {}
     for (dimension, part, criterion, item), scores in pooled.items():
-        result.setdefault(dimension, {}).setdefault(part, {}).setdefault(criterion, {})[item] = mean(scores)
+        result.setdefault(dimension, {}).setdefault(part, {}).setdefault(criterion, {})[item] = exact_mean(
+            scores
+        )
     return result
 
 
@@ -212,23 +218,14 @@ def score_leaves(leaves: Leaves) -> tuple[ScoreNode, ...]:
 
 
 def _parent(depth: int, parts: Sequence[Score]) -> Score:
-    if depth == 0:
-        return dimension_score(parts)
-    found = mean_of(parts, partly=True)
-    return round_score(found) if depth == 1 else found
+    return rounded_score(parts) if depth <= 1 else mean_of(parts, partly=True)
 
 
-def round_score(score: Score) -> Score:
-    """Value and bounds to two places; what it was made of stays as it is."""
-    update = {"value": rounded(score.value), "low": rounded(score.low), "high": rounded(score.high)}
-    return score.model_copy(update=update)
-
-
-def dimension_score(parts: Sequence[Score]) -> Score:
-    """A dimension from its rounded sub-dimensions."""
+def rounded_score(parts: Sequence[Score]) -> Score:
+    """A sub-dimension from its criteria, or a dimension from its sub-dimensions."""
     update = {
-        "value": dimension_mean(part.value for part in parts),
-        "low": dimension_mean(part.low for part in parts),
-        "high": dimension_mean(part.high for part in parts),
+        "value": rounded_mean(part.value for part in parts),
+        "low": rounded_mean(part.low for part in parts),
+        "high": rounded_mean(part.high for part in parts),
     }
     return mean_of(parts, partly=True).model_copy(update=update)

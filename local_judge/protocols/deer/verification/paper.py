@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from local_judge.protocols.deer.verification.rows import OURS, VERIFIABLE, ClaimRow, PairRow, Rows, resolved
+from local_judge.claims.model import OURS
+from local_judge.protocols.deer.verification.rows import VERIFIABLE, ClaimRow, PairRow, Rows, resolved
 from local_judge.protocols.deer.verification.tree import build
 from local_judge.protocols.scores import Score, ScoreNode, mean_of
 

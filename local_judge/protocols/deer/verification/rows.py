@@ -10,15 +10,11 @@ from collections import defaultdict
 from typing import Literal
 
 from indexes.model import SourceStatus
-from local_judge.claims.model import ClaimSet, ClaimType, Verdict
+from local_judge.claims.model import OURS, ClaimSet, ClaimType, Verdict
 from local_judge.documents.model import Document, Frozen
 
 Outcome = Literal["supported", "not_supported", "source_unavailable", "judge_failed", "tied"]
 """`tied`: of several judges, as many say that it is supported as that it is not."""
-
-OURS: frozenset[SourceStatus] = frozenset({"not_in_snapshot", "unsupported_type"})
-"""Statuses that say nothing about the report: nobody fetched the page, or we cannot read what was fetched.
-`dead`, `blocked` and `empty` are facts about the source that the report chose."""
 
 VERIFIABLE: frozenset[ClaimType] = frozenset({"A", "B", "C"})
 """The classes that claim external support: cited on the sentence, in its section, in an earlier one."""

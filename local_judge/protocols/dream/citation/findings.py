@@ -16,7 +16,8 @@ from local_judge.protocols.dream.citation.settings import Unit, Unsettled
 
 Outcome = Literal["supported", "partial", "neutral", "contradicted", "unverifiable", "failed"]
 """The paper's five labels, and none. `neutral`: the page is read and says nothing that settles the claim.
-`unverifiable`: there is no text of it."""
+`unverifiable`: the source is dead, blocked or empty, or has no address. `failed`: the judge gave no verdict, or the
+page could not be shown to it: nobody fetched it, or its type cannot be read."""
 
 
 class CheckedSource(Frozen):

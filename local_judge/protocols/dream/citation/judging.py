@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from local_judge.claims.model import Claim, ClaimSet, Label, Source, Verdict
+from local_judge.claims.model import OURS, Claim, ClaimSet, Label, Source, Verdict
 from local_judge.documents.model import Document
 from local_judge.protocols.base import Bench, Case
 from local_judge.protocols.dream.citation.findings import (
@@ -94,7 +94,8 @@ def _urls(claim: Claim, document: Document, recovered: bool) -> Iterator[str | N
 def _source(url: str | None, sources: dict[str, Source], verdict: Verdict | None) -> CheckedSource:
     status = sources[url].status if url is not None else None
     if status != "ok" or verdict is None:
-        return CheckedSource(url=url, status=status, outcome="failed" if status == "ok" else "unverifiable")
+        unknown = status == "ok" or status in OURS
+        return CheckedSource(url=url, status=status, outcome="failed" if unknown else "unverifiable")
     return CheckedSource(
         url=url,
         status=status,

@@ -7,13 +7,14 @@
     over reports    ci_dataset     2 A F / (A + F), A the mean of CA and F that of CF (C.3): the headline
                     ci_task_mean   the mean of CI, as section 3.2 may be read
 
-`unverifiable` claims, of which no source has a text, are in CA as cited, not in CF, and are counted. With
-`unsettled: unverifiable`, so are claims of which no source settles anything: N_neutral is 0. A claim with several
-sources has the best of what they say. Of several judges, a claim's value (1, .5 or 0) is the mean of those that have
-one.
+`unverifiable` claims, whose sources are all dead, blocked, empty or without an address, are in CA as cited, not in CF,
+and are counted. With `unsettled: unverifiable`, so are claims of which no source settles anything: N_neutral is 0. A
+claim with several sources has the best of what they say. Of several judges, a claim's value (1, .5 or 0) is the mean of
+those that have one.
 
-Failures: a claim without a verdict may have any value between what its other sources give and 1. A sentence whose
-claims are not known is taken for one verifiable claim.
+Failures: a claim without a verdict, or whose page nobody fetched, may have any value between what its other sources
+give and 1. A sentence whose claims are not known is taken for one verifiable claim. CI is known as far as the less
+known of CA and CF.
 
 Invariant: CI lies between its bounds, since it rises with CA and with CF.
 """
@@ -91,11 +92,9 @@ def over_citation(reports: Sequence[Sequence[CitationFindings]], n_missing: int)
     attribution, faithfulness = mean("attribution"), mean("faithfulness")
     cited = any(_cites(judges[0]) for judges in reports)
     dataset = _integrity(attribution, faithfulness, cited, "")
-    shares = [share for part in (attribution, faithfulness) if (share := known_share(part)) is not None]
     counts = {
         "n_expected": len(reports) + n_missing,
         "n_failed": max(attribution.n_failed, faithfulness.n_failed),
-        "known": min(shares, default=None),
     }
     children = {
         "ci_dataset": dataset.model_copy(update=counts),
@@ -137,8 +136,10 @@ def _integrity(attribution: Score, faithfulness: Score, cited: bool, note: str) 
         value = harmonic(attribution.value, faithfulness.value)
     elif attribution.value is not None and not cited:
         value = 0.0
+    shares = [share for part in (attribution, faithfulness) if (share := known_share(part)) is not None]
     return Score(
         value=value,
+        known=min(shares, default=None),
         low=harmonic(attribution.low or 0.0, faithfulness.low or 0.0),
         high=harmonic(_high(attribution), _high(faithfulness)),
         note=note if cited else NOTHING_CITED,
@@ -276,7 +277,7 @@ def _unquoted(judges: Sequence[CitationFindings]) -> list[str]:
 
 
 def rated_citation(found: CitationFindings) -> tuple[Rated, ...]:
-    """What the judge says of each claim and source that has a text."""
+    """What the judge says of each claim and source that has a text; what nobody could show it is no opinion."""
     return tuple(
         Rated(
             metric="faithfulness",
@@ -286,5 +287,5 @@ def rated_citation(found: CitationFindings) -> tuple[Rated, ...]:
         )
         for claim in found.claims
         for source in claim.sources
-        if source.outcome != "unverifiable"
+        if source.status == "ok"
     )

@@ -4,7 +4,7 @@ import pytest
 
 from local_judge.protocols.deer.rubric import upstream
 
-from ..rubric_cases import EC, II, RF, drawn, everywhere, findings, settled
+from ..rubric_cases import EC, FS, II, RF, drawn, everywhere, findings, settled, tied
 
 FACT = {
     "integrity": {
@@ -94,6 +94,14 @@ def test_items_are_averaged_over_the_reports_before_anything_else() -> None:
     assert upstream.integrate_all([], []) == upstream.Integrated({}, {})
     with pytest.raises(ValueError, match="the mean of no report"):
         upstream.mean_fact([])
+
+
+def test_the_integration_takes_exact_means_and_one_reports_file_sums_of_floats() -> None:
+    found = upstream.integrate_all([], [upstream.items_of(report) for report in tied()])
+    # Criteria 1.2, 1.2, 5.7 and 1.2: the float nearest to their exact mean, 2.325, rounds to 2.33. Their sum as floats
+    # is 9.299999999999999, a quarter of which rounds to 2.32.
+    assert found.criteria[FS]["writing_quality"] == 2.33
+    assert upstream.rounded(upstream.mean([1.2, 1.2, 5.7, 1.2])) == 2.32
 
 
 @pytest.mark.parametrize("seed", range(8))
