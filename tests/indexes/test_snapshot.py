@@ -242,6 +242,14 @@ def test_a_redirect_shared_by_different_pages_names_none(folder: Path, tmp_path:
         ('{"url": "https://e.org/a"}', "an ok page needs a file"),
         ('{"url": "javascript:alert(1)", "file": "a.html"}', "not http or https"),
         ('{"url": "https://", "file": "a.html"}', "url 'https://'"),
+        (
+            f'{{"url": "https://e.org/{"a" * 70_000}", "text": "A."}}',
+            "an address of more than 65,536 characters",
+        ),
+        (
+            f'{{"url": "https://e.org/a", "text": "A.", "title": "{"a" * 10_001}"}}',
+            "title: String should have at most",
+        ),
         ('{"file": "a.html"}', "url: Field required"),
         ('{"url": "https://e.org/a", "file": "a.html", "status": "fine"}', "status: "),
         ('{"url": "https://e.org/a", "file": "a.html", "fetched": "last week"}', "fetched: "),
