@@ -26,12 +26,12 @@ from pydantic import model_validator
 from indexes.errors import DigestMismatch
 from indexes.manifest import PAGES, TEXTS
 from indexes.model import Chunk, Frozen, Page
-from indexes.records import PageRecord, parse_record
+from indexes.records import PageRecord, parse_record, text_at
 from indexes.search.bm25 import Bm25Index, build_bm25
 from indexes.search.dense import DenseIndex, DenseSettings, build_dense
 from indexes.search.encoder import Encoder
 from indexes.search.errors import IndexDamaged
-from indexes.search.folder import INFO
+from indexes.search.folder import INFO, holds_array
 from indexes.search.fusion import FusionSettings
 from indexes.search.model import ChunkText, IndexInfo, Mask
 from indexes.search.quality import ranked_pages
@@ -157,7 +157,10 @@ def index_meanings(folder: Path, encoder: Encoder, settings: DenseSettings | Non
 
 
 def chunk_stream(folder: Path) -> Iterator[tuple[int, ChunkText]]:
-    """Every chunk with the number of the first page record that has its text, in order of row."""
+    """Every chunk with the number of the first page record that has its text, in order of row.
+
+    Raises DigestMismatch for a text that is not the one that its record names.
+    """
     seen: set[str] = set()
     with (folder / PAGES).open("rb") as lines, (folder / TEXTS).open("rb") as texts:
         for number, line in enumerate(lines):
@@ -165,8 +168,7 @@ def chunk_stream(folder: Path) -> Iterator[tuple[int, ChunkText]]:
             if not record.text_digest or record.text_digest in seen:
                 continue
             seen.add(record.text_digest)
-            texts.seek(record.offset)
-            text = texts.read(record.size).decode()
+            text = text_at(texts, record, folder)
             for chunk in make_chunks(text, record.text_digest, record.chunks):
                 yield number, ChunkText(chunk.id, record.language, chunk.text)
 
@@ -187,6 +189,8 @@ class _PageTable(NamedTuple):
     digests: list[str]
     """Of the text; '' where there is none."""
     ok: npt.NDArray[np.bool_]
+    n_chunks: list[int]
+    """0 of a record whose text an earlier one has."""
     groups: list[tuple[int, int]]
     """First and last + 1 number of the captures of each URL that has several."""
     doubles: dict[str, list[int]]
@@ -331,14 +335,15 @@ class Corpus:
     @cached_property
     def _rows(self) -> npt.NDArray[np.int32]:
         try:
-            rows: npt.NDArray[np.int32] = np.load(self._pages.path / ROWS, mmap_mode="r", allow_pickle=False)
-            known = len(self._table.urls)
-            if any(info.n_chunks != len(rows) for info in self.infos.values()) or (
-                len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < known
-            ):
+            wanted = np.repeat(np.arange(len(self._table.urls), dtype=np.int32), self._table.n_chunks)
+            path, n = self._pages.path / ROWS, len(wanted)
+            if any(info.n_chunks != n for info in self.infos.values()) or not holds_array(path, np.int32, n):
+                raise ValueError("rows of other pages")
+            rows: npt.NDArray[np.int32] = np.load(path, mmap_mode="r", allow_pickle=False)
+            if not np.array_equal(rows, wanted):
                 raise ValueError("rows of other pages")
             return rows
-        except (OSError, ValueError, TypeError):
+        except (OSError, ValueError):
             raise IndexDamaged(
                 f"{self._pages.path / ROWS} cannot be read; make it with `{COMMANDS['bm25']}`"
             ) from None
@@ -352,6 +357,7 @@ class Corpus:
         published: list[str] = []
         digests: list[str] = []
         ok: list[bool] = []
+        n_chunks: list[int] = []
         groups: list[tuple[int, int]] = []
         texts: dict[str, list[int]] = {}
         for _, captures in groupby(self._pages.records(), key=lambda record: record.url):
@@ -363,6 +369,8 @@ class Corpus:
                 fetched.append((record.fetched or "")[:10])
                 published.append(record.published or "")
                 digests.append(record.text_digest)
+                is_first = record.text_digest and record.text_digest not in texts
+                n_chunks.append(len(record.chunks) if is_first else 0)
                 if record.text_digest:
                     texts.setdefault(record.text_digest, []).append(len(ok))
                 ok.append(record.status == "ok")
@@ -370,7 +378,9 @@ class Corpus:
                 groups.append((first, len(ok)))
         doubles = {digest: numbers for digest, numbers in texts.items() if len(numbers) > 1}
         known = np.array(ok, np.bool_)
-        return _PageTable(urls, hosts, languages, fetched, published, digests, known, groups, doubles)
+        return _PageTable(
+            urls, hosts, languages, fetched, published, digests, known, n_chunks, groups, doubles
+        )
 
     def _hit(self, rank: int, row: int, score: float, view: _View) -> Hit:
         record = self._pages.record_at(self._number(row, view))

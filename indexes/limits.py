@@ -21,6 +21,8 @@ MAX_MARKUP = 20_000_000
 """Characters of one HTML page; a tree of more does not fit an ordinary machine."""
 MAX_GZIP_RATIO = 200
 """Decompressed over compressed bytes. Markup packs 3 to 30 times; gzip's own ceiling is about 1,030."""
+MAX_GZIP_EXPANSION = 1_030
+"""Decompressed over compressed bytes that gzip can reach: no reference within an archive gives more than that."""
 RATIO_FLOOR = 1_000_000
 """The ratio is not looked at below this many bytes: a small page of blanks is no bomb."""
 MAX_GZIP_MEMBERS = 10_000

@@ -7,14 +7,17 @@ the same bytes however they were packed.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError, field_validator
 
 from indexes.archive.captures import RecordRef
-from indexes.errors import NotASnapshot
-from indexes.manifest import canonical
+from indexes.errors import DigestMismatch, NotASnapshot
+from indexes.manifest import canonical, sha256
 from indexes.model import Frozen, Page, SourceStatus
 
 
@@ -106,3 +109,18 @@ def parse_records(data: bytes, place: str) -> Iterator[PageRecord]:
         raise NotASnapshot(f"{place}: its last line has no end; make the snapshot again")
     for number, line in enumerate(data.splitlines(), start=1):
         yield parse_record(line, f"{place}:{number}")
+
+
+def text_at(texts: BinaryIO, record: PageRecord, folder: Path) -> str:
+    """The text of a record. Raises DigestMismatch if the file of texts holds another at its place."""
+    altered = f"{folder}: the text of {record.url} was altered; run `snapshot verify`"
+    if record.offset + record.size > os.fstat(texts.fileno()).st_size:
+        raise DigestMismatch(altered)
+    texts.seek(record.offset)
+    data = texts.read(record.size)
+    if sha256(data) != record.text_digest:
+        raise DigestMismatch(altered)
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise DigestMismatch(f"{folder}: the text of {record.url} is not UTF-8") from None

@@ -16,7 +16,6 @@ differ and do not all say when they were fetched, it names none of them.
 from __future__ import annotations
 
 import mmap
-import os
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -41,7 +40,7 @@ from indexes.limits import GzipRefused
 from indexes.manifest import PAGES, TEXTS, Manifest, hash_file, load_manifest, sha256
 from indexes.model import Chunk, Frozen, Page, Passage
 from indexes.rank import Bm25Ranker, Ranker, RankerName, best_passages
-from indexes.records import PageRecord, parse_record
+from indexes.records import PageRecord, parse_record, text_at
 from indexes.search.encoder import Encoder
 from indexes.search.fusion import FusionSettings
 from indexes.search.searcher import PairScorer
@@ -192,19 +191,9 @@ class Snapshot:
         """
         if not record.text_digest:
             return ""
-        altered = f"{self.path}: the text of {record.url} was altered; run `snapshot verify`"
-        if record.offset + record.size > self._text_bytes:
-            raise DigestMismatch(altered)
         # Opened anew each time, so that any number of threads may read.
         with (self.path / TEXTS).open("rb") as texts:
-            texts.seek(record.offset, os.SEEK_SET)
-            data = texts.read(record.size)
-        if sha256(data) != record.text_digest:
-            raise DigestMismatch(altered)
-        try:
-            return data.decode()
-        except UnicodeDecodeError:
-            raise DigestMismatch(f"{self.path}: the text of {record.url} is not UTF-8") from None
+            return text_at(texts, record, self.path)
 
     def check_file(self, name: str) -> None:
         """Compare a file with the manifest, byte for byte; once, however often it is asked for.
@@ -343,11 +332,8 @@ class Snapshot:
 
     @cached_property
     def _index(self) -> Cdxj:
+        self.check_file(INDEX)
         return Cdxj(self.path / INDEX)
-
-    @cached_property
-    def _text_bytes(self) -> int:
-        return next(entry.size for entry in self.manifest.files if entry.path == TEXTS)
 
     def _file_of(self, entry: IndexEntry) -> Path:
         """The file of the archive that a line of the index names. Raises DigestMismatch for any other."""

@@ -66,6 +66,10 @@ class UrlError(ValueError):
     """Text that is not an http or https address; the message is one line that names it."""
 
 
+LONGEST = 65_536
+"""Characters of an address; servers take a tenth of it. A record of an archive names it several times in its head."""
+
+
 def normalise_url(url: str) -> str:
     """The one spelling of an address (see the module's docstring).
 
@@ -76,12 +80,14 @@ def normalise_url(url: str) -> str:
         An ASCII `https` address.
 
     Raises:
-        UrlError: It is not an http or https address, has no valid host or port, or carries credentials.
+        UrlError: It is not an http or https address, has no valid host or port, is too long, or carries credentials.
     """
     written = url.strip()
     if written[:4].lower() == "www.":
         written = "https://" + written
     shown = shown_url(written)
+    if len(written) > LONGEST:
+        raise UrlError(f"an address of more than {LONGEST:,} characters: {shown!r}")
     if _SURROGATE.search(written):
         raise UrlError(
             f"an address with half a character in it: {shown.encode('ascii', 'backslashreplace')!r}"

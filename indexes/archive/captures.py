@@ -17,8 +17,8 @@ from urllib.parse import urljoin
 from indexes.archive.content import answer_of
 from indexes.archive.model import Capture, Exchange, Imported, Outcome, Rendered, utc_seconds
 from indexes.archive.records import Damage, Record, read_record, read_records
-from indexes.archive.warc import OUTCOME, RENDERED, SOFTWARE
-from indexes.limits import MAX_PAGE_BYTES
+from indexes.archive.warc import OUTCOME, RENDERED, SOFTWARE, longest_head
+from indexes.limits import MAX_GZIP_EXPANSION, MAX_PAGE_BYTES
 from indexes.model import BLOCKED_STATUSES, Frozen
 from indexes.urls import normalise_url
 
@@ -28,6 +28,8 @@ _MOST_HOP_BYTES = 65_536
 """What is kept of the body of another tool's redirect, which nobody sees."""
 _MOST_RECORDS = 200
 _MOST_GROUP = 4 * MAX_PAGE_BYTES
+_MOST_HEAD = 1 << 19
+"""Bytes of a head as it is written, which is longer than as it was read: a record must be readable again."""
 _ANSWERS = ("response", "revisit", "resource", "conversion")
 
 
@@ -119,7 +121,7 @@ def _own(path: Path, warn: Warn) -> Iterator[Stored]:
                         raise ValueError("a record of it was left out")
                     stored = _stored(group, record)
                     normalise_url(stored.capture.url)
-                except (ValueError, KeyError, TypeError, RecursionError) as error:
+                except (ValueError, KeyError, TypeError, RecursionError, Damage) as error:
                     warn(f"{path.name}: the capture at byte {record.offset:,} is left out ({_line(error)})")
                 else:
                     yield stored
@@ -159,7 +161,14 @@ def _stored(group: Sequence[Record], outcome: Record) -> Stored:
         answer = answer_of(capture)
         answers = [record for record in group if record.kind in ("response", "revisit")]
         content = next((r for r, e in zip(answers, exchanges, strict=True) if e is answer), None)
+    _check_heads(capture)
     return Stored(capture, None if content is None else _ref(content), _answers(group), _entries(group))
+
+
+def _check_heads(capture: Capture) -> None:
+    """Raises Damage for a capture that could not be read again once it is written."""
+    if longest_head(capture) > _MOST_HEAD:
+        raise Damage(f"a head of more than {_MOST_HEAD:,} bytes as it is written")
 
 
 def exchange_of(record: Record, request: Record | None = None) -> Exchange:
@@ -254,6 +263,9 @@ class _Foreign:
         self._bodies: dict[str, _Place] = {}
         """Payload digest as the file states it: the record that holds it."""
         self._told: set[str] = set()
+        stored = sum(path.stat().st_size for path in files if path.is_file())
+        self._repeated = max(_MOST_GROUP, MAX_GZIP_EXPANSION * stored)
+        """How many more bytes of bodies and hops that stand elsewhere may be given."""
         # Many pages may share a hop or a body; each is read again only when others came between.
         self._hop = lru_cache(maxsize=256)(self._read_hop)
         self._body = lru_cache(maxsize=2)(_read_again)
@@ -334,7 +346,9 @@ class _Foreign:
     def _hops_of(self, record: Record, sources: Sequence[str]) -> Iterator[Record]:
         for url in sources:
             try:
-                yield self._hop(url)
+                hop = self._hop(url)
+                self._repeat(hop)
+                yield hop
             except Damage as damage:
                 self._say(
                     f"{record.file}: a redirect to the record at byte {record.offset:,} is left out ({damage})"
@@ -343,6 +357,12 @@ class _Foreign:
     def _read_hop(self, url: str) -> Record:
         record = _read_again(self._redirects[url][1])
         return record._replace(payload=record.payload[:_MOST_HOP_BYTES])
+
+    def _repeat(self, record: Record) -> None:
+        """Count a record that is given once more. Raises Damage when there are too many for the size of the files."""
+        self._repeated -= len(record.payload)
+        if self._repeated < 0:
+            raise Damage("what it refers to was repeated too often for the size of the files")
 
     def _is_lost(self, record: Record) -> bool:
         """Whether a record refers to a page, or what may be one, that is in none of the files."""
@@ -368,6 +388,7 @@ class _Foreign:
         hops = list(self._hops_of(record, sources[:_MOST_HOPS]))
         if record.kind == "revisit":
             held = self._body(self._bodies[record.fields.get("warc-payload-digest", "")])
+            self._repeat(held)
             record = held._replace(url=record.url, date=record.date, id=record.id)
         group = [*hops, record]
         outcome, reason = _outcome(record)
@@ -380,6 +401,7 @@ class _Foreign:
             exchanges=tuple(exchange_of(one) for one in group if one.kind != "resource"),
             imported=_imported(record) if resource else None,
         )
+        _check_heads(capture)
         return Stored(capture, _ref(record), _answers(group), _entries(group))
 
 

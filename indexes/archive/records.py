@@ -32,6 +32,8 @@ logging.getLogger("warcio").addHandler(
 _STEP = 1 << 16
 _LENGTH = re.compile(rb"^Content-Length:\s*(\d{1,15})\s*$", re.IGNORECASE | re.MULTILINE)
 _EMPTY_LINE = re.compile(rb"\r\n\r\n|\n\n")  # one search for both, which ends at the first of them
+_MOST_LINES = 5_000
+"""Lines of both heads: real ones have a hundred, and one takes as long as a thousand bytes of a body."""
 _LINE_ENDS = re.compile(rb"[\r\n]*")
 _ONCE = ("content-length", "content-type", "warc-date", "warc-record-id", "warc-target-uri", "warc-type")
 """Fields that decide how a record is read; given twice, readers would differ in what it is."""
@@ -226,6 +228,8 @@ def _parsed(data: bytes, name: str, payloads: bool, whole: bool) -> Record:
     http = _end_of_head(data, head)
     if not head or (b"msgtype=" in data[:head] and not http):
         raise _BadRecord("a head without an end")
+    if data.count(b"\n", 0, max(head, http)) > _MOST_LINES:
+        raise _BadRecord(f"a head of more than {_MOST_LINES:,} lines")
     try:
         record = _record(next(_iterator.WARCIterator(BytesIO(data))), name, payloads, whole, http - head)
     except (

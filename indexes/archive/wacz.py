@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import lzma
 import tempfile
 import zipfile
 import zlib
@@ -91,7 +90,6 @@ def opened(path: Path, say: Callable[[str], None], trust: Trust = NO_DEMANDS) ->
         except (
             zipfile.BadZipFile,
             zlib.error,
-            lzma.LZMAError,
             EOFError,
             NotImplementedError,
             RuntimeError,
@@ -105,11 +103,7 @@ def opened(path: Path, say: Callable[[str], None], trust: Trust = NO_DEMANDS) ->
 def _unpacked(
     packed: zipfile.ZipFile, path: Path, scratch: Path, say: Callable[[str], None], trust: Trust
 ) -> Archive:
-    names = [name for name in packed.namelist() if not name.endswith("/")]
-    if len(names) > _MOST_ENTRIES:
-        raise ImportRefused(f"{path}: more than {_MOST_ENTRIES:,} files in it; is it a WACZ file?")
-    if len(set(names)) < len(names):
-        raise ImportRefused(f"{path}: a name stands twice in it; get the file again")
+    names = _checked_names(packed, path)
     warcs = sorted(
         name for name in names if name.startswith("archive/") and name.endswith((".warc", ".warc.gz"))
     )
@@ -142,6 +136,23 @@ def _unpacked(
                 f"{path}: {name} is not the file that datapackage.json names; get the file again"
             )
     return Archive(tuple(targets.values()), _page_urls(packed, lists))
+
+
+def _checked_names(packed: zipfile.ZipFile, path: Path) -> frozenset[str]:
+    """The names of the files in a zip that is of a form that can be read. Raises ImportRefused."""
+    listing = [name for name in packed.namelist() if not name.endswith("/")]
+    names = frozenset(listing)
+    if len(listing) > _MOST_ENTRIES:
+        raise ImportRefused(f"{path}: more than {_MOST_ENTRIES:,} files in it; is it a WACZ file?")
+    if len(names) < len(listing):
+        raise ImportRefused(f"{path}: a name stands twice in it; get the file again")
+    for entry in packed.infolist():
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            # The other methods unpack a kilobyte to a gigabyte at once.
+            raise ImportRefused(
+                f"{path}: {entry.filename!r} is packed in a way that no WACZ file is; pack it anew"
+            )
+    return names
 
 
 def _copy(packed: zipfile.ZipFile, name: str, target: Path | None) -> str:

@@ -146,7 +146,7 @@ class ArchiveWriter:
             os.fsync(self._file.fileno())
 
     def _response(self, exchange: Exchange) -> str:
-        head = head_bytes(f"HTTP/1.1 {exchange.status} {exchange.reason}".rstrip(), exchange.headers)
+        head = _response_head(exchange)
         more = {"WARC-IP-Address": exchange.ip} if exchange.ip else {}
         if exchange.status == 304:
             more |= {"WARC-Profile": NOT_MODIFIED}
@@ -161,9 +161,7 @@ class ArchiveWriter:
         )
 
     def _request(self, exchange: Exchange, response: str) -> None:
-        parts = urlsplit(exchange.url)
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        head = head_bytes(f"GET {target} HTTP/1.1", exchange.request_headers)
+        head = _request_head(exchange)
         self._record(
             "request",
             exchange.url,
@@ -213,6 +211,23 @@ class ArchiveWriter:
         )
         self._warc.write_record(record)
         return record_id
+
+
+def longest_head(capture: Capture) -> int:
+    """Bytes of the longest of the heads and header fields that a capture is written with."""
+    heads = [len(head(one)) for one in capture.exchanges for head in (_response_head, _request_head)]
+    title = capture.imported.title if capture.imported is not None else ""
+    return max([*heads, len(title.encode("utf-8", "replace"))])
+
+
+def _response_head(exchange: Exchange) -> bytes:
+    return head_bytes(f"HTTP/1.1 {exchange.status} {exchange.reason}".rstrip(), exchange.headers)
+
+
+def _request_head(exchange: Exchange) -> bytes:
+    parts = urlsplit(exchange.url)
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return head_bytes(f"GET {target} HTTP/1.1", exchange.request_headers)
 
 
 def file_name(number: int) -> str:

@@ -7,16 +7,22 @@ again.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from indexes.archive.model import Capture
 from indexes.archive.warc import FOLDER, ArchiveWriter, Position, archive_paths, file_name
 from indexes.errors import FetchError
-from indexes.sqlite_files import foreign_journal
+from indexes.sqlite_files import foreign_journal, foreign_objects
 from indexes.urls import normalise_url
+
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS captures (number INTEGER PRIMARY KEY, url TEXT UNIQUE, file TEXT, end INTEGER)",
+    "CREATE TABLE IF NOT EXISTS runs (settings TEXT UNIQUE)",
+)
 
 
 class FetchState:
@@ -32,11 +38,15 @@ class FetchState:
 
     def __init__(self, part: Path, database: Path) -> None:
         _check_own(part, database)
+        self._database = database
         self._connection = sqlite3.connect(database, isolation_level=None)
         self._connection.execute("PRAGMA synchronous=FULL")
-        self._connection.execute(
-            "CREATE TABLE IF NOT EXISTS captures (number INTEGER PRIMARY KEY, url TEXT UNIQUE, file TEXT, end INTEGER)"
-        )
+        for table in _TABLES:
+            self._connection.execute(table)
+        if odd := foreign_objects(self._connection, ";".join(_TABLES)):
+            raise FetchError(
+                f"{database}: {odd[0]!r} in it is none of ours; remove it and {part}, and fetch again"
+            )
         last = self._connection.execute(
             "SELECT file, end FROM captures ORDER BY number DESC LIMIT 1"
         ).fetchone()
@@ -50,7 +60,6 @@ class FetchState:
                 )
         start = Position(file_name(0), 0) if begun else None
         self._archive = ArchiveWriter(part / FOLDER, resume=start if last is None else Position(*last))
-        self._connection.execute("CREATE TABLE IF NOT EXISTS runs (settings TEXT UNIQUE)")
         self.done: set[str] = {url for (url,) in self._connection.execute("SELECT url FROM captures")}
         """Normalised addresses that have a capture."""
 
@@ -68,9 +77,15 @@ class FetchState:
         self._connection.execute("INSERT OR IGNORE INTO runs VALUES (?)", (settings,))
 
     @property
-    def settings(self) -> list[str]:
-        """Those of all runs, in order, each once."""
-        return [one for (one,) in self._connection.execute("SELECT settings FROM runs ORDER BY rowid")]
+    def settings(self) -> list[Any]:
+        """Those of all runs, in order, each once. Raises FetchError where they are none."""
+        try:
+            rows = self._connection.execute("SELECT settings FROM runs ORDER BY rowid")
+            return [json.loads(one) for (one,) in rows]
+        except (ValueError, TypeError, RecursionError):
+            raise FetchError(
+                f"{self._database}: settings that no fetch has; remove it and fetch again"
+            ) from None
 
     def store(self, capture: Capture) -> None:
         """Keep a capture; committed when this returns."""
@@ -88,4 +103,6 @@ def _check_own(part: Path, database: Path) -> None:
         if path.is_symlink():
             raise FetchError(f"{path}: a link; remove it, or {database} and {part}, and fetch again")
     if journal := foreign_journal(database):
-        raise FetchError(f"{journal}: it names other files, as none of ours does; remove it and fetch again")
+        raise FetchError(
+            f"{journal}: it is no file, or names other files, as none of ours does; remove it and fetch again"
+        )

@@ -30,10 +30,11 @@ def export_wacz(snapshot: Snapshot, out: Path, *, title: str = "", key_file: Pat
         SnapshotExists: `out` is there.
         ImportRefused: it could not be written, or the key is none.
         MissingExtra: it is to be signed and cryptography is not installed.
-        DigestMismatch: a text, or a file of the archive, is not the one that was stored.
+        DigestMismatch: a text, a file of the archive, or its index is not the one that was stored.
     """
     if out.exists():
         raise SnapshotExists(f"{out} exists; choose another name or remove it")
+    snapshot.check_file(INDEX)
     digests = {entry.path: entry.sha256 for entry in snapshot.manifest.files}
     write_wacz(
         out,

@@ -21,7 +21,8 @@ from indexes.fetch.settings import FetchSettings
 from indexes.fetch.state import FetchState
 from indexes.making.building import Progress, build
 from indexes.making.staging import check_target, publish, staged
-from indexes.manifest import Manifest, database_of
+from indexes.manifest import PAGES, Manifest, database_of
+from indexes.records import parse_record
 from indexes.snapshot import Snapshot
 
 FETCH = "fetch.json"
@@ -61,7 +62,7 @@ async def fetch_snapshot(
 
     Raises:
         SnapshotExists: `out` is there and lacks some of the addresses, or is no snapshot.
-        FetchError: no address was given, or the browser cannot be used.
+        FetchError: no address was given, the browser cannot be used, or what was begun there is not what it says.
         ImportRefused: another process fetches into `out`, or the disk is full.
     """
     wanted = list(urls)
@@ -87,9 +88,16 @@ async def fetch_snapshot(
             )
             if report.failed:
                 return Fetched(report, None)
-            total, used = len(state.done), state.settings
-        said = json.dumps([json.loads(one) for one in used], sort_keys=True, indent=1) + "\n"
-        manifest = build(part, total=total, progress=built, workers=workers, notes={FETCH: said})
+            done, used = state.done, state.settings
+        said = json.dumps(used, sort_keys=True, indent=1) + "\n"
+        manifest = build(part, total=len(done), progress=built, workers=workers, notes={FETCH: said})
+        with (part / PAGES).open("rb") as lines:
+            lacking = done - {parse_record(line, str(part / PAGES)).url for line in lines}
+        if lacking:
+            raise FetchError(
+                f"{part} does not hold {len(lacking):,} of the addresses that {database} calls fetched; remove both "
+                f"and fetch again"
+            )
         publish(part, Path(out), manifest)
         database.unlink()
     return Fetched(report, manifest)

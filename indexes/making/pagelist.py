@@ -26,7 +26,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from indexes.archive.model import utc_seconds
 from indexes.errors import ImportRefused
@@ -48,7 +48,7 @@ class PageLine(BaseModel):
     url: str
     file: str | None = None
     text: str | None = None
-    title: str = ""
+    title: str = Field(default="", max_length=10_000)
     final_url: str | None = None
     fetched: str | None = None
     status: int | Literal["ok", "dead", "blocked", "empty", "unsupported_type"] = "ok"

@@ -11,6 +11,7 @@ import shutil
 from pathlib import Path
 
 from indexes.corpus import BM25, DENSE, SEARCH, index_meanings, index_words
+from indexes.errors import ImportRefused
 from indexes.making.staging import locked
 from indexes.manifest import MANIFEST, FileEntry, hash_file, load_manifest, render_manifest
 from indexes.search.dense import DenseSettings
@@ -37,12 +38,16 @@ def reindex(
 
     Raises:
         SnapshotError: there is no snapshot, or it is damaged.
-        ImportRefused: another process is at it.
+        ImportRefused: another process is at it, or a link leads out of it.
         MissingExtra: the libraries of the encoder are not installed.
         SearchError: see `indexes.search`.
     """
     Snapshot.open(path)
+    part = path / f".{MANIFEST}.part"
     with locked(path):
+        for place in (part, path / SEARCH, *(path / SEARCH).glob("*")):
+            if place.is_symlink():  # what is there is not the snapshot's to write or remove
+                raise ImportRefused(f"{place}: a link; remove it")
         for place in (path / BM25, path / DENSE):
             if place.exists() and not is_replaceable(place):
                 shutil.rmtree(place)  # what is left of an index
@@ -53,7 +58,6 @@ def reindex(
         manifest = load_manifest(path)
         kept = [entry for entry in manifest.files if not entry.path.startswith(f"{SEARCH}/")]
         files = tuple(sorted([*kept, *_built(path)], key=lambda entry: entry.path))
-        part = path / f".{MANIFEST}.part"
         part.write_bytes(render_manifest(manifest.model_copy(update={"files": files})))
         part.replace(path / MANIFEST)
 

@@ -104,12 +104,12 @@ def check_target(out: Path) -> Manifest | None:
 def locked(out: Path) -> Generator[None]:
     """Keep other processes from making or changing the snapshot at `out`. Raises ImportRefused if one does."""
     path = out.parent / f".{out.name}.lock"
-    with path.open("ab") as file:
+    # Neither through a link that was there nor waiting for the other end of a pipe.
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+    try:
         try:
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-            held = (
-                os.fstat(file.fileno()).st_ino == path.stat().st_ino
-            )  # and not a file that its owner removed
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held = os.fstat(file).st_ino == path.stat().st_ino  # and not a file that its owner removed
         except OSError:
             held = False
         if not held:
@@ -118,3 +118,5 @@ def locked(out: Path) -> Generator[None]:
             yield
         finally:
             path.unlink()
+    finally:
+        os.close(file)

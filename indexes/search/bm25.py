@@ -24,10 +24,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import field_validator
 
-from indexes.search.analysis import PLAIN, Analyser, QueryAnalyser, analysis_of, stemmer_version
+from indexes.search.analysis import PLAIN, SNOWBALL, Analyser, QueryAnalyser, analysis_of, stemmer_version
 from indexes.search.errors import IndexDamaged, IndexMismatch
-from indexes.search.folder import building, read_info, sizes, write_info, write_npy_header
+from indexes.search.folder import building, holds_array, read_info, sizes, write_info, write_npy_header
 from indexes.search.model import ChunkDigest, ChunkText, IndexInfo, Mask, Ranked, check_search
 from indexes.search.postings import RUN, PostingRuns
 from indexes.search.ranking import best_positive
@@ -52,6 +53,13 @@ class Bm25Info(IndexInfo):
     n_postings: int
     mean_length: float
     """Words of a chunk."""
+
+    @field_validator("analyses")
+    @classmethod
+    def _known(cls, analyses: tuple[str, ...]) -> tuple[str, ...]:
+        if not {PLAIN, *SNOWBALL.values()}.issuperset(analyses):
+            raise ValueError("an analysis that is none")
+        return analyses
 
 
 class _Vocabulary:
@@ -173,6 +181,25 @@ def _write_json(path: Path, value: dict[str, Any], indent: int | None) -> None:
         json.dump(value, file, ensure_ascii=False, indent=indent)
 
 
+def _check_files(folder: Path, info: Bm25Info) -> None:
+    """Raises ValueError if a file is not of the form in which it was written: `bm25s` takes what it finds.
+
+    And OSError, RecursionError and TypeError where one cannot be read.
+    """
+    said = json.loads((folder / "params.index.json").read_bytes())
+    arrays = [
+        ("data.csc.index.npy", np.float32, info.n_postings),
+        ("indices.csc.index.npy", np.int32, info.n_postings),
+        ("indptr.csc.index.npy", np.int64, info.n_terms + 1),
+    ]
+    if info.settings.method == "bm25+":
+        arrays.append(("nonoccurrence_array.index.npy", np.float32, info.n_terms))
+    if not all(holds_array(folder / name, dtype, n) for name, dtype, n in arrays):
+        raise ValueError("an array of another form")
+    if {**said, "version": ""} != {**_params(info.settings, info.n_chunks), "version": ""}:
+        raise ValueError("parameters of another index")
+
+
 def _check_parts(info: Bm25Info, retriever: Any) -> None:
     """Raises ValueError if the parts of an index contradict each other: a search would fail, or name other chunks."""
     starts, rows = retriever.scores["indptr"], retriever.scores["indices"]
@@ -185,6 +212,7 @@ def _check_parts(info: Bm25Info, retriever: Any) -> None:
         and bool((np.diff(starts) >= 0).all())
         and terms == list(range(info.n_terms))
         and (n == 0 or 0 <= int(rows.min()) <= int(rows.max()) < info.n_chunks)
+        and bool(np.isfinite(retriever.scores["data"]).all())
     )
     if not whole:
         raise ValueError("parts of different indexes")
@@ -220,6 +248,7 @@ class Bm25Index:
             )
         library: Any = importlib.import_module("bm25s")
         try:
+            _check_files(folder, info)
             retriever = library.BM25.load(folder, mmap=True, show_progress=False)
             scores: dict[str, Any] = retriever.scores
             for name in ("data", "indices", "indptr"):

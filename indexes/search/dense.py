@@ -247,7 +247,9 @@ class DenseIndex:
             if self._opened is None:
                 self._check()
                 vectors = _mapped(self.folder / VECTORS, self.info.n_chunks, self.info.dimension)
-                lists = None if self.info.ivf is None else Lists(self.folder / FILE, self.info.ivf)
+                lists = None
+                if self.info.ivf is not None:
+                    lists = Lists(self.folder / FILE, self.info.ivf, vectors.shape, REMEDY)
                 self._opened = vectors, lists
             return self._opened
 

@@ -6,6 +6,7 @@ renamed when it is done; what a crash leaves behind has another name and is remo
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from collections.abc import Callable, Generator
@@ -97,6 +98,18 @@ def read_info(folder: Path, kind: str, model: Callable[[Any], Info], remedy: str
         if found != size:
             raise IndexDamaged(f"{folder / name} has {found:,} bytes, not {size:,}; {remedy}")
     return info
+
+
+def holds_array(path: Path, dtype: type[np.generic], n: int) -> bool:
+    """Whether a file is what `numpy.save` writes for `n` values of a type, so that none of it is left to be parsed."""
+    head = io.BytesIO()
+    write_npy_header(head, np.dtype(dtype), n)
+    header = head.getvalue()
+    with path.open("rb") as file:
+        return (
+            file.read(len(header)) == header
+            and path.stat().st_size == len(header) + n * np.dtype(dtype).itemsize
+        )
 
 
 def write_npy_header(file: Any, dtype: np.dtype[Any], n: int) -> None:

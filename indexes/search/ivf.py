@@ -21,6 +21,7 @@ from pydantic import Field
 
 from indexes.errors import MissingExtra
 from indexes.model import Frozen
+from indexes.search.errors import IndexDamaged
 from indexes.search.local import PIP_LINE
 from indexes.search.model import Mask, Vectors
 
@@ -85,11 +86,30 @@ def build_lists(vectors: Vectors, path: Path, parameters: IvfParameters) -> None
 
 
 class Lists:
-    """Lists opened for searching."""
+    """Lists opened for searching.
 
-    def __init__(self, path: Path, parameters: IvfParameters) -> None:
+    Args:
+        path: of their file.
+        parameters: that they were built with.
+        shape: of the vectors, rows and dimension.
+        remedy: what to do where they are damaged, in words.
+
+    Raises:
+        IndexDamaged: FAISS cannot read the file, or it holds lists of other vectors; `candidates` raises it too.
+    """
+
+    def __init__(self, path: Path, parameters: IvfParameters, shape: tuple[int, ...], remedy: str) -> None:
         self._library = faiss()
-        self._index = self._library.read_index(str(path), self._library.IO_FLAG_MMAP)
+        self._damaged = f"{path} does not hold the lists of these vectors; {remedy}"
+        self._n = shape[0]
+        try:
+            index = self._library.read_index(str(path), self._library.IO_FLAG_MMAP)
+            found = (index.ntotal, index.d, index.nlist, index.invlists.compute_ntotal())
+        except (RuntimeError, MemoryError, AttributeError):
+            raise IndexDamaged(self._damaged) from None
+        if found != (*shape, parameters.lists, self._n):
+            raise IndexDamaged(self._damaged)
+        self._index = index
         self._probes = min(parameters.probes, parameters.lists)
 
     def candidates(self, queries: Vectors, m: int, mask: Mask | None) -> list[npt.NDArray[np.int64]]:
@@ -98,5 +118,10 @@ class Lists:
         if mask is not None:
             bits = np.packbits(mask, bitorder="little")
             parameters.sel = self._library.IDSelectorBitmap(bits)
-        _, rows = self._index.search(queries, m, params=parameters)
+        try:
+            _, rows = self._index.search(queries, m, params=parameters)
+        except RuntimeError:
+            raise IndexDamaged(self._damaged) from None
+        if rows.max(initial=-1) >= self._n:
+            raise IndexDamaged(self._damaged)
         return [found[found >= 0] for found in rows]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import field_validator
 
 from indexes.model import Frozen
 
@@ -52,6 +53,13 @@ class IndexInfo(Frozen):
     """See `ChunkDigest`."""
     files: dict[str, int]
     """Name and size in bytes of every other file of the index."""
+
+    @field_validator("files")
+    @classmethod
+    def _inside(cls, files: dict[str, int]) -> dict[str, int]:
+        if any("/" in name or "\0" in name for name in files):
+            raise ValueError("a file that is elsewhere")
+        return files
 
 
 class ChunkDigest:

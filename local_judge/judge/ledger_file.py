@@ -14,11 +14,10 @@ import os
 import sqlite3
 import time
 from collections.abc import Generator
-from contextlib import closing, contextmanager
-from functools import lru_cache
+from contextlib import contextmanager
 from pathlib import Path
 
-from indexes.sqlite_files import foreign_journal
+from indexes.sqlite_files import foreign_journal, foreign_objects
 from local_judge.judge import ledger_calibrations
 from local_judge.judge.errors import LedgerBusy, LedgerCorrupt, LedgerError, LedgerForeign, LedgerMissing
 
@@ -196,7 +195,7 @@ def _check_files(path: Path) -> None:
         raise _foreign(path)
     if journal := foreign_journal(path):
         raise LedgerForeign(
-            f"ledger {path}: {journal.name} beside it names other files, as none of ours does; remove it"
+            f"ledger {path}: {journal.name} beside it is no file, or names other files, as none of ours does; remove it"
         )
 
 
@@ -229,33 +228,15 @@ def _is_ledger(connection: sqlite3.Connection, path: Path) -> bool:
 
 
 def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse what SQLite would run when a row is written, or read in a table's place.
+    """Refuse what SQLite would run when a row is written or read, or what would keep a reply from being stored.
 
     Raises:
-        LedgerForeign: triggers, views, or a table of other columns.
+        LedgerForeign: it holds anything but the tables and indexes made here.
     """
-    odd = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"
-    names = [name for (name,) in connection.execute(odd)]
-    wanted = _columns_wanted()
-    names += [name for name, columns in _columns(connection).items() if columns != wanted.get(name, columns)]
-    if names:
+    if names := foreign_objects(connection, TABLES):
         raise LedgerForeign(
             f"ledger {path}: {', '.join(map(repr, names[:3]))} in it is not as this program makes it; name another path"
         )
-
-
-def _columns(connection: sqlite3.Connection) -> dict[str, list[str]]:
-    """The columns of each table."""
-    names = connection.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall()
-    sql = "SELECT name FROM pragma_table_xinfo(?) ORDER BY cid"
-    return {name: [column for (column,) in connection.execute(sql, (name,))] for (name,) in names}
-
-
-@lru_cache(maxsize=1)
-def _columns_wanted() -> dict[str, list[str]]:
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(TABLES)
-        return _columns(connection)
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -195,9 +196,9 @@ class RunStore:
             raise RunError(f"{path}: {error}") from None
 
     def read_json(self, name: str) -> Any:
-        """One JSON file."""
+        """One JSON file, without NaN and infinity, as `write_json` leaves it."""
         try:
-            return json.loads(self.read_text(name))
+            return json.loads(self.read_text(name), parse_constant=_finite, parse_float=_finite)
         except (ValueError, RecursionError) as error:
             raise RunError(f"{self.root / name}: not JSON ({error})") from None
 
@@ -210,6 +211,13 @@ class RunStore:
         # Not `splitlines`: JSON leaves U+2028 and others as they are, which that takes for ends of lines.
         lines = enumerate(self.read_text(name).split("\n"), 1)
         return [_validated(model, line, f"{self.root / name}:{number}") for number, line in lines if line]
+
+
+def _finite(written: str) -> float:
+    number = float(written)
+    if not math.isfinite(number):
+        raise ValueError(f"{written[:40]} is no number of JSON")
+    return number
 
 
 def _runs(process: int) -> bool:

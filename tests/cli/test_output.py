@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from local_judge.cli.ending import stoppable
 from local_judge.cli.output import json_line
 
+from ..indexes.sealing import sealed_again
 from .conftest import Command
 
 
@@ -37,6 +38,17 @@ def test_no_number_is_written_that_json_does_not_have() -> None:
         json_line({"score": float("nan")})
     with pytest.raises(TypeError):
         json_line({"row": object()})
+
+
+def test_no_date_of_a_snapshot_moves_a_cursor(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "pages.jsonl").write_text('{"url": "https://a.example/x", "text": "The lake froze."}\n')
+    snap = tmp_path / "snap"
+    assert command("snapshot", "import", tmp_path, snap).code == 0
+    pages = snap / "pages.jsonl"
+    pages.write_text(pages.read_text().replace('"published":null', '"published":"\\u001b[2J"'))
+    sealed_again(snap)
+    found = command("snapshot", "search", snap, "lake")
+    assert found.code == 0 and "froze" in found.out and "\x1b" not in found.out
 
 
 def test_garbage_is_collected_rarely_only_while_judges_are_asked(

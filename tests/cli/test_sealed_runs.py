@@ -419,3 +419,11 @@ def test_a_seal_that_cannot_be_read_stays_as_it_is(made: Made) -> None:
     assert ended.code == 0
     assert "modified: " in ended.out
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("number", ["Infinity", "NaN", "1e999"])
+def test_a_manifest_with_a_number_that_json_does_not_have_is_refused(made: Made, number: str) -> None:
+    alter(made.out / "manifest.json", '"seal": {', f'"snapshot": {number}, "seal": {{')
+    for reader in ("show", "rescore"):
+        ended = made.read(reader, more=("--allow-modified",))
+        assert ended.code == 1 and ended.line().endswith(f"not JSON ({number} is no number of JSON)")

@@ -31,10 +31,12 @@ from indexes.errors import (
 )
 from indexes.making import importing
 from indexes.making.pagelist import PageEntry
-from indexes.manifest import MANIFEST, Manifest, list_files, render_manifest, sha256
+from indexes.manifest import MANIFEST, sha256
 from indexes.search.errors import SearchError
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
+
+from .sealing import sealed_again
 
 ROOT = Path(__file__).resolve().parents[2]
 Line = dict[str, object]
@@ -240,6 +242,14 @@ def test_a_redirect_shared_by_different_pages_names_none(folder: Path, tmp_path:
         ('{"url": "https://e.org/a"}', "an ok page needs a file"),
         ('{"url": "javascript:alert(1)", "file": "a.html"}', "not http or https"),
         ('{"url": "https://", "file": "a.html"}', "url 'https://'"),
+        (
+            f'{{"url": "https://e.org/{"a" * 70_000}", "text": "A."}}',
+            "an address of more than 65,536 characters",
+        ),
+        (
+            f'{{"url": "https://e.org/a", "text": "A.", "title": "{"a" * 10_001}"}}',
+            "title: String should have at most",
+        ),
         ('{"file": "a.html"}', "url: Field required"),
         ('{"url": "https://e.org/a", "file": "a.html", "status": "fine"}', "status: "),
         ('{"url": "https://e.org/a", "file": "a.html", "fetched": "last week"}', "fetched: "),
@@ -423,9 +433,7 @@ def test_verify_compares_the_archive_with_the_records(snapshot: Snapshot, tmp_pa
                 capture = capture.model_copy(update={"imported": other})
             archive.write(capture)
     shutil.copy(altered / "data-00000.warc.gz", snapshot.path / "archive")
-    manifest = Manifest.model_validate_json((snapshot.path / MANIFEST).read_bytes())
-    forged = manifest.model_copy(update={"files": list_files(snapshot.path)})
-    (snapshot.path / MANIFEST).write_bytes(render_manifest(forged))
+    sealed_again(snapshot.path)
     reopened = Snapshot.open(snapshot.path)  # the digest still holds: it is over pages and texts
     assert [(p.path, p.detail) for p in verify(snapshot.path).problems] == [
         ("archive", "it does not hold https://example.org/d")
@@ -460,18 +468,11 @@ def test_cut_records_are_refused(snapshot: Snapshot) -> None:
         Snapshot.open(snapshot.path)
 
 
-def _sealed_again(root: Path) -> None:
-    """Give a snapshot the manifest of the files that it has, as somebody would who wants it to be opened."""
-    old = Manifest.model_validate_json((root / MANIFEST).read_bytes())
-    new = old.model_copy(update={"files": list_files(root)})
-    (root / MANIFEST).write_bytes(render_manifest(new.model_copy(update={"digest": new.expected_digest()})))
-
-
 @pytest.mark.parametrize("end", [b"", b" "])
 def test_a_last_record_without_an_end_is_refused(snapshot: Snapshot, end: bytes) -> None:
     path = snapshot.path / "pages.jsonl"
     path.write_bytes(path.read_bytes().removesuffix(b"\n") + end)
-    _sealed_again(snapshot.path)
+    sealed_again(snapshot.path)
     with pytest.raises(NotASnapshot, match="is no record"):
         Snapshot.open(snapshot.path)
     assert "its last line has no end" in str(verify(snapshot.path).problems)
@@ -494,7 +495,7 @@ def test_records_that_name_no_place_are_refused(
     path = snapshot.path / "pages.jsonl"
     records = [json.loads(line) | {field: value} for line in path.read_text().splitlines()]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    _sealed_again(snapshot.path)
+    sealed_again(snapshot.path)
     with pytest.raises((NotASnapshot, DigestMismatch), match=said):
         list(Snapshot.open(snapshot.path).pages())
     assert not verify(snapshot.path).ok
@@ -507,7 +508,7 @@ def test_texts_that_are_no_utf8_are_refused(snapshot: Snapshot) -> None:
     records = [json.loads(line) for line in path.read_text().splitlines()]
     place = {"offset": 0, "size": 100, "text_digest": sha256(data)}
     path.write_text("".join(json.dumps(one | place) + "\n" for one in records if one["text_digest"]))
-    _sealed_again(snapshot.path)
+    sealed_again(snapshot.path)
     with pytest.raises(DigestMismatch, match="is not UTF-8"):
         list(Snapshot.open(snapshot.path).pages())
     assert not verify(snapshot.path).ok
@@ -527,7 +528,7 @@ def test_the_index_leads_to_no_other_file(snapshot: Snapshot, field: str, value:
     os.mkfifo(snapshot.path / "archive/data-00009.warc.gz")
     path = snapshot.path / "indexes/index.cdxj"
     path.write_text(re.sub(f'"{field}": "[^"]*"', f'"{field}": "{value}"', path.read_text()))
-    _sealed_again(snapshot.path)
+    sealed_again(snapshot.path)
     opened = Snapshot.open(snapshot.path)
     with pytest.raises(DigestMismatch, match=said):
         opened.raw(opened.page("https://example.org/a"))

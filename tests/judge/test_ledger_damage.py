@@ -287,6 +287,24 @@ async def test_a_ledger_in_a_folder_that_cannot_be_written_is_read(tmp_path: Pat
         path.parent.chmod(0o755)
 
 
+async def test_a_table_that_takes_no_reply_is_refused(tmp_path: Path) -> None:
+    """SQLite passes over a reply that a check forbids, without a word."""
+    path = tmp_path / "ledger.sqlite"
+    Ledger.open(path).close()
+    change = "sql=replace(sql, 'text              TEXT', 'text TEXT CHECK (0)')"
+    alter(path, "PRAGMA writable_schema=ON", f"UPDATE sqlite_master SET {change} WHERE name='replies'")
+    with pytest.raises(LedgerError, match="'replies' in it is not as this program makes it"):
+        Ledger.open(path)
+
+
+def test_a_journal_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    Ledger.open(tmp_path / "ledger.sqlite").close()
+    os.mkfifo(tmp_path / "ledger.sqlite-journal")
+    for read_only in (False, True):
+        with pytest.raises(LedgerError, match="it is no file"):
+            Ledger.open(tmp_path / "ledger.sqlite", read_only=read_only)
+
+
 def test_what_is_no_file_is_no_ledger(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "ledger.sqlite")
     for read_only in (False, True):
@@ -301,6 +319,9 @@ def test_what_is_no_file_is_no_ledger(tmp_path: Path) -> None:
         "CREATE VIEW more AS SELECT * FROM replies",
         "ALTER TABLE replies ADD COLUMN more TEXT",
         "ALTER TABLE replies DROP COLUMN latency",
+        "CREATE UNIQUE INDEX one ON replies (finish_reason)",  # of two replies, only the first would be stored
+        "CREATE INDEX slow ON replies (length(hex(zeroblob(300000000))))",
+        "CREATE TABLE more (text)",
     ],
 )
 def test_a_ledger_with_anything_of_its_own_is_refused(tmp_path: Path, statement: str) -> None:

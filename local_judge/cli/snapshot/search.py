@@ -266,7 +266,7 @@ def _hits(query: str, hits: Sequence[Hit]) -> Table | str:
     table.add_column("page and passage", overflow="fold")
     for hit in hits:
         passage = f"{safe(hit.original_url)}\n[dim]{safe(' '.join(hit.chunk.text.split()), _SHOWN)}[/dim]"
-        table.add_row(str(hit.rank), f"{hit.score:.4f}", hit.published or "", passage)
+        table.add_row(str(hit.rank), f"{hit.score:.4f}", safe(hit.published or ""), passage)
     return table
 
 

@@ -376,6 +376,16 @@ def raw_record(
         (raw_record(more=b"WARC-Type: request\r\n"), "warc-type stands twice"),
         (raw_record(more=b"X: " + b"a" * 2_000_000 + b"\r\n"), "no WARC record"),
         (raw_record(url=b"http://["), r"not a web address.*"),
+        (raw_record(url=GOOD + b"a" * 70_000), r"an address of more than 65,536 characters.*"),
+        (
+            raw_record(PAGE.replace(b"\r\n\r\n", b"\r\na:b" * 5_000 + b"\r\n\r\n")),
+            "a head of more than 5,000 lines",
+        ),
+        # Each of 60,000 bytes, read as Latin-1, is written as the two bytes of UTF-8, percent-encoded: 360,000 a line.
+        (
+            raw_record(PAGE.replace(b"\r\n\r\n", (b"\r\nX: " + b"\xe9" * 60_000) * 2 + b"\r\n\r\n")),
+            "a head of more than 524,288 bytes as it is written",
+        ),
         (
             raw_record(b"HTTP/1.1 302 Found\r\nLocation: http://example.org/good\r\n\r\n", length=b"900"),
             "a .*",
@@ -476,6 +486,26 @@ def test_one_body_of_many_revisits_is_read_once(tmp_path: Path, monkeypatch: pyt
         "2024/12/01/e": None,
     }
     assert {page.text for page in found.values()} == {"The observatory was opened in 1931 on the hill."}
+
+
+def test_revisits_give_no_more_than_gzip_could(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record of 300 bytes would otherwise have 50 MB written and read again."""
+    monkeypatch.setattr("indexes.archive.captures._MOST_GROUP", 0)
+    body, page = b"a" * 1_000_000, b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
+    digest = b"WARC-Payload-Digest: sha1:x\r\n"
+    members = [raw_record(page + body, more=digest)]
+    members += [
+        raw_record(page, b"http://example.org/%d" % n, kind=b"revisit", more=digest) for n in range(30)
+    ]
+    path = tmp_path / "odd.warc.gz"
+    path.write_bytes(b"".join(map(gzip.compress, members)))
+    said: list[str] = []
+    found = list(read_captures([path], said.append))
+    kept = 1_030 * path.stat().st_size // len(body)
+    assert 0 < kept < 30
+    assert len(found) == 1 + kept
+    assert len(said) == 30 - kept
+    assert all("repeated too often for the size of the files" in line for line in said)
 
 
 def test_many_small_records_in_one_member_take_time_by_their_size(tmp_path: Path) -> None:

@@ -267,6 +267,13 @@ def test_what_is_not_an_index_is_not_replaced(tmp_path: Path) -> None:
     assert build_bm25(chunks(["a"]), tmp_path / "empty").n_chunks == 1
 
 
+def _describe(folder: Path, **fields: object) -> Path:
+    """Have an index say something else of itself."""
+    path = folder / "index.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+    return folder
+
+
 def test_damage_is_named(tmp_path: Path) -> None:
     built(tmp_path / "i", ["one two", "three"])
     with pytest.raises(IndexMissing, match=r"no bm25 index at .*nowhere; build"):
@@ -297,6 +304,34 @@ def test_damage_is_named(tmp_path: Path) -> None:
     np.save(mixed / "indices.csc.index.npy", np.array([0, 0, 7], np.int32))  # there is no chunk 7
     with pytest.raises(IndexDamaged, match="mixed is not an index"):
         Bm25Index.open(mixed)
+    for name, dtype in (
+        ("data", "<U8"),
+        ("data", "f8"),
+        ("indices", "f4"),
+        ("indices", "i8"),
+        ("indptr", "f8"),
+    ):
+        other = copy(f"{name} {dtype}")
+        array = other / f"{name}.csc.index.npy"
+        np.save(array, np.load(array).astype(dtype))
+        _describe(
+            other, files={path.name: path.stat().st_size for path in other.iterdir() if path.suffix == ".npy"}
+        )
+        with pytest.raises(IndexDamaged, match=f"{dtype} is not an index"):
+            Bm25Index.open(other)
+    endless = copy("endless")
+    weights = endless / "data.csc.index.npy"
+    np.save(weights, np.load(weights) * np.float32(np.inf))
+    with pytest.raises(IndexDamaged, match="endless is not an index"):
+        Bm25Index.open(endless)
+    small = copy("small")
+    params = small / "params.index.json"
+    params.write_text(params.read_text().replace('"int32"', '"uint8"'))
+    with pytest.raises(IndexDamaged, match="small is not an index"):
+        Bm25Index.open(small)
+    for name, said in (("analyses", ["../x"]), ("files", {"../x": 1}), ("files", {"a\0": 1})):
+        with pytest.raises(IndexDamaged, match="not the description of a whole index"):
+            Bm25Index.open(_describe(copy(f"{name} {len(said)} {said!s:.9}"), **{name: said}))
     newer = copy("newer")
     fields = json.loads((newer / "index.json").read_text())
     (newer / "index.json").write_text(json.dumps({**fields, "format_version": 2}))

@@ -296,3 +296,17 @@ def test_presets() -> None:
     assert qwen.query_prompt.startswith("Instruct: ")
     assert qwen.query_prompt.endswith("\nQuery:")
     assert (qwen.pooling, qwen.document_prompt, PRESETS["bge-m3"].pooling) == ("last_token", "", "cls")
+
+
+@pytest.mark.parametrize("change", [b"", (1 << 40).to_bytes(8, "little")], ids=["nothing", "row"])
+def test_lists_that_are_damaged_are_named(tmp_path: Path, change: bytes) -> None:
+    """The file ends with the rows of the last list."""
+    vectors = random_vectors(500)
+    index = stored(tmp_path / "i", vectors, ivf_settings(20))
+    path = tmp_path / "i" / ivf.FILE
+    data = path.read_bytes()
+    path.write_bytes(data[: -len(change)] + change if change else bytes(len(data)))
+    with pytest.raises(
+        IndexDamaged, match=r"lists\.faiss does not hold the lists of these vectors; build it again"
+    ):
+        index.search_vectors(vectors, 500)
