@@ -199,9 +199,9 @@ class OpenAIEngine:
         off ("Yes" and " Yes"; upper and lower case are different answers). vLLM is asked for those very tokens
         (`logprob_token_ids`), and for an option of several tokens again after each of its beginnings, which stands
         as the start of the answer (see `serving.engines.choosing`). It returns no more than `top_logprobs` of them, the
-        token that it takes among these, so that a longer menu is asked for in parts. Other servers, and a vLLM without that field,
-        return their `top_logprobs` most likely tokens; an option that is not among them gets an upper bound, and is
-        named in `Choice.bounded` (see `serving.engines.choosing.read_pieces`).
+        token that it takes among these, so that a longer menu is asked for in parts. Other servers, and a vLLM without
+        that field, return their `top_logprobs` most likely tokens; an option that is not among them gets an upper
+        bound, and is named in `Choice.bounded` (see `serving.engines.choosing.read_pieces`).
 
         Raises:
             UnsupportedRequest: options that are empty or doubled; where the server has no tokenizer, options that
