@@ -10,7 +10,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from local_judge.judge.errors import CorruptReply, LedgerMissing
 from local_judge.judge.ledger_calibrations import damaged_calibrations
 from local_judge.judge.ledger_file import connect, connect_to_read, ledger_errors
 from local_judge.judge.ledger_rows import checked_judge, checked_reply, rebuilt_request, select_reply
-from local_judge.judge.ledger_texts import DamagedText, checked_text
+from local_judge.judge.ledger_texts import DamagedText, checked_text, read_text
 
 
 def ledger_problems(path: Path) -> Iterator[str]:
@@ -66,8 +66,9 @@ def remove_damaged(path: Path) -> Removed:
         for table, column, check in (("texts", "body", checked_text), ("judges", "identity", checked_judge)):
             rows = connection.execute(f"SELECT rowid, digest, {column} FROM {table}").fetchall()
             _delete(connection, table, [row[0] for row in rows if not _holds(check, *row[1:])])
-        requests = connection.execute("SELECT rowid, key FROM requests").fetchall()
-        lost = [row for row in requests if not _holds(rebuilt_request, connection, row[1])]
+        requests = connection.execute("SELECT rowid, key FROM requests ORDER BY shared, rowid").fetchall()
+        text_of = _texts_once(connection)
+        lost = [row for row in requests if not _holds(rebuilt_request, connection, row[1], text_of)]
         _delete(connection, "requests", [row[0] for row in lost])
         asked = {row[1] for row in requests} - {row[1] for row in lost}
         rows = connection.execute("SELECT rowid, * FROM replies").fetchall()
@@ -164,17 +165,26 @@ def _replies(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _requests(connection: sqlite3.Connection) -> Iterator[str]:
-    for key in _keys(connection, "requests"):
+    text_of = _texts_once(connection)
+    for key in _keys(connection, "requests", "shared, rowid"):
         try:
-            rebuilt_request(connection, key)
+            rebuilt_request(connection, key, text_of)
         except DamagedText as error:
             yield f"request {key[:12]}: {error}"
         except ValueError as error:
             yield str(error)
 
 
-def _keys(connection: sqlite3.Connection, table: str) -> list[str]:
-    return [str(key) for (key,) in connection.execute(f"SELECT key FROM {table} ORDER BY rowid").fetchall()]
+def _texts_once(connection: sqlite3.Connection) -> Callable[[bytes], str]:
+    """Reads texts of a ledger; one that many requests in a row share is unpacked and hashed once.
+
+    Keeps as many as one request has, of any size: system, shared and own part, and schema.
+    """
+    return lru_cache(maxsize=4)(partial(read_text, connection))
+
+
+def _keys(connection: sqlite3.Connection, table: str, order: str = "rowid") -> list[str]:
+    return [str(key) for (key,) in connection.execute(f"SELECT key FROM {table} ORDER BY {order}").fetchall()]
 
 
 def _texts(connection: sqlite3.Connection) -> Iterator[str]:

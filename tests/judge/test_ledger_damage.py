@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -12,11 +13,13 @@ import pytest
 from pydantic import BaseModel
 
 from indexes.sqlite_files import SUPER_JOURNAL
+from local_judge.judge import ledger_texts
 from local_judge.judge.errors import LedgerCorrupt, LedgerError
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer
 from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger import Ledger
+from local_judge.judge.ledger_texts import checked_text
 from local_judge.judge.ledger_verify import ledger_problems, remove_damaged
 from local_judge.judge.requests import Reply, Request
 from serving.engines.scripted import Call
@@ -143,6 +146,27 @@ async def test_what_is_damaged_is_removed_and_the_rest_stays(tmp_path: Path, sta
     with Ledger.open(path) as ledger:
         kept = [ledger.reply(one.key) for one in (request, other)]
     assert [None if one is None else one.reply.text for one in kept] == ["yes", "more"]
+
+
+async def test_a_text_that_many_requests_share_is_unpacked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "l.sqlite"
+    with Ledger.open(path) as ledger:
+        for report, number in product(("first ", "second "), range(20)):
+            prompt = Prompt(shared=report * 1000, own=f"Is it so? {number}", prefix_key="p")
+            request = Request(JUDGE, prompt, "choose", options=("a", "b"))
+            await ledger.put(request, answer(request, "yes"))
+    unpacked: list[int] = []
+
+    def counted(digest: object, body: object) -> str:
+        unpacked.append(len(body) if isinstance(body, bytes) else 0)
+        return checked_text(digest, body)
+
+    monkeypatch.setattr(ledger_texts, "checked_text", counted)
+    assert list(ledger_problems(path)) == []
+    # Each of the 2 reports, the 20 questions of each, and the system text, which is short, as all questions are.
+    assert sum(size > 0 for size in unpacked) == 2
 
 
 async def test_two_replies_that_changed_places_are_noticed(tmp_path: Path) -> None:
