@@ -83,8 +83,10 @@ def ask(
     limits = AgentLimits(turns=turns, tokens=tokens, calls=calls)
     preset = load_preset(judge)
     if out is not None:
-        claim(RunStore(out), question)
+        claim(RunStore(out), question)  # what holds something else is refused before anything is put into it
     with contextlib.nullcontext() if out is None else locked(out), stoppable(replies):
+        if out is not None:
+            claim(RunStore(out), question)  # it may have been filled since
         asked = asyncio.run(_ask(preset, base_url or [], replies, reasks, offline, toolbox, question, limits))
         if out is not None:
             keep(RunStore(out), asked)

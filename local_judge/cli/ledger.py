@@ -11,7 +11,7 @@ import typer
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
 from local_judge.errors import InputError
-from local_judge.judge.ledger_verify import ledger_problems, remove_damaged
+from local_judge.judge.ledger_verify import Removed, ledger_problems, remove_damaged
 from local_judge.reporting.tables import plain
 
 app = typer.Typer(help="The store of judges' replies.", no_args_is_help=True)
@@ -32,7 +32,7 @@ def verify(
         bool,
         typer.Option(
             "--remove",
-            help="Remove damaged replies, so that the next run asks again.",
+            help="Remove what is damaged, so that the next run asks again; rebuild the file if need be.",
         ),
     ] = False,
     as_json: AsJson = False,
@@ -40,14 +40,20 @@ def verify(
     """Check every row of a ledger against its digest, and the file by SQLite's own check."""
     if not ledger.exists():
         raise InputError(f"{ledger}: no such file")
-    removed = remove_damaged(ledger) if remove and any(ledger_problems(ledger)) else 0
+    removed = Removed(0, 0, False)
+    if remove and any(ledger_problems(ledger)):
+        removed = remove_damaged(ledger)
     problems = list(islice(ledger_problems(ledger), SHOWN + 1))
     shown, more = problems[:SHOWN], len(problems) > SHOWN
     if as_json:
-        print_json({"ledger": str(ledger), "removed": removed, "problems": shown, "more": more})
+        print_json({"ledger": str(ledger), **removed._asdict(), "problems": shown, "more": more})
     else:
-        if removed:
-            print(f"{removed} damaged {'reply' if removed == 1 else 'replies'} removed")
+        if removed.rebuilt:
+            print("the file was damaged, and is made anew of what could be read")
+        if removed.replies:
+            print(f"{removed.replies} damaged {'reply' if removed.replies == 1 else 'replies'} removed")
+        if removed.calibrations:
+            print(f"{removed.calibrations} calibrations removed, of which some are damaged; fit them anew")
         for problem in shown:
             print(plain(problem))
         if more:

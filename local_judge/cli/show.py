@@ -45,7 +45,7 @@ from local_judge.runs.records import (
     read_records,
 )
 from local_judge.runs.rescoring import rescore as compute
-from local_judge.runs.seal import reseal_scores
+from local_judge.runs.seal import reseal_scores, unseal_scores
 from local_judge.runs.standings import as_json as standings_as_json
 from local_judge.runs.standings import recorded_standings
 from local_judge.runs.store import RunStore, claims_file, findings_file
@@ -303,9 +303,10 @@ def rescore(run: RunDir, allow_modified: AllowModified = False, as_json: AsJson 
     store = RunStore(run)
     read_records(store)  # what is no run is refused before anything is put into it
     with locked(run):
-        records = load_records(store)
+        records = load_records(store, rescoring=True)
         protocols = protocols_of(store)
         judges = judges_of(store)
+        unseal_scores(store)
         scores = compute(store, protocols, records, judges)
         reseal_scores(store)
     if as_json:

@@ -27,7 +27,7 @@ from local_judge.judge.ledger_calibrations import (
 )
 from local_judge.judge.ledger_explain import Explanation, nearest, request_parts
 from local_judge.judge.ledger_file import connect, connect_to_read, damaged, ledger_errors
-from local_judge.judge.ledger_rows import checked_reply, rebuilt_request, reply_row, select_reply
+from local_judge.judge.ledger_rows import rebuilt_request, reply_row, select_reply
 from local_judge.judge.ledger_texts import DamagedText, insert_text
 from local_judge.judge.ledger_writer import Writer
 from local_judge.judge.requests import Reply, Request, now
@@ -274,11 +274,7 @@ class Ledger:
                 raise damaged(self.path, str(error)) from None
 
     def stats(self) -> LedgerStats:
-        """Counts over the whole ledger.
-
-        Raises:
-            CorruptReply: one of its replies is damaged.
-        """
+        """Counts over the whole ledger; damaged replies, which nothing rests on, are left out."""
         with ledger_errors(self.path):
 
             def one(sql: str) -> tuple[int, ...]:
@@ -286,8 +282,13 @@ class Ledger:
 
             usage: list[Usage] = []
             calls: list[tuple[str, float]] = []
-            for row in self._reader.execute("SELECT * FROM replies"):
-                reply = checked_reply(row)
+            for (key,) in self._reader.execute("SELECT key FROM replies ORDER BY rowid").fetchall():
+                try:
+                    reply = select_reply(self._reader, key)
+                except CorruptReply:
+                    continue
+                if reply is None:
+                    continue
                 usage.append(reply.usage)
                 calls.append((reply.created, reply.latency))
             return LedgerStats(

@@ -26,6 +26,9 @@ APPLICATION_ID = 0x4C4A4C47
 
 VERSION = 2
 
+_SHOWN = 200
+"""Characters of SQLite's message, which may quote a reply."""
+
 BUSY_SECONDS = 30.0
 """How long one process waits for another's write."""
 
@@ -117,8 +120,8 @@ def ledger_errors(path: Path) -> Generator[None]:
 def damaged(path: Path, what: str) -> LedgerCorrupt:
     """The error that names what is damaged and the command that lists it."""
     return LedgerCorrupt(
-        f"ledger {path}: damaged ({what}); `local-judge ledger verify {path}` lists what is; restore it from a "
-        f"copy, or try `sqlite3 {path.name} .recover`"
+        f"ledger {path}: damaged ({what[:_SHOWN]}); `local-judge ledger verify {path} --remove` keeps what is whole; "
+        "where nothing can be read, restore it from a copy, or move it away to have all asked again"
     )
 
 

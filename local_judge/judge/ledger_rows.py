@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -82,8 +84,15 @@ def checked_reply(row: tuple[Any, ...]) -> Reply:
     )
 
 
-def rebuilt_request(connection: sqlite3.Connection, key: str) -> Request:
+def rebuilt_request(
+    connection: sqlite3.Connection, key: str, text_of: Callable[[bytes], str] | None = None
+) -> Request:
     """The request stored under `key`, with its texts and its judge.
+
+    Args:
+        connection: to the ledger.
+        key: of the request.
+        text_of: gives a text by its digest; None reads it.
 
     Raises:
         ValueError: a part is missing or damaged, or the parts do not hash to the key; one line says which.
@@ -95,8 +104,9 @@ def rebuilt_request(connection: sqlite3.Connection, key: str) -> Request:
     ).fetchone()
     if row is None:
         raise ValueError(f"request {key[:12]}: missing")
-    system, shared, own = (read_text(connection, digest) for digest in row[1:4])
-    schema = None if row[4] is None else read_text(connection, row[4])
+    text_of = text_of or partial(read_text, connection)
+    system, shared, own = (text_of(digest) for digest in row[1:4])
+    schema = None if row[4] is None else text_of(row[4])
     found = connection.execute("SELECT identity FROM judges WHERE digest=?", (row[0],)).fetchone()
     if found is None:
         raise ValueError(f"judge {str(row[0])[:12]}: missing")

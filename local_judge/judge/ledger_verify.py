@@ -1,22 +1,24 @@
 """Everything in a ledger checked: SQLite's own check, and the digest of every row.
 
-Invariant: whatever a read would refuse is named here. Only `remove_damaged` writes.
+Invariant: whatever a read would refuse is named here. Only `remove_damaged` writes; what it leaves is whole.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from local_judge.judge.errors import CorruptReply
+from local_judge.judge.errors import CorruptReply, LedgerMissing
 from local_judge.judge.ledger_calibrations import damaged_calibrations
 from local_judge.judge.ledger_file import connect, connect_to_read, ledger_errors
 from local_judge.judge.ledger_rows import checked_judge, checked_reply, rebuilt_request, select_reply
-from local_judge.judge.ledger_texts import DamagedText, checked_text
+from local_judge.judge.ledger_texts import DamagedText, checked_text, read_text
 
 
 def ledger_problems(path: Path) -> Iterator[str]:
@@ -36,34 +38,99 @@ def ledger_problems(path: Path) -> Iterator[str]:
         connection.close()
 
 
-def remove_damaged(path: Path) -> int:
+class Removed(NamedTuple):
+    """What `remove_damaged` has taken out of a ledger."""
+
+    replies: int
+    """Those that could be read and did not match; of pages that cannot be read nobody knows what they held."""
+    calibrations: int
+    rebuilt: bool
+    """Whether the file was damaged, and is made anew of the rows that can be read."""
+
+
+def remove_damaged(path: Path) -> Removed:
     """Remove the replies that do not match their digests, and those to requests that cannot be rebuilt.
 
-    The next run asks for them again. Damaged calibrations, and damage to the structure of the file, stay.
-
-    Returns:
-        How many replies were removed.
+    The next run asks for them again. Calibrations are removed all together, if one of them is damaged. A file that
+    SQLite finds damaged is made anew of the rows that can be read; nobody may use it meanwhile.
 
     Raises:
-        LedgerError: the file is no ledger of this version, or cannot be opened or written.
+        LedgerError: the file is no ledger of this version, cannot be opened or written, or none of it can be read.
     """
+    rebuilt = not _is_sound(path)
+    if rebuilt:
+        _rebuild(path)
     with ledger_errors(path), closing(connect(path)) as connection:
-        # Bytes that are no text are read too, and match no digest.
-        connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+        connection.text_factory = _ANY_TEXT
         connection.execute("BEGIN IMMEDIATE")
         for table, column, check in (("texts", "body", checked_text), ("judges", "identity", checked_judge)):
             rows = connection.execute(f"SELECT rowid, digest, {column} FROM {table}").fetchall()
             _delete(connection, table, [row[0] for row in rows if not _holds(check, *row[1:])])
-        requests = connection.execute("SELECT rowid, key FROM requests").fetchall()
-        lost = [row for row in requests if not _holds(rebuilt_request, connection, row[1])]
+        requests = connection.execute("SELECT rowid, key FROM requests ORDER BY shared, rowid").fetchall()
+        text_of = _texts_once(connection)
+        lost = [row for row in requests if not _holds(rebuilt_request, connection, row[1], text_of)]
         _delete(connection, "requests", [row[0] for row in lost])
         asked = {row[1] for row in requests} - {row[1] for row in lost}
         rows = connection.execute("SELECT rowid, * FROM replies").fetchall()
         bad = [row[0] for row in rows if row[1] not in asked or not _holds(checked_reply, row[1:])]
         _delete(connection, "replies", bad)
         connection.execute("DELETE FROM failures WHERE key NOT IN (SELECT key FROM requests)")
+        calibrations = 0
+        if any(damaged_calibrations(connection)):
+            calibrations = connection.execute("DELETE FROM calibrations").rowcount
         connection.execute("COMMIT")
-    return len(bad)
+    return Removed(len(bad), calibrations, rebuilt)
+
+
+_ANY_TEXT = partial(str, encoding="utf-8", errors="surrogateescape")
+"""Reads bytes that are no text, too, which match no digest."""
+
+
+def _is_sound(path: Path) -> bool:
+    """Whether SQLite finds nothing wrong with the file."""
+    with closing(connect_to_read(path)) as connection:
+        try:
+            return next(_sqlite(connection), None) is None
+        except sqlite3.DatabaseError:
+            return False
+
+
+def _rebuild(path: Path) -> None:
+    """Put a new file in the place of a damaged one, with all rows that can be read."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    beside.unlink(missing_ok=True)
+    try:
+        with ledger_errors(path), closing(connect_to_read(path)) as old, closing(connect(beside)) as new:
+            old.text_factory = _ANY_TEXT
+            new.execute("BEGIN")
+            for table in ("texts", "judges", "requests", "replies", "failures", "calibrations"):
+                for row in _readable(old, table):
+                    with contextlib.suppress(UnicodeEncodeError):  # altered: matches no digest
+                        new.execute(f"INSERT OR IGNORE INTO {table} VALUES ({','.join('?' * len(row))})", row)
+            new.execute("COMMIT")
+        for ending in ("-wal", "-shm"):
+            path.with_name(path.name + ending).unlink(missing_ok=True)
+        beside.replace(path)
+    except OSError as error:
+        raise LedgerMissing(
+            f"ledger {path}: cannot be made anew ({error.strerror}); check path and rights"
+        ) from None
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _readable(connection: sqlite3.Connection, table: str) -> Iterator[tuple[Any, ...]]:
+    """The rows of a table before its first damaged page, and those after its last."""
+    seen: set[int] = set()
+    for order in ("ASC", "DESC"):
+        try:
+            for number, *row in connection.execute(f"SELECT rowid, * FROM {table} ORDER BY rowid {order}"):
+                if number not in seen:
+                    seen.add(number)
+                    yield tuple(row)
+            return
+        except sqlite3.DatabaseError:
+            continue
 
 
 def _holds(check: Callable[..., object], *given: Any) -> bool:
@@ -98,17 +165,26 @@ def _replies(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _requests(connection: sqlite3.Connection) -> Iterator[str]:
-    for key in _keys(connection, "requests"):
+    text_of = _texts_once(connection)
+    for key in _keys(connection, "requests", "shared, rowid"):
         try:
-            rebuilt_request(connection, key)
+            rebuilt_request(connection, key, text_of)
         except DamagedText as error:
             yield f"request {key[:12]}: {error}"
         except ValueError as error:
             yield str(error)
 
 
-def _keys(connection: sqlite3.Connection, table: str) -> list[str]:
-    return [str(key) for (key,) in connection.execute(f"SELECT key FROM {table} ORDER BY rowid").fetchall()]
+def _texts_once(connection: sqlite3.Connection) -> Callable[[bytes], str]:
+    """Reads texts of a ledger; one that many requests in a row share is unpacked and hashed once.
+
+    Keeps as many as one request has, of any size: system, shared and own part, and schema.
+    """
+    return lru_cache(maxsize=4)(partial(read_text, connection))
+
+
+def _keys(connection: sqlite3.Connection, table: str, order: str = "rowid") -> list[str]:
+    return [str(key) for (key,) in connection.execute(f"SELECT key FROM {table} ORDER BY {order}").fetchall()]
 
 
 def _texts(connection: sqlite3.Connection) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """Reading what a judge wrote: strictly first, repaired only if that fails, never guessed.
 
 Invariant: a value is returned only if the type itself accepts it in strict mode; a key that stands twice, a
-value cut off by the token limit and a number that JSON does not have count as not answered.
+value cut off by the token limit and a number that JSON does not have count as not answered. A repair may change
+punctuation alone: a value that leaves out, adds or alters a word of the text is none.
 """
 
 from __future__ import annotations
@@ -31,12 +32,24 @@ _DEEPEST_REPAIRED = 20
 """Most brackets of a kind that may be open at once in a reply that is repaired: repairing takes time proportional
 to this depth times the length, and no answer is nested as deep."""
 
-_MOST_REPAIR_WORK = 128_000_000
+_MOST_REPAIR_WORK = 16_000_000
 """Most characters times quotation marks of a reply that is repaired. In the worst case repairing takes time
-proportional to this product, 10 to 15 seconds at this bound, and no other call goes on meanwhile."""
+proportional to this product, 1 to 2 seconds at this bound, and no other call goes on meanwhile."""
 
 _QUOTATION_MARK = re.compile(r"[\"'“”]")
 """What a repair takes for one."""
+
+_MEMBER = re.compile(r'\s*(?=")'), re.compile(r"\s*:\s*"), re.compile(r"\s*,")
+"""What stands before a key, between it and its value, and after a member that another follows."""
+
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|[bfnrt])")
+
+_WORD = re.compile(r"[^\s{}\[\](),:\"'“”`\\]+")
+"""What stands between the punctuation that a repair may change."""
+
+_KEY = re.compile(r"[{,]\s*[\"'“”]?([\w.-]+)[\"'“”]?\s*:")
+
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|-?infinity")
 
 _MOST_DIGITS = 300
 """Digits of a whole number at most: the largest float has 309."""
@@ -66,8 +79,9 @@ class _Parsed:
     value: Any
     repaired: bool
     doubtful: frozenset[str] = field(default_factory=frozenset[str])
-    """Keys of the outermost object whose values cannot be trusted: given twice, given twice below, or cut
-    off."""
+    """Keys of the outermost object whose values cannot be trusted: given twice, given twice below, or altered."""
+    cut: bool = False
+    """Whether it ends before the text says that it does."""
 
 
 class _Doubled(dict[str, Any]):
@@ -83,9 +97,11 @@ def read_one(reply: Reply, adapter: TypeAdapter[T]) -> Read[T]:
         return Read([parsed])
     if parsed.repaired and reply.finish_reason == "length":
         return Read([Unread("truncated", "the reply ran into its token limit")])
+    if parsed.cut:
+        return Read([Unread("invalid_reply", "the reply is cut off")])
     if parsed.doubtful:
         named = json.dumps(sorted(parsed.doubtful)[:3])  # escaped: a key may hold what cannot be stored
-        return Read([Unread("invalid_reply", f"cut off or given twice: {named[:_LONGEST_REASON]}")])
+        return Read([Unread("invalid_reply", f"cut off, given twice or unclear: {named[:_LONGEST_REASON]}")])
     return Read([_validated(parsed.value, adapter)], parsed.repaired)
 
 
@@ -103,7 +119,9 @@ def read_items(reply: Reply, adapters: Mapping[str, TypeAdapter[T]]) -> Read[T]:
     for name, adapter in adapters.items():
         if name in parsed.doubtful:
             items.append(
-                Unread("truncated" if cut else "incomplete", f"item {name} was cut off or given twice")
+                Unread(
+                    "truncated" if cut else "incomplete", f"item {name} was cut off, given twice or unclear"
+                )
             )
         elif name not in found:
             items.append(Unread("truncated" if cut else "incomplete", f"item {name} is missing"))
@@ -142,7 +160,8 @@ def _parse(reply: Reply, names: Iterable[str] = ()) -> _Parsed | Unread:
         return Unread(
             "truncated" if cut else "invalid_reply", f"{len(text)} characters, not JSON: {_start(text)}"
         )
-    parsed = _embedded(text) or _repaired(text, cut, names)
+    whole = not cut and text.rstrip("` \n").endswith(("}", "]"))
+    parsed = _embedded(text) or (_repaired(text, names) if whole else _complete(text))
     return parsed or Unread("truncated" if cut else "invalid_reply", f"not JSON: {_start(text)}")
 
 
@@ -161,21 +180,53 @@ def _embedded(text: str) -> _Parsed | None:
 
 
 def _said_again(value: Any, text: str, end: int) -> frozenset[str]:
-    """The keys of `value` to which another object, later in the text, gives another value."""
+    """The keys of `value` to which something later in the text, be it JSON or not, gives another value."""
+    if not isinstance(value, dict):
+        return frozenset()
+    own = cast("dict[str, Any]", value)
     found: set[str] = set()
-    while isinstance(value, dict) and (start := text.find("{", end)) >= 0:
+    broken = ""
+    while (start := text.find("{", end)) >= 0:
         try:
-            other, end = json.JSONDecoder().raw_decode(text, start)
+            other, after = json.JSONDecoder().raw_decode(text, start)
         except (ValueError, RecursionError):
+            broken += text[end : start + 1]
             end = start + 1
             continue
-        own = cast("dict[str, Any]", value)
         found |= {name for name in own.keys() & other.keys() if own[name] != other[name]}
-    return frozenset(found)
+        broken += text[end:start]
+        end = after
+    return frozenset(found | own.keys() & set(_KEY.findall(broken + text[end:])))
 
 
-def _repaired(text: str, cut: bool, names: Iterable[str]) -> _Parsed | None:
-    if len(text) * len(_QUOTATION_MARK.findall(text)) > _MOST_REPAIR_WORK:
+def _complete(text: str) -> _Parsed | None:
+    """Of an object that is cut off, the members that a comma follows."""
+    seen = _Seen()
+    before, between, after = _MEMBER
+    place = text.find("{") + 1
+    found: list[tuple[str, Any]] = []
+    while place and (start := before.match(text, place)):
+        try:
+            name, end = seen.decoder.raw_decode(text, start.end())
+            if not (colon := between.match(text, end)):
+                break
+            value, end = seen.decoder.raw_decode(text, colon.end())
+        except (ValueError, RecursionError):
+            break
+        if not (comma := after.match(text, end)):
+            break
+        found.append((name, value))
+        place = comma.end()
+    if not found:
+        return None
+    parsed = _marked(seen.pairs(found), repaired=True, look=seen.doubled)
+    again = {name for name, _ in found} & set(_KEY.findall(text, place - 1))
+    return replace(parsed, doubtful=parsed.doubtful | again, cut=True)
+
+
+def _repaired(text: str, names: Iterable[str]) -> _Parsed | None:
+    first = re.search(r"[{\[]", text)
+    if first is None or len(text) * len(_QUOTATION_MARK.findall(text)) > _MOST_REPAIR_WORK:
         return None
     try:
         value = cast("Any", json_repair.loads(text, skip_json_loads=True))
@@ -184,13 +235,48 @@ def _repaired(text: str, cut: bool, names: Iterable[str]) -> _Parsed | None:
         return None
     if not isinstance(value, dict | list) or not cast("object", value):
         return None
-    doubtful: set[str] = set()
-    if isinstance(value, dict):
-        # Repairing keeps the last of equal keys without a word, so the text itself is searched for them.
-        doubtful = {name for name in names if len(re.findall(rf'"{re.escape(name)}"\s*:', text)) > 1}
-        if cut or not text.rstrip("` \n").endswith("}"):
-            doubtful.add(list(cast("dict[str, Any]", value))[-1])
-    return _Parsed(cast("Any", value), True, frozenset(doubtful))
+    said = _words(text[first.start() :])
+    if isinstance(value, list):
+        return _Parsed(cast("Any", value), True) if _words(json.dumps(value)) == said else None
+    found = cast("dict[str, Any]", value)
+    return _Parsed(found, True, _altered(found, said, text, frozenset(names)))
+
+
+def _altered(found: dict[str, Any], said: str, text: str, names: frozenset[str]) -> frozenset[str]:
+    """The keys of a repaired object whose values are not what the text says, or that stand in it twice.
+
+    Where a member is not, those after it are looked for further on, if they were asked for.
+    """
+    counts = Counter(_KEY.findall(text))
+    altered = {name for name in names if counts[name] > 1}
+    keys = [_words(name) for name in found]
+    place, lost = 0, False
+    for name, value, following in zip(found, found.values(), [*keys[1:], ""], strict=True):
+        own = _words(json.dumps({name: value}))
+        whole = own + following if following else own
+        if lost and name in names:
+            place = max(place, f"\n{said}".find(f"\n{whole}", place))
+        there = said.startswith(whole, place) and (bool(following) or len(said) == place + len(whole))
+        if there:
+            place += len(own)
+        else:
+            altered.add(name)
+        lost = not there
+    return frozenset(altered)
+
+
+def _words(text: str) -> str:
+    """The words of a text, each on a line of its own, numbers by their values: what no punctuation changes."""
+    plain = _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else " ", text)
+    plain = plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace").casefold()
+    words = (_canonical(word) for word in _WORD.findall(plain))
+    return "".join(f"{word}\n" for word in words)
+
+
+def _canonical(word: str) -> str:
+    if _NUMBER.fullmatch(word):
+        return repr(float(word))
+    return "null" if word == "none" else word
 
 
 def _depth(text: str) -> int:
@@ -209,10 +295,11 @@ class _Seen:
     def __init__(self) -> None:
         self.doubled = False
         self.decoder = json.JSONDecoder(
-            object_pairs_hook=self._pairs, parse_constant=_no_constant, parse_int=_whole
+            object_pairs_hook=self.pairs, parse_constant=_no_constant, parse_int=_whole
         )
 
-    def _pairs(self, found: list[tuple[str, Any]]) -> dict[str, Any]:
+    def pairs(self, found: list[tuple[str, Any]]) -> dict[str, Any]:
+        """An object of these members."""
         value = dict(found)
         if len(value) == len(found):
             return value
@@ -254,7 +341,9 @@ def _no_constant(name: str) -> NoReturn:
 
 def _whole(digits: str) -> int | float:
     """A whole number; infinity for one that is so as a float, which no type accepts."""
-    return int(digits) if len(digits) <= _MOST_DIGITS else math.inf
+    if len(digits) <= _MOST_DIGITS:
+        return int(digits)
+    return -math.inf if digits.startswith("-") else math.inf
 
 
 def _start(text: str) -> str:

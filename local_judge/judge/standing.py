@@ -11,14 +11,14 @@ unless that was by other prompts.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from platformdirs import user_data_path
 from pydantic import ValidationError
 
-from local_judge.judge.requests import Identified
+from local_judge.judge.requests import Identified, canonical, sha256
 from serving.types import EngineIdentity, Frozen
 
 FOLDER = "LOCAL_JUDGE_QUALIFICATIONS"
@@ -76,6 +76,40 @@ class Standing(Frozen):
     def breadth(self) -> tuple[int, bool]:
         """Greater where more was examined: one part in full says nothing of most protocols, all in short of each."""
         return len(self.parts), self.scale == "full"
+
+
+def qualification_digest(found: Mapping[str, Any]) -> str:
+    """SHA-256 of what `qualification.json` holds, without the standing.
+
+    Seconds and cached tokens are of the day, and are left out: the same answers to the same questions are one
+    qualification.
+    """
+    asked = [
+        {key: value for key, value in one.items() if key not in ("cost", "costs")} for one in found["asked"]
+    ]
+    rest = {key: value for key, value in found.items() if key not in ("asked", "standing")}
+    return sha256(canonical({**rest, "asked": asked}))
+
+
+def checked_standing(found: Mapping[str, Any]) -> Standing:
+    """The standing in `qualification.json`.
+
+    Raises:
+        ValueError: there is none, or it is not what follows from the rest of the file, which was modified then.
+    """
+    if "standing" not in found:
+        raise ValueError("it has no standing")
+    standing = Standing.model_validate(found["standing"])
+    try:
+        said = {name: found[name] for name in ("judge", "identity", "scale", "prompts", "verdicts")}
+        said |= {"parts": [one["part"] for one in found["asked"]], "in_all": in_all(standing.verdicts)}
+        whole = qualification_digest(found) == standing.qualification
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError("it has no figures") from None
+    dumped = standing.model_dump(mode="json")
+    if not whole or any(dumped[name] != value for name, value in said.items()):
+        raise ValueError("it was modified since it was written")
+    return standing
 
 
 def in_all(verdicts: Sequence[ProtocolVerdict]) -> str:

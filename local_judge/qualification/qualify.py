@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from local_judge.judge.requests import canonical, sha256
-from local_judge.judge.standing import ProtocolVerdict, Scale, Standing, in_all
+from local_judge.judge.standing import ProtocolVerdict, Scale, Standing, in_all, qualification_digest
 from local_judge.planting.claims import Cell
 from local_judge.qualification.carry import Watch, ask_parts, figures_of
 from local_judge.qualification.config import PARTS, QualifyConfig
 from local_judge.qualification.manifest import MANIFEST, check_folder, claim_folder, manifest_of
 from local_judge.qualification.material import Material, material_notes, material_of, write_planted
-from local_judge.qualification.model import Asked, Cost, Figure, PartName
+from local_judge.qualification.model import Asked, Figure, PartName
 from local_judge.qualification.thresholds import check, verdicts_of
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.lock import locked
@@ -80,10 +80,6 @@ class Qualification(Frozen):
         """Items without an answer."""
         return sum(item.failure is not None for one in self.asked for item in one.items)
 
-    def _without_costs(self) -> Qualification:
-        """Seconds and cached tokens are of the day: the same answers to the same questions are one qualification."""
-        return self.model_copy(update={"asked": tuple(_free(one) for one in self.asked)})
-
     def standing(self) -> Standing:
         """In short."""
         return Standing(
@@ -93,14 +89,10 @@ class Qualification(Frozen):
             parts=self.parts,
             thresholds=thresholds_digest(self.config),
             prompts=self.prompts,
-            qualification=sha256(canonical(self._without_costs().model_dump(mode="json"))),
+            qualification=qualification_digest(self.model_dump(mode="json")),
             in_all=in_all(self.verdicts),
             verdicts=self.verdicts,
         )
-
-
-def _free(asked: Asked) -> Asked:
-    return asked.model_copy(update={"cost": Cost(), "costs": {}})
 
 
 def thresholds_digest(config: QualifyConfig) -> str:

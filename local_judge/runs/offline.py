@@ -10,7 +10,8 @@ one that leave no room for that (`os.system`, `os.exec*`, `os.posix_spawn`) are 
 
 Where it does not reach: compiled code in this process that calls the system by itself; a name given straight to
 `socket.connect`, which is looked up before the connection is refused; processes that `multiprocessing` spawns and does
-not fork; and, beyond Linux on x86_64 and aarch64, all processes that are started.
+not fork; and, beyond Linux on x86_64 and aarch64, all processes that are started, of which a line on standard error
+tells.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ _STARTED = ("os.system", "os.exec", "os.posix_spawn")
 
 _allowed: _Allowed | None = None
 _installed = False
+_told = False
 _confined = threading.local()
 _start: Any = subprocess.Popen.__init__
 
@@ -102,12 +104,22 @@ def _started(*arguments: Any, **named: Any) -> None:
 
 def _confine() -> None:
     _confined.here = True
-    deny_sockets()
+    _give_up_sockets()
 
 
 def _confine_fork() -> None:
     if _allowed is not None:
-        deny_sockets()
+        _give_up_sockets()
+
+
+def _give_up_sockets() -> None:
+    """`deny_sockets`, which says so once where it has no effect."""
+    global _told
+    if not deny_sockets() and not _told:
+        _told = True
+        sys.stderr.write(
+            "offline: a program is started that cannot be kept from the network on this machine\n"
+        )
 
 
 def _install() -> None:

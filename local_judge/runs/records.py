@@ -116,15 +116,19 @@ Judges = Sequence[str | None]
 TOGETHER: Judges = (None,)
 
 
-def load_records(store: RunStore) -> list[CaseRecord]:
+def load_records(store: RunStore, *, rescoring: bool = False) -> list[CaseRecord]:
     """The reports of a finished run, in input order. All of its files are checked: whoever reads a run begins here.
+
+    Args:
+        store: the run.
+        rescoring: whether its scores are about to be computed anew.
 
     Raises:
         RunError: the run is not finished, or was modified since and `runs.seal.modified_allowed` does not say that it
             may be read all the same.
     """
     if (store.root / CASES).exists():
-        check_seal(store)
+        check_seal(store, rescoring=rescoring)
     return read_records(store)
 
 

@@ -59,14 +59,18 @@ def modifications() -> tuple[str, ...]:
     return tuple(_SEEN.get() or ())
 
 
-def check_seal(store: RunStore) -> None:
+def check_seal(store: RunStore, *, rescoring: bool = False) -> None:
     """Check every file of a finished run; what is read through `store` from now on is checked again as it is read.
+
+    Args:
+        store: the run.
+        rescoring: whether its scores are about to be computed anew, so that it may be one whose rescoring was killed.
 
     Raises:
         RunError: a file differs, is missing or was added, or the run has no seal; names them. Not inside
             `modified_allowed`.
     """
-    found = differences(store)
+    found = differences(store, rescoring=rescoring)
     seen = _SEEN.get()
     if not found:
         seal = seal_of(store.read_json(MANIFEST))
@@ -85,8 +89,11 @@ def check_seal(store: RunStore) -> None:
         seen.update(dict.fromkeys(f"{store.root}: {one}" for one in found))
 
 
-def differences(store: RunStore) -> list[str]:
-    """Where the files of a finished run differ from its seal, in order of their names."""
+def differences(store: RunStore, *, rescoring: bool = False) -> list[str]:
+    """Where the files of a finished run differ from its seal, in order of their names.
+
+    Where no score is in the seal (see `unseal_scores`), `rescoring` leaves the scores out.
+    """
     manifest: Any = store.read_json(MANIFEST)
     if not isinstance(manifest, dict):
         return [f"{MANIFEST} is not that of a run"]
@@ -99,6 +106,8 @@ def differences(store: RunStore) -> list[str]:
         return [f"{MANIFEST} has no seal"]
     found = [_OTHER_MANIFEST] if content_digest(manifest) != seal.manifest else []
     there = run_files(store.root)
+    if rescoring and not any(map(_is_score, seal.files)):
+        there = [name for name in there if not _is_score(name)]
     for name in sorted({*there, *seal.files}):
         if name not in there:
             found.append(f"{name} is missing")
@@ -128,6 +137,23 @@ def seal_run(store: RunStore) -> None:
             f"{store.root}: changed while the run went on: {', '.join(changed[:NAMED])}; the same command restores it"
         )
     _write(store, files)
+
+
+def unseal_scores(store: RunStore) -> None:
+    """Take the scores out of the seal of a run, before they are computed anew.
+
+    Whose rescoring is killed is then seen to be unfinished and not modified: the same command continues. A run that is
+    modified otherwise is left as it is.
+    """
+    if differences(store, rescoring=True):
+        return
+    manifest = store.read_json(MANIFEST)
+    seal = seal_of(manifest)
+    if seal is not None:
+        files = {name: digest for name, digest in seal.files.items() if not _is_score(name)}
+        store.write_json(
+            MANIFEST, {**manifest, "seal": Seal(files=files, manifest=seal.manifest).model_dump()}
+        )
 
 
 def reseal_scores(store: RunStore) -> None:

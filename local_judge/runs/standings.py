@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from local_judge.errors import ConfigError, InputError
 from local_judge.judge.calibration import differing_fields
 from local_judge.judge.judge import Judge
-from local_judge.judge.standing import Standing, remembered
+from local_judge.judge.standing import Standing, checked_standing, remembered
 from local_judge.rows import read_text
 from local_judge.runs.manifest import read_manifest
 from local_judge.runs.store import RunStore
@@ -37,13 +37,13 @@ def load_standing(path: Path) -> GivenStanding:
     """The standing in a `qualification.json`.
 
     Raises:
-        InputError: it cannot be read, or is no such file.
+        InputError: it cannot be read, is no such file, or was modified.
     """
     try:
         loaded: object = json.loads(read_text(path))
-        if not isinstance(loaded, dict) or "standing" not in loaded:
+        if not isinstance(loaded, dict):
             raise ValueError("it has no standing")
-        return GivenStanding(path, Standing.model_validate(cast("dict[str, Any]", loaded)["standing"]))
+        return GivenStanding(path, checked_standing(cast("dict[str, Any]", loaded)))
     except ValidationError as error:
         key = ".".join(map(str, error.errors()[0]["loc"]))
         raise InputError(f"{path}: no qualification (standing.{key}: {error.errors()[0]['msg']})") from None

@@ -84,6 +84,28 @@ async def choose_by_paths(
     )
 
 
+def grouped(pieces: Sequence[Piece], sizes: Sequence[int], most: int) -> list[tuple[Piece, ...]]:
+    """Pieces in their order, in groups of at most `most` together; one that is larger is a group of its own."""
+    groups: list[list[Piece]] = []
+    room = 0
+    for piece, size in zip(pieces, sizes, strict=True):
+        if not groups or size > room:
+            groups.append([])
+            room = most
+        groups[-1].append(piece)
+        room -= size
+    return [tuple(group) for group in groups]
+
+
+def joined(reads: Sequence[Read[Piece]]) -> Read[Piece]:
+    """What several passes say of different pieces that may come next."""
+    return Read(
+        {piece: value for read in reads for piece, value in read.logprobs.items()},
+        frozenset(piece for read in reads for piece in read.bounded),
+        _together([read.usage for read in reads]),
+    )
+
+
 def _together(usages: Sequence[Usage]) -> Usage:
     cached = [usage.cached_tokens for usage in usages]
     return Usage(

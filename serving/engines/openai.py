@@ -16,7 +16,15 @@ from random import Random
 from typing import Any, Literal
 
 from serving.engine import JsonSchema
-from serving.engines.choosing import Read, check_first_tokens, check_options, choose_by_paths, read_pieces
+from serving.engines.choosing import (
+    Read,
+    check_first_tokens,
+    check_options,
+    choose_by_paths,
+    grouped,
+    joined,
+    read_pieces,
+)
 from serving.engines.sending import Servers
 from serving.engines.server import ServerFacts
 from serving.engines.spelling import Piece, Spelling
@@ -190,9 +198,10 @@ class OpenAIEngine:
         A token's probability is the sum over the tokens that read the same when white space around them is taken
         off ("Yes" and " Yes"; upper and lower case are different answers). vLLM is asked for those very tokens
         (`logprob_token_ids`), and for an option of several tokens again after each of its beginnings, which stands
-        as the start of the answer (see `serving.engines.choosing`). Other servers, and a vLLM without that field,
-        return their `top_logprobs` most likely tokens; an option that is not among them gets an upper bound, and is
-        named in `Choice.bounded` (see `serving.engines.choosing.read_pieces`).
+        as the start of the answer (see `serving.engines.choosing`). It returns no more than `top_logprobs` of them, the
+        token that it takes among these, so that a longer menu is asked for in parts. Other servers, and a vLLM without
+        that field, return their `top_logprobs` most likely tokens; an option that is not among them gets an upper
+        bound, and is named in `Choice.bounded` (see `serving.engines.choosing.read_pieces`).
 
         Raises:
             UnsupportedRequest: options that are empty or doubled; where the server has no tokenizer, options that
@@ -214,6 +223,12 @@ class OpenAIEngine:
         prefix = self._servers.prefix(messages)
 
         async def ask(begun: tuple[str, ...], onward: tuple[str, ...]) -> Read[str]:
+            if not facts.vllm:
+                return await ask_at_once(begun, onward)
+            groups = grouped(onward, [len(ids[begun, piece]) for piece in onward], self._top_logprobs - 1)
+            return joined([await ask_at_once(begun, group) for group in groups])
+
+        async def ask_at_once(begun: tuple[str, ...], onward: tuple[str, ...]) -> Read[str]:
             said = [*messages, Message(role="assistant", content="".join(begun))] if begun else messages
             body = self._chat_body(facts, said, Sampling(max_tokens=1))
             body |= {"logprobs": True, "top_logprobs": self._top_logprobs}

@@ -16,6 +16,9 @@ from serving.http import HttpClient
 _LABEL = re.compile(r'(?<!\w)(\w++)="((?:[^"\\]|\\.)*)"')
 """Tried once a word, or a word of any length would take time that grows with its square."""
 
+_NAMED = 20
+"""Models that a message names at most."""
+
 _COUNT = re.compile(r"[0-9]{1,12}")
 
 
@@ -71,7 +74,7 @@ async def ask_server(client: HttpClient, base_url: str, model: str | None) -> Se
 
 
 def _pick(url: str, cards: list[ModelCard], model: str | None) -> ModelCard:
-    names = ", ".join(card.id for card in cards)
+    names = ", ".join(card.id for card in cards[:_NAMED]) + (", …" if len(cards) > _NAMED else "")
     if model is None:
         bases = [card for card in cards if card.parent is None]
         if len(bases) != 1:

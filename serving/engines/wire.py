@@ -23,8 +23,12 @@ Count = Annotated[int, Field(ge=0, le=1 << 40)]
 
 TokenId = Annotated[int, Field(ge=0, lt=1 << 31)]
 
-ReportedLogProbability = Annotated[float, Field(le=0.01)]
-"""Natural; -Infinity for a token that cannot come. Half-precision arithmetic may exceed 0 a little; NaN is refused."""
+ReportedLogProbability = Annotated[float, Field(le=0.01, strict=True)]
+"""Natural; -Infinity for a token that cannot come. Half-precision arithmetic may exceed 0 a little; NaN is refused, and
+so are words and truth values, of which false would be a certainty."""
+
+Name = Annotated[str, Field(max_length=500)]
+"""Of a model or a version: it stands in messages and in the judge's identity."""
 
 
 class Wire(BaseModel):
@@ -138,7 +142,7 @@ class ChatChunk(Wire):
 class ModelCard(Wire):
     """One entry of GET /v1/models. vLLM says `owned_by: vllm` and the context length."""
 
-    id: str
+    id: Name
     owned_by: str | None = None
     parent: str | None = None
     max_model_len: Annotated[int, Field(ge=1, le=1 << 40)] | None = None
@@ -153,7 +157,7 @@ class ModelList(Wire):
 class VersionReply(Wire):
     """GET /version of vLLM."""
 
-    version: str
+    version: Name
 
 
 class TokenList(Wire):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -54,6 +56,29 @@ def test_a_question_is_answered_with_a_quotation_that_was_looked_up(
     again = ask(command, snapshot, preset, server, QUESTION, "--ledger", out / "ledger.sqlite", "--json")
     assert json.loads(again.out) == json.loads((out / "answer.json").read_text())
     assert len(server.chats) == before
+
+
+def test_an_answer_that_came_before_the_lock_is_not_written_over(
+    command: Command,
+    snapshot: Path,
+    preset: Path,
+    server: StubThread,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first, out = tmp_path / "first", tmp_path / "asked"
+    assert ask(command, snapshot, preset, server, QUESTION, "--out", first).code == 0
+
+    @contextmanager
+    def taken(root: Path) -> Generator[None]:
+        """The lock of a directory in which another command has just ended."""
+        shutil.copytree(first, root)
+        yield
+
+    monkeypatch.setattr("local_judge.cli.agent.locked", taken)
+    other = ask(command, snapshot, preset, server, "zeppelin", "--out", out)
+    assert "holds the answer to another question" in other.err
+    assert (out / "answer.json").read_bytes() == (first / "answer.json").read_bytes()
 
 
 def test_a_directory_holds_one_question_and_no_run(

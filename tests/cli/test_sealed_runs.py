@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from local_judge.errors import RunError
 from local_judge.judge.ledger import Ledger
 from local_judge.runs import execute
 from local_judge.runs.lock import locked
@@ -201,6 +202,24 @@ def test_rescoring_changes_nothing_of_a_whole_run_and_restores_scores(made: Made
     assert files(made.out) == before
     raise_score(made.out)
     assert made.read("rescore", more=("--allow-modified",)).code == 0
+    assert files(made.out) == before
+    assert made.read("show").code == 0
+
+
+def test_a_rescoring_that_is_killed_is_continued_by_the_same_command(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = files(made.out)
+
+    def killed(store: RunStore) -> None:
+        raise RunError("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("local_judge.cli.show.reseal_scores", killed)
+        assert made.read("rescore").line().endswith("killed")
+    raise_score(made.out)  # the scores of another version
+    assert "scores/deer.jsonl is not in the seal" in made.read("show").line()
+    assert made.read("rescore").code == 0
     assert files(made.out) == before
     assert made.read("show").code == 0
 

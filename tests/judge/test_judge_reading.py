@@ -170,6 +170,58 @@ def test_repair_does_not_hide_a_key_given_twice() -> None:
     assert second == Finding(label="yes", score=1)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"label": "yes", "score": 1, "score": 4,}',  # the last of two would be taken
+        "{'label': 'yes', 'score': 1, 'score': 4}",
+        '{"label": "yes", "score": 1 "score": 4}',
+        '{"label": "no", "scor\\u0065": 1, "score": 4, "label": "no",}',
+        '{"label": "yes", "score": 3 or 4}',  # 3
+        '{"label": "yes", "score": 1 0}',  # 1
+        '{"label": "yes", "score": 0_4}',  # 4
+        '{"label": "yes", "score": <4}',  # 4
+        '{"label": "yes", "score": 4 /* or 3 */}',  # 4
+        '{/*{"label": "no", "score": 1}*/ "label": "yes", "score": 4}',
+        f"Such as {GOOD}\nAnswer: {{label: no, score: 4}}",  # the example
+        f'{GOOD} No: {{"label": "no", "score": 4,}}',
+        '{"label": "yes", "score": 4, "label": "no"',  # cut off, and said twice
+        '{"label": "yes", "score": 4, "quote": nul',
+    ],
+)
+def test_a_repair_that_would_have_to_guess_is_no_answer(text: str) -> None:
+    (item,) = read_one(reply(text), FINDING).items
+    assert isinstance(item, Unread)
+    assert item.kind == "invalid_reply"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"label": "yes" "score": 1}',
+        '{label: "yes", score: +1,}',
+        '{"label": "yes", "score": 01, "quote": None}',
+        '{"label": "yes", "score": 1, "quote": {"text": "said \\"caf\\u00e9\\" at 12:30\n(twice)"},}',
+        '{"label": "yes", "score": 1, "quote": {"text": "1.50 \\alpha"}}',
+    ],
+)
+def test_a_repair_changes_punctuation_alone(text: str) -> None:
+    read = read_one(reply(text), FINDING)
+    assert read.repaired
+    (item,) = read.items
+    assert isinstance(item, Finding)
+    assert (item.label, item.score) == ("yes", 1)
+
+
+def test_an_item_that_repair_would_alter_spoils_that_item_only() -> None:
+    text = f'{{"1": {GOOD}, "2": {{"label": "yes", "score": 3 or 4, "quote": null}}, "3": {GOOD}, "4": 1 2}}'
+    kinds = [isinstance(item, Finding) for item in read_items(reply(text), numbered(FINDING, 4)).items]
+    assert kinds == [True, False, True, False]
+    twice = f"{{'1': {GOOD}, '1': {{'label': 'no', 'score': 2}}, '2': {GOOD}}}"
+    kinds = [isinstance(item, Finding) for item in read_items(reply(twice), numbered(FINDING, 2)).items]
+    assert kinds == [False, True]
+
+
 def test_items_have_names_and_types_of_their_own() -> None:
     schema = items_schema({"scope.1.C1-1": Literal["yes"], "scope.1.Q1-1": int})
     assert schema["properties"] == {
@@ -342,8 +394,8 @@ def test_an_item_to_which_a_reply_gives_two_values_is_no_answer() -> None:
     one, other = ({"label": label, "score": 1} for label in ("yes", "no"))
     said = json.dumps({"1": one, "2": one}) + "\nNo, wait {: " + json.dumps({"1": other, "2": one})
     first, second = read_items(reply(said), numbered(FINDING, 2)).items
-    assert first == Unread("incomplete", "item 1 was cut off or given twice")
+    assert first == Unread("incomplete", "item 1 was cut off, given twice or unclear")
     assert second == Finding(label="yes", score=1)
     (alone,) = read_one(reply(json.dumps(one) + json.dumps(other)), FINDING).items
-    assert alone == Unread("invalid_reply", 'cut off or given twice: ["label"]')
+    assert alone == Unread("invalid_reply", 'cut off, given twice or unclear: ["label"]')
     assert read_one(reply(json.dumps(one) * 2), FINDING).items == [Finding(label="yes", score=1)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -12,11 +13,13 @@ import pytest
 from pydantic import BaseModel
 
 from indexes.sqlite_files import SUPER_JOURNAL
+from local_judge.judge import ledger_texts
 from local_judge.judge.errors import LedgerCorrupt, LedgerError
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer
 from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger import Ledger
+from local_judge.judge.ledger_texts import checked_text
 from local_judge.judge.ledger_verify import ledger_problems, remove_damaged
 from local_judge.judge.requests import Reply, Request
 from serving.engines.scripted import Call
@@ -133,7 +136,7 @@ async def test_what_is_damaged_is_removed_and_the_rest_stays(tmp_path: Path, sta
     alter(path, statement)
     with Ledger.open(path) as ledger:
         await ledger.put(other, answer(other, "more"))
-    assert remove_damaged(path) == (2 if "judges" in statement else 1)
+    assert remove_damaged(path) == (2 if "judges" in statement else 1, 0, False)
     assert list(ledger_problems(path)) == []
     with Ledger.open(path) as ledger:
         assert ledger.get(request.key) is None
@@ -143,6 +146,27 @@ async def test_what_is_damaged_is_removed_and_the_rest_stays(tmp_path: Path, sta
     with Ledger.open(path) as ledger:
         kept = [ledger.reply(one.key) for one in (request, other)]
     assert [None if one is None else one.reply.text for one in kept] == ["yes", "more"]
+
+
+async def test_a_text_that_many_requests_share_is_unpacked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "l.sqlite"
+    with Ledger.open(path) as ledger:
+        for report, number in product(("first ", "second "), range(20)):
+            prompt = Prompt(shared=report * 1000, own=f"Is it so? {number}", prefix_key="p")
+            request = Request(JUDGE, prompt, "choose", options=("a", "b"))
+            await ledger.put(request, answer(request, "yes"))
+    unpacked: list[int] = []
+
+    def counted(digest: object, body: object) -> str:
+        unpacked.append(len(body) if isinstance(body, bytes) else 0)
+        return checked_text(digest, body)
+
+    monkeypatch.setattr(ledger_texts, "checked_text", counted)
+    assert list(ledger_problems(path)) == []
+    # Each of the 2 reports, the 20 questions of each, and the system text, which is short, as all questions are.
+    assert sum(size > 0 for size in unpacked) == 2
 
 
 async def test_two_replies_that_changed_places_are_noticed(tmp_path: Path) -> None:
@@ -161,8 +185,59 @@ async def test_two_replies_that_changed_places_are_noticed(tmp_path: Path) -> No
         for request in (one, other):
             with pytest.raises(LedgerCorrupt, match="does not match its digest"):
                 ledger.get(request.key)
-        with pytest.raises(LedgerCorrupt):
-            ledger.stats()
+        assert ledger.stats().replies == 0
+
+
+@pytest.mark.parametrize("offset", [0, 5])
+async def test_a_file_with_a_damaged_page_is_made_anew_of_the_rows_that_can_be_read(
+    tmp_path: Path, offset: int
+) -> None:
+    path = tmp_path / "l.sqlite"
+    requests = [ask(f"Is it so? {number}") for number in range(20)]
+    with Ledger.open(path) as ledger:
+        for request in requests:
+            await ledger.put(request, answer(request, f"yes {request.key}"))
+        [size] = ledger_page(path)
+    whole = path.read_bytes()
+    for page in range(1, len(whole) // size):
+        content = bytearray(whole)
+        content[page * size + offset] ^= 0x14  # of the page's header: its kind, its cells, where they begin
+        path.write_bytes(content)
+        if not any(ledger_problems(path)):  # a byte that is not used
+            continue
+        remove_damaged(path)
+        assert list(ledger_problems(path)) == []
+        with Ledger.open(path) as ledger:
+            kept = [reply for request in requests if (reply := ledger.get(request.key)) is not None]
+            assert len(kept) == ledger.stats().replies
+            assert all(reply.text == f"yes {reply.key}" for reply in kept)
+            # A page of a table holds a part of its rows; one of an index, which is made anew, holds none of them.
+            for request in requests:
+                await ledger.put(request, answer(request, f"yes {request.key}"))
+        assert list(ledger_problems(path)) == []
+
+
+def ledger_page(path: Path) -> tuple[int]:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return connection.execute("PRAGMA page_size").fetchone()
+
+
+async def test_calibrations_of_which_one_is_damaged_are_removed_and_can_be_put_in_anew(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "l.sqlite"
+    fitted = calibration()
+    with Ledger.open(path) as ledger:
+        await ledger.put_calibrations([fitted])
+    alter(path, "UPDATE calibrations SET body = replace(body, '0.5', '0.6')")
+    with Ledger.open(path) as ledger, pytest.raises(LedgerCorrupt, match=r"ledger verify .* --remove"):
+        ledger.calibrations(fitted.judge)
+    assert remove_damaged(path) == (0, 1, False)
+    with Ledger.open(path) as ledger:
+        assert ledger.calibrations(fitted.judge) == ()
+        await ledger.put_calibrations([fitted])
+        assert ledger.calibrations(fitted.judge) == (fitted,)
 
 
 async def test_a_corrupt_reply_gives_way_to_a_new_one(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from local_judge.errors import ConfigError, InputError, RunError
 from local_judge.judge.calibration import CalibrationFile
 from local_judge.judge.standing import Scale, Standing, remember, remembered
 from local_judge.planting.model import PlantedClaim
+from local_judge.qualification.comparing.carry import load_finished
 from local_judge.qualification.config import QualifyConfig, load_qualify_config
 from local_judge.qualification.model import Asked, Cost
 from local_judge.qualification.page import page_of, summary_of
@@ -259,6 +262,35 @@ def test_a_standing_is_read_from_the_file_of_a_qualification(qualified: Qualify,
     (tmp_path / "none.json").write_text("{}")
     with pytest.raises(InputError, match="no qualification"):
         load_standing(tmp_path / "none.json")
+
+
+def test_a_qualification_that_was_modified_is_refused(qualified: Qualify, tmp_path: Path) -> None:
+    qualified(knowing(tmp_path / "q"), config=config())
+    path = tmp_path / "q" / "qualification.json"
+    written = json.loads(path.read_text())
+
+    def raised(data: dict[str, Any]) -> None:
+        figure = next(figure for figure in data["figures"] if figure["value"] is not None)
+        figure["value"] = 1 - figure["value"] / 2
+
+    def praised(data: dict[str, Any]) -> None:
+        for verdict in (*data["verdicts"], *data["standing"]["verdicts"]):
+            verdict["verdict"] = "qualified" if verdict["verdict"] != "qualified" else "refused"
+
+    def praised_in_short(data: dict[str, Any]) -> None:
+        data["standing"]["in_all"] = "qualified for all"
+
+    def of_other_prompts(data: dict[str, Any]) -> None:
+        data["standing"]["prompts"] = "0" * 64
+
+    for change in (raised, praised, praised_in_short, of_other_prompts):
+        data = deepcopy(written)
+        change(data)
+        path.write_text(json.dumps(data))
+        with pytest.raises(InputError, match="it was modified since it was written"):
+            load_standing(path)
+        with pytest.raises(InputError, match="it was modified since it was written"):
+            load_finished(tmp_path / "q")
 
 
 def test_a_line_says_what_a_judge_is_good_for(qualified: Qualify, tmp_path: Path) -> None:

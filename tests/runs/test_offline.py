@@ -123,6 +123,18 @@ def test_a_child_process_has_no_sockets_and_this_process_keeps_its_own() -> None
         assert connects(server.getsockname()[1]).stdout == "through\n"
 
 
+def test_where_a_child_cannot_be_confined_one_line_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(offline, "deny_sockets", lambda: False)
+    monkeypatch.setattr(offline, "_told", False)
+    with offline.only([]):
+        for _ in range(2):
+            assert subprocess.run([sys.executable, "-c", ""], check=False).returncode == 0
+    said = "offline: a program is started that cannot be kept from the network on this machine\n"
+    assert capsys.readouterr().err == said
+
+
 @confined
 async def test_a_child_of_the_event_loop_has_no_sockets() -> None:
     with offline.only([]):

@@ -280,6 +280,28 @@ async def test_an_option_of_several_tokens_is_asked_for_after_its_beginning() ->
     assert choice.usage.completion_tokens == 2 * (len('{"ok": true}') // 4 + 1)
 
 
+async def test_a_menu_of_more_tokens_than_the_server_returns_is_asked_for_in_parts() -> None:
+    """vLLM computes all the tokens that are named, and returns the first twenty of them with the one that it takes."""
+    menu = [f"{letter}{letter}" for letter in "ABCDEFGHIJK"]
+    shares = dict(zip(menu, (0.3, *[0.02] * 9, 0.4), strict=True))
+    texts = {crc32(text.encode()) % 100_000: text for option in menu for text in (option, f" {option}")}
+
+    def as_named(asked: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
+        named = [texts[token] for token in asked["logprob_token_ids"]]
+        said = [(text, math.log(shares.get(text, 1e-9))) for text in named]
+        return (("The", math.log(0.1)), *said)[: asked["top_logprobs"]]
+
+    async with Stub(StubPlan(alternatives=as_named)) as stub:
+        engine = OpenAIEngine([stub.url])
+        choice = await engine.choose(PROMPT, menu)
+        await engine.aclose()
+    # Eleven options with and without a space before them: 18 of the 22 tokens, then 4.
+    assert [len(chat.json["logprob_token_ids"]) for chat in stub.chats] == [18, 4]
+    assert {option: math.exp(value) for option, value in choice.logprobs.items()} == pytest.approx(shares)
+    assert choice.bounded == ()
+    assert choice.usage.completion_tokens == 2 * (len('{"ok": true}') // 4 + 1)
+
+
 async def test_without_a_tokenizer_options_that_begin_alike_are_refused() -> None:
     async with Stub(StubPlan(vllm=False)) as stub:
         engine = OpenAIEngine([stub.url])

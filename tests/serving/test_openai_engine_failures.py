@@ -351,3 +351,30 @@ async def until(true: Callable[[], bool]) -> None:
             return
         await asyncio.sleep(0.001)
     raise AssertionError("it never came true")
+
+
+class SaysOfItself(HttpClient):
+    """A server that answers every GET with the same body."""
+
+    def __init__(self, body: dict[str, object]) -> None:
+        super().__init__(api_key=None, timeout=1.0)
+        self.body = json.dumps(body).encode()
+
+    async def get(self, url: str) -> Answer:
+        return Answer(url, self.body)
+
+
+async def test_what_a_server_says_of_itself_makes_no_long_message() -> None:
+    long = SaysOfItself({"data": [{"id": "m" * 1_000_000}]})
+    with pytest.raises(
+        MalformedReply, match=r"data.0.id: String should have at most 500 characters"
+    ) as caught:
+        await ask_server(long, "http://h/v1", None)
+    assert len(str(caught.value)) < 300
+    await long.aclose()
+    many = SaysOfItself({"data": [{"id": f"model-{n}"} for n in range(100_000)]})
+    for model in (None, "qwen"):
+        with pytest.raises(RequestRefused, match=r"model-19, …") as refused:
+            await ask_server(many, "http://h/v1", model)
+        assert len(str(refused.value)) < 400
+    await many.aclose()

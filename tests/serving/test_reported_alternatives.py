@@ -95,6 +95,7 @@ async def test_an_answer_that_is_nearly_certain_decides_the_other() -> None:
         ((("Yes", 800.0), ("No", -1.0)), "less than or equal to 0.01"),
         ((("Yes", math.inf), ("No", -1.0)), "less than or equal to 0.01"),
         ((("Yes", math.nan), ("No", -1.0)), "less than or equal to 0.01"),
+        ((("Yes", False), ("No", -9.0)), "valid number"),  # 0, which is certain
     ],
 )
 async def test_what_is_no_distribution_is_refused(top: Tokens, said: str) -> None:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from local_judge.errors import InputError
+from local_judge.judge.standing import checked_standing
 from local_judge.qualification.carry import MAKERS
 from local_judge.qualification.comparing.expense import expenses, worths
 from local_judge.qualification.comparing.model import Comparison, Difference, Member
@@ -51,18 +52,19 @@ def load_finished(folder: Path) -> Finished:
     """A directory that `local-judge qualify` has filled.
 
     Raises:
-        InputError: it holds no finished qualification.
+        InputError: it holds no finished qualification, or one that was modified.
     """
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         data = json.loads((folder / DATA).read_text(encoding="utf-8"))
-        data.pop("standing", None)
+        checked_standing(data)
+        del data["standing"]
         return Finished(folder, manifest, Qualification.model_validate(data))
     except OSError as error:
         raise InputError(
             f"{folder}: no finished qualification ({Path(error.filename).name}: {error.strerror})"
         ) from None
-    except (ValidationError, ValueError, AttributeError, RecursionError) as error:
+    except (ValidationError, ValueError, TypeError, RecursionError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{folder}: no qualification that can be read ({reason})") from None
 
