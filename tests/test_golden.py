@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from local_judge import golden
 from local_judge.protocols.deer.formats import labels
 from local_judge.protocols.deer.rubric import tree
 from local_judge.protocols.deer.rubric import upstream as rubric
 from local_judge.protocols.deer.verification import upstream
 from local_judge.protocols.fact import formats
 from local_judge.protocols.race import upstream as race
+from tests import golden
 
 FIXTURES = Path(__file__).parents[1] / "../shared/fixtures"
 needs_fixtures = pytest.mark.skipif(not FIXTURES.exists(), reason="golden vectors are not here")

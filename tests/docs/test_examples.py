@@ -43,7 +43,7 @@ from pydantic import BaseModel
 
 from indexes.making.pagelist import read_page_list
 from indexes.search.quality import read_queries
-from local_judge import cli, golden
+from local_judge import cli
 from local_judge.agents.wishes import read_wishes
 from local_judge.annotations.model import GoldClaim
 from local_judge.cli.commands import app
@@ -75,6 +75,7 @@ from local_judge.tasks.guidance import load_rows
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.plans import load_plans
 from serving.presets import load_preset
+from tests import golden
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
