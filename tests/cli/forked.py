@@ -7,12 +7,14 @@ ends with it. In `argv`, `@` at the front of a path is the fork's own copy of th
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import gc
 import importlib
 import io
 import json
 import os
+import pkgutil
 import resource
 import selectors
 import shutil
@@ -24,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from indexes.text import language
+from local_judge import cli
 
 SECONDS = 60.0
 """After which a command is ended as one that hangs."""
@@ -94,7 +97,9 @@ def _interrupted(world: Path) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
     signal.signal(signal.SIGVTALRM, interrupt)
-    signal.setitimer(signal.ITIMER_VIRTUAL, 0.03)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.01)
+    # An alarm after the interpreter has put the handlers away would end the process by itself.
+    atexit.register(signal.setitimer, signal.ITIMER_VIRTUAL, 0)
 
 
 def _redirect(path: str) -> Callable[[Path], None]:
@@ -194,8 +199,8 @@ def _collect(pid: int, pipes: dict[int, str]) -> dict[str, Any]:
 
 def main() -> None:
     """Answer until the input ends."""
-    begin: Callable[[], None] = importlib.import_module("local_judge.cli").main
-    for slow in ("local_judge.cli.commands", "mcp.server.stdio", "mcp.server.lowlevel"):
+    modules = [one.name for one in pkgutil.walk_packages(cli.__path__, "local_judge.cli.")]
+    for slow in (*modules, "mcp.server.stdio", "mcp.server.lowlevel"):
         importlib.import_module(slow)
     language.detect_language("The model is loaded once, which takes longer than most commands run.")
     mounts = can_mount()
@@ -211,7 +216,7 @@ def main() -> None:
                 os.dup2(ends[name][1], number)
             os.closerange(3, 64)
             _prepare(case, mounts)
-            begin()
+            cli.main()
             return
         for _, writing in ends.values():
             os.close(writing)

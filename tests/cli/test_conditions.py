@@ -196,7 +196,7 @@ def run_alone(
 
 
 def test_memory_that_imports_lack_is_told_in_one_line(tmp_path: Path) -> None:
-    done = run_alone("judges", cwd=tmp_path, before="ulimit -v 200000;")
+    done = run_alone("show", "out", cwd=tmp_path, before="ulimit -v 200000;")
     assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
     assert done.stderr.splitlines()[-1].startswith("local-judge: ")
 
