@@ -20,6 +20,7 @@ import selectors
 import shutil
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -135,6 +136,9 @@ CONDITIONS: dict[str, Callable[[Path], None]] = {
 MOUNTED = ("disk full", "temporary full", "read-only")
 """Conditions that need mounts."""
 
+WHOLE_ENDS = ("none", "output full", "output unread")
+"""Conditions under which a fork's interpreter also takes its modules apart, which copies all that the forks share."""
+
 UNLOADED = ("little memory", "small files", "temporary full", "read-only")
 """Conditions that decide whether the model that tells languages can be loaded."""
 
@@ -197,6 +201,17 @@ def _collect(pid: int, pipes: dict[int, str]) -> dict[str, Any]:
     return {"code": None if hangs else code, "pid": pid, "seconds": time.monotonic() - begun, **texts}
 
 
+def _end(code: object) -> None:
+    """End as the interpreter does, but leave the modules as they are."""
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage]
+    atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
+    gc.collect()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else 0)
+
+
 def main() -> None:
     """Answer until the input ends."""
     modules = [one.name for one in pkgutil.walk_packages(cli.__path__, "local_judge.cli.")]
@@ -216,7 +231,12 @@ def main() -> None:
                 os.dup2(ends[name][1], number)
             os.closerange(3, 64)
             _prepare(case, mounts)
-            cli.main()
+            try:
+                cli.main()
+            except SystemExit as ended:
+                if case["condition"] in WHOLE_ENDS:
+                    raise
+                _end(ended.code)
             return
         for _, writing in ends.values():
             os.close(writing)
