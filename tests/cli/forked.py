@@ -204,7 +204,7 @@ def _collect(pid: int, pipes: dict[int, str]) -> dict[str, Any]:
 def _end(code: object) -> None:
     """End as the interpreter does, but leave the modules as they are."""
     signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-    threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage]
+    threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage, reportUnknownMemberType]
     atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
     gc.collect()
     sys.stdout.flush()
