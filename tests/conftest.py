@@ -7,6 +7,7 @@ test at its end too, so that code which swallows the refusal cannot hide it.
 from __future__ import annotations
 
 import ipaddress
+import itertools
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,10 +79,18 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         pytest.fail(f"this test tried to reach the network: {attempts}")
 
 
+@pytest.fixture(scope="session")
+def qualification_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """New folders in one: pytest looks through all that it has made before it makes another."""
+    parent = tmp_path_factory.mktemp("qualifications")
+    return (parent / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def qualifications(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def qualifications(qualification_folders: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder where the verdicts on judges are kept: a test neither reads nor writes the developer's own."""
-    folder = tmp_path_factory.mktemp("qualifications")
+    folder = next(qualification_folders)
+    folder.mkdir()
     monkeypatch.setenv("LOCAL_JUDGE_QUALIFICATIONS", str(folder))
     return folder
 

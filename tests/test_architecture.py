@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("local_judge.__main__",),
     ("local_judge.cli",),
-    ("local_judge.demo", "local_judge.golden", "local_judge.experiments", "local_judge.qualification"),
+    ("local_judge.demo", "local_judge.experiments", "local_judge.qualification"),
     ("local_judge.reporting",),
     ("local_judge.runs",),
     ("local_judge.protocols",),

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from local_judge import golden
-from local_judge.golden.compare import differences
 from local_judge.protocols.deer.formats import labels
 from local_judge.protocols.deer.rubric import tree
 from local_judge.protocols.deer.rubric import upstream as rubric
 from local_judge.protocols.deer.verification import upstream
 from local_judge.protocols.fact import formats
 from local_judge.protocols.race import upstream as race
+from tests import golden
+from tests.golden.compare import differences
 
 FIXTURES = Path(__file__).parents[1] / "../shared/fixtures"
 needs_fixtures = pytest.mark.skipif(not FIXTURES.exists(), reason="golden vectors are not here")

@@ -6,6 +6,7 @@ none is taken at its word.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from pydantic import Field
@@ -13,12 +14,13 @@ from pydantic import Field
 from local_judge.agents.citations import CheckedCitation, Citation, check_citations
 from local_judge.agents.limits import AgentLimits
 from local_judge.agents.loop import run_agent
-from local_judge.agents.prompts import template
 from local_judge.agents.result import AgentResult
 from local_judge.agents.toolbox import Toolbox
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import fence
+from local_judge.judge.layout import fence, load_prompt
 from serving.types import Frozen
+
+template = partial(load_prompt, "local_judge.agents")
 
 _DEFAULTS = AgentLimits()
 

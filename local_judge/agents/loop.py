@@ -9,6 +9,7 @@ damaged snapshot, a ledger that cannot be written) raises.
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic import JsonValue, TypeAdapter
@@ -29,14 +30,15 @@ from local_judge.agents.actions import (
 from local_judge.agents.history import History
 from local_judge.agents.limits import AgentLimits
 from local_judge.agents.observations import Observation, observation_text
-from local_judge.agents.prompts import template
 from local_judge.agents.result import AgentResult, Outcome, Spent, Step, Transcript, tallied, wished
 from local_judge.agents.toolbox import Toolbox, refused
 from local_judge.judge.calls import BYTES_PER_TOKEN, TEMPLATE_TOKENS, failure_of
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
-from local_judge.judge.layout import Prompt, fill
+from local_judge.judge.layout import Prompt, fill, load_prompt
 from serving.errors import EngineError
+
+template = partial(load_prompt, "local_judge.agents")
 
 T = TypeVar("T")
 

@@ -6,14 +6,17 @@ page says fenced, errors as typed refusals. The server speaks over standard inpu
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from local_judge import __version__
 from local_judge.agents.actions import Refusal, arguments_schema, read_request
 from local_judge.agents.observations import Observation, observation_text
-from local_judge.agents.prompts import template
 from local_judge.agents.toolbox import Toolbox, refused
 from local_judge.errors import UserError
+from local_judge.judge.layout import load_prompt
+
+template = partial(load_prompt, "local_judge.agents")
 
 if TYPE_CHECKING:
     from mcp import types

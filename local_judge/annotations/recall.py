@@ -12,18 +12,19 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from local_judge.annotations.extraction import ReadReport, Recalled
 from local_judge.annotations.model import GoldClaim
-from local_judge.annotations.prompts import template
 from local_judge.claims.model import Claim
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+
+template = partial(load_prompt, "local_judge.annotations")
 
 CLAIMS_PER_CALL = 20
 REPLY_TOKENS_PER_CLAIM = 40

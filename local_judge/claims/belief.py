@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 from indexes.model import Page
 from local_judge.claims.config import ClaimsConfig, View
 from local_judge.claims.evidence import Exhibit
 from local_judge.claims.model import Claim, Quote
-from local_judge.claims.prompts import template
 from local_judge.documents.model import Span
 from local_judge.judge.judge import Judge, Pick
-from local_judge.judge.layout import Prompt, fence, fenced, fill
+from local_judge.judge.layout import Prompt, fence, fenced, fill, load_prompt
 from local_judge.judge.requests import canonical, prompt_digest, sha256
+
+template = partial(load_prompt, "local_judge.claims")
 
 OPTIONS = ("Yes", "No")
 NEUTRAL = 0.5

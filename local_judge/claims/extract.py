@@ -22,6 +22,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, cast
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -29,13 +30,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import Claim, ClaimType, ExtractionFailure
 from local_judge.claims.numbers import is_numeric
-from local_judge.claims.prompts import template
 from local_judge.claims.report import shared_report
 from local_judge.documents.model import Document, Sentence
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from serving.errors import EngineError
+
+template = partial(load_prompt, "local_judge.claims")
 
 MIN_REPLY_TOKENS_PER_SENTENCE = 60
 """A prompt fits if it leaves at least this much room for each of its sentences."""

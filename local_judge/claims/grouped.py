@@ -7,6 +7,7 @@ occurs in the page, and one that does not is kept apart, so that it can be count
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,11 +15,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import Exhibit
 from local_judge.claims.model import Claim, Label, Verdict
-from local_judge.claims.prompts import template
 from local_judge.claims.quotes import QuoteFinder
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+
+template = partial(load_prompt, "local_judge.claims")
 
 REPLY_TOKENS_PER_CLAIM = 260
 

@@ -11,19 +11,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from local_judge.cleaning.copying import Differs, choices_of
-from local_judge.cleaning.prompts import template
 from local_judge.documents.clean import Cleaned, clean_as_chosen
 from local_judge.documents.cleaning.choices import Option, Stretch, stretches
 from local_judge.documents.model import Document, Frozen
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence
+from local_judge.judge.layout import Prompt, fence, load_prompt
+
+template = partial(load_prompt, "local_judge.cleaning")
 
 PIECE_CHARACTERS = 2_000
 """Blocks are asked about together up to this many characters: a longer copy is more often inexact."""

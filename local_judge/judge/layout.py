@@ -11,6 +11,8 @@ import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
+from importlib.resources import files
 
 from pydantic import Field
 
@@ -27,6 +29,16 @@ BARE_SYSTEM = (
     "You evaluate research reports. Answer only what is asked at the end, in the form that is asked for."
 )
 """The same without a word of data, for texts that stand bare."""
+
+
+@cache
+def load_prompt(package: str, name: str) -> str:
+    """The text of `prompts/<name>.md` beside the modules of `package`, without the final newline.
+
+    The text is part of every ledger key that is made with it, and of a run's manifest through its name and bytes.
+    """
+    return files(package).joinpath("prompts", f"{name}.md").read_text(encoding="utf-8").rstrip("\n")
+
 
 _BARE: ContextVar[bool] = ContextVar("bare", default=False)
 

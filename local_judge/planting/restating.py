@@ -12,6 +12,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from random import Random
 from typing import Annotated, Literal, NamedTuple
 
@@ -20,14 +21,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from indexes.text.language import detect_language
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.planting.claims import Draw
 from local_judge.planting.kinds import Language
 from local_judge.planting.misplaced import particulars
 from local_judge.planting.model import Form, PlantedClaim, SourceSentence
 from local_judge.planting.pages import PlantPage
-from local_judge.planting.prompts import template
 from serving.types import EngineIdentity
+
+template = partial(load_prompt, "local_judge.planting")
 
 OPTIONS = ("Yes", "No")
 REPLY_TOKENS = 160

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from indexes.text.language import detect_language
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.tasks.alike import firsts
 from local_judge.tasks.checklist_lint import lint
 from local_judge.tasks.checklists import ChecklistRow
@@ -25,8 +25,9 @@ from local_judge.tasks.dates import leaves_open
 from local_judge.tasks.drafting import UNREADABLE, Drafts
 from local_judge.tasks.languages import language_name
 from local_judge.tasks.model import Checklist, Task
-from local_judge.tasks.prompts import template
 from serving.types import EngineIdentity
+
+template = partial(load_prompt, "local_judge.tasks")
 
 LEAST, MOST = 3, 15
 """Items of a draft."""

@@ -15,6 +15,7 @@ import asyncio
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -23,13 +24,14 @@ from indexes.text.language import detect_language
 from local_judge.documents.model import Frozen
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.tasks.criteria import DIMENSIONS, CriteriaRow, CriterionRow
 from local_judge.tasks.drafting import Drafts
 from local_judge.tasks.languages import language_name
 from local_judge.tasks.model import Task
-from local_judge.tasks.prompts import template
 from serving.types import EngineIdentity
+
+template = partial(load_prompt, "local_judge.tasks")
 
 SAMPLES = 5
 """Of the dimensions' weights. A judge without temperature gives one: the others would be the same."""

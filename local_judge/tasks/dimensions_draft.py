@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -19,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from indexes.text.language import detect_language
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.tasks.dimensions import (
     GENERAL,
     LEAST_SPECIFIC,
@@ -33,8 +34,9 @@ from local_judge.tasks.dimensions import (
 from local_judge.tasks.drafting import Drafts
 from local_judge.tasks.languages import language_name
 from local_judge.tasks.model import DimensionKind, Task
-from local_judge.tasks.prompts import template
 from serving.types import EngineIdentity
+
+template = partial(load_prompt, "local_judge.tasks")
 
 LEAST_CRITERIA = 1
 DIMENSIONS_TOKENS = MOST_SPECIFIC * 200

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, Literal, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -23,15 +23,16 @@ from indexes.text.language import detect_language
 from local_judge.claims.quotes import QuoteFinder
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.tasks.drafting import UNREADABLE, Drafts
 from local_judge.tasks.guidance import GuidanceRow
 from local_judge.tasks.model import Task
 from local_judge.tasks.passages import exhibit, select
 from local_judge.tasks.points import Point, PointSource, Scope, distinct, render
-from local_judge.tasks.prompts import template
 from serving.errors import EngineError
 from serving.types import EngineIdentity, Frozen
+
+template = partial(load_prompt, "local_judge.tasks")
 
 LEAST, MOST = 5, 12
 """Points of a draft, unless it is to have fewer, or more."""

@@ -5,6 +5,7 @@ Invariant: every task that was decided on has a row, kept or dropped, with the r
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,14 +13,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt
+from local_judge.judge.layout import Prompt, load_prompt
 from local_judge.rows import read_models
 from local_judge.tasks.drafting import Drafts
 from local_judge.tasks.model import Task
-from local_judge.tasks.prompts import template
 from local_judge.tasks.rowfile import RowFile, TaskRow
 from local_judge.tasks.topics import request_prompt
 from serving.types import EngineIdentity
+
+template = partial(load_prompt, "local_judge.tasks")
 
 REPLY_TOKENS = 300
 

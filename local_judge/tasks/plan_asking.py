@@ -9,19 +9,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from indexes.text.language import detect_language
 from local_judge.agents.observations import Shown
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.tasks.languages import language_name
 from local_judge.tasks.model import Task
 from local_judge.tasks.plan_settings import PlanSettings
 from local_judge.tasks.plans import KeyRow
-from local_judge.tasks.prompts import template
+
+template = partial(load_prompt, "local_judge.tasks")
 
 PER_PAGE = 3
 """Items that are asked for where one page is shown by itself."""

@@ -11,12 +11,12 @@ from local_judge.agents.ask import ask_question
 from local_judge.agents.citations import CheckedCitation
 from local_judge.agents.limits import AgentLimits
 from local_judge.agents.observations import Asked
-from local_judge.agents.prompts import template
 from local_judge.agents.result import Tally, Wish, merged, tallied, wished
 from local_judge.agents.toolbox import Toolbox
 from local_judge.agents.transcript import render_transcript
 from local_judge.agents.wishes import read_wishes, write_wishes
 from local_judge.errors import InputError
+from local_judge.judge.layout import load_prompt
 from local_judge.reporting.agents import answer_text
 
 from ..scripted_judge import MakeJudge
@@ -102,7 +102,8 @@ async def test_a_quotation_counts_only_if_a_page_that_was_shown_has_it(
     )
     first = engine.calls[0].messages[1].content
     assert first.endswith(
-        f"Task:\n{template('ask')}\n\nQuestion:\n```\n{QUESTION}\n```\n\nTurn 1 of 12: take the next action."
+        f"Task:\n{load_prompt('local_judge.agents', 'ask')}\n\n"
+        f"Question:\n```\n{QUESTION}\n```\n\nTurn 1 of 12: take the next action."
     )
     assert answer_text(asked).splitlines() == [
         "6.2 megawatts.",

@@ -12,8 +12,8 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.agents.mcp_server import answer_call, make_server
 from local_judge.agents.observations import observation_text
-from local_judge.agents.prompts import template
 from local_judge.agents.toolbox import Toolbox, ToolSettings
+from local_judge.judge.layout import load_prompt
 
 from .conftest import DEAD, HEAT, HOSTILE, PAPER
 
@@ -35,7 +35,9 @@ def said(result: types.CallToolResult) -> str:
 async def check(client: Client, web: Snapshot) -> None:
     """A session: what is offered, what is found, what is refused."""
     tools = (await client.list_tools()).tools
-    assert [(tool.name, tool.description) for tool in tools] == [(name, template(name)) for name in ALL.tools]
+    assert [(tool.name, tool.description) for tool in tools] == [
+        (name, load_prompt("local_judge.agents", name)) for name in ALL.tools
+    ]
     assert [list(tool.input_schema["properties"]) for tool in tools] == [
         ["queries", "k"],
         ["queries", "k"],

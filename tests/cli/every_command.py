@@ -15,7 +15,7 @@ from typing import Any
 import typer
 
 from local_judge.annotations.load import sample_folder as annotated_folder
-from local_judge.cli.commands import app
+from local_judge.cli.commands import Lazy, app
 from local_judge.demo.outcome import sample_folder
 from serving.stub_fill import fill
 
@@ -139,6 +139,8 @@ def commands() -> Iterator[str]:
     """The names of all commands."""
 
     def below(command: Any, name: tuple[str, ...]) -> Iterator[str]:
+        if isinstance(command, Lazy):
+            command = command.load()
         subcommands: dict[str, Any] = getattr(command, "commands", {})
         if name and (not subcommands or command.invoke_without_command):
             yield " ".join(name)

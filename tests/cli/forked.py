@@ -7,23 +7,27 @@ ends with it. In `argv`, `@` at the front of a path is the fork's own copy of th
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import gc
 import importlib
 import io
 import json
 import os
+import pkgutil
 import resource
 import selectors
 import shutil
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from indexes.text import language
+from local_judge import cli
 
 SECONDS = 60.0
 """After which a command is ended as one that hangs."""
@@ -94,7 +98,9 @@ def _interrupted(world: Path) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
     signal.signal(signal.SIGVTALRM, interrupt)
-    signal.setitimer(signal.ITIMER_VIRTUAL, 0.03)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.01)
+    # An alarm after the interpreter has put the handlers away would end the process by itself.
+    atexit.register(signal.setitimer, signal.ITIMER_VIRTUAL, 0)
 
 
 def _redirect(path: str) -> Callable[[Path], None]:
@@ -129,6 +135,9 @@ CONDITIONS: dict[str, Callable[[Path], None]] = {
 }
 MOUNTED = ("disk full", "temporary full", "read-only")
 """Conditions that need mounts."""
+
+WHOLE_ENDS = ("none", "output full", "output unread")
+"""Conditions under which a fork's interpreter also takes its modules apart, which copies all that the forks share."""
 
 UNLOADED = ("little memory", "small files", "temporary full", "read-only")
 """Conditions that decide whether the model that tells languages can be loaded."""
@@ -192,10 +201,21 @@ def _collect(pid: int, pipes: dict[int, str]) -> dict[str, Any]:
     return {"code": None if hangs else code, "pid": pid, "seconds": time.monotonic() - begun, **texts}
 
 
+def _end(code: object) -> None:
+    """End as the interpreter does, but leave the modules as they are."""
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage, reportUnknownMemberType]
+    atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
+    gc.collect()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else 0)
+
+
 def main() -> None:
     """Answer until the input ends."""
-    begin: Callable[[], None] = importlib.import_module("local_judge.cli").main
-    for slow in ("local_judge.cli.commands", "mcp.server.stdio", "mcp.server.lowlevel"):
+    modules = [one.name for one in pkgutil.walk_packages(cli.__path__, "local_judge.cli.")]
+    for slow in (*modules, "mcp.server.stdio", "mcp.server.lowlevel"):
         importlib.import_module(slow)
     language.detect_language("The model is loaded once, which takes longer than most commands run.")
     mounts = can_mount()
@@ -211,7 +231,12 @@ def main() -> None:
                 os.dup2(ends[name][1], number)
             os.closerange(3, 64)
             _prepare(case, mounts)
-            begin()
+            try:
+                cli.main()
+            except SystemExit as ended:
+                if case["condition"] in WHOLE_ENDS:
+                    raise
+                _end(ended.code)
             return
         for _, writing in ends.values():
             os.close(writing)

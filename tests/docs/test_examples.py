@@ -43,10 +43,10 @@ from pydantic import BaseModel
 
 from indexes.making.pagelist import read_page_list
 from indexes.search.quality import read_queries
-from local_judge import cli, golden
+from local_judge import cli
 from local_judge.agents.wishes import read_wishes
 from local_judge.annotations.model import GoldClaim
-from local_judge.cli.commands import app
+from local_judge.cli.commands import Lazy, app
 from local_judge.demo.outcome import Planted
 from local_judge.experiments.arguments import load_arguments
 from local_judge.experiments.planning import load_ratings as load_plan_ratings
@@ -75,6 +75,7 @@ from local_judge.tasks.guidance import load_rows
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.plans import load_plans
 from serving.presets import load_preset
+from tests import golden
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -193,6 +194,7 @@ def check_unrun(block: Block) -> None:
             while hasattr(parser, "commands"):
                 assert arguments[0] in parser.commands, f"{block.place}: {command}"
                 parser, arguments = parser.commands[arguments[0]], arguments[1:]
+                parser = parser.load() if isinstance(parser, Lazy) else parser
             # Raises UsageError for an option that does not exist or an argument that is missing.
             parser.make_context(parser.name, arguments)
 

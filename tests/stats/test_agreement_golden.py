@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.golden.human import run_human_consistency
+from tests.golden.human import run_human_consistency
 
 
 def test_every_case_of_the_golden_file(shared: Path) -> None:

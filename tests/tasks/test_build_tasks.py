@@ -15,6 +15,7 @@ import pytest
 from local_judge.errors import RunError
 from local_judge.judge.errors import LedgerError
 from local_judge.judge.judge import Judge
+from local_judge.judge.layout import load_prompt
 from local_judge.reporting.building import build_notes
 from local_judge.runs.building.commands import Begun, build_tasks, outcome_of
 from local_judge.runs.building.store import BuildStore
@@ -24,7 +25,6 @@ from local_judge.tasks.building.model import Baseline, Candidate
 from local_judge.tasks.building.outcome import Condition, Outcome
 from local_judge.tasks.building.personas import persona_prompt
 from local_judge.tasks.building.pipeline import Source
-from local_judge.tasks.building.prompts import template
 from local_judge.tasks.building.settings import BuildConfig, Domain, DuplicateSettings, PersonaSettings
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Task
@@ -334,7 +334,7 @@ def test_a_task_without_a_person_is_judged_by_its_request_alone() -> None:
 
 
 def test_the_assessment_shows_no_value_that_could_be_copied() -> None:
-    text = template("necessity")
+    text = load_prompt("local_judge.tasks.building", "necessity")
     # A scale from 0 to 1 is named; no other number, no JSON object, no boolean.
     assert re.findall(r"\d+(?:\.\d+)?", text) == ["0", "1", "1"]
     assert not re.search(r"\btrue\b|\bfalse\b|[{}]", re.sub(r"\{\{\w+\}\}", "", text))

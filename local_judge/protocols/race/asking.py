@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.race.findings import TOP, WHOLE, Order
-from local_judge.protocols.race.prompts import template
 from local_judge.tasks.model import Criteria, Criterion
+
+template = partial(load_prompt, "local_judge.protocols.race")
 
 
 def _number(value: object) -> object:

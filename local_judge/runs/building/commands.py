@@ -19,8 +19,8 @@ from local_judge.tasks.building.imported import read_given
 from local_judge.tasks.building.model import Stage
 from local_judge.tasks.building.outcome import Build, Outcome, settle
 from local_judge.tasks.building.pipeline import Source, make
-from local_judge.tasks.building.prompts import digest
 from local_judge.tasks.building.ranking import Ballot, ballot_paper, read_ballot
+from local_judge.tasks.building.requesting import prompts_digest
 from local_judge.tasks.building.settings import BuildConfig
 from local_judge.tasks.building.sources import read_items, read_questions
 
@@ -91,7 +91,7 @@ async def build_tasks(
         generator=begun.source.generator,
         input_sha256=begun.sha256,
         judge=await judge.engine.identity(),
-        prompts=digest(),
+        prompts=prompts_digest(),
         duplicates=method.name if method is not None else None,
     )
     store.begin(manifest, change=change)

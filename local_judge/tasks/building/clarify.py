@@ -7,7 +7,7 @@ no figure of the question is lost on the way.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any
 
 from pydantic import Field, create_model
@@ -15,15 +15,16 @@ from pydantic import Field, create_model
 from indexes.text.language import detect_language
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.tasks.building.gather import Reply, folded
 from local_judge.tasks.building.giveaway import words
 from local_judge.tasks.building.model import Candidate, Clarification, Missing, task_id
-from local_judge.tasks.building.prompts import template
 from local_judge.tasks.building.requesting import laid_out, request
 from local_judge.tasks.building.settings import BuildConfig
 from local_judge.tasks.building.sources import RawQuestion
 from local_judge.tasks.languages import language_name
+
+template = partial(load_prompt, "local_judge.tasks.building")
 
 TOKENS_PER_QUESTION = 160
 

@@ -8,16 +8,17 @@ items.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
-from local_judge.tasks.building.prompts import template
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.tasks.drafting import UNREADABLE
+
+template = partial(load_prompt, "local_judge.tasks.building")
 
 
 class Reply(BaseModel):

@@ -7,20 +7,21 @@ value that a reply could copy; a reply that lacks a value is a failure.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any
 
 from pydantic import Field, create_model
 
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.tasks.building.gather import Reply
 from local_judge.tasks.building.model import Assessment, Baseline, Candidate, Persona, Qualification
-from local_judge.tasks.building.prompts import need_template, template
 from local_judge.tasks.building.requesting import laid_out
 from local_judge.tasks.building.settings import BuildConfig, Quality, Share
 from local_judge.tasks.need import REPLY_TOKENS, NeedReply
+
+template = partial(load_prompt, "local_judge.tasks.building")
 
 CHARACTERS_PER_WORD = 8
 TOKENS_PER_WORD = 2
@@ -89,7 +90,7 @@ async def assess(
 
 def qualify_prompt(candidate: Candidate, persona: Persona | None) -> Prompt:
     """The prompt that asks whether a task needs deep research."""
-    need = need_template("need")
+    need = load_prompt("local_judge.tasks", "need")
     return _asked(candidate, persona, need if persona is None else f"{template('suits')}\n\n{need}")
 
 

@@ -8,18 +8,20 @@ a later part is asked for again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.tasks.building.gather import Kind, Reply, gather, standing
 from local_judge.tasks.building.model import Candidate, Missing, Persona, task_id
-from local_judge.tasks.building.prompts import template
 from local_judge.tasks.building.requesting import laid_out
 from local_judge.tasks.building.settings import BuildConfig, Domain
 from local_judge.tasks.languages import language_name
+
+template = partial(load_prompt, "local_judge.tasks.building")
 
 Line = Annotated[str, Field(max_length=160)]
 

@@ -8,7 +8,7 @@ guidance is a draft until a person has accepted it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any
 
 from pydantic import Field, create_model
@@ -16,16 +16,17 @@ from pydantic import Field, create_model
 from indexes.text.language import detect_language
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.tasks.alike import firsts
 from local_judge.tasks.building.gather import Reply
 from local_judge.tasks.building.giveaway import look
 from local_judge.tasks.building.model import Candidate, GivenAway, Missing, task_id
-from local_judge.tasks.building.prompts import template
 from local_judge.tasks.building.requesting import laid_out, request
 from local_judge.tasks.building.settings import BuildConfig
 from local_judge.tasks.building.sources import Item
 from local_judge.tasks.languages import language_name
+
+template = partial(load_prompt, "local_judge.tasks.building")
 
 TOKENS_PER_POINT = 120
 

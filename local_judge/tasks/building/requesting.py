@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from importlib.resources import files
 from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence
+from local_judge.judge.layout import Prompt, fence, load_prompt
 from local_judge.tasks.building.gather import Reply
 
 REQUEST_TOKENS = 600
@@ -66,3 +67,14 @@ def laid_out(shared: str, own: str) -> Prompt:
     """A prompt about `shared`, which other prompts of the build have too."""
     digest = hashlib.sha256(shared.encode()).hexdigest()[:16]
     return Prompt(shared=shared, own=own, prefix_key=f"build:{digest}")
+
+
+def prompts_digest() -> str:
+    """SHA-256 of the names and texts of all prompts that a build asks with, the one of `tasks filter` among them."""
+    folder = files("local_judge.tasks.building").joinpath("prompts")
+    texts = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.name.endswith(".md")}
+    texts["need.md"] = load_prompt("local_judge.tasks", "need").encode()
+    found = hashlib.sha256()
+    for name in sorted(texts):
+        found.update(name.encode() + b"\0" + texts[name] + b"\0")
+    return found.hexdigest()

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from local_judge.errors import InputError
-from local_judge.golden.deepresearcheval import run_function
 from local_judge.protocols.deepresearcheval.facts.files import read_results, result_files, result_rows
 from local_judge.protocols.deepresearcheval.facts.scores import score_facts
 from local_judge.protocols.deepresearcheval.facts.upstream import merged, ratio_range
+from tests.golden.deepresearcheval import run_function
 
 from .facts_cases import evidence, findings
 

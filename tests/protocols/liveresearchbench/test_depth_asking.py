@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from local_judge.claims.report import shared_report
 from local_judge.documents import parse_report
+from local_judge.judge.layout import load_prompt
 from local_judge.judge.schemas import json_schema
 from local_judge.protocols.liveresearchbench.depth.asking import Compared, prompt
-from local_judge.protocols.liveresearchbench.depth.prompts import template
 
 from .depth_cases import BASELINE, REPORT, TASK, answer
 
@@ -44,8 +44,13 @@ L2.S2: The town paid.
 
 def test_the_prompt() -> None:
     asked = prompt(TASK.prompt, parse_report(REPORT), parse_report(BASELINE))
-    assert asked.messages()[1].content == f"{REPORT_SHOWN}\n\n{REST}{template('compare')}"
-    assert template("compare").startswith("Task: compare how deeply the two reports above analyse")
+    assert (
+        asked.messages()[1].content
+        == f"{REPORT_SHOWN}\n\n{REST}{load_prompt('local_judge.protocols.liveresearchbench.depth', 'compare')}"
+    )
+    assert load_prompt("local_judge.protocols.liveresearchbench.depth", "compare").startswith(
+        "Task: compare how deeply the two reports above analyse"
+    )
 
 
 def test_it_opens_as_all_prompts_about_its_first_report() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from local_judge.agents.result import AgentResult
 from local_judge.agents.toolbox import Toolbox
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import fill
+from local_judge.judge.layout import fill, load_prompt
 from local_judge.protocols.deepresearcheval.facts.answers import (
     MOST,
     ByPages,
@@ -27,9 +28,10 @@ from local_judge.protocols.deepresearcheval.facts.answers import (
 )
 from local_judge.protocols.deepresearcheval.facts.findings import Ruling, Run, Statement
 from local_judge.protocols.deepresearcheval.facts.material import Subject
-from local_judge.protocols.deepresearcheval.facts.prompts import template
 from local_judge.protocols.deepresearcheval.facts.settings import FactsSettings
 from serving.types import Frozen
+
+template = partial(load_prompt, "local_judge.protocols.deepresearcheval.facts")
 
 
 class Worked(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from local_judge.agents.actions import Search
@@ -18,7 +19,7 @@ from local_judge.claims.quotes import QuoteFinder
 from local_judge.judge.calls import failure_of
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fill
+from local_judge.judge.layout import Prompt, fill, load_prompt
 from local_judge.judge.requests import sha256
 from local_judge.protocols.deepresearcheval.facts.answers import (
     MOST,
@@ -29,9 +30,10 @@ from local_judge.protocols.deepresearcheval.facts.answers import (
 )
 from local_judge.protocols.deepresearcheval.facts.findings import Lookup, Ruling, Statement
 from local_judge.protocols.deepresearcheval.facts.material import Subject
-from local_judge.protocols.deepresearcheval.facts.prompts import template
 from local_judge.protocols.deepresearcheval.facts.settings import FactsSettings
 from serving.errors import EngineError
+
+template = partial(load_prompt, "local_judge.protocols.deepresearcheval.facts")
 
 REPLY_TOKENS = 600
 QUERY = 300

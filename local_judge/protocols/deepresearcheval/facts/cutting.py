@@ -7,6 +7,7 @@ answer: labels of the report, each once, in order.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
@@ -15,10 +16,11 @@ from local_judge.claims.report import shared_report
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt
-from local_judge.protocols.deepresearcheval.facts.prompts import template
+from local_judge.judge.layout import Prompt, load_prompt
 from local_judge.protocols.deepresearcheval.facts.segments import Segment, body_sentences, cut_segments
 from local_judge.protocols.deepresearcheval.facts.settings import SegmentSettings
+
+template = partial(load_prompt, "local_judge.protocols.deepresearcheval.facts")
 
 REPLY_TOKENS = 12
 """Limit of a reply, for each label that may be named."""

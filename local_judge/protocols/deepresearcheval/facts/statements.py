@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, NamedTuple, cast
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -22,12 +22,13 @@ from local_judge.claims.report import shared_report
 from local_judge.documents.model import Document, Sentence, Span
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Answer, Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.deepresearcheval.facts.findings import Rejected, Statement
-from local_judge.protocols.deepresearcheval.facts.prompts import template
 from local_judge.protocols.deepresearcheval.facts.segments import Segment
 from local_judge.protocols.deepresearcheval.facts.settings import FactsSettings
 from serving.errors import EngineError
+
+template = partial(load_prompt, "local_judge.protocols.deepresearcheval.facts")
 
 REPLY_TOKENS = 100
 """Limit of a reply, for each sentence; and as much again for each statement that one may have."""

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from functools import partial
 from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from local_judge.judge.layout import fence, fill
+from local_judge.judge.layout import fence, fill, load_prompt
 from local_judge.protocols.asking import evaluated_on
-from local_judge.protocols.deepresearcheval.prompts import template
 from local_judge.protocols.deepresearcheval.quality.findings import TOP
 from local_judge.tasks.model import Criterion, QualityDimension
+
+template = partial(load_prompt, "local_judge.protocols.deepresearcheval")
 
 DECIMALS = 2
 

@@ -7,19 +7,21 @@ the quotation and the rationale that it rests on; a score off the scale, or N/A 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any, Generic, Literal, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from local_judge.claims.report import shared_report
 from local_judge.documents.model import Document
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.deer.rubric.load import bands_for
 from local_judge.protocols.deer.rubric.model import Kind, Rubric, Subdimension
-from local_judge.protocols.deer.rubric.prompts import template
 from local_judge.protocols.deer.rubric.questions import Call, Group, Question
 from local_judge.protocols.deer.settings import DeerSettings
 from local_judge.tasks.model import Task
+
+template = partial(load_prompt, "local_judge.protocols.deer.rubric")
 
 S = TypeVar("S")
 

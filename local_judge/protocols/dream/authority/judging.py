@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -15,13 +16,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence
+from local_judge.judge.layout import Prompt, fence, load_prompt
 from local_judge.protocols.base import Bench, Case
 from local_judge.protocols.dream.authority.domains import domain_of, shown
 from local_judge.protocols.dream.authority.findings import AuthorityFindings, CitedDomain
 from local_judge.protocols.dream.authority.ratings import GivenRating
 from local_judge.protocols.dream.numbers import no_boolean
-from local_judge.protocols.dream.prompts import template
+
+template = partial(load_prompt, "local_judge.protocols.dream")
 
 REPLY_TOKENS = 160
 """Limit of a reply: 300 characters and a number."""

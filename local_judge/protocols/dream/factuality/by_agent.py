@@ -7,6 +7,7 @@ carried out, and the agent is told so; it counts as an error of the run.
 from __future__ import annotations
 
 from datetime import date
+from functools import partial
 
 from indexes.corpus import Corpus
 from indexes.snapshot import Snapshot
@@ -18,13 +19,14 @@ from local_judge.agents.result import no_answer
 from local_judge.agents.toolbox import Toolbox, refused
 from local_judge.claims.model import Claim, Quote
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import fence
+from local_judge.judge.layout import fence, load_prompt
 from local_judge.protocols.asking import evaluated_on
 from local_judge.protocols.dream.factuality.findings import AgentVerdict, CheckedFact, Evidence, PassageShown
 from local_judge.protocols.dream.factuality.neutral import given_away
 from local_judge.protocols.dream.factuality.settings import FactualitySettings
 from local_judge.protocols.dream.factuality.verdicts import Ruled, lacks_quotation, unquoted
-from local_judge.protocols.dream.prompts import template
+
+template = partial(load_prompt, "local_judge.protocols.dream")
 
 NOT_NEUTRAL = "A query gives away a number, a value, a direction or the wording of the claim. Leave it out"
 

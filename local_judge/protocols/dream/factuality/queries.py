@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,12 +20,13 @@ from local_judge.agents.actions import MOST_QUERIES
 from local_judge.claims.model import Claim
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import evaluated_on
 from local_judge.protocols.dream.factuality.findings import NeutralQuery, RefusedQuery
 from local_judge.protocols.dream.factuality.neutral import given_away, stripped
 from local_judge.protocols.dream.factuality.settings import FactualitySettings
-from local_judge.protocols.dream.prompts import template
+
+template = partial(load_prompt, "local_judge.protocols.dream")
 
 TOKENS_PER_QUERY = 50
 

@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 from collections.abc import Sequence
 from datetime import date
+from functools import partial
 from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,11 +20,12 @@ from local_judge.claims.model import Claim
 from local_judge.claims.quotes import QuoteFinder
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import evaluated_on, room_for
 from local_judge.protocols.dream.factuality.evidence import Group
 from local_judge.protocols.dream.factuality.findings import Evidence, FactLabel, PassageShown
-from local_judge.protocols.dream.prompts import template
+
+template = partial(load_prompt, "local_judge.protocols.dream")
 
 REPLY_TOKENS = 700
 """Limit of a reply, for each claim in it: four quotations, and a rationale."""

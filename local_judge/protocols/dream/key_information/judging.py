@@ -6,14 +6,16 @@ Invariant: the judge sees the questions behind the report, and neither the pages
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from local_judge.judge.layout import fence, fill
+from local_judge.judge.layout import fence, fill, load_prompt
 from local_judge.protocols.asking import Requirement, evaluated_on, rule
 from local_judge.protocols.base import Bench, Case
 from local_judge.protocols.dream.key_information.findings import KeyInformationFindings
 from local_judge.protocols.dream.key_information.settings import KeyInformationSettings
 from local_judge.protocols.dream.plans import plan_of
-from local_judge.protocols.dream.prompts import template
+
+template = partial(load_prompt, "local_judge.protocols.dream")
 
 
 async def judge_key_information(

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from local_judge.claims.report import shared_report
 from local_judge.documents.model import Document
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import evaluated_on, report_prompt
-from local_judge.protocols.dream.prompts import template
 from local_judge.protocols.dream.reasoning.settings import Severity
 from local_judge.tasks.model import ReasoningQuestion
+
+template = partial(load_prompt, "local_judge.protocols.dream")
 
 EXTRACTS = 3
 """Passages of the report that a judge may give as what it assessed."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -15,14 +16,15 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer
-from local_judge.judge.layout import fill
+from local_judge.judge.layout import fill, load_prompt
 from local_judge.protocols.asking import MIN_REPLY_TOKENS, REPLY_TOKENS, Requirement, ask_each
 from local_judge.protocols.base import Bench, Case
 from local_judge.protocols.dream.numbers import no_boolean
-from local_judge.protocols.dream.prompts import template
 from local_judge.protocols.dream.writing.findings import WritingFindings, WritingMark
 from local_judge.protocols.dream.writing.rubric import DIMENSIONS, SUBDIMENSIONS, of_dimension
 from local_judge.protocols.dream.writing.settings import WritingSettings
+
+template = partial(load_prompt, "local_judge.protocols.dream")
 
 
 class Mark(BaseModel):

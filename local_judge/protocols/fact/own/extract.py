@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -21,11 +21,12 @@ from local_judge.claims.report import shared_report
 from local_judge.documents.model import Citation, Document, Sentence
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.fact.findings import Pair
-from local_judge.protocols.fact.prompts import template
 from local_judge.protocols.fact.settings import FactSettings
 from local_judge.protocols.fact.view import cited, unread
+
+template = partial(load_prompt, "local_judge.protocols.fact")
 
 REPLY_TOKENS_PER_SENTENCE = 240
 

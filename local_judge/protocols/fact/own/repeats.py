@@ -7,15 +7,16 @@ statement or merge two into a third; of those that say the same the first is kep
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
-from local_judge.protocols.fact.prompts import template
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+
+template = partial(load_prompt, "local_judge.protocols.fact")
 
 REPLY_TOKENS_PER_STATEMENT = 24
 

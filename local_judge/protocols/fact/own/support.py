@@ -19,11 +19,12 @@ from local_judge.claims.model import Claim
 from local_judge.claims.quotes import QuoteFinder
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.fact.findings import Outcome, Pair
 from local_judge.protocols.fact.own.extract import Stated
-from local_judge.protocols.fact.prompts import template
 from local_judge.protocols.fact.settings import FactSettings
+
+template = partial(load_prompt, "local_judge.protocols.fact")
 
 REPLY_TOKENS_PER_STATEMENT = 260
 

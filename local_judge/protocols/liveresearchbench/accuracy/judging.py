@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 
 from indexes.model import Page
 from indexes.snapshot import Snapshot
@@ -20,7 +21,7 @@ from local_judge.documents.model import Document
 from local_judge.errors import ConfigError
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import task_of
 from local_judge.protocols.base import Bench, Case
 from local_judge.protocols.liveresearchbench.accuracy.findings import (
@@ -29,8 +30,9 @@ from local_judge.protocols.liveresearchbench.accuracy.findings import (
     CitedPage,
 )
 from local_judge.protocols.liveresearchbench.accuracy.settings import AccuracySettings
-from local_judge.protocols.liveresearchbench.prompts import template
 from local_judge.tasks.model import Task
+
+template = partial(load_prompt, "local_judge.protocols.liveresearchbench")
 
 
 async def judge_accuracy(case: Case, bench: Bench, settings: AccuracySettings) -> AccuracyFindings:

@@ -6,14 +6,16 @@ Invariant: the judge sees the request, the items and the day of the evaluation b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from local_judge.errors import ConfigError
-from local_judge.judge.layout import fence, fill
+from local_judge.judge.layout import fence, fill, load_prompt
 from local_judge.protocols.asking import Requirement, evaluated_on, rule, task_of
 from local_judge.protocols.base import Bench, Case
 from local_judge.protocols.liveresearchbench.coverage.findings import CoverageFindings
 from local_judge.protocols.liveresearchbench.coverage.settings import CoverageSettings
-from local_judge.protocols.liveresearchbench.prompts import template
+
+template = partial(load_prompt, "local_judge.protocols.liveresearchbench")
 
 
 async def judge_coverage(case: Case, bench: Bench, settings: CoverageSettings) -> CoverageFindings:

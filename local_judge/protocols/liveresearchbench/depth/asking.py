@@ -7,15 +7,17 @@ Nothing in it tells which of the two is judged.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from local_judge.claims.report import shared_report
 from local_judge.documents.model import Document
-from local_judge.judge.layout import Prompt, fence
+from local_judge.judge.layout import Prompt, fence, load_prompt
 from local_judge.protocols.liveresearchbench.depth.findings import TOP
-from local_judge.protocols.liveresearchbench.depth.prompts import template
+
+template = partial(load_prompt, "local_judge.protocols.liveresearchbench.depth")
 
 
 def _number(value: object) -> object:

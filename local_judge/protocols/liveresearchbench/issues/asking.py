@@ -6,16 +6,17 @@ Invariant: the list is bounded by the schema, so that no report makes an endless
 from __future__ import annotations
 
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from local_judge.judge.layout import Prompt, fill
+from local_judge.judge.layout import Prompt, fill, load_prompt
 from local_judge.protocols.asking import evaluated_on, listed_references, report_prompt, requested
 from local_judge.protocols.base import Case
 from local_judge.protocols.liveresearchbench.issues.findings import Metric
-from local_judge.protocols.liveresearchbench.prompts import template
+
+template = partial(load_prompt, "local_judge.protocols.liveresearchbench")
 
 Words = Annotated[str, Field(max_length=400)]
 

@@ -7,8 +7,9 @@ request wherever the report has a task.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from local_judge.judge.layout import fill
+from local_judge.judge.layout import fill, load_prompt
 from local_judge.protocols.asking import (
     Requirement,
     evaluated_on,
@@ -22,7 +23,8 @@ from local_judge.protocols.liveresearchbench.presentation.checks import CHECKS
 from local_judge.protocols.liveresearchbench.presentation.counted import decide
 from local_judge.protocols.liveresearchbench.presentation.findings import PresentationFindings
 from local_judge.protocols.liveresearchbench.presentation.settings import PresentationSettings
-from local_judge.protocols.liveresearchbench.prompts import template
+
+template = partial(load_prompt, "local_judge.protocols.liveresearchbench")
 
 
 async def judge_presentation(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 from local_judge.documents import UnreadableReport, parse_report
@@ -20,7 +21,7 @@ from local_judge.documents.clean import clean
 from local_judge.documents.words import count_words
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence
+from local_judge.judge.layout import Prompt, fence, load_prompt
 from local_judge.planting.flaws.flaws import FlawSettings
 from local_judge.qualification.bench import Bench, Found
 from local_judge.qualification.figures import Measure, Value, mean_said, share
@@ -28,10 +29,11 @@ from local_judge.qualification.model import Item, PartName
 from local_judge.qualification.parts.position.games import Told, by_protocol
 from local_judge.qualification.parts.position.options import options_items
 from local_judge.qualification.parts.position.settings import Pairwise, PositionSettings
-from local_judge.qualification.parts.prompts import template
 from local_judge.qualification.parts.twins import Family, families
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.store import file_key
+
+template = partial(load_prompt, "local_judge.qualification.parts")
 
 PLACES = ("A", "B")
 """Of the first text and of the second: one token each, whatever the tokenizer."""

@@ -10,13 +10,13 @@ import pytest
 
 from indexes.model import SourceStatus
 from local_judge.claims.model import ClaimType
-from local_judge.golden.compare import differences
-from local_judge.golden.deer import run_metrics
 from local_judge.protocols.deer.verification import paper, upstream
 from local_judge.protocols.deer.verification.rows import ClaimRow, Outcome, PairRow, Rows
 from local_judge.protocols.deer.verification.scores import score
 from local_judge.protocols.deer.verification.tree import METRICS, DeerScores
 from local_judge.protocols.scores import Profile, Score, mean_of
+from tests.golden.compare import differences
+from tests.golden.deer import run_metrics
 
 FIXTURE = Path(__file__).parents[4] / "../shared/fixtures/deer.json"
 

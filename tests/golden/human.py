@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from local_judge.golden.cases import Case, Comparison
 from local_judge.stats.agreement.estimate import Estimate
 from local_judge.stats.agreement.exact import exact
 from local_judge.stats.agreement.icc import mean_squares, one_way
@@ -21,6 +20,7 @@ from local_judge.stats.agreement.method import (
 from local_judge.stats.agreement.pairs import Ties
 from local_judge.stats.agreement.people import agreement_of_people
 from local_judge.stats.agreement.ratings import RatedReport, RatedTask
+from tests.golden.cases import Case, Comparison
 
 PLACES = 12
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from local_judge.golden.cases import Case, Comparison
 from local_judge.protocols.deepresearcheval.facts.upstream import merged, ratio_range
 from local_judge.protocols.deepresearcheval.quality import upstream
 from local_judge.tasks.building import upstream as filters
+from tests.golden.cases import Case, Comparison
 
 FILTER_THRESHOLD = 0.7
 """Of both task filters, as the published code sets it."""

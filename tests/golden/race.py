@@ -5,8 +5,8 @@ Invariant: a function here computes nothing by itself.
 
 from __future__ import annotations
 
-from local_judge.golden.cases import Case, Comparison
 from local_judge.protocols.race import upstream
+from tests.golden.cases import Case, Comparison
 
 
 def run_race(case: Case) -> Comparison:

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from local_judge.golden import deepresearcheval, deer, fact, human, liveresearchbench, race
-from local_judge.golden.cases import Case, Comparison
+from tests.golden import deepresearcheval, deer, fact, human, liveresearchbench, race
+from tests.golden.cases import Case, Comparison
 
 MAX_PRINTED = 20
 """Mismatches printed for each list."""

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import cast
 
 from local_judge.claims.backtrack import UpstreamRow, upstream_rows
-from local_judge.golden.cases import Case, Comparison
 from local_judge.protocols.deer.formats.folder import final_file
 from local_judge.protocols.deer.formats.labels import label
 from local_judge.protocols.deer.formats.others import with_na, without_na
@@ -18,6 +17,7 @@ from local_judge.protocols.deer.formats.references import extract_references
 from local_judge.protocols.deer.rubric import upstream as rubric
 from local_judge.protocols.deer.verification import upstream
 from local_judge.protocols.deer.verification.rows import ClaimRow, Outcome, PairRow, Rows
+from tests.golden.cases import Case, Comparison
 
 _OUTCOMES: Mapping[str, Outcome] = {
     "supported": "supported",

@@ -1,9 +1,9 @@
 """Golden vectors: outputs that the original implementations gave, against ours on the same inputs.
 
-python -m local_judge.golden FILE
+python -m tests.golden FILE
 """
 
-from local_judge.golden.command import main
-from local_judge.golden.compare import MAX_PRINTED, GoldenError, load
+from tests.golden.command import main
+from tests.golden.compare import MAX_PRINTED, GoldenError, load
 
 __all__ = ["MAX_PRINTED", "GoldenError", "load", "main"]

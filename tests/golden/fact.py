@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from local_judge.errors import InputError
-from local_judge.golden.cases import Case, Comparison
 from local_judge.protocols.fact.formats import fact_result, findings_of
 from local_judge.protocols.fact.over import over
+from tests.golden.cases import Case, Comparison
 
 
 def run_fact(case: Case) -> Comparison:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from local_judge.golden.cases import Case, Comparison
 from local_judge.protocols.liveresearchbench import upstream
 from local_judge.protocols.liveresearchbench.depth.upstream import winners
 from local_judge.protocols.liveresearchbench.issues.table import PUBLISHED, score_of
+from tests.golden.cases import Case, Comparison
 
 
 def _scores(given: Case) -> object:

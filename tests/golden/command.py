@@ -1,4 +1,4 @@
-"""The command `python -m local_judge.golden FILE`.
+"""The command `python -m tests.golden FILE`.
 
 Invariant: it ends with 0 only if every case in the file has a known shape and matches.
 """
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from local_judge.golden.compare import GoldenError, check, load, report
+from tests.golden.compare import GoldenError, check, load, report
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
