@@ -18,7 +18,6 @@ from local_judge.reporting.tasks import heading, lines
 from local_judge.tasks.checklist_lint import Finding, Linted, lint
 from local_judge.tasks.checklists import ChecklistRow
 from local_judge.tasks.model import Checklist
-from local_judge.tasks.plan_lint import PlanFinding
 
 
 def checklist_table(rows: Sequence[ChecklistRow]) -> Table:
@@ -61,7 +60,7 @@ def checklist_view(row: ChecklistRow) -> RenderableType:
     return Group(*parts)
 
 
-def finding_line(task: str, finding: Finding | PlanFinding) -> str:
+def finding_line(task: str, finding: Finding) -> str:
     """One finding: `mill q3: yes-or-no: asks 'what', which neither yes nor no answers`."""
     item = f" {finding.item}" if finding.item else ""
     return plain(f"{task}{item}: {finding.rule}: {finding.reason}")

@@ -16,8 +16,9 @@ from local_judge.agents.result import Tally
 from local_judge.reporting.numbers import NONE, count
 from local_judge.reporting.tables import plain, safe
 from local_judge.reporting.tasks import heading, lines
+from local_judge.tasks.checklist_lint import Linted
 from local_judge.tasks.model import KeyInformation, Plan, ReasoningQuestion
-from local_judge.tasks.plan_lint import PlanLinted, lint
+from local_judge.tasks.plan_lint import lint
 from local_judge.tasks.plans import AgentEnd, LeftOut, PlanRow
 
 _WHY = {
@@ -123,7 +124,7 @@ def _question(question: ReasoningQuestion) -> list[str]:
     ]
 
 
-def _faults(linted: PlanLinted, item: str) -> list[str]:
+def _faults(linted: Linted, item: str) -> list[str]:
     return [f"   [dim]{one.rule}:[/dim] {safe(one.reason)}" for one in linted.of(item)]
 
 
@@ -146,5 +147,5 @@ def _plan(row: PlanRow) -> Plan:
     return plan
 
 
-def _linted(row: PlanRow) -> PlanLinted:
+def _linted(row: PlanRow) -> Linted:
     return lint(_plan(row), row.task)

@@ -13,8 +13,7 @@ from rich.table import Table
 
 from local_judge.reporting.numbers import NONE, count
 from local_judge.reporting.tables import safe
-from local_judge.tasks.guidance import GuidanceRow
-from local_judge.tasks.points import Point
+from local_judge.tasks.guidance import GuidanceRow, Point
 from local_judge.tasks.review import DraftRow
 
 

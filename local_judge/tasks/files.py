@@ -6,20 +6,20 @@ order, so that the same files give the same tasks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from local_judge.errors import InputError
-from local_judge.tasks.checklists import load_checklists, with_checklist
-from local_judge.tasks.criteria import load_criteria, with_criteria
-from local_judge.tasks.dimension_files import load_dimensions
-from local_judge.tasks.dimensions import with_dimensions
-from local_judge.tasks.guidance import GuidanceRow, load_rows
+from local_judge.tasks.checklists import CHECKLIST_KIND
+from local_judge.tasks.criteria import CRITERIA_KIND
+from local_judge.tasks.dimension_files import DIMENSIONS_KIND
+from local_judge.tasks.guidance import GUIDANCE_KIND
+from local_judge.tasks.kinds import UNMATCHED, Kind
 from local_judge.tasks.model import Task
-from local_judge.tasks.plans import load_plans, with_plan
+from local_judge.tasks.plans import PLAN_KIND
 from local_judge.tasks.references import load_references, with_references
+from local_judge.tasks.review import D
 from serving.types import Frozen
 
 
@@ -35,9 +35,9 @@ class TaskFiles(Frozen):
     references: tuple[Path, ...] = ()
     """Reference reports, of which a task may have several."""
     checklists: Path | None = None
-    """In any form that `tasks.checklists.load_checklists` reads."""
+    """A file of our own, LiveResearchBench's dataset, or tasks with checklists."""
     dimensions: Path | None = None
-    """In any form that `tasks.dimension_files.load_dimensions` reads."""
+    """In any form that `tasks.dimension_files` reads."""
     plans: Path | None = None
 
 
@@ -48,7 +48,7 @@ class Join(NamedTuple):
     """The file, for messages."""
     of: Callable[[Task], Task | None]
     """The task with what the file holds for it; None where it holds nothing."""
-    unmatched: str = "none of its rows has the id or the request of a report's task"
+    unmatched: str
     """What is said where that is so for every task."""
 
 
@@ -62,36 +62,17 @@ def joins(files: TaskFiles, *, open_dates: bool = False) -> Iterator[Join]:
     Raises:
         InputError: a file cannot be read, is malformed, or has nothing in it.
     """
-    if files.guidance is not None:
-        rows = load_rows(files.guidance)
-        none = f"none of its {len(rows)} task ids is that of a report's task"
-        yield Join(str(files.guidance), partial(_guided, rows=rows, path=files.guidance), unmatched=none)
-    if files.criteria is not None:
-        yield Join(str(files.criteria), partial(with_criteria, rows=load_criteria(files.criteria)))
+    yield from _joined(GUIDANCE_KIND, files.guidance)
+    yield from _joined(CRITERIA_KIND, files.criteria)
     if files.references:
         place = ", ".join(map(str, files.references))
-        yield Join(place, partial(with_references, rows=load_references(files.references)))
-    if files.checklists is not None:
-        checklists = load_checklists(files.checklists, open_dates=open_dates)
-        yield Join(str(files.checklists), partial(with_checklist, rows=checklists))
-    if files.dimensions is not None:
-        yield Join(str(files.dimensions), partial(with_dimensions, rows=load_dimensions(files.dimensions)))
-    if files.plans is not None:
-        yield Join(str(files.plans), partial(with_plan, rows=load_plans(files.plans)))
+        yield Join(place, partial(with_references, rows=load_references(files.references)), UNMATCHED)
+    yield from _joined(CHECKLIST_KIND, files.checklists, open_dates)
+    yield from _joined(DIMENSIONS_KIND, files.dimensions)
+    yield from _joined(PLAN_KIND, files.plans)
 
 
-def _guided(task: Task, rows: Mapping[str, GuidanceRow], path: Path) -> Task | None:
-    """The task with the guidance of a file; as it is where that was rejected, or is a draft beside an expert's.
-
-    None where the file has none for it.
-    """
-    row = rows.get(task.id)
-    if row is None:
-        return None
-    if row.task is not None and row.task != task.prompt:
-        raise InputError(
-            f"{path}: the guidance of task {task.id!r} was drafted for another request; draft it again"
-        )
-    if row.guidance is None or (row.status == "drafted" and task.guidance is not None):
-        return task
-    return task.model_copy(update={"guidance": row.guidance})
+def _joined(kind: Kind[D], path: Path | None, open_dates: bool = False) -> Iterator[Join]:
+    if path is not None:
+        rows = kind.load(path, open_dates=open_dates)
+        yield Join(str(path), partial(kind.join, rows=rows), kind.unmatched(rows))
