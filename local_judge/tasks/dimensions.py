@@ -7,16 +7,14 @@ task has them divided by their sum, once.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from local_judge.errors import InputError
-from local_judge.rows import is_text
 from local_judge.tasks.model import Criterion, DimensionKind, QualityDimension, QualityDimensions
 from local_judge.tasks.review import OwnRow, as_yaml, part_of, with_part
 
@@ -119,22 +117,14 @@ class DimensionsRow(OwnRow, Dimensions):
     """As drafted, where a reviewer changed them."""
 
     @classmethod
-    def parse(cls, data: Mapping[str, Any], place: str) -> Self:
+    def parse(cls, data: dict[str, Any], place: str) -> Self:
         """A row from data. Raises InputError, which says `place`: it is none."""
         try:
-            row = cls.model_validate_json(json.dumps(data))
-        except ValidationError as error:
-            first = error.errors()[0]
-            key = ".".join(map(str, first["loc"]))
-            if first["type"] == "extra_forbidden":
-                raise InputError(f"{place}: unknown key {key!r}") from None
-            message = first["msg"].removeprefix("Value error, ")
-            raise InputError(f"{place}: {key}: {message}" if key else f"{place}: {message}") from None
+            return super().parse(data, place)
+        except InputError as error:
+            raise InputError(str(error).replace(": Value error, ", ": ", 1)) from None
         except (TypeError, ValueError) as error:
             raise InputError(f"{place}: {' '.join(str(error).split())}") from None
-        if not is_text(json.dumps(row.model_dump(mode="json"), ensure_ascii=False)):
-            raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
-        return row
 
     @property
     def editable(self) -> str:

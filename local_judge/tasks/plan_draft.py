@@ -26,8 +26,9 @@ from local_judge.agents.result import AgentResult, no_answer
 from local_judge.agents.toolbox import Toolbox
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
+from local_judge.judge.layout import Prompt
 from local_judge.tasks.alike import firsts
-from local_judge.tasks.drafting import UNREADABLE, Drafts, numbered, request_of, tidy
+from local_judge.tasks.drafting import UNREADABLE, Drafts, M, numbered, request_of, tidy
 from local_judge.tasks.model import KeySource, Task
 from local_judge.tasks.plan_asking import (
     PER_PAGE,
@@ -83,21 +84,20 @@ async def draft_plan(
         LedgerError: a reply could not be stored.
         IndexesError: the snapshot is damaged, or lacks an index.
     """
-    found = _KeyInformation(toolbox, settings)
-    failure = await _gather(found, task, judge, toolbox, settings, keep) if settings.items else None
+    found = _KeyInformation(task, judge, toolbox, settings)
+    failure = await found.gather(keep) if settings.items else None
     if failure is not None:
         return failure
     questions: list[ReasoningRow] = []
     if settings.questions:
-        answer = await judge.ask(
+        answer = await found.ask(
             reasoning_prompt(task, found.standing, settings.questions),
             numbered(GivenQuestions, GivenQuestion, settings.questions, 1),
-            max_tokens=settings.questions * REPLY_TOKENS_PER_QUESTION,
+            settings.questions * REPLY_TOKENS_PER_QUESTION,
         )
         if isinstance(answer, Failure):
             return answer
-        questions = _different(answer.value.questions)
-        found.replies += answer.replies
+        questions = _different(answer.questions)
     return PlanRow(
         task_id=task.id,
         task=task.prompt,
@@ -131,27 +131,110 @@ def _different(given: Sequence[GivenQuestion]) -> list[ReasoningRow]:
 
 
 class _KeyInformation:
-    """What stands so far, and what was left out."""
+    """What stands so far and what was left out, and how it is gathered."""
 
-    def __init__(self, toolbox: Toolbox, settings: PlanSettings) -> None:
-        self._toolbox, self._settings = toolbox, settings
+    def __init__(self, task: Task, judge: Judge, toolbox: Toolbox, settings: PlanSettings) -> None:
+        self.task, self.judge, self.toolbox, self.settings = task, judge, toolbox, settings
         self.standing: list[KeyRow] = []
         self.left_out: list[LeftOut] = []
         self.replies: list[str] = []
         self.run: AgentResult[Gathered] | None = None
         self.n_pages = 0
 
-    @property
-    def few(self) -> bool:
-        """Whether more is to be looked for, page by page."""
-        return len(self.standing) < self._settings.least
+    async def gather(self, keep: Keep) -> Failure | None:
+        """Gather key information by the method that is set; the failure if nothing stands."""
+        match self.settings.method:
+            case "request":
+                return await self._by_request()
+            case "retrieval":
+                return await self._by_retrieval()
+            case "agent":
+                return await self._by_agent(keep)
 
-    def take(
-        self, observations: Sequence[Observation], citations: Sequence[Citation], questions: Sequence[str]
-    ) -> None:
-        """Check items, each a citation with its question; those that stand, stand from now on."""
-        checked = check_shown(citations, observations, self._toolbox.snapshot, self._toolbox.settings.as_of)
-        for found, asked in zip(checked, questions, strict=True):
+    async def ask(self, prompt: Prompt, wanted: type[M], tokens: int) -> M | Failure:
+        """Put one question, and keep the keys of the replies."""
+        answer = await self.judge.ask(prompt, wanted, max_tokens=tokens)
+        if isinstance(answer, Failure):
+            return answer
+        self.replies += answer.replies
+        return answer.value
+
+    async def _by_request(self) -> Failure | None:
+        items = self.settings.items
+        answer = await self.ask(
+            request_prompt(self.task, self.settings),
+            numbered(AskedItems, AskedItem, items),
+            reply_tokens(items),
+        )
+        if isinstance(answer, Failure):
+            return answer
+        for one in answer.items:
+            question = tidy(one.question)
+            why = self._surplus(question)
+            if why is None:
+                self.standing.append(KeyRow(question=question))
+            else:
+                self.left_out.append(LeftOut(question=question, url="", quote="", why=why))
+        return None if self.standing else self._none_stands("")
+
+    async def _by_retrieval(self) -> Failure | None:
+        """One search for the request itself, and one question behind what it finds."""
+        query = tidy(self.task.prompt)[:QUERY_CHARACTERS]
+        seen = self.toolbox.run(Search(tool="search", queries=(query,), k=MOST_PASSAGES))
+        items = self.settings.items
+        answer = await self.ask(
+            passages_prompt(self.task, seen.shown, self.settings),
+            numbered(Gathered, GivenItem, items),
+            reply_tokens(items),
+        )
+        if isinstance(answer, Failure):
+            return answer
+        self._take([seen], [(one.url, one.quote, one.question) for one in answer.items])
+        return None if self.standing else self._none_stands(f"; {len(seen.shown)} passages were found")
+
+    async def _by_agent(self, keep: Keep) -> Failure | None:
+        """Let the agent work and, where too little stands, put its pages to the judge."""
+        run = await run_agent(
+            self.judge,
+            self.toolbox,
+            agent_task(self.settings),
+            numbered(Gathered, GivenItem, self.settings.items),
+            material=request_of(self.task),
+            limits=self.settings.limits,
+        )
+        self.run = run
+        self.replies += [key for step in run.transcript.steps for key in step.replies]
+        keep(self.task, run)
+        failure = None
+        seen = run.transcript.observations
+        if run.answer is None:
+            failure = no_answer(run)
+            if run.outcome == "failed" and failure.kind not in _PASSED_OVER:
+                return failure
+        else:
+            self._take(seen, [(one.url, one.quote, one.question) for one in run.answer.items])
+        for page in shown_pages(run)[: self.settings.pages]:
+            if len(self.standing) >= self.settings.least:
+                break
+            answer = await self.ask(
+                page_prompt(self.task, page),
+                numbered(PageItems, PageItem, PER_PAGE),
+                PER_PAGE * REPLY_TOKENS_PER_ITEM,
+            )
+            self.n_pages += 1
+            if isinstance(answer, Failure):
+                if answer.kind in _PASSED_OVER:
+                    continue
+                return answer
+            self._take(seen, [(page[0].url, one.quote, one.question) for one in answer.items])
+        how = f"; the agent ended {run.outcome}, {self.n_pages} pages were asked about"
+        return None if self.standing else failure or self._none_stands(how)
+
+    def _take(self, seen: Sequence[Observation], items: Sequence[tuple[str, str, str]]) -> None:
+        """Check items, each an address, a quotation and a question; those that stand, stand from now on."""
+        citations = [Citation(url=url, quote=quote) for url, quote, _ in items]
+        checked = check_shown(citations, seen, self.toolbox.snapshot, self.toolbox.settings.as_of)
+        for found, (_, _, asked) in zip(checked, items, strict=True):
             question = tidy(asked)
             why = found.status if found.status != "found" else self._surplus(question)
             if why is None:
@@ -161,23 +244,13 @@ class _KeyInformation:
             if item not in self.left_out:
                 self.left_out.append(item)
 
-    def take_bare(self, questions: Sequence[str]) -> None:
-        """Take items that rest on no page."""
-        for asked in questions:
-            question = tidy(asked)
-            why = self._surplus(question)
-            if why is None:
-                self.standing.append(KeyRow(question=question))
-            else:
-                self.left_out.append(LeftOut(question=question, url="", quote="", why=why))
-
     def _surplus(self, question: str) -> WhyOut | None:
         if firsts([*(row.question for row in self.standing), question])[-1] < len(self.standing):
             return "double"
-        return "surplus" if len(self.standing) >= self._settings.items else None
+        return "surplus" if len(self.standing) >= self.settings.items else None
 
     def _source(self, found: CheckedCitation) -> KeySource:
-        page = self._toolbox.snapshot.page(found.url, as_of=self._toolbox.settings.as_of)
+        page = self.toolbox.snapshot.page(found.url, as_of=self.toolbox.settings.as_of)
         return KeySource(
             url=found.url,
             quote=found.quote,
@@ -188,104 +261,11 @@ class _KeyInformation:
             in_title=found.in_title,
         )
 
-    def none_stands(self, how: str) -> Failure:
+    def _none_stands(self, how: str) -> Failure:
         """The failure where all that was given was left out."""
         whys = [one.why for one in self.left_out]
         counts = ", ".join(f"{whys.count(why)} {why}" for why in dict.fromkeys(whys)) or "none was given"
         return Failure(kind="incomplete", detail=f"no item of key information stands ({counts}){how}")
-
-
-async def _gather(
-    found: _KeyInformation, task: Task, judge: Judge, toolbox: Toolbox, settings: PlanSettings, keep: Keep
-) -> Failure | None:
-    """Gather key information by the method that is set; the failure if nothing stands."""
-    match settings.method:
-        case "request":
-            return await _by_request(found, task, judge, settings)
-        case "retrieval":
-            return await _by_retrieval(found, task, judge, toolbox, settings)
-        case "agent":
-            return await _by_agent(found, task, judge, toolbox, settings, keep)
-
-
-async def _by_request(
-    found: _KeyInformation, task: Task, judge: Judge, settings: PlanSettings
-) -> Failure | None:
-    answer = await judge.ask(
-        request_prompt(task, settings),
-        numbered(AskedItems, AskedItem, settings.items),
-        max_tokens=reply_tokens(settings.items),
-    )
-    if isinstance(answer, Failure):
-        return answer
-    found.replies += answer.replies
-    found.take_bare([one.question for one in answer.value.items])
-    return None if found.standing else found.none_stands("")
-
-
-async def _by_retrieval(
-    found: _KeyInformation, task: Task, judge: Judge, toolbox: Toolbox, settings: PlanSettings
-) -> Failure | None:
-    """One search for the request itself, and one question behind what it finds."""
-    query = tidy(task.prompt)[:QUERY_CHARACTERS]
-    seen = toolbox.run(Search(tool="search", queries=(query,), k=MOST_PASSAGES))
-    answer = await judge.ask(
-        passages_prompt(task, seen.shown, settings),
-        numbered(Gathered, GivenItem, settings.items),
-        max_tokens=reply_tokens(settings.items),
-    )
-    if isinstance(answer, Failure):
-        return answer
-    found.replies += answer.replies
-    items = answer.value.items
-    citations = [Citation(url=one.url, quote=one.quote) for one in items]
-    found.take([seen], citations, [one.question for one in items])
-    return None if found.standing else found.none_stands(f"; {len(seen.shown)} passages were found")
-
-
-async def _by_agent(
-    found: _KeyInformation, task: Task, judge: Judge, toolbox: Toolbox, settings: PlanSettings, keep: Keep
-) -> Failure | None:
-    """Let the agent work and, where too little stands, put its pages to the judge."""
-    run = await run_agent(
-        judge,
-        toolbox,
-        agent_task(settings),
-        numbered(Gathered, GivenItem, settings.items),
-        material=request_of(task),
-        limits=settings.limits,
-    )
-    found.run = run
-    found.replies += [key for step in run.transcript.steps for key in step.replies]
-    keep(task, run)
-    failure = None
-    if run.answer is None:
-        failure = no_answer(run)
-        if run.outcome == "failed" and failure.kind not in _PASSED_OVER:
-            return failure
-    else:
-        items = run.answer.items
-        citations = [Citation(url=one.url, quote=one.quote) for one in items]
-        found.take(run.transcript.observations, citations, [one.question for one in items])
-    for page in shown_pages(run)[: settings.pages]:
-        if not found.few:
-            break
-        answer = await judge.ask(
-            page_prompt(task, page),
-            numbered(PageItems, PageItem, PER_PAGE),
-            max_tokens=PER_PAGE * REPLY_TOKENS_PER_ITEM,
-        )
-        found.n_pages += 1
-        if isinstance(answer, Failure):
-            if answer.kind in _PASSED_OVER:
-                continue
-            return answer
-        found.replies += answer.replies
-        items = answer.value.items
-        citations = [Citation(url=page[0].url, quote=one.quote) for one in items]
-        found.take(run.transcript.observations, citations, [one.question for one in items])
-    how = f"; the agent ended {run.outcome}, {found.n_pages} pages were asked about"
-    return None if found.standing else failure or found.none_stands(how)
 
 
 def shown_pages(run: AgentResult[Any]) -> list[list[Shown]]:

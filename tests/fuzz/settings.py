@@ -24,10 +24,10 @@ from local_judge.runs.verify import load_claim_rows
 from local_judge.tasks.checklists import CHECKLIST_KIND
 from local_judge.tasks.criteria import CRITERIA_KIND
 from local_judge.tasks.dimension_files import DIMENSIONS_KIND
+from local_judge.tasks.files import load_references
 from local_judge.tasks.guidance import GUIDANCE_KIND
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.plans import PLAN_KIND
-from local_judge.tasks.references import load_references
 from local_judge.tasks.report_store import read_batch, read_index
 from serving.errors import PresetError
 from serving.presets import load_preset

@@ -12,10 +12,9 @@ import pytest
 from local_judge.errors import InputError
 from local_judge.runs.inputs import load_reports
 from local_judge.tasks.criteria import CRITERIA_KIND
-from local_judge.tasks.files import TaskFiles
+from local_judge.tasks.files import TaskFiles, load_references, with_references
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Task
-from local_judge.tasks.references import load_references, with_references
 
 from ..protocols.race.race_cases import CRITERIA, IDS, ROW, TASK
 

@@ -10,7 +10,7 @@ import typer
 from indexes.snapshot import Snapshot
 from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Offline
 from local_judge.cli.tasks.asking import Asked, ask_about, leave_drafts
-from local_judge.cli.tasks.kinds import commands, drafting, leave_findings
+from local_judge.cli.tasks.kinds import Command, asking, commands, leave_findings
 from local_judge.cli.tasks.options import OpenDates, OutPath, Replies, TasksPath
 from local_judge.cli.tasks.reviewing import Shown
 from local_judge.reporting.checklists import checklist_table, checklist_view
@@ -24,8 +24,11 @@ from local_judge.tasks.criteria import CRITERIA_KIND
 from local_judge.tasks.criteria_draft import CRITERIA_DRAFTS
 from local_judge.tasks.dimension_files import DIMENSIONS_KIND
 from local_judge.tasks.dimensions_draft import DIMENSIONS_DRAFTS
+from local_judge.tasks.drafting import Drafts
 from local_judge.tasks.guidance import GUIDANCE_KIND
 from local_judge.tasks.guidance_draft import DraftSettings, guidance_drafts
+from local_judge.tasks.kinds import Kind
+from local_judge.tasks.review import D
 
 
 def draft_guidance(
@@ -67,6 +70,10 @@ def lint_checklists(
     leave_findings(CHECKLIST_KIND, RULES, lint_file(file, tasks), as_json)
 
 
+def _draft(kind: Kind[D], drafts: Drafts[D], one: str, what: str) -> Command:
+    return asking(kind.file, drafts, one, f"Let the judge draft {what} for the tasks that have none.")
+
+
 guidance = commands(
     Shown(GUIDANCE_KIND, guidance_table, lambda row, _: guidance_view(row), ".md"),
     draft_guidance,
@@ -75,7 +82,7 @@ guidance = commands(
 )
 criteria = commands(
     Shown(CRITERIA_KIND, criteria_table, lambda row, _: criteria_view(row)),
-    drafting(CRITERIA_KIND, CRITERIA_DRAFTS, "weights and criteria", "criteria"),
+    _draft(CRITERIA_KIND, CRITERIA_DRAFTS, "criteria", "weights and criteria"),
     help="What the reports on a task are compared by.",
     a_file="a criteria file",
     edited=" (as YAML)",
@@ -83,7 +90,7 @@ criteria = commands(
 )
 dimensions = commands(
     Shown(DIMENSIONS_KIND, dimensions_table, lambda row, _: dimensions_view(row)),
-    drafting(DIMENSIONS_KIND, DIMENSIONS_DRAFTS, "dimensions, weights and criteria", "dimensions"),
+    _draft(DIMENSIONS_KIND, DIMENSIONS_DRAFTS, "dimensions", "dimensions, weights and criteria"),
     help="By what the reports on a task are judged, each for itself.",
     a_file="a dimensions file",
     edited=" (as YAML)",
@@ -91,7 +98,7 @@ dimensions = commands(
 )
 checklist = commands(
     Shown(CHECKLIST_KIND, checklist_table, lambda row, _: checklist_view(row), ".txt"),
-    drafting(CHECKLIST_KIND, CHECKLIST_DRAFTS, "checklists", "a checklist"),
+    _draft(CHECKLIST_KIND, CHECKLIST_DRAFTS, "a checklist", "checklists"),
     lint_checklists,
     help="What a report on a task has to deliver, item by item.",
     a_file="a checklist file",

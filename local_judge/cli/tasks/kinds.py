@@ -5,7 +5,8 @@ A kind gives the words and views in which it differs, and, where its drafts need
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
 import typer
 
@@ -31,6 +32,7 @@ from local_judge.tasks.checklist_lint import Linted, RuleText
 from local_judge.tasks.drafting import Drafts
 from local_judge.tasks.kinds import Kind
 from local_judge.tasks.review import D
+from local_judge.tasks.rowfile import R, RowFile
 
 Command = Callable[..., None]
 
@@ -85,10 +87,26 @@ def commands(
     return app
 
 
-def drafting(kind: Kind[D], drafts: Drafts[D], what: str, one: str) -> Command:
-    """A `draft` without options of its own; `what` it drafts, of which a task has `one`."""
+def asking(
+    file: Callable[[Path], RowFile[R]],
+    drafts: Drafts[R],
+    one: str,
+    help: str,
+    done: str = "drafted",
+    say: Callable[[Iterable[R]], None] = lambda rows: None,
+) -> Command:
+    """A command that lets a judge write rows, without options of its own.
 
-    def draft(
+    Args:
+        file: opens what is written.
+        drafts: how it is written.
+        one: what a task has then, in words.
+        help: of the command.
+        done: what was done with a task.
+        say: prints what else there is to say of all rows.
+    """
+
+    def command(
         tasks: TasksPath,
         judge: JudgeName,
         out: OutPath,
@@ -97,11 +115,14 @@ def drafting(kind: Kind[D], drafts: Drafts[D], what: str, one: str) -> Command:
         ledger: Replies = None,
         offline: Offline = True,
     ) -> None:
+        written = file(out)
         asked = Asked(judge, base_url or (), ledger, offline, open_dates)
-        leave_drafts(one, ask_about(tasks, kind.file(out), drafts, asked), out)
+        outcome = ask_about(tasks, written, drafts, asked)
+        say(written.rows().values())
+        leave_drafts(one, outcome, out, done)
 
-    draft.__doc__ = f"Let the judge draft {what} for the tasks that have none."
-    return draft
+    command.__doc__ = help
+    return command
 
 
 def leave_findings(
