@@ -9,8 +9,8 @@ import typer
 
 from indexes.snapshot import Snapshot
 from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Offline
-from local_judge.cli.tasks.asking import Asked, ask_about, leave_drafts
-from local_judge.cli.tasks.kinds import Command, asking, commands, leave_findings
+from local_judge.cli.tasks.asking import Asked, Command, ask_about, asking_command, leave_drafts
+from local_judge.cli.tasks.kinds import commands, leave_findings
 from local_judge.cli.tasks.options import OpenDates, OutPath, Replies, TasksPath
 from local_judge.cli.tasks.reviewing import Shown
 from local_judge.reporting.checklists import checklist_table, checklist_view
@@ -71,7 +71,7 @@ def lint_checklists(
 
 
 def _draft(kind: Kind[D], drafts: Drafts[D], one: str, what: str) -> Command:
-    return asking(kind.file, drafts, one, f"Let the judge draft {what} for the tasks that have none.")
+    return asking_command(kind.file, drafts, one, f"Let the judge draft {what} for the tasks that have none.")
 
 
 guidance = commands(

@@ -5,36 +5,20 @@ A kind gives the words and views in which it differs, and, where its drafts need
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import typer
 
-from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Offline
+from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
-from local_judge.cli.tasks.asking import Asked, ask_about, leave_drafts
-from local_judge.cli.tasks.options import (
-    Accept,
-    Edit,
-    FilePath,
-    OneTask,
-    OpenDates,
-    OutPath,
-    Reject,
-    Replies,
-    Reviewer,
-    TasksPath,
-)
+from local_judge.cli.tasks.asking import Command
+from local_judge.cli.tasks.options import Accept, Edit, FilePath, OneTask, Reject, Reviewer
 from local_judge.cli.tasks.reviewing import Shown, decision_of, review_rows, show_rows
 from local_judge.reporting.checklists import finding_line, unchecked_lines
 from local_judge.reporting.numbers import count
 from local_judge.tasks.checklist_lint import Linted, RuleText
-from local_judge.tasks.drafting import Drafts
 from local_judge.tasks.kinds import Kind
 from local_judge.tasks.review import D
-from local_judge.tasks.rowfile import R, RowFile
-
-Command = Callable[..., None]
 
 
 def commands(
@@ -85,44 +69,6 @@ def commands(
         review_rows(file, shown, reviewer, task, decision_of(accept, reject, edit))
 
     return app
-
-
-def asking(
-    file: Callable[[Path], RowFile[R]],
-    drafts: Drafts[R],
-    one: str,
-    help: str,
-    done: str = "drafted",
-    say: Callable[[Iterable[R]], None] = lambda rows: None,
-) -> Command:
-    """A command that lets a judge write rows, without options of its own.
-
-    Args:
-        file: opens what is written.
-        drafts: how it is written.
-        one: what a task has then, in words.
-        help: of the command.
-        done: what was done with a task.
-        say: prints what else there is to say of all rows.
-    """
-
-    def command(
-        tasks: TasksPath,
-        judge: JudgeName,
-        out: OutPath,
-        base_url: BaseUrls = None,
-        open_dates: OpenDates = False,
-        ledger: Replies = None,
-        offline: Offline = True,
-    ) -> None:
-        written = file(out)
-        asked = Asked(judge, base_url or (), ledger, offline, open_dates)
-        outcome = ask_about(tasks, written, drafts, asked)
-        say(written.rows().values())
-        leave_drafts(one, outcome, out, done)
-
-    command.__doc__ = help
-    return command
 
 
 def leave_findings(

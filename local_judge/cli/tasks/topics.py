@@ -10,7 +10,7 @@ import typer
 
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
-from local_judge.cli.tasks.kinds import asking
+from local_judge.cli.tasks.asking import asking_command
 from local_judge.reporting.tables import stdout
 from local_judge.reporting.topics import topic_notes, topic_table, topics_json
 from local_judge.runs.topics import agreement_with_given, count_topics, distance
@@ -23,14 +23,14 @@ def _kept(rows: Iterable[NeedRow]) -> None:
     print(f"{sum(kept)} kept, {len(kept) - sum(kept)} dropped")
 
 
-classify = asking(
+classify = asking_command(
     topic_file,
     TOPIC_DRAFTS,
     "a row",
     "Let the judge say which of DeepResearch Bench's 22 topics each task is about.",
     done="classified",
 )
-filter_tasks = asking(
+filter_tasks = asking_command(
     need_file,
     NEED_DRAFTS,
     "a row",
