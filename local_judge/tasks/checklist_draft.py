@@ -16,7 +16,7 @@ from indexes.text.language import detect_language
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill
-from local_judge.tasks.alike import firsts
+from local_judge.tasks.alike import distinct
 from local_judge.tasks.checklist_lint import lint
 from local_judge.tasks.checklists import CHECKLIST_KIND, ChecklistRow
 from local_judge.tasks.dates import leaves_open
@@ -80,8 +80,7 @@ async def draft_checklist(task: Task, judge: Judge) -> ChecklistRow | Failure:
             break
     items = [*standing, *(item.text for item in broken)][:MOST]
     if len(items) < LEAST:  # better one that breaks a rule, and is marked, than no checklist
-        every = [*items, *given_up]
-        items = [every[position] for position in sorted(set(firsts(every)))][:LEAST]
+        items = distinct([*items, *given_up], str)[:LEAST]
     if len(items) < LEAST:
         detail = f"reply {replies[-1][:12]}: {len(items)} different items, needs {LEAST}"
         return Failure(kind="incomplete", detail=detail, attempts=len(replies))
@@ -102,8 +101,7 @@ CHECKLIST_DRAFTS = CHECKLIST_KIND.drafts(draft_checklist)
 def sorted_out(task: Task, texts: Sequence[str]) -> tuple[list[str], list[Broken]]:
     """The items that keep all hard rules, and those that do not, without those that repeat an earlier one."""
     texts = [text for text in map(tidy, texts) if any(map(str.isalnum, text))]
-    same = firsts(texts)
-    different = [text for position, text in enumerate(texts) if same[position] == position]
+    different = distinct(texts, str)
     if not different:
         return [], []
     checklist = Checklist.of(different)

@@ -6,7 +6,7 @@ depends on its points and the language alone; a point's source is a quotation th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -15,7 +15,6 @@ from pydantic import ConfigDict
 from local_judge.claims.model import Quote
 from local_judge.documents.model import Frozen
 from local_judge.errors import InputError
-from local_judge.tasks.alike import firsts
 from local_judge.tasks.joining import Keyed, Rows
 from local_judge.tasks.kinds import Kind
 from local_judge.tasks.model import Guidance, Task
@@ -89,12 +88,6 @@ def render(points: Iterable[Point], language: str) -> str:
             quotation = " ".join(point.source.quote.text.split())
             lines.append(f'   {_SOURCES[words]}: "{quotation}" ({point.source.url})')
     return "\n".join(lines)
-
-
-def distinct(points: Sequence[Point]) -> list[Point]:
-    """The points without those that say what an earlier one says."""
-    same = firsts(point.statement for point in points)
-    return [point for position, point in enumerate(points) if same[position] == position]
 
 
 class GuidanceRow(OwnRow):

@@ -26,8 +26,9 @@ from local_judge.documents.sentences import split_sentences
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.tasks.alike import distinct
 from local_judge.tasks.drafting import UNREADABLE, Drafts, Reply, about, numbered, tidy
-from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow, Point, PointSource, Scope, distinct, render
+from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow, Point, PointSource, Scope, render
 from local_judge.tasks.model import Task
 from local_judge.tasks.prompts import template
 from serving.errors import EngineError
@@ -173,7 +174,8 @@ class _Collected:
         self.replies += answer.replies
         given = [_checked(point, self._passages) for point in answer.value.points]
         self.n_given += len(given)
-        self.points = distinct([*self.points, *filter(_says, given)])[: self._most]
+        said = [*self.points, *filter(_says, given)]
+        self.points = distinct(said, lambda point: point.statement)[: self._most]
         return None
 
     def bearing_on(self, scope: Scope) -> int:

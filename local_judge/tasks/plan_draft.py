@@ -27,7 +27,7 @@ from local_judge.agents.toolbox import Toolbox
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt
-from local_judge.tasks.alike import firsts
+from local_judge.tasks.alike import distinct, firsts
 from local_judge.tasks.drafting import UNREADABLE, Drafts, M, numbered, request_of, tidy
 from local_judge.tasks.model import KeySource, Task
 from local_judge.tasks.plan_asking import (
@@ -97,7 +97,8 @@ async def draft_plan(
         )
         if isinstance(answer, Failure):
             return answer
-        questions = _different(answer.questions)
+        different = distinct(answer.questions, lambda one: one.question)
+        questions = [ReasoningRow(**{name: tidy(text) for name, text in one}) for one in different]
     return PlanRow(
         task_id=task.id,
         task=task.prompt,
@@ -122,12 +123,6 @@ def plan_drafts(
     """Plans for tasks that have none. Raises IndexesError."""
     toolbox = Toolbox(snapshot, settings.tools)
     return PLAN_KIND.drafts(lambda task, judge: draft_plan(task, judge, toolbox, settings, keep))
-
-
-def _different(given: Sequence[GivenQuestion]) -> list[ReasoningRow]:
-    same = firsts(one.question for one in given)
-    kept = [one for position, one in enumerate(given) if same[position] == position]
-    return [ReasoningRow(**{name: tidy(text) for name, text in one.model_dump().items()}) for one in kept]
 
 
 class _KeyInformation:

@@ -8,7 +8,8 @@ import pytest
 
 from local_judge.claims.model import Quote
 from local_judge.errors import InputError
-from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow, Point, PointSource, distinct, render
+from local_judge.tasks.alike import distinct
+from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow, Point, PointSource, render
 from local_judge.tasks.model import Guidance
 from local_judge.tasks.review import decide
 
@@ -66,8 +67,7 @@ def test_the_text_is_made_of_the_points() -> None:
     ],
 )
 def test_points_that_say_the_same(one: str, other: str, same: bool) -> None:
-    kept = distinct([Point(statement=one), Point(statement=other)])
-    assert [point.statement for point in kept] == ([one] if same else [one, other])
+    assert distinct([one, other], str) == ([one] if same else [one, other])
 
 
 def test_a_run_reads_all_but_what_was_rejected(tmp_path: Path) -> None:
