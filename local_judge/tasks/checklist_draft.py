@@ -20,7 +20,7 @@ from local_judge.tasks.alike import distinct
 from local_judge.tasks.checklist_lint import lint
 from local_judge.tasks.checklists import CHECKLIST_KIND, ChecklistRow
 from local_judge.tasks.dates import leaves_open
-from local_judge.tasks.drafting import UNREADABLE, Reply, about, numbered, request_of, tidy
+from local_judge.tasks.drafting import UNREADABLE, Reply, limited, one_line, request_block, shared_prompt
 from local_judge.tasks.languages import language_name
 from local_judge.tasks.model import Checklist, Task
 from local_judge.tasks.prompts import template
@@ -65,7 +65,7 @@ async def draft_checklist(task: Task, judge: Judge) -> ChecklistRow | Failure:
         most = MOST - len(standing)
         answer = await judge.ask(
             prompt,
-            numbered(Items, Text, most, LEAST if not draw else _least(standing)),
+            limited(Items, Text, most, LEAST if not draw else _least(standing)),
             draw=draw,
             max_tokens=most * REPLY_TOKENS_PER_ITEM,
         )
@@ -100,7 +100,7 @@ CHECKLIST_DRAFTS = CHECKLIST_KIND.drafts(draft_checklist)
 
 def sorted_out(task: Task, texts: Sequence[str]) -> tuple[list[str], list[Broken]]:
     """The items that keep all hard rules, and those that do not, without those that repeat an earlier one."""
-    texts = [text for text in map(tidy, texts) if any(map(str.isalnum, text))]
+    texts = [text for text in map(one_line, texts) if any(map(str.isalnum, text))]
     different = distinct(texts, str)
     if not different:
         return [], []
@@ -120,7 +120,7 @@ def sorted_out(task: Task, texts: Sequence[str]) -> tuple[list[str], list[Broken
 def checklist_prompt(task: Task) -> Prompt:
     """The prompt that asks for a checklist."""
     values = {**_common(task), "least": str(LEAST), "most": str(MOST)}
-    return about("checklist", request_of(task), fill(template("checklist"), values))
+    return shared_prompt("checklist", request_block(task), fill(template("checklist"), values))
 
 
 def mend_prompt(task: Task, standing: Sequence[str], broken: Sequence[Broken]) -> Prompt:
@@ -137,7 +137,7 @@ def mend_prompt(task: Task, standing: Sequence[str], broken: Sequence[Broken]) -
         "least": str(_least(standing)),
         "most": str(MOST - len(standing)),
     }
-    return about("checklist", request_of(task), fill(template("checklist_mend"), values))
+    return shared_prompt("checklist", request_block(task), fill(template("checklist_mend"), values))
 
 
 def _least(standing: Sequence[str]) -> int:

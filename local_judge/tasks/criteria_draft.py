@@ -22,7 +22,7 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fill
 from local_judge.tasks.criteria import CRITERIA_KIND, DIMENSIONS, CriteriaRow, CriterionRow
-from local_judge.tasks.drafting import Reply, about, failed_at, language_of, request_of, tidy
+from local_judge.tasks.drafting import Reply, failed_at, language_of, one_line, request_block, shared_prompt
 from local_judge.tasks.model import Task
 from local_judge.tasks.prompts import template
 
@@ -73,7 +73,7 @@ class CriteriaReply(Reply):
 
     @model_validator(mode="after")
     def _different(self) -> CriteriaReply:
-        names = [tidy(one.criterion).casefold() for one in self.criteria]
+        names = [one_line(one.criterion).casefold() for one in self.criteria]
         if len(set(names)) < len(names):
             raise ValueError("two criteria have the same name")
         return self
@@ -148,8 +148,8 @@ def settled(criteria: Sequence[DraftedCriterion]) -> tuple[CriterionRow, ...]:
     weights = _hundredths(shares, max(shares, key=lambda index: shares[index]))
     return tuple(
         CriterionRow(
-            criterion=tidy(one.criterion),
-            explanation=tidy(one.explanation),
+            criterion=one_line(one.criterion),
+            explanation=one_line(one.explanation),
             weight=weights[str(index)],
         )
         for index, one in enumerate(criteria)
@@ -169,7 +169,7 @@ def _hundredths(shares: Mapping[str, float], remainder: str) -> dict[str, float]
 def weights_prompt(task: Task) -> Prompt:
     """The prompt that asks for the dimensions' weights."""
     own = fill(template("weights"), {"language": language_of(task)})
-    return about("criteria", request_of(task), own)
+    return shared_prompt("criteria", request_block(task), own)
 
 
 def criteria_prompt(task: Task, dimension: str) -> Prompt:
@@ -180,4 +180,4 @@ def criteria_prompt(task: Task, dimension: str) -> Prompt:
         "least": str(LEAST),
         "most": str(MOST),
     }
-    return about("criteria", request_of(task), fill(template("criteria"), values))
+    return shared_prompt("criteria", request_block(task), fill(template("criteria"), values))

@@ -29,7 +29,7 @@ from local_judge.tasks.dimensions import (
     DimensionsRow,
     key_of,
 )
-from local_judge.tasks.drafting import Reply, about, failed_at, language_of, request_of, tidy
+from local_judge.tasks.drafting import Reply, failed_at, language_of, one_line, request_block, shared_prompt
 from local_judge.tasks.model import DimensionKind, Task
 from local_judge.tasks.prompts import template
 
@@ -93,7 +93,7 @@ class CriteriaReply(Reply):
 
     @model_validator(mode="after")
     def _different(self) -> CriteriaReply:
-        names = [tidy(one.criterion).casefold() for one in self.criteria]
+        names = [one_line(one.criterion).casefold() for one in self.criteria]
         if not all(names) or len(set(names)) < len(names):
             raise ValueError("a criterion has no name of its own")
         if not sum(one.weight for one in self.criteria):
@@ -174,7 +174,7 @@ DIMENSIONS_DRAFTS = DIMENSIONS_KIND.drafts(draft_dimensions, at_once=8)
 
 
 def _specific(drafted: DraftedDimension) -> _Named:
-    name, definition = map(tidy, (drafted.name, drafted.definition))
+    name, definition = map(one_line, (drafted.name, drafted.definition))
     return _Named(key_of(name), name, definition, "specific")
 
 
@@ -186,8 +186,8 @@ def _entry(named: _Named, weight: float, criteria: Sequence[DraftedCriterion]) -
         weight=weight,
         criteria=tuple(
             CriterionEntry(
-                criterion=tidy(one.criterion),
-                explanation=tidy(one.explanation),
+                criterion=one_line(one.criterion),
+                explanation=one_line(one.explanation),
                 weight=one.weight,
             )
             for one in criteria
@@ -203,7 +203,7 @@ def dimensions_prompt(task: Task) -> Prompt:
         "least": str(LEAST_SPECIFIC),
         "most": str(MOST_SPECIFIC),
     }
-    return about("dimensions", request_of(task), fill(template("dimensions"), values))
+    return shared_prompt("dimensions", request_block(task), fill(template("dimensions"), values))
 
 
 def weights_prompt(task: Task, named: Sequence[_Named], asked: Sequence[str]) -> Prompt:
@@ -211,7 +211,7 @@ def weights_prompt(task: Task, named: Sequence[_Named], asked: Sequence[str]) ->
     own = fill(template("dimension_weights"), {"language": language_of(task)})
     if len(asked) < len(named):
         own += f"\nOf these dimensions only: {', '.join(asked)}."
-    return about("dimensions", request_of(task), _listed(named), own)
+    return shared_prompt("dimensions", request_block(task), _listed(named), own)
 
 
 def criteria_prompt(task: Task, named: Sequence[_Named], asked: _Named) -> Prompt:
@@ -223,7 +223,7 @@ def criteria_prompt(task: Task, named: Sequence[_Named], asked: _Named) -> Promp
         "most": str(MOST_CRITERIA),
     }
     own = fill(template("dimension_criteria"), values)
-    return about("dimensions", request_of(task), _listed(named), own)
+    return shared_prompt("dimensions", request_block(task), _listed(named), own)
 
 
 def _listed(named: Sequence[_Named]) -> str:

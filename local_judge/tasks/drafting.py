@@ -94,26 +94,26 @@ class Reply(BaseModel):
 M = TypeVar("M", bound=Reply)
 
 
-def numbered(reply: type[M], item: Any, most: int, least: int | None = None) -> type[M]:
+def limited(reply: type[M], item: Any, most: int, least: int | None = None) -> type[M]:
     """A type of replies whose one field is a list, with so many of `item` in it."""
-    return _numbered(reply, item, most, least)
+    return _limited(reply, item, most, least)
 
 
 @cache
-def _numbered(reply: Any, item: Any, most: int, least: int | None) -> Any:
+def _limited(reply: Any, item: Any, most: int, least: int | None) -> Any:
     [name] = reply.model_fields
     listed: Any = Annotated[list[item], Field(min_length=least, max_length=most)]
     fields: dict[str, Any] = {name: (listed, ...)}
     return create_model(reply.__name__, __base__=reply, **fields)
 
 
-def about(prefix: str, shared: str, *own: str) -> Prompt:
+def shared_prompt(prefix: str, shared: str, *own: str) -> Prompt:
     """A prompt of blocks of which the first is shared; `prefix`: of the key under which it is."""
     key = hashlib.sha256(shared.encode()).hexdigest()[:16]
     return Prompt(shared=shared, own="\n\n".join(own), prefix_key=f"{prefix}:{key}")
 
 
-def request_of(task: Task) -> str:
+def request_block(task: Task) -> str:
     """The task's request as a judge is shown it."""
     return fence(task.prompt, "Request:")
 
@@ -123,7 +123,7 @@ def language_of(task: Task) -> str:
     return language_name(detect_language(task.prompt))
 
 
-def tidy(text: str) -> str:
+def one_line(text: str) -> str:
     """A text of a judge on one line."""
     return " ".join(text.split())
 

@@ -27,7 +27,7 @@ from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill
 from local_judge.tasks.alike import distinct
-from local_judge.tasks.drafting import UNREADABLE, Drafts, Reply, about, numbered, tidy
+from local_judge.tasks.drafting import UNREADABLE, Drafts, Reply, limited, one_line, shared_prompt
 from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow, Point, PointSource, Scope, render
 from local_judge.tasks.model import Task
 from local_judge.tasks.prompts import template
@@ -213,7 +213,7 @@ def _number(least: int, most: int) -> str:
 def _prompt(task: Task, passages: Sequence[Hit], wanted: str, beside: str) -> Prompt:
     values = {"wanted": wanted, "scopes": template("scopes"), "beside": beside}
     own = fill(template("draft" if passages else "draft_alone"), values)
-    return about("guidance", exhibit(task.prompt, passages), own)
+    return shared_prompt("guidance", exhibit(task.prompt, passages), own)
 
 
 @cache
@@ -223,7 +223,7 @@ def _answer_type(quoted: bool, least: int, most: int, scope: Scope | None) -> ty
     if scope is not None:
         only: Any = Literal[scope]
         point = create_model(point.__name__, __base__=point, bears_on=(only, ...))
-    return numbered(Points, point, most, least)
+    return limited(Points, point, most, least)
 
 
 async def _fitting(task: Task, passages: list[Hit], judge: Judge, settings: DraftSettings) -> list[Hit]:
@@ -240,7 +240,7 @@ def _says(point: Point) -> bool:
 
 def _checked(given: PlainPoint | QuotedPoint, passages: Sequence[Hit]) -> Point:
     """A point with its quotation found in the passages, the first that has it, or set apart."""
-    point = Point(statement=tidy(given.statement), bears_on=given.bears_on)
+    point = Point(statement=one_line(given.statement), bears_on=given.bears_on)
     if isinstance(given, PlainPoint) or not given.quote.strip():
         return point
     for hit in passages:

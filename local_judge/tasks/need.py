@@ -14,7 +14,7 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt
 from local_judge.rows import read_models
-from local_judge.tasks.drafting import Drafts, Reply, about, request_of
+from local_judge.tasks.drafting import Drafts, Reply, request_block, shared_prompt
 from local_judge.tasks.model import Task
 from local_judge.tasks.prompts import template
 from local_judge.tasks.rowfile import RowFile
@@ -51,7 +51,7 @@ def need_file(path: Path) -> RowFile[NeedRow]:
 
 def need_prompt(task: Task) -> Prompt:
     """The prompt that asks whether a task needs deep research."""
-    return about("request", request_of(task), template("need"))
+    return shared_prompt("request", request_block(task), template("need"))
 
 
 async def decide_need(task: Task, judge: Judge) -> NeedRow | Failure:

@@ -16,7 +16,7 @@ from local_judge.agents.limits import AgentLimits
 from local_judge.agents.observations import Shown
 from local_judge.agents.toolbox import ToolSettings
 from local_judge.judge.layout import Prompt, fence, fill
-from local_judge.tasks.drafting import Reply, about, language_of, request_of, tidy
+from local_judge.tasks.drafting import Reply, language_of, one_line, request_block, shared_prompt
 from local_judge.tasks.model import Task
 from local_judge.tasks.plans import KeyRow, PlanMethod
 from local_judge.tasks.prompts import template
@@ -137,7 +137,7 @@ def agent_task(settings: PlanSettings) -> str:
 
 def request_prompt(task: Task, settings: PlanSettings) -> Prompt:
     """The prompt that asks for key information by the request alone."""
-    return about("plan", request_of(task), fill(template("plan_request"), _values(task, settings)))
+    return shared_prompt("plan", request_block(task), fill(template("plan_request"), _values(task, settings)))
 
 
 def passages_prompt(task: Task, shown: Sequence[Shown], settings: PlanSettings) -> Prompt:
@@ -146,18 +146,18 @@ def passages_prompt(task: Task, shown: Sequence[Shown], settings: PlanSettings) 
         fence(one.text, f"Passage {number}, {one.url}, {one.published or 'no date'}:")
         for number, one in enumerate(shown, 1)
     ]
-    shared = "\n\n".join([request_of(task), *exhibits])
-    return about("plan", shared, fill(template("plan_passages"), _values(task, settings)))
+    shared = "\n\n".join([request_block(task), *exhibits])
+    return shared_prompt("plan", shared, fill(template("plan_passages"), _values(task, settings)))
 
 
 def rating_prompt(task: Task, pages: Sequence[str], day: date, items: Sequence[tuple[str, str]]) -> Prompt:
     """The prompt that asks for ratings of a plan's items, which are `(id, text)`, behind the request and pages."""
     exhibits = [fence(page, f"Page {number}:") for number, page in enumerate(pages, 1)]
-    shared = "\n\n".join([request_of(task), *exhibits])
-    listed = "\n".join(f"[{name}] {tidy(text)}" for name, text in items)
+    shared = "\n\n".join([request_block(task), *exhibits])
+    listed = "\n".join(f"[{name}] {one_line(text)}" for name, text in items)
     values = {"day": day.isoformat(), "ids": "all items, each exactly once, in the order of the list"}
     exhibit = fence(listed, "Items, each with its id in brackets:")
-    return about("plan", shared, exhibit, fill(template("plan_rating"), values))
+    return shared_prompt("plan", shared, exhibit, fill(template("plan_rating"), values))
 
 
 def _values(task: Task, settings: PlanSettings) -> dict[str, str]:
@@ -176,21 +176,21 @@ def _today(settings: PlanSettings) -> str:
 def page_prompt(task: Task, page: Sequence[Shown]) -> Prompt:
     """The prompt that asks for items of one page, which it opens with."""
     first = page[0]
-    head = [f"address: {first.url}", f"title: {tidy(first.title)[:200]}"]
+    head = [f"address: {first.url}", f"title: {one_line(first.title)[:200]}"]
     head += [f"published: {first.published}"] if first.published else []
     text = "\n\n".join(shown.text for shown in page)[:PAGE_CHARACTERS]
     shared = fence("\n".join([*head, "", text]), "Page:")
     values = {"number": _number(PER_PAGE, "fact"), "language": language_of(task)}
-    return about("plan-page", shared, request_of(task), fill(template("plan_page"), values))
+    return shared_prompt("plan-page", shared, request_block(task), fill(template("plan_page"), values))
 
 
 def reasoning_prompt(task: Task, standing: Sequence[KeyRow], most: int) -> Prompt:
     """The prompt that asks for reasoning questions, behind the request and the quotations that were found."""
     quoted = [one.source for one in standing if one.source is not None]
-    lines = [f"{one.published or 'no date'}, {one.url}: {tidy(one.quote)}" for one in quoted]
+    lines = [f"{one.published or 'no date'}, {one.url}: {one_line(one.quote)}" for one in quoted]
     exhibit = [fence("\n".join(lines), "What pages say about it:")] if lines else []
     values = {"number": _number(most, "question"), "language": language_of(task)}
-    return about("plan", request_of(task), *exhibit, fill(template("plan_reasoning"), values))
+    return shared_prompt("plan", request_block(task), *exhibit, fill(template("plan_reasoning"), values))
 
 
 def _number(most: int, what: str) -> str:

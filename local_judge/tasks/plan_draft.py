@@ -28,7 +28,7 @@ from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt
 from local_judge.tasks.alike import distinct, firsts
-from local_judge.tasks.drafting import UNREADABLE, Drafts, M, numbered, request_of, tidy
+from local_judge.tasks.drafting import UNREADABLE, Drafts, M, limited, one_line, request_block
 from local_judge.tasks.model import KeySource, Task
 from local_judge.tasks.plan_asking import (
     PER_PAGE,
@@ -92,13 +92,13 @@ async def draft_plan(
     if settings.questions:
         answer = await found.ask(
             reasoning_prompt(task, found.standing, settings.questions),
-            numbered(GivenQuestions, GivenQuestion, settings.questions, 1),
+            limited(GivenQuestions, GivenQuestion, settings.questions, 1),
             settings.questions * REPLY_TOKENS_PER_QUESTION,
         )
         if isinstance(answer, Failure):
             return answer
         different = distinct(answer.questions, lambda one: one.question)
-        questions = [ReasoningRow(**{name: tidy(text) for name, text in one}) for one in different]
+        questions = [ReasoningRow(**{name: one_line(text) for name, text in one}) for one in different]
     return PlanRow(
         task_id=task.id,
         task=task.prompt,
@@ -158,13 +158,13 @@ class _KeyInformation:
         items = self.settings.items
         answer = await self.ask(
             request_prompt(self.task, self.settings),
-            numbered(AskedItems, AskedItem, items),
+            limited(AskedItems, AskedItem, items),
             reply_tokens(items),
         )
         if isinstance(answer, Failure):
             return answer
         for one in answer.items:
-            question = tidy(one.question)
+            question = one_line(one.question)
             why = self._surplus(question)
             if why is None:
                 self.standing.append(KeyRow(question=question))
@@ -174,12 +174,12 @@ class _KeyInformation:
 
     async def _by_retrieval(self) -> Failure | None:
         """One search for the request itself, and one question behind what it finds."""
-        query = tidy(self.task.prompt)[:QUERY_CHARACTERS]
+        query = one_line(self.task.prompt)[:QUERY_CHARACTERS]
         seen = self.toolbox.run(Search(tool="search", queries=(query,), k=MOST_PASSAGES))
         items = self.settings.items
         answer = await self.ask(
             passages_prompt(self.task, seen.shown, self.settings),
-            numbered(Gathered, GivenItem, items),
+            limited(Gathered, GivenItem, items),
             reply_tokens(items),
         )
         if isinstance(answer, Failure):
@@ -193,8 +193,8 @@ class _KeyInformation:
             self.judge,
             self.toolbox,
             agent_task(self.settings),
-            numbered(Gathered, GivenItem, self.settings.items),
-            material=request_of(self.task),
+            limited(Gathered, GivenItem, self.settings.items),
+            material=request_block(self.task),
             limits=self.settings.limits,
         )
         self.run = run
@@ -213,7 +213,7 @@ class _KeyInformation:
                 break
             answer = await self.ask(
                 page_prompt(self.task, page),
-                numbered(PageItems, PageItem, PER_PAGE),
+                limited(PageItems, PageItem, PER_PAGE),
                 PER_PAGE * REPLY_TOKENS_PER_ITEM,
             )
             self.n_pages += 1
@@ -230,7 +230,7 @@ class _KeyInformation:
         citations = [Citation(url=url, quote=quote) for url, quote, _ in items]
         checked = check_shown(citations, seen, self.toolbox.snapshot, self.toolbox.settings.as_of)
         for found, (_, _, asked) in zip(checked, items, strict=True):
-            question = tidy(asked)
+            question = one_line(asked)
             why = found.status if found.status != "found" else self._surplus(question)
             if why is None:
                 self.standing.append(KeyRow(question=question, source=self._source(found)))

@@ -16,7 +16,7 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fill
 from local_judge.rows import read_models
-from local_judge.tasks.drafting import Drafts, Reply, about, request_of
+from local_judge.tasks.drafting import Drafts, Reply, request_block, shared_prompt
 from local_judge.tasks.model import Task
 from local_judge.tasks.prompts import template
 from local_judge.tasks.rowfile import RowFile, TaskRow
@@ -102,7 +102,7 @@ def topic_file(path: Path) -> RowFile[TopicRow]:
 def topic_prompt(task: Task) -> Prompt:
     """The prompt that asks for a task's topic."""
     topics = "\n".join(f"{name}: {says}" for name, says in TOPICS.items())
-    return about("request", request_of(task), fill(template("topic"), {"topics": topics}))
+    return shared_prompt("request", request_block(task), fill(template("topic"), {"topics": topics}))
 
 
 async def classify(task: Task, judge: Judge) -> TopicRow | Failure:
