@@ -63,18 +63,25 @@ def read_models(path: Path, model: type[M]) -> Iterator[tuple[str, M]]:
         InputError: as `read_jsonl`, or a row that the model refuses.
     """
     for place, row in read_jsonl(path):
-        if not is_text(json.dumps(row, ensure_ascii=False)):
-            raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
-        try:
-            yield place, model.model_validate_json(json.dumps(row))
-        except ValidationError as error:
-            first = error.errors()[0]
-            key = ".".join(map(str, first["loc"]))
-            if first["type"] == "extra_forbidden":
-                raise InputError(f"{place}: unknown key {key!r}") from None
-            raise InputError(
-                f"{place}: {key}: {first['msg']}" if key else f"{place}: {first['msg']}"
-            ) from None
+        yield place, row_of(model, row, place)
+
+
+def row_of(model: type[M], row: dict[str, Any], place: str) -> M:
+    """A row as a model.
+
+    Raises:
+        InputError: the model refuses it; says `place`.
+    """
+    if not is_text(json.dumps(row, ensure_ascii=False)):
+        raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
+    try:
+        return model.model_validate_json(json.dumps(row))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        if first["type"] == "extra_forbidden":
+            raise InputError(f"{place}: unknown key {key!r}") from None
+        raise InputError(f"{place}: {key}: {first['msg']}" if key else f"{place}: {first['msg']}") from None
 
 
 def write_jsonl(path: Path, rows: Iterable[BaseModel]) -> None:

@@ -188,14 +188,16 @@ COMMANDS: dict[str, Lazy | TyperGroup] = {
                 "tasks.topics:topics",
                 "Show how tasks are distributed over topics, and how far a judge agrees with topics that were given.",
             ),
-            "guidance": Lazy("tasks.guidance:app", "What a good report on a task must do."),
-            "criteria": Lazy("tasks.criteria:app", "What the reports on a task are compared by."),
+            "guidance": Lazy("tasks.groups:guidance", "What a good report on a task must do."),
+            "criteria": Lazy("tasks.groups:criteria", "What the reports on a task are compared by."),
             "dimensions": Lazy(
-                "tasks.dimensions:app", "By what the reports on a task are judged, each for itself."
+                "tasks.groups:dimensions", "By what the reports on a task are judged, each for itself."
             ),
-            "checklist": Lazy("tasks.checklist:app", "What a report on a task has to deliver, item by item."),
+            "checklist": Lazy(
+                "tasks.groups:checklist", "What a report on a task has to deliver, item by item."
+            ),
             "plan": Lazy(
-                "tasks.plan:app",
+                "tasks.plan:plan",
                 "What the reports on a task are evaluated by: key information and reasoning questions.",
             ),
             "build": Lazy("tasks.build:app", "Make tasks: `build DIR`, `build rank DIR`, `build show DIR`."),

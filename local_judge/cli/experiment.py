@@ -65,7 +65,7 @@ from local_judge.runs.seats import Seat, seats_of
 from local_judge.runs.standings import recorded_standings
 from local_judge.runs.store import RunStore
 from local_judge.tasks.files import TaskFiles
-from local_judge.tasks.plan_settings import PlanMethod
+from local_judge.tasks.plans import PlanMethod
 from serving.connect import Persistence
 
 

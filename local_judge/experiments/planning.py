@@ -31,11 +31,10 @@ from local_judge.rows import read_models, write_jsonl
 from local_judge.tasks.drafting import draft_all
 from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.model import Plan, Task
-from local_judge.tasks.plan_asking import GivenRating, rating_prompt
+from local_judge.tasks.plan_asking import TOOLS, GivenRating, PlanSettings, rating_prompt
 from local_judge.tasks.plan_draft import plan_drafts
-from local_judge.tasks.plan_settings import TOOLS, PlanMethod, PlanSettings
 from local_judge.tasks.plan_transcripts import PlanTranscripts
-from local_judge.tasks.plans import plan_file
+from local_judge.tasks.plans import PLAN_KIND, PlanMethod
 from serving.types import Frozen
 
 METHODS: tuple[PlanMethod, ...] = get_args(PlanMethod)
@@ -135,7 +134,7 @@ async def draft_plans(
     """
     bare = [task.model_copy(update={"plan": None}) for task in tasks]
     drafts = plan_drafts(snapshot, settings, PlanTranscripts(path).keep)
-    return await draft_all(drafts, bare, plan_file(path), judge, done)
+    return await draft_all(drafts, bare, PLAN_KIND.file(path), judge, done)
 
 
 async def with_drafted(
@@ -193,7 +192,9 @@ async def compare_plans(
         settings = plan_settings(experiment, method, QUESTIONS)
         failed = await draft_plans(drafter, snapshot, tasks, path, settings, done)
         undrafted += [Undrafted(task_id=task.id, method=method, failure=failure) for task, failure in failed]
-        plans |= {(task_id, method): row.plan for task_id, row in plan_file(path).rows().items() if row.plan}
+        plans |= {
+            (task_id, method): row.plan for task_id, row in PLAN_KIND.file(path).rows().items() if row.plan
+        }
     asked = [
         _rate(judge, name, method, task, timeline, plans[task.id, method])
         for name, judge in judges.items()

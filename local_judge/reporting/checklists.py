@@ -12,44 +12,28 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from local_judge.reporting.numbers import NONE, count
+from local_judge.reporting.numbers import count
 from local_judge.reporting.tables import plain, safe
-from local_judge.reporting.tasks import heading, lines
+from local_judge.reporting.tasks import draft_table, opening
 from local_judge.tasks.checklist_lint import Finding, Linted, lint
 from local_judge.tasks.checklists import ChecklistRow
 from local_judge.tasks.model import Checklist
-from local_judge.tasks.plan_lint import PlanFinding
 
 
 def checklist_table(rows: Sequence[ChecklistRow]) -> Table:
     """One line a task: where its checklist comes from, and how many of its items break rules."""
-    table = Table(show_edge=False, pad_edge=False)
-    table.add_column("task", overflow="fold")
-    table.add_column("status")
-    for name in ("items", "break hard rules", "break soft rules"):
-        table.add_column(name, justify="right")
-    table.add_column("judge", overflow="fold")
-    table.add_column("reviewer", overflow="fold")
-    for row in rows:
+
+    def cells(row: ChecklistRow) -> list[str]:
         findings = _linted(row).findings
         hard, soft = (len({one.item for one in findings if one.hard is which}) for which in (True, False))
-        table.add_row(
-            safe(row.key, 40),
-            row.status,
-            str(len(row.items)),
-            str(hard or ""),
-            str(soft or ""),
-            safe(row.judge.model) if row.judge else NONE,
-            safe(row.reviewer) if row.reviewer else NONE,
-        )
-    return table
+        return [str(len(row.items)), str(hard or ""), str(soft or "")]
+
+    return draft_table(rows, cells, ["items", "break hard rules", "break soft rules"])
 
 
 def checklist_view(row: ChecklistRow) -> RenderableType:
     """All of one task's checklist: the request, the items with what is wrong with each, and what they were before."""
-    parts: list[RenderableType] = [heading(row)]
-    if row.task:
-        parts += ["[dim]request[/dim]", *lines(row.task)]
+    parts = opening(row, row.task)
     linted = _linted(row)
     parts.append(f"[dim]{count(len(row.items), 'item')}[/dim]")
     for item in Checklist.of(row.items).items:
@@ -61,7 +45,7 @@ def checklist_view(row: ChecklistRow) -> RenderableType:
     return Group(*parts)
 
 
-def finding_line(task: str, finding: Finding | PlanFinding) -> str:
+def finding_line(task: str, finding: Finding) -> str:
     """One finding: `mill q3: yes-or-no: asks 'what', which neither yes nor no answers`."""
     item = f" {finding.item}" if finding.item else ""
     return plain(f"{task}{item}: {finding.rule}: {finding.reason}")

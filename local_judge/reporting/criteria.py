@@ -11,36 +11,23 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from local_judge.reporting.numbers import NONE
 from local_judge.reporting.tables import safe
-from local_judge.reporting.tasks import heading, lines
+from local_judge.reporting.tasks import draft_table, lines, opening
 from local_judge.tasks.criteria import DIMENSIONS, CriteriaRow
 
 
 def criteria_table(rows: Sequence[CriteriaRow]) -> Table:
     """One line a task: where its criteria come from, and the weight and number of those of each dimension."""
-    table = Table(show_edge=False, pad_edge=False)
-    table.add_column("task", overflow="fold")
-    table.add_column("status")
-    for dimension in DIMENSIONS:
-        table.add_column(dimension.replace("_", " "), justify="right")
-    table.add_column("judge", overflow="fold")
-    table.add_column("reviewer", overflow="fold")
-    for row in rows:
-        table.add_row(
-            safe(row.key, 40),
-            row.status,
-            *(f"{row.dimension_weight[name]:.2f} ({len(row.criterions[name])})" for name in DIMENSIONS),
-            safe(row.judge.model) if row.judge else NONE,
-            safe(row.reviewer) if row.reviewer else NONE,
-        )
-    return table
+
+    def cells(row: CriteriaRow) -> list[str]:
+        return [f"{row.dimension_weight[name]:.2f} ({len(row.criterions[name])})" for name in DIMENSIONS]
+
+    return draft_table(rows, cells, [name.replace("_", " ") for name in DIMENSIONS])
 
 
 def criteria_view(row: CriteriaRow) -> RenderableType:
     """All of one task's criteria with their weights, and the drafted weights where a reviewer changed something."""
-    parts: list[RenderableType] = [heading(row)]
-    parts += ["[dim]request[/dim]", *lines(row.prompt)]
+    parts = opening(row, row.prompt)
     for dimension, criteria in row.criterions.items():
         weight = f"{row.dimension_weight[dimension]:.2f}"
         if (

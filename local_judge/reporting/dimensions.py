@@ -11,41 +11,28 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from local_judge.reporting.numbers import NONE
 from local_judge.reporting.tables import safe
-from local_judge.reporting.tasks import heading, lines
+from local_judge.reporting.tasks import draft_table, lines, opening
 from local_judge.tasks.dimensions import GENERAL, DimensionEntry, DimensionsRow
 
 
 def dimensions_table(rows: Sequence[DimensionsRow]) -> Table:
     """One line a task: where its dimensions come from, and the weight and number of criteria of each."""
-    table = Table(show_edge=False, pad_edge=False)
-    table.add_column("task", overflow="fold")
-    table.add_column("status")
-    for name, _ in GENERAL.values():
-        table.add_column(name.casefold(), justify="right")
-    table.add_column("specific", overflow="fold")
-    table.add_column("judge", overflow="fold")
-    table.add_column("reviewer", overflow="fold")
-    for row in rows:
+
+    def cells(row: DimensionsRow) -> list[str]:
         by_id = {entry.id: entry for entry in row.dimensions}
         specific = [entry for entry in row.dimensions if entry.kind == "specific"]
-        table.add_row(
-            safe(row.key, 40),
-            row.status,
+        return [
             *(_weight(by_id[name]) for name in GENERAL),
             "\n".join(f"{safe(entry.name)} {_weight(entry)}" for entry in specific),
-            safe(row.judge.model) if row.judge else NONE,
-            safe(row.reviewer) if row.reviewer else NONE,
-        )
-    return table
+        ]
+
+    return draft_table(rows, cells, [name.casefold() for name, _ in GENERAL.values()], ["specific"])
 
 
 def dimensions_view(row: DimensionsRow) -> RenderableType:
     """All of one task's dimensions with their criteria, and which of them a reviewer changed."""
-    parts: list[RenderableType] = [heading(row)]
-    if row.task:
-        parts += ["[dim]request[/dim]", *lines(row.task)]
+    parts = opening(row, row.task)
     before = {entry.id: entry for entry in row.before.dimensions} if row.before else None
     for entry in row.dimensions:
         changed = ", changed" if before is not None and before.get(entry.id) != entry else ""

@@ -15,9 +15,10 @@ from rich.table import Table
 from local_judge.agents.result import Tally
 from local_judge.reporting.numbers import NONE, count
 from local_judge.reporting.tables import plain, safe
-from local_judge.reporting.tasks import heading, lines
+from local_judge.reporting.tasks import draft_table, opening
+from local_judge.tasks.checklist_lint import Linted
 from local_judge.tasks.model import KeyInformation, Plan, ReasoningQuestion
-from local_judge.tasks.plan_lint import PlanLinted, lint
+from local_judge.tasks.plan_lint import lint
 from local_judge.tasks.plans import AgentEnd, LeftOut, PlanRow
 
 _WHY = {
@@ -30,39 +31,28 @@ _WHY = {
 
 def plan_table(rows: Sequence[PlanRow]) -> Table:
     """One line a task: where its plan comes from, how much is in it, and what of it breaks rules."""
-    table = Table(show_edge=False, pad_edge=False)
-    table.add_column("task", overflow="fold")
-    table.add_column("status")
-    for name in ("key information", "dated", "left out", "questions", "break hard rules"):
-        table.add_column(name, justify="right")
-    table.add_column("agent", overflow="fold")
-    table.add_column("judge", overflow="fold")
-    table.add_column("reviewer", overflow="fold")
-    for row in rows:
+
+    def cells(row: PlanRow) -> list[str]:
         dated = sum(
             one.source is not None and one.source.published is not None for one in row.key_information
         )
         hard = len({one.item for one in _linted(row).findings if one.hard})
-        table.add_row(
-            safe(row.key, 40),
-            row.status,
+        return [
             str(len(row.key_information)),
             str(dated or ""),
             str(len(row.left_out) or ""),
             str(len(row.reasoning)),
             str(hard or ""),
             row.agent.outcome if row.agent else NONE,
-            safe(row.judge.model) if row.judge else NONE,
-            safe(row.reviewer) if row.reviewer else NONE,
-        )
-    return table
+        ]
+
+    numbers = ["key information", "dated", "left out", "questions", "break hard rules"]
+    return draft_table(rows, cells, numbers, ["agent"])
 
 
 def plan_view(row: PlanRow, transcript: Path | None = None) -> RenderableType:
     """All of one task's plan: the request, items and questions with what is wrong with them, and what was left out."""
-    parts: list[RenderableType] = [heading(row)]
-    if row.task:
-        parts += ["[dim]request[/dim]", *lines(row.task)]
+    parts = opening(row, row.task)
     linted = _linted(row)
     plan = _plan(row)
     parts.append(f"[dim]{count(len(plan.key_information), 'item')} of key information[/dim]")
@@ -123,7 +113,7 @@ def _question(question: ReasoningQuestion) -> list[str]:
     ]
 
 
-def _faults(linted: PlanLinted, item: str) -> list[str]:
+def _faults(linted: Linted, item: str) -> list[str]:
     return [f"   [dim]{one.rule}:[/dim] {safe(one.reason)}" for one in linted.of(item)]
 
 
@@ -146,5 +136,5 @@ def _plan(row: PlanRow) -> Plan:
     return plan
 
 
-def _linted(row: PlanRow) -> PlanLinted:
+def _linted(row: PlanRow) -> Linted:
     return lint(_plan(row), row.task)

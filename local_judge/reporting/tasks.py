@@ -6,48 +6,32 @@ escaped, control characters removed), line by line.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 
 from local_judge.reporting.numbers import NONE, count
 from local_judge.reporting.tables import safe
-from local_judge.tasks.guidance import GuidanceRow
-from local_judge.tasks.points import Point
-from local_judge.tasks.review import DraftRow
+from local_judge.tasks.guidance import GuidanceRow, Point
+from local_judge.tasks.review import D, DraftRow
 
 
 def guidance_table(rows: Sequence[GuidanceRow]) -> Table:
     """One line a task: where its guidance comes from, and how many of its points lean on a page."""
-    table = Table(show_edge=False, pad_edge=False)
-    table.add_column("task", overflow="fold")
-    table.add_column("status")
-    table.add_column("points", justify="right")
-    table.add_column("with source", justify="right")
-    table.add_column("rejected quotations", justify="right")
-    table.add_column("judge", overflow="fold")
-    table.add_column("reviewer", overflow="fold")
-    for row in rows:
+
+    def cells(row: GuidanceRow) -> list[str]:
         sourced = sum(point.source is not None for point in row.points)
         rejected = sum(point.quote_rejected is not None for point in row.points)
-        table.add_row(
-            safe(row.task_id, 40),
-            row.status,
-            str(len(row.points)) if row.points else NONE,
-            str(sourced) if row.points else NONE,
-            str(rejected or ""),
-            safe(row.judge.model) if row.judge else NONE,
-            safe(row.reviewer) if row.reviewer else NONE,
-        )
-    return table
+        counts = [str(len(row.points)), str(sourced)] if row.points else [NONE, NONE]
+        return [*counts, str(rejected or "")]
+
+    return draft_table(rows, cells, ["points", "with source", "rejected quotations"])
 
 
 def guidance_view(row: GuidanceRow) -> RenderableType:
     """All of one task's guidance: the request, the points with their sources, and the text where it is another."""
-    parts: list[RenderableType] = [heading(row)]
-    if row.task:
-        parts += ["[dim]request[/dim]", *lines(row.task)]
+    parts = opening(row, row.task)
     if row.points:
         parts.append(f"[dim]{count(len(row.points), 'point')} as drafted[/dim]")
         for number, point in enumerate(row.points, 1):
@@ -68,11 +52,37 @@ def _point(number: int, point: Point) -> list[str]:
     return lines
 
 
-def heading(row: DraftRow) -> str:
-    """Which task, where its row comes from, and who decided."""
+def draft_table(
+    rows: Sequence[D], cells: Callable[[D], Sequence[str]], numbers: Sequence[str], texts: Sequence[str] = ()
+) -> Table:
+    """One line a task: where its row comes from, what is in it, and who decided.
+
+    Args:
+        rows: of one kind.
+        cells: what is in a row.
+        numbers: names of the columns of cells, those of numbers first.
+        texts: likewise.
+    """
+    table = Table(show_edge=False, pad_edge=False)
+    table.add_column("task", overflow="fold")
+    table.add_column("status")
+    for name in numbers:
+        table.add_column(name, justify="right")
+    for name in (*texts, "judge", "reviewer"):
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        judge = safe(row.judge.model) if row.judge else NONE
+        reviewer = safe(row.reviewer) if row.reviewer else NONE
+        table.add_row(safe(row.key, 40), row.status, *cells(row), judge, reviewer)
+    return table
+
+
+def opening(row: DraftRow, request: str | None) -> list[RenderableType]:
+    """Which task, where its row comes from, who decided, and the request."""
     judge = f"; drafted by {safe(row.judge.model)}" if row.judge else ""
     by = f" by {safe(row.reviewer)}" if row.reviewer else ""
-    return f"[bold]task {safe(row.key)}[/bold]: {row.status}{by}{judge}"
+    asked = ["[dim]request[/dim]", *lines(request)] if request else []
+    return [f"[bold]task {safe(row.key)}[/bold]: {row.status}{by}{judge}", *asked]
 
 
 def lines(text: str) -> list[str]:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
 SAME = 0.9
 """Two texts with the same numbers say the same if their runs of three characters overlap by this share."""
+
+T = TypeVar("T")
 
 
 class Mark(NamedTuple):
@@ -55,3 +57,9 @@ def firsts(texts: Iterable[str]) -> list[int]:
         found.append(next(same, position))
         marks.append(own)
     return found
+
+
+def distinct(items: Sequence[T], text_of: Callable[[T], str]) -> list[T]:
+    """The items without those whose text says what that of an earlier one says."""
+    same = firsts(map(text_of, items))
+    return [item for position, item in enumerate(items) if same[position] == position]

@@ -7,25 +7,23 @@ give the same draft.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from functools import cache, partial
-from typing import Annotated, Any, NamedTuple
+from functools import partial
+from typing import Annotated, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import Field
 
 from indexes.text.language import detect_language
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
-from local_judge.tasks.alike import firsts
+from local_judge.tasks.alike import distinct
 from local_judge.tasks.checklist_lint import lint
-from local_judge.tasks.checklists import ChecklistRow
+from local_judge.tasks.checklists import CHECKLIST_KIND, ChecklistRow
 from local_judge.tasks.dates import leaves_open
-from local_judge.tasks.drafting import UNREADABLE, Drafts
+from local_judge.tasks.drafting import UNREADABLE, Reply, limited, one_line, request_block, shared_prompt
 from local_judge.tasks.languages import language_name
 from local_judge.tasks.model import Checklist, Task
-from serving.types import EngineIdentity
 
 template = partial(load_prompt, "local_judge.tasks")
 
@@ -39,21 +37,10 @@ _OPENINGS = {"en": 'with "Does the report"', "zh": "with “报告是否”"}
 Text = Annotated[str, Field(min_length=6, max_length=300)]
 
 
-class Items(BaseModel):
+class Items(Reply):
     """What the judge answers, of whatever length."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     items: Sequence[Text]
-
-
-class ChecklistDraft(NamedTuple):
-    """A checklist as a judge has drafted it."""
-
-    items: tuple[str, ...]
-    """Those that break a hard rule last."""
-    replies: tuple[str, ...]
-    """Ledger keys."""
 
 
 class Broken(NamedTuple):
@@ -63,8 +50,8 @@ class Broken(NamedTuple):
     reasons: tuple[str, ...]
 
 
-async def draft_checklist(task: Task, judge: Judge) -> ChecklistDraft | Failure:
-    """The items of a checklist for reports on `task`; all questions share the request as prefix.
+async def draft_checklist(task: Task, judge: Judge) -> ChecklistRow | Failure:
+    """A checklist for reports on `task`, those items last that break a hard rule; all questions share the request.
 
     What breaks hard rules, or is too little, is asked for again up to the judge's `reasks`.
 
@@ -80,7 +67,7 @@ async def draft_checklist(task: Task, judge: Judge) -> ChecklistDraft | Failure:
         most = MOST - len(standing)
         answer = await judge.ask(
             prompt,
-            _answer_type(LEAST if not draw else _least(standing), most),
+            limited(Items, Text, most, LEAST if not draw else _least(standing)),
             draw=draw,
             max_tokens=most * REPLY_TOKENS_PER_ITEM,
         )
@@ -95,19 +82,28 @@ async def draft_checklist(task: Task, judge: Judge) -> ChecklistDraft | Failure:
             break
     items = [*standing, *(item.text for item in broken)][:MOST]
     if len(items) < LEAST:  # better one that breaks a rule, and is marked, than no checklist
-        every = [*items, *given_up]
-        items = [every[position] for position in sorted(set(firsts(every)))][:LEAST]
+        items = distinct([*items, *given_up], str)[:LEAST]
     if len(items) < LEAST:
         detail = f"reply {replies[-1][:12]}: {len(items)} different items, needs {LEAST}"
         return Failure(kind="incomplete", detail=detail, attempts=len(replies))
-    return ChecklistDraft(tuple(items), tuple(replies))
+    return ChecklistRow(
+        task_id=task.id,
+        task=task.prompt,
+        items=tuple(items),
+        language=detect_language(task.prompt),
+        status="drafted",
+        judge=await judge.engine.identity(),
+        replies=tuple(replies),
+    )
+
+
+CHECKLIST_DRAFTS = CHECKLIST_KIND.drafts(draft_checklist)
 
 
 def sorted_out(task: Task, texts: Sequence[str]) -> tuple[list[str], list[Broken]]:
     """The items that keep all hard rules, and those that do not, without those that repeat an earlier one."""
-    tidy = [text for text in (" ".join(text.split()) for text in texts) if any(map(str.isalnum, text))]
-    same = firsts(tidy)
-    different = [text for position, text in enumerate(tidy) if same[position] == position]
+    texts = [text for text in map(one_line, texts) if any(map(str.isalnum, text))]
+    different = distinct(texts, str)
     if not different:
         return [], []
     checklist = Checklist.of(different)
@@ -126,7 +122,7 @@ def sorted_out(task: Task, texts: Sequence[str]) -> tuple[list[str], list[Broken
 def checklist_prompt(task: Task) -> Prompt:
     """The prompt that asks for a checklist."""
     values = {**_common(task), "least": str(LEAST), "most": str(MOST)}
-    return _prompt(task, fill(template("checklist"), values))
+    return shared_prompt("checklist", request_block(task), fill(template("checklist"), values))
 
 
 def mend_prompt(task: Task, standing: Sequence[str], broken: Sequence[Broken]) -> Prompt:
@@ -143,7 +139,7 @@ def mend_prompt(task: Task, standing: Sequence[str], broken: Sequence[Broken]) -
         "least": str(_least(standing)),
         "most": str(MOST - len(standing)),
     }
-    return _prompt(task, fill(template("checklist_mend"), values))
+    return shared_prompt("checklist", request_block(task), fill(template("checklist_mend"), values))
 
 
 def _least(standing: Sequence[str]) -> int:
@@ -156,34 +152,3 @@ def _common(task: Task) -> dict[str, str]:
     dates = template("checklist_dates") if leaves_open(task.prompt) else ""
     rules = fill(template("checklist_rules"), {"opening": opening, "dates": dates})
     return {"rules": rules, "language": language_name(language)}
-
-
-def _prompt(task: Task, own: str) -> Prompt:
-    shared = fence(task.prompt, "Request:")
-    key = f"checklist:{hashlib.sha256(shared.encode()).hexdigest()[:16]}"
-    return Prompt(shared=shared, own=own, prefix_key=key)
-
-
-@cache
-def _answer_type(least: int, most: int) -> type[Items]:
-    items: Any = Annotated[list[Text], Field(min_length=least, max_length=most)]
-    return create_model("Items", __base__=Items, items=(items, ...))
-
-
-async def write_checklist(task: Task, judge: Judge, identity: EngineIdentity) -> ChecklistRow | Failure:
-    """The line of a checklist file that `judge` drafts for a task. Raises as `draft_checklist`."""
-    draft = await draft_checklist(task, judge)
-    if isinstance(draft, Failure):
-        return draft
-    return ChecklistRow(
-        task_id=task.id,
-        items=draft.items,
-        status="drafted",
-        task=task.prompt,
-        language=detect_language(task.prompt),
-        judge=identity,
-        replies=draft.replies,
-    )
-
-
-CHECKLIST_DRAFTS = Drafts(write_checklist, has=lambda task: task.checklist is not None)

@@ -12,31 +12,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from indexes.text.language import detect_language
 from local_judge.documents.model import Frozen
 from local_judge.tasks import checklist_rules as wording
 from local_judge.tasks.alike import firsts
-from local_judge.tasks.checklists import load_checklists
+from local_judge.tasks.checklists import CHECKLIST_KIND
 from local_judge.tasks.dataset import bare
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Checklist, ChecklistItem
-
-RuleId = Literal[
-    "yes-or-no",
-    "one-thing",
-    "positive",
-    "in-scope",
-    "no-answer",
-    "no-double",
-    "stands-alone",
-    "open-dates",
-    "few-things",
-    "decidable",
-    "same-language",
-    "number",
-]
 
 FEWEST, MOST = 3, 20
 """Items of a checklist; the published ones have 6.8 on average."""
@@ -52,7 +37,7 @@ class RuleText(NamedTuple):
     says: str
 
 
-RULES: Mapping[RuleId, RuleText] = {
+RULES: Mapping[str, RuleText] = {
     "yes-or-no": RuleText(True, "is answered by yes or no"),
     "one-thing": RuleText(True, "asks for one thing"),
     "positive": RuleText(True, "yes means that the report delivers"),
@@ -67,7 +52,7 @@ RULES: Mapping[RuleId, RuleText] = {
     "number": RuleText(False, f"{FEWEST} to {MOST} items"),
 }
 
-_BY_WORDING: Mapping[RuleId, wording.Rule] = {
+_BY_WORDING: Mapping[str, wording.Rule] = {
     "yes-or-no": wording.yes_or_no,
     "one-thing": wording.one_thing,
     "positive": wording.positive,
@@ -83,20 +68,20 @@ _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
 class Finding(Frozen):
-    """A breach of a rule."""
+    """A breach of a rule, of a checklist or a plan."""
 
-    rule: RuleId
+    rule: str
     item: str | None
-    """Its id; None for the checklist as a whole."""
+    """Its id; None for the whole."""
     hard: bool
     reason: str
 
 
 class Linted(Frozen):
-    """What was found in one checklist."""
+    """What was found in one checklist or plan."""
 
     findings: tuple[Finding, ...]
-    unchecked: dict[RuleId, str]
+    unchecked: dict[str, str]
     """Rules that could not be applied, with the reason."""
 
     def of(self, item: str) -> tuple[Finding, ...]:
@@ -112,7 +97,7 @@ def lint(checklist: Checklist, request: str | None) -> Linted:
         request: the task's, with dates left open as the items leave them; None where it is not known.
     """
     items, asked = checklist.items, request or ""
-    unchecked: dict[RuleId, str] = {}
+    unchecked: dict[str, str] = {}
     if not asked:
         unchecked |= {rule: "the request is not known" for rule in ("no-answer", "same-language")}
     words = _by_wording(items)
@@ -132,11 +117,11 @@ def lint(checklist: Checklist, request: str | None) -> Linted:
     return Linted(findings=tuple(found), unchecked=unchecked)
 
 
-def _by_text(text: str, asked: str, words: Mapping[RuleId, wording.Rule]) -> dict[RuleId, str | None]:
+def _by_text(text: str, asked: str, words: Mapping[str, wording.Rule]) -> dict[str, str | None]:
     """What is wrong with an item taken by itself."""
     if len(text) > LONGEST:
         return {"one-thing": f"is longer than {LONGEST} characters"}
-    found: dict[RuleId, str | None] = {rule: check(text, asked) for rule, check in words.items()}
+    found: dict[str, str | None] = {rule: check(text, asked) for rule, check in words.items()}
     return {**found, "no-answer": wording.no_answer(text, asked)}
 
 
@@ -144,13 +129,13 @@ def lint_file(path: Path, tasks: Path | None = None) -> dict[str, Linted]:
     """The findings in a file of checklists by task id; a checklist that was rejected is passed over.
 
     Args:
-        path: as `load_checklists` reads it; of the dataset, the form that leaves dates open.
+        path: as `CHECKLIST_KIND.load` reads it; of the dataset, the form that leaves dates open.
         tasks: their tasks, for the requests of those that come without.
 
     Raises:
         InputError: a file cannot be read or is malformed.
     """
-    rows = load_checklists(path, open_dates=True)
+    rows = CHECKLIST_KIND.load(path, open_dates=True)
     given = {} if tasks is None else load_tasks(tasks, open_dates=True)
     known = {bare(identity): task for identity, task in given.items()}
     found: dict[str, Linted] = {}
@@ -162,7 +147,7 @@ def lint_file(path: Path, tasks: Path | None = None) -> dict[str, Linted]:
     return found
 
 
-def _by_wording(items: Sequence[ChecklistItem]) -> Mapping[RuleId, wording.Rule]:
+def _by_wording(items: Sequence[ChecklistItem]) -> Mapping[str, wording.Rule]:
     language = detect_language("\n".join(item.text for item in items))
     return _BY_WORDING if language in ("en", "zh", "und") else {}
 
@@ -172,5 +157,5 @@ def _is_chinese(text: str) -> bool:
     return _CHINESE.search(text) is not None
 
 
-def _finding(rule: RuleId, item: str | None, reason: str) -> Finding:
+def _finding(rule: str, item: str | None, reason: str) -> Finding:
     return Finding(rule=rule, item=item, hard=RULES[rule].hard, reason=reason)

@@ -1,52 +1,40 @@
 """Checklists: one row a task, with all that is known of how it came about, or as LiveResearchBench publishes them.
 
-Invariants: every item says something; what a person changed is kept beside what it was; a rejected draft reaches no
-run, and an unreviewed one never takes the place of a checklist that came with its task.
+Invariants: every item says something; what a person changed is kept beside what it was; the prefix `qid_` of an id does
+not matter.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field, StringConstraints
 
 from local_judge.errors import InputError
-from local_judge.rows import read_jsonl, read_models
+from local_judge.rows import read_jsonl
 from local_judge.tasks.dataset import bare, is_dataset, read_questions
-from local_judge.tasks.joining import Keyed, Rows
+from local_judge.tasks.joining import Keyed
+from local_judge.tasks.kinds import Kind
 from local_judge.tasks.load import load_tasks
-from local_judge.tasks.model import Checklist, Task
-from local_judge.tasks.review import DraftRow
-from local_judge.tasks.rowfile import RowFile
+from local_judge.tasks.model import Checklist
+from local_judge.tasks.review import OwnRow
 
 Item = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
-class ChecklistRow(DraftRow):
+class ChecklistRow(OwnRow):
     """One line of a checklist file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     what: ClassVar[str] = "checklist"
 
-    task_id: str
     items: Annotated[tuple[Item, ...], Field(min_length=1)]
-    task: str | None = None
-    """The request; of a draft, as it was drafted for."""
     language: str = "und"
     """ISO 639-1 code of the request."""
     items_before: tuple[str, ...] | None = None
     """As drafted, where a reviewer changed them."""
-
-    @property
-    def key(self) -> str:
-        """The task's id."""
-        return self.task_id
-
-    @property
-    def request(self) -> str | None:
-        """The task's request."""
-        return self.task
 
     @property
     def checklist(self) -> Checklist | None:
@@ -68,51 +56,17 @@ class ChecklistRow(DraftRow):
         return self.model_copy(update={"items": items, "items_before": self.items_before or self.items})
 
 
-def read_rows(path: Path) -> list[tuple[str, ChecklistRow]]:
-    """The rows of a checklist file with their places.
-
-    Raises:
-        InputError: the file cannot be read, a row is malformed, or a task has two.
-    """
-    rows: list[tuple[str, ChecklistRow]] = []
-    seen: set[str] = set()
-    for place, row in read_models(path, ChecklistRow):
-        if row.task_id in seen:
-            raise InputError(f"{place}: task id {row.task_id!r} stands twice")
-        seen.add(row.task_id)
-        rows.append((place, row))
-    return rows
-
-
-def checklist_file(path: Path) -> RowFile[ChecklistRow]:
-    """A checklist file that several commands may write at the same time."""
-    return RowFile(path, read_rows)
-
-
-def load_checklists(path: Path, *, open_dates: bool = False) -> Rows[ChecklistRow]:
-    """Checklists in any form: a checklist file, the dataset, or tasks with theirs; by ids without the prefix `qid_`.
-
-    Args:
-        path: JSONL or CSV.
-        open_dates: of the dataset, take the columns that leave dates open.
-
-    Raises:
-        InputError: the file cannot be read, is malformed, or has no checklist in it.
-    """
-    rows = _dataset(path, open_dates) if is_dataset(path) else _own(path)
-    if not rows:
-        raise InputError(f"{path}: no checklists in it")
-    return Rows(rows)
-
-
-def _own(path: Path) -> list[Keyed[ChecklistRow]]:
+def _other_forms(path: Path, open_dates: bool) -> list[Keyed[ChecklistRow]] | None:
+    """The rows of LiveResearchBench's dataset, or of tasks with checklists; None for a file of our own."""
+    if is_dataset(path):
+        return _dataset(path, open_dates)
     first = next((row for _, row in read_jsonl(path)), None)
     if first is None or "task_id" in first or "id" not in first:
-        return [Keyed(place, bare(row.task_id), row.task, row) for place, row in read_rows(path)]
+        return None
     return [
         Keyed(f"{path}: task {task.id!r}", bare(task.id), task.prompt, _given(task.id, task.prompt, texts))
         for task in load_tasks(path).values()
-        if task.checklist is not None and (texts := tuple(item.text for item in task.checklist.items))
+        if task.checklist is not None and (texts := [item.text for item in task.checklist.items])
     ]
 
 
@@ -128,25 +82,15 @@ def _dataset(path: Path, open_dates: bool) -> list[Keyed[ChecklistRow]]:
     return rows
 
 
-def _given(identity: str, request: str, items: tuple[str, ...]) -> ChecklistRow:
-    return ChecklistRow(task_id=identity, task=request, items=items)
+def _given(identity: str, request: str, items: Sequence[str]) -> ChecklistRow:
+    return ChecklistRow(task_id=identity, task=request, items=tuple(items))
 
 
-def with_checklist(task: Task, rows: Rows[ChecklistRow]) -> Task | None:
-    """The task with the checklist that `rows` hold for it; None where they hold none.
-
-    The prefix `qid_` of the task's id does not matter. A rejected checklist leaves the task as it is, and so does one
-    that nobody has reviewed where the task came with its own.
-
-    Raises:
-        InputError: two rows are the task's, or see `Rows.of`.
-    """
-    found = rows.find(bare(task.id), task.prompt)
-    if found is None:
-        return None
-    if len(found.rows) > 1:
-        raise InputError(f"{found.rows[1].place}: is for the same task as {found.rows[0].place}; keep one")
-    checklist = found.rows[0].value.checklist
-    if checklist is None or (checklist.status == "drafted" and task.checklist is not None):
-        return task
-    return task.model_copy(update={"checklist": checklist.model_copy(update={"joined": found.by})})
+CHECKLIST_KIND = Kind(
+    "checklist",
+    "checklists",
+    ChecklistRow,
+    lambda row: row.checklist,
+    other_forms=_other_forms,
+    bare_id=bare,
+)

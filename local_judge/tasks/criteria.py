@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from local_judge.errors import InputError
-from local_judge.rows import is_text, read_jsonl, row_id
-from local_judge.tasks.joining import Keyed, Rows
-from local_judge.tasks.model import Criteria, Criterion, Dimension, Task
-from local_judge.tasks.review import DraftRow
-from local_judge.tasks.rowfile import RowFile
-from serving.strict_yaml import load_yaml
+from local_judge.rows import is_text, row_id
+from local_judge.tasks.kinds import Kind
+from local_judge.tasks.model import Criteria, Criterion, Dimension
+from local_judge.tasks.review import DraftRow, as_yaml, part_of, with_part
 
 DIMENSIONS = ("comprehensiveness", "insight", "instruction_following", "readability")
 """Those of the benchmark, in the order of the published files."""
@@ -74,35 +70,34 @@ class CriteriaRow(DraftRow, Weighed):
         """The task's request."""
         return self.prompt
 
+    @classmethod
+    def parse(cls, data: dict[str, Any], place: str) -> Self:
+        """A row of a file. Raises InputError, which says `place`: it is none, or its weights do not sum to 1."""
+        row_id(data, place)
+        try:
+            # First of all, and it is bounded: what YAML's aliases unfold to, or hold of themselves, is none of a row.
+            row = cls.model_validate(data)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "the whole"
+            raise InputError(f"{place}: {where}: {first['msg']}") from None
+        if not is_text(json.dumps(row.model_dump(mode="json"), ensure_ascii=False)):
+            raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
+        check_weights(row, place)
+        return row
+
     @property
     def editable(self) -> str:
         """Weights and criteria as YAML."""
-        return yaml.safe_dump(self._weighed(), allow_unicode=True, sort_keys=False, width=100)
+        return as_yaml(part_of(self, Weighed).model_dump(mode="json"))
 
     def edited(self, text: str) -> CriteriaRow:
-        """The row with weights and criteria from YAML, or JSON.
-
-        Raises:
-            InputError: it is neither, or a criteria file with this row could not be read: a weight that is none, say,
-            or weights that do not sum to 1.
-        """
-        place = f"task {self.key!r}"
-        try:
-            data: object = load_yaml(text)
-        except ValueError as error:
-            raise InputError(f"{place}: no YAML: {' '.join(str(error).split())}") from None
-        wanted = set(Weighed.model_fields)
-        if not isinstance(data, dict) or set(cast("dict[object, object]", data)) != wanted:
-            raise InputError(f"{place}: expected the keys {' and '.join(sorted(wanted))} and no others")
-        given = cast("dict[str, Any]", data)
-        row = _row({**self.model_dump(mode="json"), **given}, place)
-        if row._weighed() == self._weighed():
+        """The row with weights and criteria from YAML, or JSON. Raises InputError: see `with_part`."""
+        row = with_part(self, Weighed, text)
+        before = part_of(self, Weighed)
+        if part_of(row, Weighed) == before:
             return self
-        before = self.before or Weighed.model_validate(self._weighed())
-        return row.model_copy(update={"before": before})
-
-    def _weighed(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", include=set(Weighed.model_fields))
+        return row.model_copy(update={"before": self.before or before})
 
     def criteria(self) -> Criteria:
         """As a task holds them. Raises InputError: they were rejected."""
@@ -129,70 +124,13 @@ class CriteriaRow(DraftRow, Weighed):
         )
 
 
-def read_rows(path: Path) -> list[tuple[str, CriteriaRow]]:
-    """The rows of a criteria file with their places.
-
-    Raises:
-        InputError: the file cannot be read, a row is malformed, or an id stands twice.
-    """
-    rows: list[tuple[str, CriteriaRow]] = []
-    seen: set[str] = set()
-    for place, data in read_jsonl(path):
-        row_id(data, place)
-        row = _row(data, place)
-        if str(row.id) in seen:
-            raise InputError(f"{place}: task id {str(row.id)!r} stands twice")
-        seen.add(str(row.id))
-        rows.append((place, row))
-    return rows
-
-
-def load_criteria(path: Path) -> Rows[CriteriaRow]:
-    """The rows of a criteria file, to be looked up by task.
-
-    Raises:
-        InputError: see `read_rows`; or there is none.
-    """
-    rows = [Keyed(place, str(row.id), row.prompt, row) for place, row in read_rows(path)]
-    if not rows:
-        raise InputError(f"{path}: no criteria in it")
-    return Rows(rows)
-
-
-def with_criteria(task: Task, rows: Rows[CriteriaRow]) -> Task | None:
-    """The task with the criteria that `rows` hold for it, as it is if they were rejected; None where they hold none.
-
-    Raises:
-        InputError: two rows have the task's request, or see `Rows.of`.
-    """
-    found = rows.of(task)
-    if found is None:
-        return None
-    if len(found.rows) > 1:
-        raise InputError(f"{found.rows[1].place}: has the same prompt as {found.rows[0].place}; keep one")
-    row = found.rows[0].value
-    if row.status == "rejected":
-        return task
-    return task.model_copy(update={"criteria": row.criteria().model_copy(update={"joined": found.by})})
-
-
-def criteria_file(path: Path) -> RowFile[CriteriaRow]:
-    """A criteria file that several commands may write at the same time."""
-    return RowFile(path, read_rows)
-
-
-def _row(data: dict[str, Any], place: str) -> CriteriaRow:
-    try:
-        # First of all, and it is bounded: what YAML's aliases unfold to, or hold of themselves, is none of a row.
-        row = CriteriaRow.model_validate(data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the whole"
-        raise InputError(f"{place}: {where}: {first['msg']}") from None
-    if not is_text(json.dumps(row.model_dump(mode="json"), ensure_ascii=False)):
-        raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
-    check_weights(row, place)
-    return row
+CRITERIA_KIND = Kind(
+    "criteria",
+    "criteria",
+    CriteriaRow,
+    content=lambda row: None if row.status == "rejected" else row.criteria(),
+    clash="has the same prompt as",
+)
 
 
 def check_weights(row: CriteriaRow, place: str) -> None:

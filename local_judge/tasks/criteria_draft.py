@@ -12,24 +12,19 @@ draft has all four dimensions, or is a failure; a reply that the ledger holds is
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from indexes.text.language import detect_language
-from local_judge.documents.model import Frozen
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
-from local_judge.tasks.criteria import DIMENSIONS, CriteriaRow, CriterionRow
-from local_judge.tasks.drafting import Drafts
-from local_judge.tasks.languages import language_name
+from local_judge.judge.layout import Prompt, fill, load_prompt
+from local_judge.tasks.criteria import CRITERIA_KIND, DIMENSIONS, CriteriaRow, CriterionRow
+from local_judge.tasks.drafting import Reply, failed_at, language_of, one_line, request_block, shared_prompt
 from local_judge.tasks.model import Task
-from serving.types import EngineIdentity
 
 template = partial(load_prompt, "local_judge.tasks")
 
@@ -45,11 +40,7 @@ CRITERIA_TOKENS = MOST * 220
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
-class _Reply(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class WeightsReply(_Reply):
+class WeightsReply(Reply):
     """One sample of the dimensions' weights."""
 
     rationale: Annotated[str, Field(max_length=800)]
@@ -69,7 +60,7 @@ class WeightsReply(_Reply):
         return {dimension: getattr(self, dimension) for dimension in DIMENSIONS}
 
 
-class DraftedCriterion(_Reply):
+class DraftedCriterion(Reply):
     """One criterion as the judge writes it."""
 
     criterion: Annotated[str, Field(min_length=2, max_length=120)]
@@ -77,30 +68,20 @@ class DraftedCriterion(_Reply):
     weight: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 
 
-class CriteriaReply(_Reply):
+class CriteriaReply(Reply):
     """The criteria of one dimension."""
 
     criteria: Annotated[list[DraftedCriterion], Field(min_length=LEAST, max_length=MOST)]
 
     @model_validator(mode="after")
     def _different(self) -> CriteriaReply:
-        names = [" ".join(one.criterion.split()).casefold() for one in self.criteria]
+        names = [one_line(one.criterion).casefold() for one in self.criteria]
         if len(set(names)) < len(names):
             raise ValueError("two criteria have the same name")
         return self
 
 
-class CriteriaDraft(Frozen):
-    """Criteria as a judge has drafted them."""
-
-    dimension_weight: dict[str, float]
-    weight_samples: tuple[dict[str, float], ...]
-    criterions: dict[str, tuple[CriterionRow, ...]]
-    replies: tuple[str, ...]
-    """Ledger keys."""
-
-
-async def draft_criteria(task: Task, judge: Judge) -> CriteriaDraft | Failure:
+async def draft_criteria(task: Task, judge: Judge) -> CriteriaRow | Failure:
     """Weights and criteria for reports on `task`; all questions share the request as prefix.
 
     Raises:
@@ -121,21 +102,30 @@ async def draft_criteria(task: Task, judge: Judge) -> CriteriaDraft | Failure:
     given: list[dict[str, float]] = []
     for sample in samples:
         if isinstance(sample, Failure):
-            return _at(sample, "weights of the dimensions")
+            return failed_at(sample, "weights of the dimensions")
         given.append(sample.value.weights())
         replies += sample.replies
     criterions: dict[str, tuple[CriterionRow, ...]] = {}
     for dimension, answer in zip(DIMENSIONS, lists, strict=True):
         if isinstance(answer, Failure):
-            return _at(answer, dimension)
+            return failed_at(answer, dimension)
         criterions[dimension] = settled(answer.value.criteria)
         replies += answer.replies
-    return CriteriaDraft(
+    published = task.id.isascii() and task.id.isdecimal() and str(int(task.id)) == task.id
+    return CriteriaRow(
+        id=int(task.id) if published else task.id,  # the published files' ids are numbers
+        prompt=task.prompt,
         dimension_weight=averaged(given),
         weight_samples=tuple(given),
         criterions=criterions,
+        status="drafted",
+        judge=await judge.engine.identity(),
         replies=tuple(replies),
     )
+
+
+CRITERIA_DRAFTS = CRITERIA_KIND.drafts(draft_criteria, at_once=8)
+"""Nine calls each."""
 
 
 def averaged(samples: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -160,8 +150,8 @@ def settled(criteria: Sequence[DraftedCriterion]) -> tuple[CriterionRow, ...]:
     weights = _hundredths(shares, max(shares, key=lambda index: shares[index]))
     return tuple(
         CriterionRow(
-            criterion=" ".join(one.criterion.split()),
-            explanation=" ".join(one.explanation.split()),
+            criterion=one_line(one.criterion),
+            explanation=one_line(one.explanation),
             weight=weights[str(index)],
         )
         for index, one in enumerate(criteria)
@@ -180,55 +170,16 @@ def _hundredths(shares: Mapping[str, float], remainder: str) -> dict[str, float]
 
 def weights_prompt(task: Task) -> Prompt:
     """The prompt that asks for the dimensions' weights."""
-    return _prompt(task, fill(template("weights"), {"language": _language(task)}))
+    own = fill(template("weights"), {"language": language_of(task)})
+    return shared_prompt("criteria", request_block(task), own)
 
 
 def criteria_prompt(task: Task, dimension: str) -> Prompt:
     """The prompt that asks for the criteria of one dimension."""
     values = {
         "dimension": template(dimension),
-        "language": _language(task),
+        "language": language_of(task),
         "least": str(LEAST),
         "most": str(MOST),
     }
-    return _prompt(task, fill(template("criteria"), values))
-
-
-async def write_criteria(task: Task, judge: Judge, identity: EngineIdentity) -> CriteriaRow | Failure:
-    """The line of a criteria file that `judge` drafts for a task. Raises as `draft_criteria`."""
-    draft = await draft_criteria(task, judge)
-    return draft if isinstance(draft, Failure) else drafted_row(task, draft, identity)
-
-
-CRITERIA_DRAFTS = Drafts(write_criteria, has=lambda task: task.criteria is not None, at_once=8)
-"""Nine calls each."""
-
-
-def drafted_row(task: Task, draft: CriteriaDraft, identity: EngineIdentity) -> CriteriaRow:
-    """The line of a criteria file for a draft. The published files' ids are numbers."""
-    plain = task.id.isascii() and task.id.isdecimal() and str(int(task.id)) == task.id
-    fields: dict[str, Any] = draft.model_dump()
-    return CriteriaRow.model_validate(
-        {
-            **fields,
-            "id": int(task.id) if plain else task.id,
-            "prompt": task.prompt,
-            "status": "drafted",
-            "judge": identity,
-        }
-    )
-
-
-def _language(task: Task) -> str:
-    return language_name(detect_language(task.prompt))
-
-
-def _prompt(task: Task, own: str) -> Prompt:
-    shared = fence(task.prompt, "Request:")
-    return Prompt(
-        shared=shared, own=own, prefix_key=f"criteria:{hashlib.sha256(shared.encode()).hexdigest()[:16]}"
-    )
-
-
-def _at(failure: Failure, what: str) -> Failure:
-    return failure.model_copy(update={"detail": f"{what}: {failure.detail}"})
+    return shared_prompt("criteria", request_block(task), fill(template("criteria"), values))

@@ -18,10 +18,10 @@ from typing import Any, cast
 
 from indexes.strict_json import strict_json
 from local_judge.errors import InputError
-from local_judge.rows import read_jsonl, read_text
-from local_judge.tasks.dimensions import GENERAL, DimensionsRow, dimensions_row, key_of
-from local_judge.tasks.joining import Keyed, Rows
-from local_judge.tasks.rowfile import RowFile
+from local_judge.rows import read_text
+from local_judge.tasks.dimensions import GENERAL, DimensionsRow, key_of
+from local_judge.tasks.joining import Keyed
+from local_judge.tasks.kinds import Kind
 
 _CACHED = re.compile(r"(dimensions|weights|criteria)_([0-9]{1,18})(?:_(.+))?")
 _STAND_IN = re.compile(r"general \w+ assessment", re.IGNORECASE)
@@ -30,44 +30,21 @@ _STAND_IN = re.compile(r"general \w+ assessment", re.IGNORECASE)
 Json = Mapping[str, Any]
 
 
-def read_rows(path: Path) -> list[tuple[str, DimensionsRow]]:
-    """The rows of a dimensions file with their places.
-
-    Raises:
-        InputError: the file cannot be read, a row is malformed, or a task has two.
-    """
-    rows: list[tuple[str, DimensionsRow]] = []
-    seen: set[str] = set()
-    for place, data in read_jsonl(path):
-        row = dimensions_row(data, place)
-        if row.task_id in seen:
-            raise InputError(f"{place}: task id {row.task_id!r} stands twice")
-        seen.add(row.task_id)
-        rows.append((place, row))
-    return rows
-
-
-def dimensions_file(path: Path) -> RowFile[DimensionsRow]:
-    """A dimensions file that several commands may write at the same time."""
-    return RowFile(path, read_rows)
-
-
-def load_dimensions(path: Path) -> Rows[DimensionsRow]:
-    """Dimensions in any form, to be looked up by task.
-
-    Raises:
-        InputError: the file or folder cannot be read, is malformed, or has no dimensions in it.
-    """
+def _published(path: Path, open_dates: bool) -> list[Keyed[DimensionsRow]] | None:
+    """The rows of what DeepResearchEval keeps; None for a file of our own."""
     if path.is_dir():
         rows = _cached(_merged(sorted(path.glob("*.json"))), path)
     elif path.suffix.lower() == ".json":
         data = _object(path)
         rows = _results(data, path) if "query_results" in data else _cached(data, path)
     else:
-        rows = read_rows(path)
-    if not rows:
-        raise InputError(f"{path}: no dimensions in it")
-    return Rows([Keyed(place, row.key, row.request, row) for place, row in rows])
+        return None
+    return [Keyed(place, row.key, row.request, row) for place, row in rows]
+
+
+DIMENSIONS_KIND = Kind(
+    "dimensions", "dimensions", DimensionsRow, lambda row: row.quality(), other_forms=_published
+)
 
 
 def _object(path: Path) -> Json:
@@ -161,7 +138,7 @@ def _row(
         raise InputError(f"{place}: has nothing for {error.args[0]!r}") from None
     except (TypeError, AttributeError):
         raise InputError(f"{place}: not in the form of DeepResearchEval") from None
-    row = dimensions_row({"task_id": task, "task": prompt, "dimensions": entries}, place)
+    row = DimensionsRow.parse({"task_id": task, "task": prompt, "dimensions": entries}, place)
     for entry in row.dimensions:
         if len(entry.criteria) == 1 and _STAND_IN.fullmatch(entry.criteria[0].criterion):
             raise InputError(

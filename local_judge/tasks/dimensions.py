@@ -7,27 +7,16 @@ task has them divided by their sum, once.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Self, cast
+from typing import Annotated, Any, ClassVar, Self
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from local_judge.errors import InputError
-from local_judge.rows import is_text
-from local_judge.tasks.joining import Rows
-from local_judge.tasks.model import (
-    Criterion,
-    DimensionKind,
-    QualityDimension,
-    QualityDimensions,
-    Task,
-)
-from local_judge.tasks.review import DraftRow
-from serving.strict_yaml import load_yaml
+from local_judge.tasks.model import Criterion, DimensionKind, QualityDimension, QualityDimensions
+from local_judge.tasks.review import OwnRow, as_yaml, part_of, with_part
 
 GENERAL: Mapping[str, tuple[str, str]] = {
     "coverage": ("Coverage", "how much of what the request needs the report treats, and how fully"),
@@ -118,55 +107,37 @@ class Dimensions(_Given):
         return self
 
 
-class DimensionsRow(DraftRow, Dimensions):
+class DimensionsRow(OwnRow, Dimensions):
     """One line of a dimensions file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     what: ClassVar[str] = "set of dimensions"
 
-    task_id: str
-    task: str | None = None
-    """The request; of a draft, as it was drafted for."""
     before: Dimensions | None = None
     """As drafted, where a reviewer changed them."""
 
-    @property
-    def key(self) -> str:
-        """The task's id."""
-        return self.task_id
-
-    @property
-    def request(self) -> str | None:
-        """The task's request."""
-        return self.task
+    @classmethod
+    def parse(cls, data: dict[str, Any], place: str) -> Self:
+        """A row from data. Raises InputError, which says `place`: it is none."""
+        try:
+            return super().parse(data, place)
+        except InputError as error:
+            raise InputError(str(error).replace(": Value error, ", ": ", 1)) from None
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{place}: {' '.join(str(error).split())}") from None
 
     @property
     def editable(self) -> str:
         """Dimensions and criteria as YAML."""
-        return yaml.safe_dump(self._entries(), allow_unicode=True, sort_keys=False, width=100)
+        return as_yaml(part_of(self, Dimensions).model_dump(mode="json"))
 
     def edited(self, text: str) -> DimensionsRow:
-        """The row with dimensions from YAML, or JSON.
-
-        Raises:
-            InputError: it is neither, or a dimensions file with this row could not be read.
-        """
-        place = f"task {self.task_id!r}"
-        try:
-            data: object = load_yaml(text)
-        except ValueError as error:
-            raise InputError(f"{place}: no YAML: {' '.join(str(error).split())}") from None
-        if not isinstance(data, dict) or list(cast("dict[object, object]", data)) != ["dimensions"]:
-            raise InputError(f"{place}: expected the key dimensions and no other")
-        given = cast("dict[str, Any]", data)
-        row = dimensions_row({**self.model_dump(mode="json"), **given}, place)
-        if row.dimensions == self.dimensions:
+        """The row with dimensions from YAML, or JSON. Raises InputError: see `with_part`."""
+        row = with_part(self, Dimensions, text)
+        before = part_of(self, Dimensions)
+        if part_of(row, Dimensions) == before:
             return self
-        before = self.before or Dimensions(dimensions=self.dimensions)
-        return row.model_copy(update={"before": before})
-
-    def _entries(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", include={"dimensions"})
+        return row.model_copy(update={"before": self.before or before})
 
     def quality(self) -> QualityDimensions | None:
         """As a task holds them, the general ones first; None for a rejected draft."""
@@ -211,38 +182,3 @@ def _shares(weights: Iterable[float]) -> list[float]:
     scaled = [weight / largest for weight in given]
     total = math.fsum(scaled)
     return [weight / total for weight in scaled]
-
-
-def dimensions_row(data: Mapping[str, Any], place: str) -> DimensionsRow:
-    """A row from data. Raises InputError, which says `place`: it is none."""
-    try:
-        row = DimensionsRow.model_validate_json(json.dumps(data))
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        if first["type"] == "extra_forbidden":
-            raise InputError(f"{place}: unknown key {key!r}") from None
-        message = first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{place}: {key}: {message}" if key else f"{place}: {message}") from None
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{place}: {' '.join(str(error).split())}") from None
-    if not is_text(json.dumps(row.model_dump(mode="json"), ensure_ascii=False)):
-        raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
-    return row
-
-
-def with_dimensions(task: Task, rows: Rows[DimensionsRow]) -> Task | None:
-    """The task with the dimensions that `rows` hold for it, as it is if they were rejected; None where they hold none.
-
-    Raises:
-        InputError: two rows are the task's, or see `Rows.of`.
-    """
-    found = rows.of(task)
-    if found is None:
-        return None
-    if len(found.rows) > 1:
-        raise InputError(f"{found.rows[1].place}: is for the same task as {found.rows[0].place}; keep one")
-    quality = found.rows[0].value.quality()
-    if quality is None:
-        return task
-    return task.model_copy(update={"dimensions": quality.model_copy(update={"joined": found.by})})

@@ -10,17 +10,16 @@ Asked in order: the specific dimensions; then the weights of all dimensions, and
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from indexes.text.language import detect_language
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.tasks.dimension_files import DIMENSIONS_KIND
 from local_judge.tasks.dimensions import (
     GENERAL,
     LEAST_SPECIFIC,
@@ -31,10 +30,8 @@ from local_judge.tasks.dimensions import (
     DimensionsRow,
     key_of,
 )
-from local_judge.tasks.drafting import Drafts
-from local_judge.tasks.languages import language_name
+from local_judge.tasks.drafting import Reply, failed_at, language_of, one_line, request_block, shared_prompt
 from local_judge.tasks.model import DimensionKind, Task
-from serving.types import EngineIdentity
 
 template = partial(load_prompt, "local_judge.tasks")
 
@@ -48,18 +45,14 @@ CRITERIA_TOKENS = MOST_CRITERIA * 200
 Share = Annotated[float, Field(ge=0, le=1, strict=True, allow_inf_nan=False)]
 
 
-class _Reply(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class DraftedDimension(_Reply):
+class DraftedDimension(Reply):
     """One specific dimension as the judge writes it."""
 
     name: Annotated[str, Field(min_length=2, max_length=80)]
     definition: Annotated[str, Field(min_length=8, max_length=400)]
 
 
-class DimensionsReply(_Reply):
+class DimensionsReply(Reply):
     """The specific dimensions."""
 
     dimensions: Annotated[list[DraftedDimension], Field(min_length=LEAST_SPECIFIC, max_length=MOST_SPECIFIC)]
@@ -80,14 +73,14 @@ class DimensionsReply(_Reply):
         return self
 
 
-class Weighed(_Reply):
+class Weighed(Reply):
     """The weight of one dimension."""
 
     reason: Annotated[str, Field(max_length=300)]
     weight: Share
 
 
-class DraftedCriterion(_Reply):
+class DraftedCriterion(Reply):
     """One criterion as the judge writes it."""
 
     criterion: Annotated[str, Field(min_length=2, max_length=120)]
@@ -95,27 +88,19 @@ class DraftedCriterion(_Reply):
     weight: Share
 
 
-class CriteriaReply(_Reply):
+class CriteriaReply(Reply):
     """The criteria of one dimension."""
 
     criteria: Annotated[list[DraftedCriterion], Field(min_length=LEAST_CRITERIA, max_length=MOST_CRITERIA)]
 
     @model_validator(mode="after")
     def _different(self) -> CriteriaReply:
-        names = [" ".join(one.criterion.split()).casefold() for one in self.criteria]
+        names = [one_line(one.criterion).casefold() for one in self.criteria]
         if not all(names) or len(set(names)) < len(names):
             raise ValueError("a criterion has no name of its own")
         if not sum(one.weight for one in self.criteria):
             raise ValueError("all weights are 0")
         return self
-
-
-class DimensionsDraft(NamedTuple):
-    """Dimensions as a judge has drafted them."""
-
-    entries: tuple[DimensionEntry, ...]
-    replies: tuple[str, ...]
-    """Ledger keys."""
 
 
 class _Named(NamedTuple):
@@ -135,7 +120,7 @@ class _Named(NamedTuple):
 _GENERAL = tuple(_Named(name, *shown, "general") for name, shown in GENERAL.items())
 
 
-async def draft_dimensions(task: Task, judge: Judge) -> DimensionsDraft | Failure:
+async def draft_dimensions(task: Task, judge: Judge) -> DimensionsRow | Failure:
     """All dimensions for reports on `task`; all questions share the request as prefix.
 
     Raises:
@@ -143,7 +128,7 @@ async def draft_dimensions(task: Task, judge: Judge) -> DimensionsDraft | Failur
     """
     told = await judge.ask(dimensions_prompt(task), DimensionsReply, max_tokens=DIMENSIONS_TOKENS)
     if isinstance(told, Failure):
-        return _at(told, "specific dimensions")
+        return failed_at(told, "specific dimensions")
     named = [*_GENERAL, *map(_specific, told.value.new)]
 
     def weights_for(indices: Sequence[int]) -> Prompt:
@@ -168,19 +153,30 @@ async def draft_dimensions(task: Task, judge: Judge) -> DimensionsDraft | Failur
     entries: list[DimensionEntry] = []
     for one, weighed, criteria in zip(named, weights, lists, strict=True):
         if isinstance(weighed, Failure):
-            return _at(weighed, f"weight of {one.id}")
+            return failed_at(weighed, f"weight of {one.id}")
         if isinstance(criteria, Failure):
-            return _at(criteria, f"criteria of {one.id}")
+            return failed_at(criteria, f"criteria of {one.id}")
         replies += [*weighed.replies, *criteria.replies]
         entries.append(_entry(one, weighed.value.weight, criteria.value.criteria))
     if not sum(entry.weight for entry in entries):
         detail = "the judge gives every dimension the weight 0"
         return Failure(kind="invalid_reply", detail=detail)
-    return DimensionsDraft(tuple(entries), tuple(dict.fromkeys(replies)))
+    return DimensionsRow(
+        task_id=task.id,
+        task=task.prompt,
+        dimensions=tuple(entries),
+        status="drafted",
+        judge=await judge.engine.identity(),
+        replies=tuple(dict.fromkeys(replies)),
+    )
+
+
+DIMENSIONS_DRAFTS = DIMENSIONS_KIND.drafts(draft_dimensions, at_once=8)
+"""Six to nine calls each."""
 
 
 def _specific(drafted: DraftedDimension) -> _Named:
-    name, definition = (" ".join(text.split()) for text in (drafted.name, drafted.definition))
+    name, definition = map(one_line, (drafted.name, drafted.definition))
     return _Named(key_of(name), name, definition, "specific")
 
 
@@ -192,8 +188,8 @@ def _entry(named: _Named, weight: float, criteria: Sequence[DraftedCriterion]) -
         weight=weight,
         criteria=tuple(
             CriterionEntry(
-                criterion=" ".join(one.criterion.split()),
-                explanation=" ".join(one.explanation.split()),
+                criterion=one_line(one.criterion),
+                explanation=one_line(one.explanation),
                 weight=one.weight,
             )
             for one in criteria
@@ -205,62 +201,33 @@ def dimensions_prompt(task: Task) -> Prompt:
     """The prompt that asks for the specific dimensions."""
     values = {
         "general": "; ".join(one.definition for one in _GENERAL),
-        "language": _language(task),
+        "language": language_of(task),
         "least": str(LEAST_SPECIFIC),
         "most": str(MOST_SPECIFIC),
     }
-    return _prompt(task, [fill(template("dimensions"), values)])
+    return shared_prompt("dimensions", request_block(task), fill(template("dimensions"), values))
 
 
 def weights_prompt(task: Task, named: Sequence[_Named], asked: Sequence[str]) -> Prompt:
     """The prompt that asks for the weights of some dimensions, behind all of them."""
-    own = fill(template("dimension_weights"), {"language": _language(task)})
+    own = fill(template("dimension_weights"), {"language": language_of(task)})
     if len(asked) < len(named):
         own += f"\nOf these dimensions only: {', '.join(asked)}."
-    return _prompt(task, [_listed(named), own])
+    return shared_prompt("dimensions", request_block(task), _listed(named), own)
 
 
 def criteria_prompt(task: Task, named: Sequence[_Named], asked: _Named) -> Prompt:
     """The prompt that asks for the criteria of one dimension, behind all of them."""
     values = {
         "dimension": asked.id,
-        "language": _language(task),
+        "language": language_of(task),
         "least": str(LEAST_CRITERIA),
         "most": str(MOST_CRITERIA),
     }
-    return _prompt(task, [_listed(named), fill(template("dimension_criteria"), values)])
+    own = fill(template("dimension_criteria"), values)
+    return shared_prompt("dimensions", request_block(task), _listed(named), own)
 
 
 def _listed(named: Sequence[_Named]) -> str:
     """The dimensions: a judge wrote some of them after it had read a request, so they stand in a fence."""
     return fence("\n".join(one.line for one in named), "Dimensions, each with its id in brackets:")
-
-
-async def write_dimensions(task: Task, judge: Judge, identity: EngineIdentity) -> DimensionsRow | Failure:
-    """The line of a dimensions file that `judge` drafts for a task. Raises as `draft_dimensions`."""
-    draft = await draft_dimensions(task, judge)
-    if isinstance(draft, Failure):
-        return draft
-    fields: dict[str, Any] = {"task_id": task.id, "task": task.prompt, "dimensions": draft.entries}
-    return DimensionsRow(**fields, status="drafted", judge=identity, replies=draft.replies)
-
-
-DIMENSIONS_DRAFTS = Drafts(write_dimensions, has=lambda task: task.dimensions is not None, at_once=8)
-"""Six to nine calls each."""
-
-
-def _language(task: Task) -> str:
-    return language_name(detect_language(task.prompt))
-
-
-def _prompt(task: Task, own: Sequence[str]) -> Prompt:
-    shared = fence(task.prompt, "Request:")
-    return Prompt(
-        shared=shared,
-        own="\n\n".join(own),
-        prefix_key=f"dimensions:{hashlib.sha256(shared.encode()).hexdigest()[:16]}",
-    )
-
-
-def _at(failure: Failure, what: str) -> Failure:
-    return failure.model_copy(update={"detail": f"{what}: {failure.detail}"})

@@ -1,26 +1,32 @@
 """The files that are joined to a run's reports by their tasks.
 
 Invariant: what one file says of a task is put into that task or the task stays as it is; the files are joined in one
-order, so that the same files give the same tasks.
+order, so that the same files give the same tasks; several rows of a task, in one file of references or in several, are
+several references in this order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from local_judge.documents import UnreadableReport, parse_report
 from local_judge.errors import InputError
-from local_judge.tasks.checklists import load_checklists, with_checklist
-from local_judge.tasks.criteria import load_criteria, with_criteria
-from local_judge.tasks.dimension_files import load_dimensions
-from local_judge.tasks.dimensions import with_dimensions
-from local_judge.tasks.guidance import GuidanceRow, load_rows
-from local_judge.tasks.model import Task
-from local_judge.tasks.plans import load_plans, with_plan
-from local_judge.tasks.references import load_references, with_references
+from local_judge.rows import read_jsonl, row_id
+from local_judge.tasks.checklists import CHECKLIST_KIND
+from local_judge.tasks.criteria import CRITERIA_KIND
+from local_judge.tasks.dimension_files import DIMENSIONS_KIND
+from local_judge.tasks.guidance import GUIDANCE_KIND
+from local_judge.tasks.joining import Keyed, Rows
+from local_judge.tasks.kinds import UNMATCHED, Kind
+from local_judge.tasks.model import Reference, Task
+from local_judge.tasks.plans import PLAN_KIND
+from local_judge.tasks.review import D
 from serving.types import Frozen
+
+ARTICLE_KEYS = ("article", "report", "text")
 
 
 class TaskFiles(Frozen):
@@ -35,9 +41,9 @@ class TaskFiles(Frozen):
     references: tuple[Path, ...] = ()
     """Reference reports, of which a task may have several."""
     checklists: Path | None = None
-    """In any form that `tasks.checklists.load_checklists` reads."""
+    """A file of our own, LiveResearchBench's dataset, or tasks with checklists."""
     dimensions: Path | None = None
-    """In any form that `tasks.dimension_files.load_dimensions` reads."""
+    """In any form that `tasks.dimension_files` reads."""
     plans: Path | None = None
 
 
@@ -48,7 +54,7 @@ class Join(NamedTuple):
     """The file, for messages."""
     of: Callable[[Task], Task | None]
     """The task with what the file holds for it; None where it holds nothing."""
-    unmatched: str = "none of its rows has the id or the request of a report's task"
+    unmatched: str
     """What is said where that is so for every task."""
 
 
@@ -62,36 +68,51 @@ def joins(files: TaskFiles, *, open_dates: bool = False) -> Iterator[Join]:
     Raises:
         InputError: a file cannot be read, is malformed, or has nothing in it.
     """
-    if files.guidance is not None:
-        rows = load_rows(files.guidance)
-        none = f"none of its {len(rows)} task ids is that of a report's task"
-        yield Join(str(files.guidance), partial(_guided, rows=rows, path=files.guidance), unmatched=none)
-    if files.criteria is not None:
-        yield Join(str(files.criteria), partial(with_criteria, rows=load_criteria(files.criteria)))
+    yield from _joined(GUIDANCE_KIND, files.guidance)
+    yield from _joined(CRITERIA_KIND, files.criteria)
     if files.references:
         place = ", ".join(map(str, files.references))
-        yield Join(place, partial(with_references, rows=load_references(files.references)))
-    if files.checklists is not None:
-        checklists = load_checklists(files.checklists, open_dates=open_dates)
-        yield Join(str(files.checklists), partial(with_checklist, rows=checklists))
-    if files.dimensions is not None:
-        yield Join(str(files.dimensions), partial(with_dimensions, rows=load_dimensions(files.dimensions)))
-    if files.plans is not None:
-        yield Join(str(files.plans), partial(with_plan, rows=load_plans(files.plans)))
+        yield Join(place, partial(with_references, rows=load_references(files.references)), UNMATCHED)
+    yield from _joined(CHECKLIST_KIND, files.checklists, open_dates)
+    yield from _joined(DIMENSIONS_KIND, files.dimensions)
+    yield from _joined(PLAN_KIND, files.plans)
 
 
-def _guided(task: Task, rows: Mapping[str, GuidanceRow], path: Path) -> Task | None:
-    """The task with the guidance of a file; as it is where that was rejected, or is a draft beside an expert's.
+def _joined(kind: Kind[D], path: Path | None, open_dates: bool = False) -> Iterator[Join]:
+    if path is not None:
+        rows = kind.load(path, open_dates=open_dates)
+        yield Join(str(path), partial(kind.join, rows=rows), kind.unmatched(rows))
 
-    None where the file has none for it.
+
+def load_references(paths: Sequence[Path]) -> Rows[str]:
+    """The reports of all `paths`: rows of `article` (or `report`, `text`) with `id`, `prompt` or both.
+
+    Raises:
+        InputError: a malformed row, a text that is no report, or nothing at all.
     """
-    row = rows.get(task.id)
-    if row is None:
+    rows: list[Keyed[str]] = []
+    for path in paths:
+        for place, row in read_jsonl(path):
+            identity, prompt = row_id(row, place), row.get("prompt")
+            text = next((row[key] for key in ARTICLE_KEYS if isinstance(row.get(key), str)), None)
+            if text is None or (identity is None and not isinstance(prompt, str)):
+                raise InputError(
+                    f"{place}: a reference needs one of {', '.join(ARTICLE_KEYS)}, and `id` or `prompt`"
+                )
+            try:
+                parse_report(text)
+            except UnreadableReport as error:
+                raise InputError(f"{place}: {error}") from None
+            rows.append(Keyed(place, identity, prompt if isinstance(prompt, str) else None, text))
+    if not rows:
+        raise InputError(f"{', '.join(map(str, paths))}: no references in it")
+    return Rows(rows)
+
+
+def with_references(task: Task, rows: Rows[str]) -> Task | None:
+    """The task with the references that `rows` hold for it; None where they hold none. Raises InputError."""
+    found = rows.of(task)
+    if found is None:
         return None
-    if row.task is not None and row.task != task.prompt:
-        raise InputError(
-            f"{path}: the guidance of task {task.id!r} was drafted for another request; draft it again"
-        )
-    if row.guidance is None or (row.status == "drafted" and task.guidance is not None):
-        return task
-    return task.model_copy(update={"guidance": row.guidance})
+    references = tuple(Reference(text=row.value, joined=found.by) for row in found.rows)
+    return task.model_copy(update={"references": references})

@@ -2,7 +2,8 @@
 
 Invariants: a draft has at least `DraftSettings.least` points that say different things, or is a failure; every source
 in it is a quotation that code found in a passage which the judge was shown; the same task, snapshot and judge give the
-same draft, and a reply that the ledger holds is not asked for again.
+same draft, and a reply that the ledger holds is not asked for again; each passage stands in a fence of its own with its
+address.
 
 A small judge asked for many points repeats a few. So those that say the same are left out, and where too few are left,
 it is asked again for one dimension at a time, for no more than `PER_SCOPE` each.
@@ -10,27 +11,27 @@ it is asked again for one dimension at a time, for no more than `PER_SCOPE` each
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import cache, partial
 from typing import Annotated, Any, Literal, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import Field, create_model
 
 from indexes.corpus import Corpus, Hit
 from indexes.snapshot import Snapshot
 from indexes.text.language import detect_language
+from local_judge.claims.evidence import estimate_tokens
 from local_judge.claims.quotes import QuoteFinder
+from local_judge.documents.sentences import split_sentences
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
-from local_judge.tasks.drafting import UNREADABLE, Drafts
-from local_judge.tasks.guidance import GuidanceRow
+from local_judge.tasks.alike import distinct
+from local_judge.tasks.drafting import UNREADABLE, Drafts, Reply, limited, one_line, shared_prompt
+from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow, Point, PointSource, Scope, render
 from local_judge.tasks.model import Task
-from local_judge.tasks.passages import exhibit, select
-from local_judge.tasks.points import Point, PointSource, Scope, distinct, render
 from serving.errors import EngineError
-from serving.types import EngineIdentity, Frozen
+from serving.types import Frozen
 
 template = partial(load_prompt, "local_judge.tasks")
 
@@ -42,6 +43,10 @@ SCOPES: tuple[Scope, ...] = tuple(scope for scope in get_args(Scope) if scope !=
 REPLY_TOKENS_PER_POINT = 180
 MIN_REPLY_TOKENS = LEAST * 80
 """A prompt fits if it leaves at least this much room; passages are left out from the last until it does."""
+
+MAX_QUERIES = 16
+"""A request is searched for whole and sentence by sentence, up to this many queries."""
+HITS_PER_QUERY = 8
 
 
 class DraftSettings(Frozen):
@@ -61,18 +66,14 @@ class DraftSettings(Frozen):
 _DEFAULTS = DraftSettings()
 
 
-class _Reply(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class PlainPoint(_Reply):
+class PlainPoint(Reply):
     """A point as the judge writes it where it is shown no passages."""
 
     statement: Annotated[str, Field(min_length=8, max_length=300)]
     bears_on: Scope
 
 
-class QuotedPoint(_Reply):
+class QuotedPoint(Reply):
     """A point as the judge writes it. The quotation comes first: evidence before what follows from it."""
 
     quote: Annotated[str, Field(max_length=300)]
@@ -80,29 +81,10 @@ class QuotedPoint(_Reply):
     bears_on: Scope
 
 
-class Points(_Reply):
+class Points(Reply):
     """What the judge answers, of whatever length."""
 
     points: Sequence[PlainPoint | QuotedPoint]
-
-
-class Draft(Frozen):
-    """Guidance as a judge has drafted it."""
-
-    points: tuple[Point, ...]
-    language: str
-    """ISO 639-1 code of the request."""
-    passages: tuple[str, ...]
-    """Ids of the chunks that were shown, in their order."""
-    n_doubles: int
-    """Points left out: they said nothing, or what another says, or were more than were wanted."""
-    replies: tuple[str, ...]
-    """Ledger keys."""
-
-    @property
-    def text(self) -> str:
-        """The points as guidance."""
-        return render(self.points, self.language)
 
 
 def open_corpus(snapshot: Snapshot | None) -> Corpus | None:
@@ -111,8 +93,12 @@ def open_corpus(snapshot: Snapshot | None) -> Corpus | None:
 
 
 async def draft_guidance(
-    task: Task, corpus: Corpus | None, judge: Judge, settings: DraftSettings = _DEFAULTS
-) -> Draft | Failure:
+    task: Task,
+    judge: Judge,
+    corpus: Corpus | None,
+    settings: DraftSettings = _DEFAULTS,
+    snapshot: str | None = None,
+) -> GuidanceRow | Failure:
     """The points that a report on `task` must meet, drafted by `judge`.
 
     If fewer than `settings.least` are different, each dimension is asked about by itself, those first that have the
@@ -120,9 +106,10 @@ async def draft_guidance(
 
     Args:
         task: its own guidance is not looked at.
-        corpus: where passages are searched for; None leaves the judge to the request alone.
         judge: asked one question, if it answers well.
+        corpus: where passages are searched for; None leaves the judge to the request alone.
         settings: how much it is shown, and how many points are wanted.
+        snapshot: digest of the one that the corpus is of.
 
     Raises:
         LedgerError: a reply could not be stored.
@@ -146,13 +133,25 @@ async def draft_guidance(
         failure = await collected.ask(judge, prompt, 1, PER_SCOPE, scope)
     if len(collected.points) < settings.least:
         return failure or collected.too_few(settings.least)
-    return Draft(
-        points=tuple(collected.points),
+    return GuidanceRow(
+        task_id=task.id,
+        task=task.prompt,
+        text=render(collected.points, language),
         language=language,
+        points=tuple(collected.points),
+        snapshot=snapshot,
         passages=tuple(hit.chunk.id for hit in found),
-        n_doubles=collected.n_given - len(collected.points),
+        status="drafted",
+        judge=await judge.engine.identity(),
         replies=tuple(collected.replies),
     )
+
+
+def guidance_drafts(snapshot: Snapshot | None, settings: DraftSettings = _DEFAULTS) -> Drafts[GuidanceRow]:
+    """Guidance for tasks that have none; `snapshot`: where passages are searched for. Raises IndexesError."""
+    corpus = open_corpus(snapshot)
+    digest = None if snapshot is None else snapshot.digest
+    return GUIDANCE_KIND.drafts(lambda task, judge: draft_guidance(task, judge, corpus, settings, digest))
 
 
 class _Collected:
@@ -176,7 +175,8 @@ class _Collected:
         self.replies += answer.replies
         given = [_checked(point, self._passages) for point in answer.value.points]
         self.n_given += len(given)
-        self.points = distinct([*self.points, *filter(_says, given)])[: self._most]
+        said = [*self.points, *filter(_says, given)]
+        self.points = distinct(said, lambda point: point.statement)[: self._most]
         return None
 
     def bearing_on(self, scope: Scope) -> int:
@@ -212,41 +212,9 @@ def _number(least: int, most: int) -> str:
 
 
 def _prompt(task: Task, passages: Sequence[Hit], wanted: str, beside: str) -> Prompt:
-    shared = exhibit(task.prompt, passages)
     values = {"wanted": wanted, "scopes": template("scopes"), "beside": beside}
-    return Prompt(
-        shared=shared,
-        own=fill(template("draft" if passages else "draft_alone"), values),
-        prefix_key=f"guidance:{hashlib.sha256(shared.encode()).hexdigest()[:16]}",
-    )
-
-
-def guidance_drafts(snapshot: Snapshot | None, settings: DraftSettings = _DEFAULTS) -> Drafts[GuidanceRow]:
-    """Guidance for tasks that have none; `snapshot`: where passages are searched for. Raises IndexesError."""
-    corpus = open_corpus(snapshot)
-    digest = None if snapshot is None else snapshot.digest
-
-    async def write(task: Task, judge: Judge, identity: EngineIdentity) -> GuidanceRow | Failure:
-        draft = await draft_guidance(task, corpus, judge, settings)
-        return draft if isinstance(draft, Failure) else drafted_row(task, draft, identity, digest)
-
-    return Drafts(write, has=lambda task: task.guidance is not None)
-
-
-def drafted_row(task: Task, draft: Draft, identity: EngineIdentity, snapshot: str | None) -> GuidanceRow:
-    """The line of a guidance file for a draft; `snapshot`: digest of the one that was searched."""
-    return GuidanceRow(
-        task_id=task.id,
-        text=draft.text,
-        status="drafted",
-        task=task.prompt,
-        language=draft.language,
-        points=draft.points,
-        judge=identity,
-        snapshot=snapshot,
-        passages=draft.passages,
-        replies=draft.replies,
-    )
+    own = fill(template("draft" if passages else "draft_alone"), values)
+    return shared_prompt("guidance", exhibit(task.prompt, passages), own)
 
 
 @cache
@@ -256,8 +224,7 @@ def _answer_type(quoted: bool, least: int, most: int, scope: Scope | None) -> ty
     if scope is not None:
         only: Any = Literal[scope]
         point = create_model(point.__name__, __base__=point, bears_on=(only, ...))
-    points: Any = Annotated[list[point], Field(min_length=least, max_length=most)]
-    return create_model("Points", __base__=Points, points=(points, ...))
+    return limited(Points, point, most, least)
 
 
 async def _fitting(task: Task, passages: list[Hit], judge: Judge, settings: DraftSettings) -> list[Hit]:
@@ -274,7 +241,7 @@ def _says(point: Point) -> bool:
 
 def _checked(given: PlainPoint | QuotedPoint, passages: Sequence[Hit]) -> Point:
     """A point with its quotation found in the passages, the first that has it, or set apart."""
-    point = Point(statement=" ".join(given.statement.split()), bears_on=given.bears_on)
+    point = Point(statement=one_line(given.statement), bears_on=given.bears_on)
     if isinstance(given, PlainPoint) or not given.quote.strip():
         return point
     for hit in passages:
@@ -285,3 +252,45 @@ def _checked(given: PlainPoint | QuotedPoint, passages: Sequence[Hit]) -> Point:
             source = PointSource(url=hit.url, text_digest=hit.text_digest, quote=moved)
             return point.model_copy(update={"source": source})
     return point.model_copy(update={"quote_rejected": given.quote})
+
+
+def queries(prompt: str, language: str) -> list[str]:
+    """The request, and each of its sentences if there are several."""
+    sentences = [prompt[start:end].strip() for start, end in split_sentences(prompt, (), language)]
+    asked = [prompt.strip(), *filter(None, sentences)]
+    return list(dict.fromkeys(asked))[:MAX_QUERIES]
+
+
+def select(corpus: Corpus, prompt: str, language: str, tokens: int) -> list[Hit]:
+    """The best passages of each query in turn, up to `tokens` (as `estimate_tokens` counts them).
+
+    Taking turns gives each sentence of the request its best passage before any gets its second.
+
+    Raises:
+        IndexesError: the snapshot has no index by words, or is damaged.
+    """
+    found = corpus.search(queries(prompt, language), HITS_PER_QUERY)
+    chosen: dict[str, Hit] = {}
+    spent = 0
+    for rank in range(HITS_PER_QUERY):
+        for hits in found:
+            if rank >= len(hits) or hits[rank].chunk.id in chosen:
+                continue
+            cost = estimate_tokens(shown(hits[rank], len(chosen) + 1))
+            if spent + cost <= tokens:
+                chosen[hits[rank].chunk.id] = hits[rank]
+                spent += cost
+    return list(chosen.values())
+
+
+def shown(hit: Hit, number: int) -> str:
+    """One passage as the judge reads it."""
+    parts = (f"Address: {hit.url}", hit.title, hit.chunk.text.strip())
+    return fence("\n\n".join(filter(None, parts)), f"Passage {number}:")
+
+
+def exhibit(prompt: str, passages: Sequence[Hit]) -> str:
+    """The request and the passages, each in its fence."""
+    parts = [fence(prompt.strip(), "Request:")]
+    parts += [shown(hit, number) for number, hit in enumerate(passages, 1)]
+    return "\n\n".join(parts)

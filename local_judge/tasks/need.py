@@ -9,17 +9,16 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, load_prompt
 from local_judge.rows import read_models
-from local_judge.tasks.drafting import Drafts
+from local_judge.tasks.drafting import Drafts, Reply, request_block, shared_prompt
 from local_judge.tasks.model import Task
-from local_judge.tasks.rowfile import RowFile, TaskRow
-from local_judge.tasks.topics import request_prompt
-from serving.types import EngineIdentity
+from local_judge.tasks.rowfile import RowFile
+from local_judge.tasks.topics import AnswerRow
 
 template = partial(load_prompt, "local_judge.tasks")
 
@@ -28,43 +27,23 @@ REPLY_TOKENS = 300
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
-class NeedReply(BaseModel):
+class NeedReply(Reply):
     """The reason comes first, so that the decision follows from it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     rationale: Annotated[str, Field(max_length=500)]
     needs_deep_research: bool
     confidence: Confidence
 
 
-class NeedRow(TaskRow):
+class NeedRow(AnswerRow):
     """One line of what `tasks filter` writes; as a task, it is one only if it was kept."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    id: str
-    prompt: str
     topic: str | None = None
     """The topic that the task's file gives it."""
     kept: bool
     """Whether the judge holds that it needs deep research."""
     confidence: Confidence
     """As the judge says."""
-    rationale: str
-    judge: EngineIdentity
-    replies: tuple[str, ...]
-    """Ledger keys."""
-
-    @property
-    def key(self) -> str:
-        """The task's id."""
-        return self.id
-
-    @property
-    def request(self) -> str:
-        """The task's request."""
-        return self.prompt
 
 
 def need_file(path: Path) -> RowFile[NeedRow]:
@@ -74,10 +53,10 @@ def need_file(path: Path) -> RowFile[NeedRow]:
 
 def need_prompt(task: Task) -> Prompt:
     """The prompt that asks whether a task needs deep research."""
-    return request_prompt(task, template("need"))
+    return shared_prompt("request", request_block(task), template("need"))
 
 
-async def write_need(task: Task, judge: Judge, identity: EngineIdentity) -> NeedRow | Failure:
+async def decide_need(task: Task, judge: Judge) -> NeedRow | Failure:
     """Whether a task needs deep research, as `judge` sees it.
 
     Raises:
@@ -93,9 +72,9 @@ async def write_need(task: Task, judge: Judge, identity: EngineIdentity) -> Need
         kept=answer.value.needs_deep_research,
         confidence=answer.value.confidence,
         rationale=answer.value.rationale,
-        judge=identity,
+        judge=await judge.engine.identity(),
         replies=answer.replies,
     )
 
 
-NEED_DRAFTS = Drafts(write_need)
+NEED_DRAFTS = Drafts(decide_need)

@@ -1,48 +1,67 @@
 """A plan for a task that has none, drafted from the task alone (DREAM, section 3: protocol creation).
 
-Key information is gathered first (`tasks.plan_key_information`); then one question asks for the reasoning questions
-with their plans.
+Key information is gathered first, by an agent that searches a snapshot. Where too little stands, which is what small
+judges come to, the pages that the agent was shown are put to the judge one by one. To be compared with, there are two
+ways without an agent: behind the passages of one search, and by the request alone. Then one question asks for the
+reasoning questions with their plans.
 
-Invariant: the same task, snapshot and judge give the same draft, and no reply that the ledger holds is asked for again.
+Invariants: each item of key information, but for those by the request alone, rests on a page that the judge was shown
+and on words that code found in it; an item that does not is left out and kept as such; no two items say the same; no
+page is used that was not known by the day set; the same task, snapshot and judge give the same draft, and no reply that
+the ledger holds is asked for again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from indexes.snapshot import Snapshot
 from indexes.text.language import detect_language
-from local_judge.agents.result import AgentResult
+from local_judge.agents.actions import MOST_PASSAGES, Search
+from local_judge.agents.citations import CheckedCitation, Citation, check_shown
+from local_judge.agents.loop import run_agent
+from local_judge.agents.observations import Observation, Shown
+from local_judge.agents.result import AgentResult, no_answer
 from local_judge.agents.toolbox import Toolbox
-from local_judge.judge.failures import Failure
+from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
-from local_judge.tasks.alike import firsts
-from local_judge.tasks.drafting import Drafts
-from local_judge.tasks.model import Task
-from local_judge.tasks.plan_asking import GivenQuestion, questions_type, reasoning_prompt
-from local_judge.tasks.plan_key_information import Keep, KeyInformation, Run, gather
-from local_judge.tasks.plan_settings import PlanMethod, PlanSettings
-from local_judge.tasks.plans import AgentEnd, KeyRow, LeftOut, PlanRow, ReasoningRow
-from serving.types import EngineIdentity
+from local_judge.judge.layout import Prompt
+from local_judge.tasks.alike import distinct, firsts
+from local_judge.tasks.drafting import UNREADABLE, Drafts, M, limited, one_line, request_block
+from local_judge.tasks.model import KeySource, Task
+from local_judge.tasks.plan_asking import (
+    PER_PAGE,
+    REPLY_TOKENS_PER_ITEM,
+    AskedItem,
+    AskedItems,
+    Gathered,
+    GivenItem,
+    GivenQuestion,
+    GivenQuestions,
+    PageItem,
+    PageItems,
+    PlanSettings,
+    agent_task,
+    page_prompt,
+    passages_prompt,
+    reasoning_prompt,
+    reply_tokens,
+    request_prompt,
+)
+from local_judge.tasks.plans import PLAN_KIND, AgentEnd, KeyRow, LeftOut, PlanRow, ReasoningRow, WhyOut
 
 REPLY_TOKENS_PER_QUESTION = 320
+QUERY_CHARACTERS = 300
+"""Of a request that is searched for itself."""
 
 _DEFAULTS = PlanSettings()
 
+_PASSED_OVER: tuple[FailureKind, ...] = (*UNREADABLE, "prompt_too_long")
+"""Failures of one question, after which a page may still be asked about."""
 
-class PlanDraft(NamedTuple):
-    """A plan as a judge has drafted it."""
-
-    key_information: tuple[KeyRow, ...]
-    reasoning: tuple[ReasoningRow, ...]
-    left_out: tuple[LeftOut, ...]
-    run: Run | None
-    """Of the agent; None where none was asked."""
-    n_pages: int
-    """Pages that were put to the judge one by one."""
-    replies: tuple[str, ...]
-    """Ledger keys."""
+Keep = Callable[[Task, AgentResult[Any]], None]
+"""Told of the agent's run on a task as soon as it has ended, whatever came of it."""
 
 
 def _nothing(task: Task, run: AgentResult[Any]) -> None:
@@ -50,14 +69,14 @@ def _nothing(task: Task, run: AgentResult[Any]) -> None:
 
 
 async def draft_plan(
-    task: Task, toolbox: Toolbox, judge: Judge, settings: PlanSettings = _DEFAULTS, keep: Keep = _nothing
-) -> PlanDraft | Failure:
+    task: Task, judge: Judge, toolbox: Toolbox, settings: PlanSettings = _DEFAULTS, keep: Keep = _nothing
+) -> PlanRow | Failure:
     """The plan for reports on `task`, drafted by `judge`; a failure if no item of key information stands.
 
     Args:
         task: its own plan is not looked at.
-        toolbox: over the snapshot, with `settings.tools`.
         judge: the agent, and who writes the reasoning questions.
+        toolbox: over the snapshot, with `settings.tools`.
         settings: how much is wanted, and how long the agent may work for it.
         keep: told of the agent's run.
 
@@ -65,38 +84,37 @@ async def draft_plan(
         LedgerError: a reply could not be stored.
         IndexesError: the snapshot is damaged, or lacks an index.
     """
-    found = KeyInformation(toolbox, settings)
-    failure = await gather(found, task, toolbox, judge, settings, keep) if settings.items else None
+    found = _KeyInformation(task, judge, toolbox, settings)
+    failure = await found.gather(keep) if settings.items else None
     if failure is not None:
         return failure
     questions: list[ReasoningRow] = []
     if settings.questions:
-        answer = await judge.ask(
+        answer = await found.ask(
             reasoning_prompt(task, found.standing, settings.questions),
-            questions_type(settings.questions),
-            max_tokens=settings.questions * REPLY_TOKENS_PER_QUESTION,
+            limited(GivenQuestions, GivenQuestion, settings.questions, 1),
+            settings.questions * REPLY_TOKENS_PER_QUESTION,
         )
         if isinstance(answer, Failure):
             return answer
-        questions = _different(answer.value.questions)
-        found.replies += answer.replies
-    return PlanDraft(
+        different = distinct(answer.questions, lambda one: one.question)
+        questions = [ReasoningRow(**{name: one_line(text) for name, text in one}) for one in different]
+    return PlanRow(
+        task_id=task.id,
+        task=task.prompt,
         key_information=tuple(found.standing),
         reasoning=tuple(questions),
-        left_out=tuple(found.left_out),
-        run=found.run,
+        language=detect_language(task.prompt),
+        method=settings.method,
+        snapshot=None if settings.method == "request" else toolbox.snapshot.digest,
+        as_of=toolbox.settings.as_of,
+        agent=None if found.run is None else AgentEnd.of(found.run),
         n_pages=found.n_pages,
+        left_out=tuple(found.left_out),
+        status="drafted",
+        judge=await judge.engine.identity(),
         replies=tuple(found.replies),
     )
-
-
-def _different(given: Sequence[GivenQuestion]) -> list[ReasoningRow]:
-    same = firsts(one.question for one in given)
-    kept = [one for position, one in enumerate(given) if same[position] == position]
-    return [
-        ReasoningRow(**{name: " ".join(text.split()) for name, text in one.model_dump().items()})
-        for one in kept
-    ]
 
 
 def plan_drafts(
@@ -104,33 +122,151 @@ def plan_drafts(
 ) -> Drafts[PlanRow]:
     """Plans for tasks that have none. Raises IndexesError."""
     toolbox = Toolbox(snapshot, settings.tools)
-
-    async def write(task: Task, judge: Judge, identity: EngineIdentity) -> PlanRow | Failure:
-        draft = await draft_plan(task, toolbox, judge, settings, keep)
-        if isinstance(draft, Failure):
-            return draft
-        return drafted_row(task, draft, identity, toolbox, settings.method)
-
-    return Drafts(write, has=lambda task: task.plan is not None)
+    return PLAN_KIND.drafts(lambda task, judge: draft_plan(task, judge, toolbox, settings, keep))
 
 
-def drafted_row(
-    task: Task, draft: PlanDraft, identity: EngineIdentity, toolbox: Toolbox, method: PlanMethod
-) -> PlanRow:
-    """The line of a file of plans for a draft."""
-    return PlanRow(
-        task_id=task.id,
-        key_information=draft.key_information,
-        reasoning=draft.reasoning,
-        status="drafted",
-        task=task.prompt,
-        language=detect_language(task.prompt),
-        judge=identity,
-        replies=draft.replies,
-        method=method,
-        snapshot=None if method == "request" else toolbox.snapshot.digest,
-        as_of=toolbox.settings.as_of,
-        agent=None if draft.run is None else AgentEnd.of(draft.run),
-        n_pages=draft.n_pages,
-        left_out=draft.left_out,
-    )
+class _KeyInformation:
+    """What stands so far and what was left out, and how it is gathered."""
+
+    def __init__(self, task: Task, judge: Judge, toolbox: Toolbox, settings: PlanSettings) -> None:
+        self.task, self.judge, self.toolbox, self.settings = task, judge, toolbox, settings
+        self.standing: list[KeyRow] = []
+        self.left_out: list[LeftOut] = []
+        self.replies: list[str] = []
+        self.run: AgentResult[Gathered] | None = None
+        self.n_pages = 0
+
+    async def gather(self, keep: Keep) -> Failure | None:
+        """Gather key information by the method that is set; the failure if nothing stands."""
+        match self.settings.method:
+            case "request":
+                return await self._by_request()
+            case "retrieval":
+                return await self._by_retrieval()
+            case "agent":
+                return await self._by_agent(keep)
+
+    async def ask(self, prompt: Prompt, wanted: type[M], tokens: int) -> M | Failure:
+        """Put one question, and keep the keys of the replies."""
+        answer = await self.judge.ask(prompt, wanted, max_tokens=tokens)
+        if isinstance(answer, Failure):
+            return answer
+        self.replies += answer.replies
+        return answer.value
+
+    async def _by_request(self) -> Failure | None:
+        items = self.settings.items
+        answer = await self.ask(
+            request_prompt(self.task, self.settings),
+            limited(AskedItems, AskedItem, items),
+            reply_tokens(items),
+        )
+        if isinstance(answer, Failure):
+            return answer
+        for one in answer.items:
+            question = one_line(one.question)
+            why = self._surplus(question)
+            if why is None:
+                self.standing.append(KeyRow(question=question))
+            else:
+                self.left_out.append(LeftOut(question=question, url="", quote="", why=why))
+        return None if self.standing else self._none_stands("")
+
+    async def _by_retrieval(self) -> Failure | None:
+        """One search for the request itself, and one question behind what it finds."""
+        query = one_line(self.task.prompt)[:QUERY_CHARACTERS]
+        seen = self.toolbox.run(Search(tool="search", queries=(query,), k=MOST_PASSAGES))
+        items = self.settings.items
+        answer = await self.ask(
+            passages_prompt(self.task, seen.shown, self.settings),
+            limited(Gathered, GivenItem, items),
+            reply_tokens(items),
+        )
+        if isinstance(answer, Failure):
+            return answer
+        self._take([seen], [(one.url, one.quote, one.question) for one in answer.items])
+        return None if self.standing else self._none_stands(f"; {len(seen.shown)} passages were found")
+
+    async def _by_agent(self, keep: Keep) -> Failure | None:
+        """Let the agent work and, where too little stands, put its pages to the judge."""
+        run = await run_agent(
+            self.judge,
+            self.toolbox,
+            agent_task(self.settings),
+            limited(Gathered, GivenItem, self.settings.items),
+            material=request_block(self.task),
+            limits=self.settings.limits,
+        )
+        self.run = run
+        self.replies += [key for step in run.transcript.steps for key in step.replies]
+        keep(self.task, run)
+        failure = None
+        seen = run.transcript.observations
+        if run.answer is None:
+            failure = no_answer(run)
+            if run.outcome == "failed" and failure.kind not in _PASSED_OVER:
+                return failure
+        else:
+            self._take(seen, [(one.url, one.quote, one.question) for one in run.answer.items])
+        for page in shown_pages(run)[: self.settings.pages]:
+            if len(self.standing) >= self.settings.least:
+                break
+            answer = await self.ask(
+                page_prompt(self.task, page),
+                limited(PageItems, PageItem, PER_PAGE),
+                PER_PAGE * REPLY_TOKENS_PER_ITEM,
+            )
+            self.n_pages += 1
+            if isinstance(answer, Failure):
+                if answer.kind in _PASSED_OVER:
+                    continue
+                return answer
+            self._take(seen, [(page[0].url, one.quote, one.question) for one in answer.items])
+        how = f"; the agent ended {run.outcome}, {self.n_pages} pages were asked about"
+        return None if self.standing else failure or self._none_stands(how)
+
+    def _take(self, seen: Sequence[Observation], items: Sequence[tuple[str, str, str]]) -> None:
+        """Check items, each an address, a quotation and a question; those that stand, stand from now on."""
+        citations = [Citation(url=url, quote=quote) for url, quote, _ in items]
+        checked = check_shown(citations, seen, self.toolbox.snapshot, self.toolbox.settings.as_of)
+        for found, (_, _, asked) in zip(checked, items, strict=True):
+            question = one_line(asked)
+            why = found.status if found.status != "found" else self._surplus(question)
+            if why is None:
+                self.standing.append(KeyRow(question=question, source=self._source(found)))
+                continue
+            item = LeftOut(question=question, url=found.url, quote=found.quote, why=why)
+            if item not in self.left_out:
+                self.left_out.append(item)
+
+    def _surplus(self, question: str) -> WhyOut | None:
+        if firsts([*(row.question for row in self.standing), question])[-1] < len(self.standing):
+            return "double"
+        return "surplus" if len(self.standing) >= self.settings.items else None
+
+    def _source(self, found: CheckedCitation) -> KeySource:
+        page = self.toolbox.snapshot.page(found.url, as_of=self.toolbox.settings.as_of)
+        return KeySource(
+            url=found.url,
+            quote=found.quote,
+            published=page.published,
+            text_digest=found.text_digest,
+            start=found.start,
+            end=found.end,
+            in_title=found.in_title,
+        )
+
+    def _none_stands(self, how: str) -> Failure:
+        """The failure where all that was given was left out."""
+        whys = [one.why for one in self.left_out]
+        counts = ", ".join(f"{whys.count(why)} {why}" for why in dict.fromkeys(whys)) or "none was given"
+        return Failure(kind="incomplete", detail=f"no item of key information stands ({counts}){how}")
+
+
+def shown_pages(run: AgentResult[Any]) -> list[list[Shown]]:
+    """What an agent was shown of each page, in the page's order; pages in the order in which it came upon them."""
+    pages: dict[str, dict[tuple[int, int], Shown]] = {}
+    for observation in run.transcript.observations:
+        for shown in observation.shown:
+            pages.setdefault(shown.url, {})[shown.start, shown.end] = shown
+    return [[parts[place] for place in sorted(parts)] for parts in pages.values()]

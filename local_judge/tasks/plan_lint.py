@@ -12,19 +12,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Literal, get_args
 
 from indexes.snapshot import Snapshot
 from local_judge.claims.quotes import QuoteFinder
-from local_judge.documents.model import Frozen
 from local_judge.tasks.alike import firsts
 from local_judge.tasks.checklist_lint import RULES as CHECKLIST_RULES
-from local_judge.tasks.checklist_lint import RuleText
+from local_judge.tasks.checklist_lint import Finding, Linted, RuleText
 from local_judge.tasks.checklist_lint import lint as lint_checklist
 from local_judge.tasks.model import Checklist, KeyInformation, KeySource, Plan
-from local_judge.tasks.plans import read_rows
+from local_judge.tasks.plans import PLAN_KIND
 
-_Wording = Literal[
+_WORDING = (
     "yes-or-no",
     "one-thing",
     "positive",
@@ -33,14 +31,13 @@ _Wording = Literal[
     "few-things",
     "decidable",
     "same-language",
-]
-_WORDING: tuple[_Wording, ...] = get_args(_Wording)
-RuleId = Literal[_Wording, "sourced", "quoted", "in-time", "number"]
+)
+"""Rules of checklists that items of key information keep."""
 
 FEWEST, MOST = 5, 20
 """Items of key information; the published example has 14."""
 
-RULES: Mapping[RuleId, RuleText] = {
+RULES: Mapping[str, RuleText] = {
     **{rule: CHECKLIST_RULES[rule] for rule in _WORDING},
     "sourced": RuleText(True, "rests on words of a page"),
     "quoted": RuleText(True, "the page has these words"),
@@ -49,29 +46,7 @@ RULES: Mapping[RuleId, RuleText] = {
 }
 
 
-class PlanFinding(Frozen):
-    """A breach of a rule."""
-
-    rule: RuleId
-    item: str | None
-    """Its id; None for the plan as a whole."""
-    hard: bool
-    reason: str
-
-
-class PlanLinted(Frozen):
-    """What was found in one plan."""
-
-    findings: tuple[PlanFinding, ...]
-    unchecked: dict[RuleId, str]
-    """Rules that could not be applied, with the reason."""
-
-    def of(self, item: str) -> tuple[PlanFinding, ...]:
-        """The findings of one item."""
-        return tuple(finding for finding in self.findings if finding.item == item)
-
-
-def lint(plan: Plan, request: str | None, snapshot: Snapshot | None = None) -> PlanLinted:
+def lint(plan: Plan, request: str | None, snapshot: Snapshot | None = None) -> Linted:
     """Apply all rules to a plan.
 
     Args:
@@ -79,30 +54,27 @@ def lint(plan: Plan, request: str | None, snapshot: Snapshot | None = None) -> P
         request: the task's; None where it is not known.
         snapshot: where quotations are looked up; without one they are not.
     """
-    found: list[PlanFinding] = []
-    unchecked: dict[RuleId, str] = {}
+    found: list[Finding] = []
+    unchecked: dict[str, str] = {}
     if plan.key_information:
         wording = lint_checklist(Checklist.of(one.question for one in plan.key_information), request)
         ids = {f"q{number}": one.id for number, one in enumerate(plan.key_information, 1)}
-        rules: dict[str, _Wording] = {rule: rule for rule in _WORDING}
         found += [
-            _finding(rules[one.rule], ids[one.item], one.reason)
+            _finding(one.rule, ids[one.item], one.reason)
             for one in wording.findings
-            if one.rule in rules and one.item is not None
+            if one.rule in _WORDING and one.item is not None
         ]
-        unchecked |= {rules[rule]: why for rule, why in wording.unchecked.items() if rule in rules}
+        unchecked |= {rule: why for rule, why in wording.unchecked.items() if rule in _WORDING}
     for item in plan.key_information:
         found += _sourced(item, plan.as_of, snapshot)
     if snapshot is None:
         unchecked["quoted"] = "no snapshot was given"
     found += _doubles(plan)
     found += _number(plan)
-    return PlanLinted(findings=tuple(found), unchecked=unchecked)
+    return Linted(findings=tuple(found), unchecked=unchecked)
 
 
-def lint_file(
-    path: Path, requests: Mapping[str, str], snapshot: Snapshot | None = None
-) -> dict[str, PlanLinted]:
+def lint_file(path: Path, requests: Mapping[str, str], snapshot: Snapshot | None = None) -> dict[str, Linted]:
     """The findings in a file of plans by task id; a plan that was rejected is passed over.
 
     Args:
@@ -115,16 +87,16 @@ def lint_file(
     """
     return {
         row.key: lint(plan, row.task or requests.get(row.key), snapshot)
-        for _, row in read_rows(path)
+        for _, row in PLAN_KIND.read(path)
         if (plan := row.plan) is not None
     }
 
 
-def _sourced(item: KeyInformation, day: date | None, snapshot: Snapshot | None) -> list[PlanFinding]:
+def _sourced(item: KeyInformation, day: date | None, snapshot: Snapshot | None) -> list[Finding]:
     source = item.source
     if source is None or not source.quote.strip():
         return [_finding("sourced", item.id, "names no page, or none of its words")]
-    found: list[PlanFinding] = []
+    found: list[Finding] = []
     if snapshot is not None and (why := _not_there(source, day, snapshot)) is not None:
         found.append(_finding("quoted", item.id, why))
     if day is not None and source.published is not None and source.published[:10] > day.isoformat():
@@ -140,7 +112,7 @@ def _not_there(source: KeySource, day: date | None, snapshot: Snapshot) -> str |
     return None if there else f"{source.url} does not have these words"
 
 
-def _doubles(plan: Plan) -> list[PlanFinding]:
+def _doubles(plan: Plan) -> list[Finding]:
     same = firsts(one.question for one in plan.reasoning)
     return [
         _finding("no-double", one.id, f"says what {plan.reasoning[same[position]].id} says")
@@ -149,9 +121,9 @@ def _doubles(plan: Plan) -> list[PlanFinding]:
     ]
 
 
-def _number(plan: Plan) -> list[PlanFinding]:
+def _number(plan: Plan) -> list[Finding]:
     n_items, n_questions = len(plan.key_information), len(plan.reasoning)
-    found: list[PlanFinding] = []
+    found: list[Finding] = []
     if not FEWEST <= n_items <= MOST:
         why = f"has {n_items} items of key information, should have {FEWEST} to {MOST}"
         found.append(_finding("number", None, why))
@@ -160,5 +132,5 @@ def _number(plan: Plan) -> list[PlanFinding]:
     return found
 
 
-def _finding(rule: RuleId, item: str | None, reason: str) -> PlanFinding:
-    return PlanFinding(rule=rule, item=item, hard=RULES[rule].hard, reason=reason)
+def _finding(rule: str, item: str | None, reason: str) -> Finding:
+    return Finding(rule=rule, item=item, hard=RULES[rule].hard, reason=reason)

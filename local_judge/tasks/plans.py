@@ -1,28 +1,25 @@
 """Plans: one row a task, with the key information and the reasoning questions that its reports are evaluated by.
 
 Invariants: what a person changed is kept beside what it was; a quotation has a page's digest and offsets only where
-code has found it there; a rejected draft reaches no run, and an unreviewed one never takes the place of a plan that
-came with its task.
+code has found it there.
 """
 
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-import yaml
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from local_judge.agents.result import AgentResult, Outcome, Tally
 from local_judge.errors import InputError
-from local_judge.rows import read_models
-from local_judge.tasks.joining import Keyed, Rows
-from local_judge.tasks.model import KeyInformation, KeySource, Plan, ReasoningQuestion, Task
-from local_judge.tasks.plan_settings import PlanMethod
-from local_judge.tasks.review import DraftRow
-from local_judge.tasks.rowfile import RowFile
-from serving.strict_yaml import load_yaml
+from local_judge.tasks.kinds import Kind
+from local_judge.tasks.model import KeyInformation, KeySource, Plan, ReasoningQuestion
+from local_judge.tasks.review import OwnRow, as_yaml, from_yaml
+
+PlanMethod = Literal["request", "retrieval", "agent"]
+"""How key information is gathered. `request`: the judge is asked with the request alone. `retrieval`: behind the
+passages that one search for the request finds. `agent`: by an agent that searches and opens pages."""
 
 Said = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -104,15 +101,12 @@ class Planned(_Row):
     reasoning: tuple[ReasoningRow, ...] = ()
 
 
-class PlanRow(DraftRow, Planned):
+class PlanRow(OwnRow, Planned):
     """One line of a file of plans."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     what: ClassVar[str] = "plan"
 
-    task_id: str
-    task: str | None = None
-    """The request; of a draft, as it was drafted for."""
     language: str = "und"
     """ISO 639-1 code of the request."""
     method: PlanMethod | None = None
@@ -129,15 +123,13 @@ class PlanRow(DraftRow, Planned):
     before: Planned | None = None
     """As drafted, where a reviewer changed it."""
 
-    @property
-    def key(self) -> str:
-        """The task's id."""
-        return self.task_id
-
-    @property
-    def request(self) -> str | None:
-        """The task's request."""
-        return self.task
+    @classmethod
+    def parse(cls, data: dict[str, Any], place: str) -> Self:
+        """A row of a file. Raises InputError, which says `place`: it is none, or plans nothing."""
+        row = super().parse(data, place)
+        if not (row.key_information or row.reasoning):
+            raise InputError(f"{place}: needs `key_information`, `reasoning` or both")
+        return row
 
     @property
     def plan(self) -> Plan | None:
@@ -167,8 +159,7 @@ class PlanRow(DraftRow, Planned):
             | ({} if one.source is None else {"url": one.source.url, "quote": one.source.quote})
             for one in self.key_information
         ]
-        data = {"key_information": items, "reasoning": [one.model_dump() for one in self.reasoning]}
-        return yaml.safe_dump(data, allow_unicode=True, sort_keys=False, width=100)
+        return as_yaml({"key_information": items, "reasoning": [one.model_dump() for one in self.reasoning]})
 
     def edited(self, text: str) -> PlanRow:
         """The row with both lists from YAML. A quotation that was changed is no longer one that code has found.
@@ -199,66 +190,11 @@ def _source(edit: _KeyEdit, known: dict[tuple[str, str], KeySource]) -> KeySourc
 
 def _read(text: str, place: str) -> _Edited:
     try:
-        data: object = load_yaml(text)
-    except ValueError as error:
-        raise InputError(f"{place}: no YAML: {' '.join(str(error).split())}") from None
-    try:
-        return _Edited.model_validate(data)
+        return _Edited.model_validate(from_yaml(text, place))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the plan"
         raise InputError(f"{place}: {where}: {first['msg']}") from None
 
 
-def read_rows(path: Path) -> list[tuple[str, PlanRow]]:
-    """The rows of a file of plans with their places.
-
-    Raises:
-        InputError: the file cannot be read, a row is malformed or plans nothing, or a task has two.
-    """
-    rows: list[tuple[str, PlanRow]] = []
-    seen: set[str] = set()
-    for place, row in read_models(path, PlanRow):
-        if row.task_id in seen:
-            raise InputError(f"{place}: task id {row.task_id!r} stands twice")
-        if not (row.key_information or row.reasoning):
-            raise InputError(f"{place}: needs `key_information`, `reasoning` or both")
-        seen.add(row.task_id)
-        rows.append((place, row))
-    return rows
-
-
-def plan_file(path: Path) -> RowFile[PlanRow]:
-    """A file of plans that several commands may write at the same time."""
-    return RowFile(path, read_rows)
-
-
-def load_plans(path: Path) -> Rows[PlanRow]:
-    """The plans of a file, to be looked up by task.
-
-    Raises:
-        InputError: as `read_rows`, or there is none in it.
-    """
-    rows = read_rows(path)
-    if not rows:
-        raise InputError(f"{path}: no plans in it")
-    return Rows([Keyed(place, row.key, row.request, row) for place, row in rows])
-
-
-def with_plan(task: Task, rows: Rows[PlanRow]) -> Task | None:
-    """The task with the plan that `rows` hold for it; None where they hold none.
-
-    A rejected plan leaves the task as it is, and so does one that nobody has reviewed where the task has one.
-
-    Raises:
-        InputError: two rows are the task's, or see `Rows.of`.
-    """
-    found = rows.of(task)
-    if found is None:
-        return None
-    if len(found.rows) > 1:
-        raise InputError(f"{found.rows[1].place}: is for the same task as {found.rows[0].place}; keep one")
-    plan = found.rows[0].value.plan
-    if plan is None or (plan.status == "drafted" and task.plan is not None):
-        return task
-    return task.model_copy(update={"plan": plan.model_copy(update={"joined": found.by})})
+PLAN_KIND = Kind("plan", "plans", PlanRow, lambda row: row.plan)

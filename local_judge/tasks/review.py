@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar, cast
+
+import yaml
+from pydantic import BaseModel
 
 from local_judge.errors import InputError
+from local_judge.rows import row_of
 from local_judge.tasks.rowfile import TaskRow
+from serving.strict_yaml import load_yaml
 from serving.types import EngineIdentity
 
 Decision = Literal["accept", "edit", "reject"]
@@ -32,6 +37,11 @@ class DraftRow(TaskRow):
     """Ledger keys of the judge's replies."""
     reviewer: str | None = None
     """Who decided on it."""
+
+    @classmethod
+    def parse(cls, data: dict[str, Any], place: str) -> Self:
+        """A row from the data of a file. Raises InputError, which says `place`: it is none."""
+        return row_of(cls, data, place)
 
     @property
     @abstractmethod
@@ -73,7 +83,58 @@ class DraftRow(TaskRow):
             )
 
 
+class OwnRow(DraftRow):
+    """A row in this project's own form."""
+
+    task_id: str
+    task: str | None = None
+    """The request; of a draft, as it was drafted for."""
+
+    @property
+    def key(self) -> str:
+        """The task's id."""
+        return self.task_id
+
+    @property
+    def request(self) -> str | None:
+        """The task's request."""
+        return self.task
+
+
 D = TypeVar("D", bound=DraftRow)
+P = TypeVar("P", bound=BaseModel)
+
+
+def part_of(row: DraftRow, part: type[P]) -> P:
+    """The fields of a row that `part` has too: what a person edits."""
+    return part.model_validate(row.model_dump(mode="json", include=set(part.model_fields)))
+
+
+def with_part(row: D, part: type[BaseModel], text: str) -> D:
+    """The row with the fields of `part` from YAML, or JSON.
+
+    Raises:
+        InputError: the text is neither, has other keys, or a file with this row could not be read.
+    """
+    place = f"task {row.key!r}"
+    data, names = from_yaml(text, place), sorted(part.model_fields)
+    if not isinstance(data, dict) or set(cast("dict[object, object]", data)) != set(names):
+        s = "s" if len(names) > 1 else ""
+        raise InputError(f"{place}: expected the key{s} {' and '.join(names)} and no other{s}")
+    return row.parse({**row.model_dump(mode="json"), **cast("dict[str, Any]", data)}, place)
+
+
+def as_yaml(data: object) -> str:
+    """Data as a person edits it."""
+    return yaml.safe_dump(data, allow_unicode=True, sort_keys=False, width=100)
+
+
+def from_yaml(text: str, place: str) -> object:
+    """What a person made of it. Raises InputError, which says `place`: it is no YAML."""
+    try:
+        return load_yaml(text)
+    except ValueError as error:
+        raise InputError(f"{place}: no YAML: {' '.join(str(error).split())}") from None
 
 
 def decide(row: D, decision: Decision, reviewer: str, edit: Callable[[str], str]) -> D | None:

@@ -6,19 +6,18 @@ judge's answer.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import ConfigDict, Field, create_model
 
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.judge.layout import Prompt, fill, load_prompt
 from local_judge.rows import read_models
-from local_judge.tasks.drafting import Drafts
+from local_judge.tasks.drafting import Drafts, Reply, request_block, shared_prompt
 from local_judge.tasks.model import Task
 from local_judge.tasks.rowfile import RowFile, TaskRow
 from serving.types import EngineIdentity
@@ -56,10 +55,8 @@ REPLY_TOKENS = 200
 _MENU: Any = Literal[tuple(TOPICS)]
 
 
-class TopicReply(BaseModel):
+class TopicReply(Reply):
     """The reason comes first, so that the topic follows from it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     rationale: Annotated[str, Field(max_length=300)]
     topic: str
@@ -68,16 +65,13 @@ class TopicReply(BaseModel):
 _REPLY: type[TopicReply] = create_model("TopicReply", __base__=TopicReply, topic=(_MENU, ...))
 
 
-class TopicRow(TaskRow):
-    """One line of what `tasks classify` writes."""
+class AnswerRow(TaskRow):
+    """What a judge says of a task; a file of such rows may be read as tasks."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     prompt: str
-    topic: str
-    given: str | None = None
-    """The topic that the task's file gives it."""
     rationale: str
     judge: EngineIdentity
     replies: tuple[str, ...]
@@ -94,6 +88,14 @@ class TopicRow(TaskRow):
         return self.prompt
 
 
+class TopicRow(AnswerRow):
+    """One line of what `tasks classify` writes."""
+
+    topic: str
+    given: str | None = None
+    """The topic that the task's file gives it."""
+
+
 def topic_file(path: Path) -> RowFile[TopicRow]:
     """A file of topics that several commands may write at the same time."""
     return RowFile(path, lambda path: list(read_models(path, TopicRow)), by_request=False)
@@ -102,18 +104,10 @@ def topic_file(path: Path) -> RowFile[TopicRow]:
 def topic_prompt(task: Task) -> Prompt:
     """The prompt that asks for a task's topic."""
     topics = "\n".join(f"{name}: {says}" for name, says in TOPICS.items())
-    return request_prompt(task, fill(template("topic"), {"topics": topics}))
+    return shared_prompt("request", request_block(task), fill(template("topic"), {"topics": topics}))
 
 
-def request_prompt(task: Task, own: str) -> Prompt:
-    """A question about a request, which comes first."""
-    shared = fence(task.prompt, "Request:")
-    return Prompt(
-        shared=shared, own=own, prefix_key=f"request:{hashlib.sha256(shared.encode()).hexdigest()[:16]}"
-    )
-
-
-async def write_topic(task: Task, judge: Judge, identity: EngineIdentity) -> TopicRow | Failure:
+async def classify(task: Task, judge: Judge) -> TopicRow | Failure:
     """The topic of a task, as `judge` sees it.
 
     Raises:
@@ -128,9 +122,9 @@ async def write_topic(task: Task, judge: Judge, identity: EngineIdentity) -> Top
         topic=answer.value.topic,
         given=task.topic,
         rationale=answer.value.rationale,
-        judge=identity,
+        judge=await judge.engine.identity(),
         replies=answer.replies,
     )
 
 
-TOPIC_DRAFTS = Drafts(write_topic)
+TOPIC_DRAFTS = Drafts(classify)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.tasks.checklists import checklist_file
+from local_judge.tasks.checklists import CHECKLIST_KIND
 from serving.stub import Fault, StubPlan
 from serving.stub_fill import fill
 
@@ -107,7 +107,7 @@ def test_review(command: Command, drafted: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("VISUAL", "sed -i '3d'")
     assert command(*review, "--task", "mill", "--edit").out == "task mill: reviewed\n"
     assert command(*review, "--reject").out == "task votes: rejected\n"
-    rows = checklist_file(drafted).load()
+    rows = CHECKLIST_KIND.file(drafted).load()
     assert [(len(row.items), row.status) for row in rows.values()] == [(2, "reviewed"), (3, "rejected")]
     assert rows["mill"].items_before is not None and len(rows["mill"].items_before) == 3
     shown = command("tasks", "checklist", "show", drafted, "--task", "mill").out
@@ -153,4 +153,4 @@ def test_drafts_for_the_dataset_are_for_the_form_that_a_run_reads(
     for form, request in (((), FIXED), (("--open-dates",), OPEN)):
         out = tmp_path / f"checklists{len(form)}.jsonl"
         assert command("tasks", "checklist", "draft", dataset, *judge, "--out", out, *form).code == 0
-        assert checklist_file(out).load()["pumps"].task == request
+        assert CHECKLIST_KIND.file(out).load()["pumps"].task == request

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.tasks.criteria import CriteriaRow, criteria_file
+from local_judge.tasks.criteria import CRITERIA_KIND, CriteriaRow
 
 from ..protocols.race.race_cases import ROW
 from .conftest import Command
@@ -18,7 +18,7 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "criteria.jsonl"
     for identity in ("a", "b", "c"):
         row = {**ROW, "id": identity, "prompt": f"What of [b]{identity}[/b]?\x1b[31m", "status": "drafted"}
-        criteria_file(path).add(CriteriaRow.model_validate(row), {})
+        CRITERIA_KIND.file(path).add(CriteriaRow.model_validate(row), {})
     return path
 
 
@@ -48,7 +48,7 @@ def test_review_by_flags(command: Command, file: Path, monkeypatch: pytest.Monke
     line = command(*review, "--task", "c", "--edit").line()
     assert "task 'c'" in line and "sum to 1" in line
     assert command(*review, "--accept").out == "task c: reviewed\n"
-    rows = criteria_file(file).load()
+    rows = CRITERIA_KIND.file(file).load()
     assert [(row.status, row.reviewer) for row in rows.values()] == [
         ("rejected", "Ada"),
         ("reviewed", "Ada"),

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.tasks.guidance import GuidanceRow, guidance_file, load_rows
-from local_judge.tasks.points import Point
+from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow, Point
 from serving.stub import Fault, StubPlan
 
 from ..stub_thread import StubThread, answer, write_preset
@@ -48,7 +47,7 @@ def row(task: str, statement: str = "Names who paid.") -> GuidanceRow:
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "guidance.jsonl"
     for task in ("a", "b", "c"):
-        guidance_file(path).add(row(task), {})
+        GUIDANCE_KIND.file(path).add(row(task), {})
     return path
 
 
@@ -59,7 +58,7 @@ def test_draft_continues_where_it_stopped(
     options = ("--judge", preset, "--base-url", server.url, "--snapshot", snapshot, "--out", out)
     ended = command("tasks", "guidance", "draft", tasks, *options)
     assert (ended.code, ended.out) == (0, f"2 drafted, 1 had guidance, 0 failed: {out}\n")
-    drafted = load_rows(out)
+    drafted = GUIDANCE_KIND.file(out).load()
     assert list(drafted) == ["mill", "votes"]
     assert all(row.points[0].source is not None and row.snapshot for row in drafted.values())
     assert (tmp_path / "guidance.ledger.sqlite").is_file()
@@ -83,7 +82,7 @@ def test_failed_drafts_are_named_one_a_line(command: Command, tasks: Path, tmp_p
         assert (ended.code, ended.out) == (3, f"0 drafted, 1 had guidance, 2 failed: {out}\n")
         assert [line.split(":")[0] for line in ended.err.splitlines()] == ["task mill", "task votes"]
         assert command("tasks", "guidance", "draft", tasks, *options).code == 0
-    assert list(load_rows(out)) == ["mill", "votes"]
+    assert list(GUIDANCE_KIND.file(out).load()) == ["mill", "votes"]
 
 
 def test_show(command: Command, file: Path) -> None:
@@ -116,7 +115,7 @@ def test_review_by_flags(command: Command, file: Path, monkeypatch: pytest.Monke
     assert command(*review, "--task", "b", "--edit").out == "task b: reviewed\n"
     # Without --task: what still waits, and that is c alone.
     assert command(*review, "--accept").out == "task c: reviewed\n"
-    rows = load_rows(file)
+    rows = GUIDANCE_KIND.file(file).load()
     assert [(one.status, one.text, one.reviewer) for one in rows.values()] == [
         ("rejected", "1. Names who paid.", "Ada"),
         ("reviewed", "1. Names all who paid.", "Ada"),
@@ -126,7 +125,7 @@ def test_review_by_flags(command: Command, file: Path, monkeypatch: pytest.Monke
     assert command(*review, "--accept").out == f"{file}: no draft waits for a decision\n"
     # A decision can be taken back by name.
     assert command(*review, "--task", "a", "--accept").out == "task a: reviewed\n"
-    assert all(row.guidance for row in load_rows(file).values())
+    assert all(row.guidance for row in GUIDANCE_KIND.file(file).load().values())
     assert "text\n1. Names all who paid." in command("tasks", "guidance", "show", file, "--task", "b").out
 
 
@@ -147,7 +146,7 @@ def test_review_refuses_in_one_line(command: Command, file: Path, monkeypatch: p
         assert said in ended.line()
     monkeypatch.setenv("EDITOR", "true")
     assert command(*review, "--task", "a", "--edit").out == "task a: left as it was\n"
-    assert all(one.status == "drafted" for one in load_rows(file).values())
+    assert all(one.status == "drafted" for one in GUIDANCE_KIND.file(file).load().values())
 
 
 class Terminal:
@@ -208,7 +207,7 @@ def test_review_at_a_terminal(terminal: Terminal, file: Path) -> None:
     terminal.say("edit")
     terminal.expect("task a: reviewed")
     # Each decision is in the file at once.
-    assert load_rows(file)["a"].text == "1. Names all who paid."
+    assert GUIDANCE_KIND.file(file).load()["a"].text == "1. Names all who paid."
     terminal.expect(question)
     terminal.say("s")
     terminal.expect("task c")
@@ -216,14 +215,18 @@ def test_review_at_a_terminal(terminal: Terminal, file: Path) -> None:
     terminal.say("R")
     terminal.expect("task c: rejected")
     assert terminal.close() == 0
-    assert [one.status for one in load_rows(file).values()] == ["reviewed", "drafted", "rejected"]
+    assert [one.status for one in GUIDANCE_KIND.file(file).load().values()] == [
+        "reviewed",
+        "drafted",
+        "rejected",
+    ]
 
 
 def test_quitting_leaves_the_rest(terminal: Terminal, file: Path) -> None:
     terminal.expect("[q]uit? ")
     terminal.say("q")
     assert terminal.close() == 0
-    assert {one.status for one in load_rows(file).values()} == {"drafted"}
+    assert {one.status for one in GUIDANCE_KIND.file(file).load().values()} == {"drafted"}
 
 
 def test_what_was_saved_and_refused_is_there_again(file: Path, tmp_path: Path) -> None:
@@ -245,4 +248,4 @@ def test_what_was_saved_and_refused_is_there_again(file: Path, tmp_path: Path) -
     opened.expect("[q]uit? ")
     opened.say("q")
     assert opened.close() == 0
-    assert load_rows(file)["a"].text == "Mine."
+    assert GUIDANCE_KIND.file(file).load()["a"].text == "Mine."

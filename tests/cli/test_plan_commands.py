@@ -14,7 +14,7 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.agents.result import Wish
 from local_judge.tasks.plan_transcripts import PlanTranscripts
-from local_judge.tasks.plans import plan_file
+from local_judge.tasks.plans import PLAN_KIND
 from serving.stub import StubPlan
 from serving.stub_fill import fill
 
@@ -86,7 +86,7 @@ def drafted(command: Command, tmp_path: Path, server: StubThread, preset: Path, 
 
 
 def test_what_a_draft_leaves(drafted: Path, snapshot: Path) -> None:
-    rows = plan_file(drafted).load()
+    rows = PLAN_KIND.file(drafted).load()
     assert list(rows) == ["mill/1", "pump"]
     [item] = rows["pump"].key_information
     assert item.source is not None and item.source.start is not None
@@ -130,7 +130,7 @@ def test_review(command: Command, drafted: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("VISUAL", "sed -i 's/The records/The minutes/'")
     assert command(*review, "--task", "pump", "--edit").out == "task pump: reviewed\n"
     assert command(*review, "--reject").out == "task mill/1: rejected\n"
-    rows = plan_file(drafted).load()
+    rows = PLAN_KIND.file(drafted).load()
     assert rows["pump"].reasoning[0].verify == "The minutes." and rows["mill/1"].plan is None
     assert "questions as drafted" in command("tasks", "plan", "show", drafted, "--task", "pump").out
 

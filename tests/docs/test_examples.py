@@ -68,12 +68,12 @@ from local_judge.tasks.building.imported import read_given
 from local_judge.tasks.building.settings import load_build_config
 from local_judge.tasks.building.sources import read_items, read_questions
 from local_judge.tasks.checklist_lint import RULES
-from local_judge.tasks.checklists import load_checklists
-from local_judge.tasks.criteria import read_rows
-from local_judge.tasks.dimension_files import load_dimensions
-from local_judge.tasks.guidance import load_rows
+from local_judge.tasks.checklists import CHECKLIST_KIND
+from local_judge.tasks.criteria import CRITERIA_KIND
+from local_judge.tasks.dimension_files import DIMENSIONS_KIND
+from local_judge.tasks.guidance import GUIDANCE_KIND
 from local_judge.tasks.load import load_tasks
-from local_judge.tasks.plans import load_plans
+from local_judge.tasks.plans import PLAN_KIND
 from serving.presets import load_preset
 from tests import golden
 
@@ -252,11 +252,11 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("jsonl", "pages"): reader(read_pages, ".jsonl"),
     ("jsonl", "reports"): reader(lambda path: load_reports([path]), ".jsonl"),
     ("jsonl", "tasks"): reader(load_tasks, ".jsonl"),
-    ("jsonl", "guidance"): reader(load_rows, ".jsonl"),
-    ("jsonl", "criteria"): reader(read_rows, ".jsonl"),
-    ("jsonl", "checklists"): reader(lambda path: load_checklists(path).rows, ".jsonl"),
-    ("jsonl", "plans"): reader(lambda path: load_plans(path).rows, ".jsonl"),
-    ("jsonl", "dimensions"): reader(lambda path: load_dimensions(path).rows, ".jsonl"),
+    ("jsonl", "guidance"): reader(GUIDANCE_KIND.read, ".jsonl"),
+    ("jsonl", "criteria"): reader(CRITERIA_KIND.read, ".jsonl"),
+    ("jsonl", "checklists"): reader(lambda path: CHECKLIST_KIND.load(path).rows, ".jsonl"),
+    ("jsonl", "plans"): reader(lambda path: PLAN_KIND.load(path).rows, ".jsonl"),
+    ("jsonl", "dimensions"): reader(lambda path: DIMENSIONS_KIND.load(path).rows, ".jsonl"),
     ("csv", "dataset"): reader(load_tasks, ".csv"),
     ("jsonl", "domains"): reader(read_ratings, ".jsonl"),
     ("jsonl", "claims"): reader(load_claim_rows, ".jsonl"),

@@ -23,7 +23,7 @@ from local_judge.experiments.setup import prepare
 from local_judge.experiments.temporal import temporal
 from local_judge.experiments.timelines import Timeline, load_timelines
 from local_judge.runs.config import RunConfig
-from local_judge.tasks.plans import plan_file
+from local_judge.tasks.plans import PLAN_KIND
 from serving.engines.scripted import Call, Reply
 
 from ..scripted_judge import MakeJudge
@@ -137,7 +137,7 @@ async def test_an_oracle_rates_the_plans_of_an_agent_highest(
     rows = [json.loads(line) for line in (tmp_path / RATINGS).read_text().splitlines()]
     assert len(rows) == 2 * (2 + 2 + 11)
     # Plans are drafted as of the day after the last page, and each is kept with its method.
-    (row, _) = plan_file(plans_path(tmp_path, "agent")).rows().values()
+    (row, _) = PLAN_KIND.file(plans_path(tmp_path, "agent")).rows().values()
     assert (row.method, str(row.as_of), row.status) == ("agent", "2025-08-31", "drafted")
     assert len(list((tmp_path / "plans.agent.jsonl.transcripts").glob("*.md"))) == 2
 

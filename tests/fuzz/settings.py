@@ -21,13 +21,13 @@ from local_judge.runs.config import load_config, parse_settings
 from local_judge.runs.known import load_known
 from local_judge.runs.standings import load_standing
 from local_judge.runs.verify import load_claim_rows
-from local_judge.tasks.checklists import load_checklists
-from local_judge.tasks.criteria import load_criteria
-from local_judge.tasks.dimension_files import load_dimensions
-from local_judge.tasks.guidance import load_rows
+from local_judge.tasks.checklists import CHECKLIST_KIND
+from local_judge.tasks.criteria import CRITERIA_KIND
+from local_judge.tasks.dimension_files import DIMENSIONS_KIND
+from local_judge.tasks.files import load_references
+from local_judge.tasks.guidance import GUIDANCE_KIND
 from local_judge.tasks.load import load_tasks
-from local_judge.tasks.plans import load_plans
-from local_judge.tasks.references import load_references
+from local_judge.tasks.plans import PLAN_KIND
 from local_judge.tasks.report_store import read_batch, read_index
 from serving.errors import PresetError
 from serving.presets import load_preset
@@ -306,7 +306,7 @@ TARGETS = (
     ),
     _rows(
         "criteria",
-        load_criteria,
+        CRITERIA_KIND.load,
         {
             "id": 1,
             "prompt": "q",
@@ -318,15 +318,19 @@ TARGETS = (
     ),
     _rows(
         "checklists",
-        load_checklists,
+        CHECKLIST_KIND.load,
         {"task_id": "1", "task": "q", "items": ["a", "b"]},
         {"id": "1", "prompt": "q"},
     ),
-    _rows("dimensions", load_dimensions, {"task_id": "1", "task": "q", "dimensions": _DIMENSIONS}),
-    _rows("guidance", load_rows, {"task_id": "1", "task": "q", "guidance": "Say all.", "status": "reviewed"}),
+    _rows("dimensions", DIMENSIONS_KIND.load, {"task_id": "1", "task": "q", "dimensions": _DIMENSIONS}),
+    _rows(
+        "guidance",
+        GUIDANCE_KIND.read,
+        {"task_id": "1", "task": "q", "guidance": "Say all.", "status": "reviewed"},
+    ),
     _rows(
         "plans",
-        load_plans,
+        PLAN_KIND.load,
         {
             "task_id": "1",
             "task": "q",
@@ -341,7 +345,7 @@ TARGETS = (
     ),
     _json(
         "dimension-results",
-        load_dimensions,
+        DIMENSIONS_KIND.load,
         {"query_results": {"1": _PUBLISHED}},
         {
             "dimensions_1": _PUBLISHED["additional_dimensions"],

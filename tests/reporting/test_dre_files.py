@@ -13,7 +13,7 @@ from local_judge.protocols.scores import ScoreNode
 from local_judge.reporting.dre_files import export_deepresearcheval
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
-from local_judge.tasks.dimension_files import load_dimensions
+from local_judge.tasks.dimension_files import DIMENSIONS_KIND
 from local_judge.tasks.dimensions import DimensionsRow
 
 from ..originals import run_original
@@ -124,7 +124,9 @@ def test_the_published_script_prints_our_averages_from_our_cache(tmp_path: Path,
 
 def test_the_cache_is_read_as_dimensions(tmp_path: Path) -> None:
     export_deepresearcheval(finished(tmp_path / "run"), tmp_path / "out")
-    cached, written = (load_dimensions(tmp_path / "out" / name) for name in ("cache", "quality_results.json"))
+    cached, written = (
+        DIMENSIONS_KIND.load(tmp_path / "out" / name) for name in ("cache", "quality_results.json")
+    )
     for task in SPECIFIC:
         ours, theirs = (rows.find(task, None) for rows in (cached, written))
         assert ours is not None and theirs is not None

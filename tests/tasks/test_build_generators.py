@@ -16,7 +16,7 @@ from local_judge.tasks.building.duplicates import method_of
 from local_judge.tasks.building.giveaway import look, words
 from local_judge.tasks.building.outcome import Outcome
 from local_judge.tasks.building.settings import BuildConfig, DuplicateSettings, ReformulateSettings
-from local_judge.tasks.guidance import guidance_file, load_rows
+from local_judge.tasks.guidance import GUIDANCE_KIND
 from local_judge.tasks.load import load_tasks
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 
@@ -181,7 +181,7 @@ async def test_an_item_becomes_a_report_task_with_drafted_guidance(
     assert "Write 3 to 8 points." in second
     # No judge that decides on the task is shown the answer.
     assert all("ungsten" not in call.messages[-1].content for call in engine.calls[2:])
-    row = load_rows(out / "guidance.jsonl")[line.id]
+    row = GUIDANCE_KIND.file(out / "guidance.jsonl").load()[line.id]
     assert row.status == "drafted" and row.judge is not None and row.judge.model == "scripted"
     # One of four said what another says.
     assert row.text.splitlines() == [f"- {point}" for point in (POINTS["points"][0], *POINTS["points"][2:])]
@@ -189,10 +189,10 @@ async def test_an_item_becomes_a_report_task_with_drafted_guidance(
     (candidate,) = BuildStore(out).read().candidates
     assert candidate.answer_check == "absent"
     # A person's review stays when the build goes on.
-    file = guidance_file(out / "guidance.jsonl")
+    file = GUIDANCE_KIND.file(out / "guidance.jsonl")
     file.replace(row, row.reviewed("Ada", "- The report is right."))
     await build(make_judge, answering(request=REPORT, points=POINTS), out, reformulate=items)
-    assert load_rows(out / "guidance.jsonl")[line.id].status == "reviewed"
+    assert GUIDANCE_KIND.file(out / "guidance.jsonl").load()[line.id].status == "reviewed"
 
 
 async def test_other_settings_draft_guidance_anew_and_leave_what_a_person_decided(
@@ -200,7 +200,7 @@ async def test_other_settings_draft_guidance_anew_and_leave_what_a_person_decide
 ) -> None:
     items = write_jsonl(tmp_path / "items.jsonl", [ITEM])
     out = tmp_path / "out"
-    file = guidance_file(out / "guidance.jsonl")
+    file = GUIDANCE_KIND.file(out / "guidance.jsonl")
 
     async def built(most: int, points: Reply) -> str:
         limits = ReformulateSettings(points=most)
@@ -209,7 +209,7 @@ async def test_other_settings_draft_guidance_anew_and_leave_what_a_person_decide
         begun = read_source(None, items, None)
         method = method_of(CONFIG.duplicates)
         outcome = await build_tasks(BuildStore(out), config, begun, judge, method, change=True)
-        return load_rows(file.path)[outcome.kept[0].id].text
+        return GUIDANCE_KIND.file(file.path).load()[outcome.kept[0].id].text
 
     other = {"points": [f"The report explains {matter}." for matter in ("heat", "bonds", "carbon")]}
     assert await built(8, POINTS) != (drafted := await built(5, other))

@@ -11,7 +11,7 @@ import pytest
 
 from local_judge.errors import InputError
 from local_judge.runs.inputs import dated, load_reports
-from local_judge.tasks.checklists import ChecklistRow, checklist_file, load_checklists, with_checklist
+from local_judge.tasks.checklists import CHECKLIST_KIND, ChecklistRow
 from local_judge.tasks.dataset import read_questions
 from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.load import load_tasks
@@ -49,7 +49,7 @@ def test_a_question_without_items_is_a_task_without_a_checklist(tmp_path: Path) 
     path = write_jsonl(tmp_path / "d.jsonl", [{"qid": 7, "question": "Why?", "checklist": None}])
     assert load_tasks(path) == {"7": Task(id="7", prompt="Why?")}
     with pytest.raises(InputError, match="no checklists in it"):
-        load_checklists(path)
+        CHECKLIST_KIND.load(path)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_tasks_may_bring_a_checklist_and_a_topic_and_those_dropped_are_left_out(
     assert tasks["1"].checklist == Checklist.of(["Is A there?", "Is B there?"])
     assert (tasks["1"].topic, tasks["2"].topic, tasks["2"].checklist) == ("History", None, None)
     # Such a file is a file of checklists too.
-    found = with_checklist(Task(id="x", prompt="Why?"), load_checklists(path))
+    found = CHECKLIST_KIND.join(Task(id="x", prompt="Why?"), CHECKLIST_KIND.load(path))
     assert found is not None and found.checklist is not None and found.checklist.joined == "prompt"
 
 
@@ -133,22 +133,22 @@ def test_a_faulty_checklist_file_is_one_line(row: dict[str, Any], message: str, 
     first = {"task_id": "b", "items": ["A?"]}
     path = write_jsonl(tmp_path / "c.jsonl", [first, row] if "twice" in message else [row])
     with pytest.raises(InputError, match=message):
-        load_checklists(path)
+        CHECKLIST_KIND.load(path)
 
 
 def test_checklists_are_joined_by_id_or_request_in_either_form(tmp_path: Path) -> None:
-    rows = load_checklists(write_csv(tmp_path / "d.csv", ROWS), open_dates=True)
+    rows = CHECKLIST_KIND.load(write_csv(tmp_path / "d.csv", ROWS), open_dates=True)
     for prompt in (OPEN, FIXED):
         for identity in ("pumps", "qid_pumps"):
-            task = with_checklist(Task(id=identity, prompt=prompt), rows)
+            task = CHECKLIST_KIND.join(Task(id=identity, prompt=prompt), rows)
             assert task is not None and task.checklist is not None
             assert (task.checklist.joined, task.checklist.status) == ("id", "given")
             assert "{{date}}" in task.checklist.items[0].text
-        renamed = with_checklist(Task(id="1", prompt=f" {prompt}\n"), rows)
+        renamed = CHECKLIST_KIND.join(Task(id="1", prompt=f" {prompt}\n"), rows)
         assert renamed is not None and renamed.checklist is not None and renamed.checklist.joined == "prompt"
-    assert with_checklist(Task(id="2", prompt="Else?"), rows) is None
+    assert CHECKLIST_KIND.join(Task(id="2", prompt="Else?"), rows) is None
     with pytest.raises(InputError, match="is for a task 'mill' with another request"):
-        with_checklist(Task(id="mill", prompt="Else?"), rows)
+        CHECKLIST_KIND.join(Task(id="mill", prompt="Else?"), rows)
 
 
 def test_a_draft_takes_no_given_checklists_place_and_a_rejected_one_none(tmp_path: Path) -> None:
@@ -157,9 +157,9 @@ def test_a_draft_takes_no_given_checklists_place_and_a_rejected_one_none(tmp_pat
     found: list[list[str]] = []
     for row in (DRAFTED, DRAFTED.reviewed("Ada"), DRAFTED.rejected("Ada")):
         path = write_jsonl(tmp_path / "c.jsonl", [row.model_dump(mode="json")])
-        rows = load_checklists(path)
-        found.append(texts(with_checklist(own, rows)))
-        joined = with_checklist(bare_task, rows)
+        rows = CHECKLIST_KIND.load(path)
+        found.append(texts(CHECKLIST_KIND.join(own, rows)))
+        joined = CHECKLIST_KIND.join(bare_task, rows)
         assert joined is not None
         assert (joined.checklist is None) == (row.status == "rejected")
     assert found == [["Mine?"], list(DRAFTED.items), ["Mine?"]]
@@ -211,7 +211,7 @@ def test_a_run_fills_the_dates_of_the_dataset_or_takes_the_published_ones(tmp_pa
 
 
 def test_rows_are_added_once_and_in_order(tmp_path: Path) -> None:
-    file = checklist_file(tmp_path / "c.jsonl")
+    file = CHECKLIST_KIND.file(tmp_path / "c.jsonl")
     row = DRAFTED.model_copy(update={"task": "Why?"})
     assert file.add(row.model_copy(update={"task_id": "b", "task": "How?"}), {"a": 0, "b": 1})
     assert file.add(row.model_copy(update={"task_id": "a"}), {"a": 0, "b": 1})

@@ -11,11 +11,10 @@ import pytest
 
 from local_judge.errors import InputError
 from local_judge.runs.inputs import load_reports
-from local_judge.tasks.criteria import load_criteria, with_criteria
-from local_judge.tasks.files import TaskFiles
+from local_judge.tasks.criteria import CRITERIA_KIND
+from local_judge.tasks.files import TaskFiles, load_references, with_references
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Task
-from local_judge.tasks.references import load_references, with_references
 
 from ..protocols.race.race_cases import CRITERIA, IDS, ROW, TASK
 
@@ -36,8 +35,8 @@ def changed(*steps: str | int, to: Any) -> dict[str, Any]:
 
 def test_a_row_becomes_a_tasks_criteria(tmp_path: Path) -> None:
     stray = changed("criterions", "insight", 0, to={**ROW["criterions"]["insight"][0], "comment": "?"})
-    rows = load_criteria(write(tmp_path / "criteria.jsonl", {**stray, "extra": 1}))
-    task = with_criteria(TASK.model_copy(update={"criteria": None}), rows)
+    rows = CRITERIA_KIND.load(write(tmp_path / "criteria.jsonl", {**stray, "extra": 1}))
+    task = CRITERIA_KIND.join(TASK.model_copy(update={"criteria": None}), rows)
     assert task is not None and task.criteria is not None
     assert task.criteria == CRITERIA
     assert [one.id for dimension in CRITERIA.dimensions for one in dimension.criteria] == IDS
@@ -46,28 +45,28 @@ def test_a_row_becomes_a_tasks_criteria(tmp_path: Path) -> None:
 
 def test_the_published_criteria_fit_their_tasks(shared: Path) -> None:
     folder = shared / "data/reports/drb"
-    rows = load_criteria(folder / "criteria.jsonl")
+    rows = CRITERIA_KIND.load(folder / "criteria.jsonl")
     tasks = load_tasks(folder / "query.jsonl")
     assert len(rows.rows) == len(tasks) == 60
     for task in tasks.values():
-        joined = with_criteria(task, rows)
+        joined = CRITERIA_KIND.join(task, rows)
         assert joined is not None and joined.criteria is not None
         assert joined.criteria.joined == "id"
         assert 21 <= sum(len(dimension.criteria) for dimension in joined.criteria.dimensions) <= 31
         # A task of another numbering is found by its request.
-        renamed = with_criteria(task.model_copy(update={"id": f"drb-{task.id}"}), rows)
+        renamed = CRITERIA_KIND.join(task.model_copy(update={"id": f"drb-{task.id}"}), rows)
         assert renamed is not None and renamed.criteria is not None
         assert renamed.criteria.joined == "prompt"
         assert renamed.criteria.dimensions == joined.criteria.dimensions
 
 
 def test_the_same_number_of_another_task_is_an_error(tmp_path: Path) -> None:
-    rows = load_criteria(write(tmp_path / "criteria.jsonl", ROW))
-    assert with_criteria(Task(id="1", prompt="Another?"), rows) is None
+    rows = CRITERIA_KIND.load(write(tmp_path / "criteria.jsonl", ROW))
+    assert CRITERIA_KIND.join(Task(id="1", prompt="Another?"), rows) is None
     with pytest.raises(InputError, match=r"criteria.jsonl:1: is for a task '900' with another request"):
-        with_criteria(Task(id="900", prompt="Another?"), rows)
-    both = load_criteria(write(tmp_path / "criteria.jsonl", ROW, {**ROW, "id": 7, "prompt": "Another?"}))
-    joined = with_criteria(Task(id="900", prompt=" Another?\n"), both)
+        CRITERIA_KIND.join(Task(id="900", prompt="Another?"), rows)
+    both = CRITERIA_KIND.load(write(tmp_path / "criteria.jsonl", ROW, {**ROW, "id": 7, "prompt": "Another?"}))
+    joined = CRITERIA_KIND.join(Task(id="900", prompt=" Another?\n"), both)
     assert joined is not None and joined.criteria is not None and joined.criteria.joined == "prompt"
 
 
@@ -108,14 +107,14 @@ def test_a_faulty_file_is_one_line(rows: list[Any], message: str, tmp_path: Path
     path = tmp_path / "criteria.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     with pytest.raises(InputError, match=message) as raised:
-        load_criteria(path)
+        CRITERIA_KIND.load(path)
     assert "\n" not in str(raised.value)
 
 
 def test_two_rows_of_one_request_are_ambiguous(tmp_path: Path) -> None:
-    rows = load_criteria(write(tmp_path / "criteria.jsonl", ROW, {**ROW, "id": 901}))
+    rows = CRITERIA_KIND.load(write(tmp_path / "criteria.jsonl", ROW, {**ROW, "id": 901}))
     with pytest.raises(InputError, match=r"criteria.jsonl:2: has the same prompt as .*:1; keep one"):
-        with_criteria(TASK.model_copy(update={"id": "a"}), rows)
+        CRITERIA_KIND.join(TASK.model_copy(update={"id": "a"}), rows)
 
 
 def test_several_references_in_the_order_of_the_files(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from local_judge.errors import InputError
-from local_judge.tasks.criteria import CriteriaRow, criteria_file, load_criteria, with_criteria
+from local_judge.tasks.criteria import CRITERIA_KIND, CriteriaRow
 from local_judge.tasks.model import Task
 from local_judge.tasks.review import decide
 
@@ -82,13 +82,13 @@ def test_published_criteria_are_not_reviewed_and_rejected_ones_reach_no_run(tmp_
     with pytest.raises(InputError, match="its set of criteria was given, not drafted"):
         CriteriaRow.model_validate(ROW).reviewed("Ada")
     path = tmp_path / "criteria.jsonl"
-    file = criteria_file(path)
+    file = CRITERIA_KIND.file(path)
     task = Task(id="900", prompt=ROW["prompt"])
     joined: list[Any] = []
     for row in (DRAFTED, DRAFTED.reviewed("Ada"), DRAFTED.rejected("Ada")):
         path.unlink(missing_ok=True)
         assert file.add(row, {})
-        found = with_criteria(task, load_criteria(path))
+        found = CRITERIA_KIND.join(task, CRITERIA_KIND.load(path))
         assert found is not None
         joined.append(found.criteria and found.criteria.status)
     assert joined == ["drafted", "reviewed", None]

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from local_judge.errors import InputError
-from local_judge.tasks.dimension_files import dimensions_file, load_dimensions
-from local_judge.tasks.dimensions import DimensionsRow, dimensions_row, key_of, with_dimensions
+from local_judge.tasks.dimension_files import DIMENSIONS_KIND
+from local_judge.tasks.dimensions import DimensionsRow, key_of
 from local_judge.tasks.joining import Keyed, Rows
 from local_judge.tasks.model import Task
 
@@ -102,13 +102,13 @@ WRONG: list[tuple[Callable[[list[Any]], object], str]] = [
 @pytest.mark.parametrize(("change", "message"), WRONG)
 def test_what_is_no_set_of_dimensions(change: Callable[[list[Any]], object], message: str) -> None:
     with pytest.raises(InputError) as caught:
-        dimensions_row(changed(change), "file:3")
+        DimensionsRow.parse(changed(change), "file:3")
     assert str(caught.value).startswith("file:3: ") and message in str(caught.value)
 
 
 def test_weights_are_finite() -> None:
     with pytest.raises(InputError, match="file:3"):
-        dimensions_row(changed(lambda rows: rows[0].update(weight=float("inf"))), "file:3")
+        DimensionsRow.parse(changed(lambda rows: rows[0].update(weight=float("inf"))), "file:3")
 
 
 def test_edited_as_yaml() -> None:
@@ -133,15 +133,15 @@ def rows(*given: dict[str, Any]) -> Rows[DimensionsRow]:
 
 
 def test_joined_to_a_task() -> None:
-    assert with_dimensions(BARE, rows(ROW)) == TASK
-    other = with_dimensions(Task(id="x", prompt=ROW["task"]), rows(ROW))
+    assert DIMENSIONS_KIND.join(BARE, rows(ROW)) == TASK
+    other = DIMENSIONS_KIND.join(Task(id="x", prompt=ROW["task"]), rows(ROW))
     assert other is not None and other.dimensions is not None and other.dimensions.joined == "prompt"
-    assert with_dimensions(Task(id="x", prompt="Else?"), rows(ROW)) is None
-    assert with_dimensions(BARE, rows({**ROW, "status": "rejected"})) == BARE
+    assert DIMENSIONS_KIND.join(Task(id="x", prompt="Else?"), rows(ROW)) is None
+    assert DIMENSIONS_KIND.join(BARE, rows({**ROW, "status": "rejected"})) == BARE
     with pytest.raises(InputError, match="another request"):
-        with_dimensions(Task(id="7", prompt="Else?"), rows(ROW))
+        DIMENSIONS_KIND.join(Task(id="7", prompt="Else?"), rows(ROW))
     with pytest.raises(InputError, match="same task"):
-        with_dimensions(BARE, rows(ROW, {**ROW, "task": None}))
+        DIMENSIONS_KIND.join(BARE, rows(ROW, {**ROW, "task": None}))
 
 
 def published(stem: str = "7") -> dict[str, Any]:
@@ -165,7 +165,7 @@ def test_the_published_cache_in_files_of_a_folder(tmp_path: Path) -> None:
         part = {key: value for key, value in published().items() if key.startswith(kind)}
         (tmp_path / f"{kind}.json").write_text(json.dumps(part))
     (tmp_path / "scores.json").write_text(json.dumps({"scores_7_123": {}}))
-    task = with_dimensions(BARE, load_dimensions(tmp_path))
+    task = DIMENSIONS_KIND.join(BARE, DIMENSIONS_KIND.load(tmp_path))
     assert task is not None and task.dimensions is not None
     found = task.dimensions
     assert [(one.id, one.kind, round(one.weight, 9)) for one in found.dimensions] == [
@@ -191,7 +191,7 @@ def test_published_results(tmp_path: Path) -> None:
     }
     path = tmp_path / "results.json"
     path.write_text(json.dumps({"query_results": {"7": result}}))
-    [row] = load_dimensions(path).rows
+    [row] = DIMENSIONS_KIND.load(path).rows
     assert (row.id, row.prompt) == ("7", ROW["task"])
     quality = row.value.quality()
     assert quality is not None and len(quality.dimensions) == 6
@@ -202,7 +202,7 @@ def broken(path: Path, change: Callable[[dict[str, Any]], object]) -> str:
     change(cache)
     path.write_text(json.dumps(cache))
     with pytest.raises(InputError) as caught:
-        load_dimensions(path)
+        DIMENSIONS_KIND.load(path)
     return str(caught.value)
 
 
@@ -228,15 +228,15 @@ def test_files_that_hold_none(tmp_path: Path) -> None:
     for text, message in (("[]", "expected a JSON object"), ("{", "not JSON"), ("{}", "no dimensions in it")):
         path.write_text(text)
         with pytest.raises(InputError, match=message):
-            load_dimensions(path)
+            DIMENSIONS_KIND.load(path)
     rows = tmp_path / "b.jsonl"
     rows.write_text((json.dumps(ROW) + "\n") * 2)
     with pytest.raises(InputError, match="task id '7' stands twice"):
-        load_dimensions(rows)
+        DIMENSIONS_KIND.load(rows)
 
 
 def test_a_file_written_and_read(tmp_path: Path) -> None:
-    file = dimensions_file(tmp_path / "dimensions.jsonl")
+    file = DIMENSIONS_KIND.file(tmp_path / "dimensions.jsonl")
     row = DimensionsRow.model_validate(ROW)
     assert file.add(row, {})
     assert file.load() == {"7": row}

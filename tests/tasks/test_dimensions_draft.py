@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from local_judge.judge.failures import Failure
-from local_judge.tasks.dimensions_draft import DimensionsDraft, draft_dimensions, write_dimensions
+from local_judge.tasks.dimensions import DimensionsRow
+from local_judge.tasks.dimensions_draft import draft_dimensions
 from local_judge.tasks.model import Task
 from serving.engines.scripted import Call, Reply
 
@@ -25,8 +26,8 @@ def asked(call: Call) -> list[str]:
 async def test_a_draft(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(judge_by({}))
     draft = await draft_dimensions(TASK, judge)
-    assert isinstance(draft, DimensionsDraft)
-    assert [(one.id, one.kind, one.weight, len(one.criteria)) for one in draft.entries] == [
+    assert isinstance(draft, DimensionsRow)
+    assert [(one.id, one.kind, one.weight, len(one.criteria)) for one in draft.dimensions] == [
         ("coverage", "general", 0.3, 2),
         ("insight", "general", 0.2, 2),
         ("instruction_following", "general", 0.1, 2),
@@ -34,13 +35,12 @@ async def test_a_draft(make_judge: MakeJudge) -> None:
         ("cost_accounting", "specific", 0.2, 2),
         ("sources_of_money", "specific", 0.1, 2),
     ]
-    assert [one.weight for one in draft.entries[0].criteria] == [0.75, 0.25]
+    assert [one.weight for one in draft.dimensions[0].criteria] == [0.75, 0.25]
     dimensions, *_ = engine.calls
     assert asked(dimensions) == ["dimensions"]
     assert sorted(map(len, map(asked, engine.calls[1:]))) == [1] * 6 + [6]
-    row = await write_dimensions(TASK, judge, await judge.engine.identity())
-    assert not isinstance(row, Failure)
-    assert (row.status, row.task, row.replies) == ("drafted", TASK.prompt, draft.replies)
+    assert (draft.status, draft.task, draft.judge) == ("drafted", TASK.prompt, await engine.identity())
+    assert await draft_dimensions(TASK, judge) == draft
     # The same questions once more: the ledger answers.
     assert len(engine.calls) == 8
 
@@ -115,11 +115,11 @@ async def test_what_is_named_already_is_left_out(make_judge: MakeJudge) -> None:
     again = [{**NAMED, "name": name} for name in names]
     judge, engine = make_judge(changed("dimensions", {"dimensions": again[:3]}))
     draft = await draft_dimensions(TASK, judge)
-    assert isinstance(draft, DimensionsDraft)
-    assert [entry.name for entry in draft.entries if entry.kind == "specific"] == ["Machines"]
+    assert isinstance(draft, DimensionsRow)
+    assert [entry.name for entry in draft.dimensions if entry.kind == "specific"] == ["Machines"]
     judge, engine = make_judge(changed("dimensions", {"dimensions": again[1::2]}))
     draft = await draft_dimensions(TASK, judge)
-    assert isinstance(draft, DimensionsDraft) and len(draft.entries) == 5
+    assert isinstance(draft, DimensionsRow) and len(draft.dimensions) == 5
     assert sum("dimensions" in asked(call) for call in engine.calls) == 1  # nothing is asked again for it
 
 
@@ -158,6 +158,6 @@ async def test_a_weight_that_is_missing_is_asked_for_alone(make_judge: MakeJudge
 
     judge, engine = make_judge(forgetful)
     draft = await draft_dimensions(TASK, judge)
-    assert isinstance(draft, DimensionsDraft) and draft.entries[1].weight == 0.2
+    assert isinstance(draft, DimensionsRow) and draft.dimensions[1].weight == 0.2
     [again] = [call for call in engine.calls if asked(call) == ["insight"]]
     assert again.messages[1].content.endswith("in the order of the list.\nOf these dimensions only: insight.")

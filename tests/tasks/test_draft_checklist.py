@@ -10,13 +10,12 @@ from local_judge.judge.layout import SYSTEM
 from local_judge.tasks.checklist_draft import (
     CHECKLIST_DRAFTS,
     Broken,
-    ChecklistDraft,
     checklist_prompt,
     draft_checklist,
     mend_prompt,
     sorted_out,
 )
-from local_judge.tasks.checklists import checklist_file
+from local_judge.tasks.checklists import CHECKLIST_KIND, ChecklistRow
 from local_judge.tasks.drafting import draft_all, waiting
 from local_judge.tasks.model import Checklist, Task
 from serving.engines.scripted import Call
@@ -64,7 +63,7 @@ async def test_the_prompt_as_sent(make_judge: MakeJudge) -> None:
     draft = await draft_checklist(TASK, judge)
     [call] = engine.calls
     assert [message.content for message in call.messages] == [SYSTEM, AS_SENT]
-    assert isinstance(draft, ChecklistDraft)
+    assert isinstance(draft, ChecklistRow)
     assert (draft.items, len(draft.replies)) == ((COST, PAYER, PLACE), 1)
     assert call.schema is not None
     listed = call.schema["properties"]["items"]
@@ -89,7 +88,7 @@ def test_open_dates_and_languages_in_the_prompt() -> None:
 async def test_what_breaks_a_hard_rule_is_asked_for_again_with_the_reason(make_judge: MakeJudge) -> None:
     judge, engine = make_judge([items(COST, OPEN, PAYER, COST.upper()), items(PLACE, PAYER)])
     draft = await draft_checklist(TASK, judge)
-    assert isinstance(draft, ChecklistDraft)
+    assert isinstance(draft, ChecklistRow)
     assert (draft.items, len(draft.replies)) == ((COST, PAYER, PLACE), 2)
     assert (
         engine.calls[1]
@@ -113,7 +112,7 @@ async def test_what_cannot_be_mended_stands_last(make_judge: MakeJudge) -> None:
         [items(COST, OPEN, PAYER), items("Who paid?", PLACE), items("Where is the mill?")]
     )
     draft = await draft_checklist(TASK, judge)
-    assert isinstance(draft, ChecklistDraft)
+    assert isinstance(draft, ChecklistRow)
     assert draft.items == (COST, PAYER, PLACE, "Where is the mill?")
     assert engine.remaining == 0
 
@@ -122,14 +121,14 @@ async def test_what_was_to_be_mended_and_was_not_fills_up(make_judge: MakeJudge)
     first = items(COST, OPEN, "Who paid?", "Where is the mill?")
     judge, engine = make_judge([first, items(COST, COST.upper()), items(PAYER, PAYER.upper())])
     draft = await draft_checklist(TASK, judge)
-    assert isinstance(draft, ChecklistDraft) and draft.items == (COST, PAYER, OPEN)
+    assert isinstance(draft, ChecklistRow) and draft.items == (COST, PAYER, OPEN)
     assert engine.remaining == 0
 
 
 async def test_an_unreadable_mending_leaves_the_first_list(make_judge: MakeJudge) -> None:
     judge, _ = make_judge([items(COST, OPEN, PAYER), "no", "no", "no"])
     draft = await draft_checklist(TASK, judge)
-    assert isinstance(draft, ChecklistDraft) and draft.items == (COST, PAYER, OPEN)
+    assert isinstance(draft, ChecklistRow) and draft.items == (COST, PAYER, OPEN)
     # An engine that does not answer is no reason for a worse draft.
     judge, _ = make_judge([items(COST, OPEN, PAYER), EngineTimeout("slow")])
     failure = await draft_checklist(TASK, judge)
@@ -166,7 +165,7 @@ async def test_a_file_is_continued(make_judge: MakeJudge, tmp_path: Path) -> Non
         TASK,
         Task(id="slow", prompt="How slow is the mill?"),
     ]
-    file = checklist_file(tmp_path / "new" / "checklists.jsonl")
+    file = CHECKLIST_KIND.file(tmp_path / "new" / "checklists.jsonl")
 
     def half(call: Call) -> Any:
         return EngineTimeout("slow") if "How slow" in call.prompt else items(COST, PAYER, PLACE)

@@ -10,10 +10,9 @@ import pytest
 
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge, JudgeSettings
-from local_judge.tasks.criteria import CriteriaRow, criteria_file, load_criteria, with_criteria
+from local_judge.tasks.criteria import CRITERIA_KIND, CriteriaRow
 from local_judge.tasks.criteria_draft import (
     CRITERIA_DRAFTS,
-    CriteriaDraft,
     DraftedCriterion,
     averaged,
     criteria_prompt,
@@ -82,7 +81,7 @@ def test_weights_of_criteria_sum_to_one_whatever_the_judge_says() -> None:
 async def test_a_draft_has_weights_of_five_samples_and_four_lists(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(drafter)
     draft = await draft_criteria(TASK, sampled(judge))
-    assert isinstance(draft, CriteriaDraft)
+    assert isinstance(draft, CriteriaRow)
     assert len(draft.weight_samples) == 5 and len(draft.replies) == 9 == len(engine.calls)
     # Seeds 0 to 4: .30 to .34 and .40 to .36.
     assert draft.dimension_weight == weights(0.32, 0.38, 0.2, 0.1)
@@ -94,7 +93,7 @@ async def test_a_draft_has_weights_of_five_samples_and_four_lists(make_judge: Ma
 async def test_a_judge_without_temperature_gives_one_sample(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(drafter)
     draft = await draft_criteria(TASK, judge)
-    assert isinstance(draft, CriteriaDraft)
+    assert isinstance(draft, CriteriaRow)
     assert (len(draft.weight_samples), len(engine.calls)) == (1, 5)
 
 
@@ -148,7 +147,7 @@ async def test_a_file_is_continued_and_no_row_is_written_over(make_judge: MakeJu
         Task(id="7", prompt="Why?"),
         Task(id="renamed", prompt=ROW["prompt"]),  # the same request: it has criteria already
     ]
-    file = criteria_file(path)
+    file = CRITERIA_KIND.file(path)
     assert [task.id for task in waiting(CRITERIA_DRAFTS, tasks, file)] == ["b", "7"]
     judge, engine = make_judge(drafter, ledger="kept.sqlite")
     done: list[None] = []
@@ -158,7 +157,7 @@ async def test_a_file_is_continued_and_no_row_is_written_over(make_judge: MakeJu
     # In the order of the tasks; ids that are numbers are numbers, as published.
     assert [(row.id, row.status) for row in rows] == [("b", "drafted"), (900, "reviewed"), (7, "drafted")]
     assert rows[0].judge is not None and len(rows[0].replies) == 5
-    joined = with_criteria(tasks[0], load_criteria(path))
+    joined = CRITERIA_KIND.join(tasks[0], CRITERIA_KIND.load(path))
     assert joined is not None and joined.criteria is not None and joined.criteria.status == "drafted"
     again, asked = make_judge(drafter, ledger="kept.sqlite")
     assert await draft_all(CRITERIA_DRAFTS, tasks, file, again) == [] and asked.calls == []
@@ -170,7 +169,7 @@ async def test_what_failed_is_named_and_tried_again(make_judge: MakeJudge, tmp_p
     def half(call: Call) -> Reply:
         return "no" if "How?" in call.prompt else drafter(call)
 
-    file = criteria_file(tmp_path / "new" / "criteria.jsonl")
+    file = CRITERIA_KIND.file(tmp_path / "new" / "criteria.jsonl")
     judge, _ = make_judge(half)
     [(task, failure)] = await draft_all(CRITERIA_DRAFTS, tasks, file, judge)
     assert (task.id, failure.kind) == ("2", "invalid_reply")

@@ -8,9 +8,9 @@ import pytest
 
 from local_judge.claims.model import Quote
 from local_judge.errors import InputError
-from local_judge.tasks.guidance import GuidanceRow, guidance_file, load_rows
+from local_judge.tasks.alike import distinct
+from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow, Point, PointSource, render
 from local_judge.tasks.model import Guidance
-from local_judge.tasks.points import Point, PointSource, distinct, render
 from local_judge.tasks.review import decide
 
 SOURCED = Point(
@@ -67,8 +67,7 @@ def test_the_text_is_made_of_the_points() -> None:
     ],
 )
 def test_points_that_say_the_same(one: str, other: str, same: bool) -> None:
-    kept = distinct([Point(statement=one), Point(statement=other)])
-    assert [point.statement for point in kept] == ([one] if same else [one, other])
+    assert distinct([one, other], str) == ([one] if same else [one, other])
 
 
 def test_a_run_reads_all_but_what_was_rejected(tmp_path: Path) -> None:
@@ -80,7 +79,7 @@ def test_a_run_reads_all_but_what_was_rejected(tmp_path: Path) -> None:
         DRAFTED.rejected("Ada").model_copy(update={"task_id": "4"}).model_dump(mode="json"),
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    rows_read = load_rows(path)
+    rows_read = GUIDANCE_KIND.file(path).load()
     assert {task: row.guidance for task, row in rows_read.items()} == {
         "1": Guidance(text="Given by an expert.", status="given"),
         "2": Guidance(text="1. Names who paid.", status="drafted"),
@@ -106,13 +105,13 @@ def test_bad_rows_end_in_one_line(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "guidance.jsonl"
     path.write_text(text)
     with pytest.raises(InputError) as error:
-        load_rows(path)
+        GUIDANCE_KIND.file(path).load()
     assert f"{path}{said}" in str(error.value)
     assert "\n" not in str(error.value)
 
 
 def test_rows_stand_in_the_order_of_the_tasks(tmp_path: Path) -> None:
-    file = guidance_file(tmp_path / "new" / "guidance.jsonl")
+    file = GUIDANCE_KIND.file(tmp_path / "new" / "guidance.jsonl")
     assert file.rows() == {}
     order = {"a": 0, "b": 1, "c": 2}
     for task in ("c", "old", "a", "b"):
@@ -128,7 +127,7 @@ def test_rows_stand_in_the_order_of_the_tasks(tmp_path: Path) -> None:
 
 
 def test_a_decision_on_what_was_changed_meanwhile_is_refused(tmp_path: Path) -> None:
-    file = guidance_file(tmp_path / "guidance.jsonl")
+    file = GUIDANCE_KIND.file(tmp_path / "guidance.jsonl")
     file.add(DRAFTED, {})
     file.replace(DRAFTED, DRAFTED.reviewed("Ada"))
     with pytest.raises(InputError, match="task '1' was changed meanwhile"):
@@ -139,10 +138,10 @@ def test_a_decision_on_what_was_changed_meanwhile_is_refused(tmp_path: Path) -> 
 def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
-        guidance_file(tmp_path / "file" / "guidance.jsonl").add(DRAFTED, {})
+        GUIDANCE_KIND.file(tmp_path / "file" / "guidance.jsonl").add(DRAFTED, {})
     (tmp_path / "folder.jsonl").mkdir()
     with pytest.raises(InputError, match="Is a directory"):
-        guidance_file(tmp_path / "folder.jsonl").add(DRAFTED, {})
+        GUIDANCE_KIND.file(tmp_path / "folder.jsonl").add(DRAFTED, {})
 
 
 def never(text: str) -> str:

@@ -15,7 +15,7 @@ from local_judge.runs.inputs import dated, load_reports
 from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.model import KeySource, Plan, Task
 from local_judge.tasks.plan_lint import lint
-from local_judge.tasks.plans import PlanRow, load_plans, plan_file, with_plan
+from local_judge.tasks.plans import PLAN_KIND, PlanRow
 from local_judge.tasks.review import decide
 
 from .dataset_rows import write_jsonl
@@ -33,17 +33,17 @@ def drafted(**more: Any) -> PlanRow:
 
 
 def test_a_plan_by_hand_is_joined_by_id_or_request(tmp_path: Path) -> None:
-    rows = load_plans(write_jsonl(tmp_path / "p.jsonl", [ROW, {**ROW, "task_id": "x", "task": "Why?"}]))
-    task = with_plan(Task(id="mill", prompt="What?"), rows)
+    rows = PLAN_KIND.load(write_jsonl(tmp_path / "p.jsonl", [ROW, {**ROW, "task_id": "x", "task": "Why?"}]))
+    task = PLAN_KIND.join(Task(id="mill", prompt="What?"), rows)
     assert task is not None and task.plan is not None
     assert [item.id for item in task.plan.key_information] == ["k1"]
     assert [(one.id, one.compare) for one in task.plan.reasoning] == [("r1", "Both.")]
     assert (task.plan.status, task.plan.joined, task.plan.key_information[0].source) == ("given", "id", None)
-    other = with_plan(Task(id="other", prompt="Why? "), rows)
+    other = PLAN_KIND.join(Task(id="other", prompt="Why? "), rows)
     assert other is not None and other.plan is not None and other.plan.joined == "prompt"
-    assert with_plan(Task(id="none", prompt="What?"), rows) is None
+    assert PLAN_KIND.join(Task(id="none", prompt="What?"), rows) is None
     with pytest.raises(InputError, match="with another request"):
-        with_plan(Task(id="x", prompt="What?"), rows)
+        PLAN_KIND.join(Task(id="x", prompt="What?"), rows)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_plan_by_hand_is_joined_by_id_or_request(tmp_path: Path) -> None:
 )
 def test_what_is_no_file_of_plans(rows: list[dict[str, Any]], message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
-        load_plans(write_jsonl(tmp_path / "p.jsonl", rows))
+        PLAN_KIND.load(write_jsonl(tmp_path / "p.jsonl", rows))
 
 
 def test_reports_get_plans_and_dates_leave_them_alone(tmp_path: Path) -> None:
@@ -81,8 +81,8 @@ def test_rejected_plans_reach_no_run_and_drafts_never_replace_what_was_given() -
     given = Plan.model_validate({"key_information": [{"id": "k1", **ITEM}]})
     task = Task(id="mill", prompt="What?", plan=given)
     rows = load_plans_of(drafted())
-    assert with_plan(task, rows) == task
-    reviewed = with_plan(task, load_plans_of(drafted(status="reviewed", reviewer="Ada")))
+    assert PLAN_KIND.join(task, rows) == task
+    reviewed = PLAN_KIND.join(task, load_plans_of(drafted(status="reviewed", reviewer="Ada")))
     assert reviewed is not None and reviewed.plan is not None and reviewed.plan.reviewer == "Ada"
 
 
@@ -114,7 +114,7 @@ def test_an_edit_keeps_what_was_and_drops_proof_that_it_changed() -> None:
 
 
 def test_a_file_is_written_as_it_is_read(tmp_path: Path) -> None:
-    file = plan_file(tmp_path / "p.jsonl")
+    file = PLAN_KIND.file(tmp_path / "p.jsonl")
     assert file.add(drafted(), {"mill": 0})
     assert list(file.load().values()) == [drafted()]
     assert json.loads((tmp_path / "p.jsonl").read_text())["key_information"][0]["source"]["url"] == VOTE

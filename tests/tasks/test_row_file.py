@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from local_judge.tasks.guidance import GuidanceRow, guidance_file
+from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow
 from local_judge.tasks.rowfile import RowFile
 
 
@@ -19,7 +19,7 @@ def test_rows_put_in_one_by_one_are_not_read_again_for_each(tmp_path: Path) -> N
 
     def reading(file: Path) -> Sequence[tuple[str, GuidanceRow]]:
         read.append(file)
-        return [(entry.place, entry.value) for entry in guidance_file(file).found().rows]
+        return [(entry.place, entry.value) for entry in GUIDANCE_KIND.file(file).found().rows]
 
     file = RowFile(path, reading)
     order = {name: place for place, name in enumerate("abcd")}
@@ -27,15 +27,15 @@ def test_rows_put_in_one_by_one_are_not_read_again_for_each(tmp_path: Path) -> N
         assert file.add(row(name), order)
     assert not file.add(row("b"), order)
     assert read == []  # there was no file, and what was written is known
-    assert list(guidance_file(path).rows()) == list("abcd")
+    assert list(GUIDANCE_KIND.file(path).rows()) == list("abcd")
     assert [entry.place for entry in file.found().rows] == [
-        entry.place for entry in guidance_file(path).found().rows
+        entry.place for entry in GUIDANCE_KIND.file(path).found().rows
     ]
 
 
 def test_what_others_write_meanwhile_is_read(tmp_path: Path) -> None:
     path = tmp_path / "guidance.jsonl"
-    mine, theirs = guidance_file(path), guidance_file(path)
+    mine, theirs = GUIDANCE_KIND.file(path), GUIDANCE_KIND.file(path)
     order = {"a": 0, "b": 1, "c": 2}
     assert mine.add(row("c"), order)
     assert theirs.add(row("b"), order)

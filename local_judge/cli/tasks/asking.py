@@ -1,14 +1,16 @@
-"""What the commands do that ask a judge about tasks: ask about those that have no answer yet, and say how it ended."""
+"""The commands that ask a judge about tasks: about those that have no answer yet. They say how it ended."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from local_judge.cli.ending import stoppable
+from local_judge.cli.options import BaseUrls, JudgeName, Offline
+from local_judge.cli.tasks.options import OpenDates, OutPath, Replies, TasksPath
 from local_judge.judge.failures import Failure
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.tables import plain
@@ -18,6 +20,8 @@ from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Task
 from local_judge.tasks.rowfile import R, RowFile
 from serving.presets import load_preset
+
+Command = Callable[..., None]
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,44 @@ class Outcome:
     n_tasks: int
     n_asked: int
     failed: Sequence[tuple[Task, Failure]]
+
+
+def asking_command(
+    file: Callable[[Path], RowFile[R]],
+    drafts: Drafts[R],
+    one: str,
+    help: str,
+    done: str = "drafted",
+    say: Callable[[Iterable[R]], None] = lambda rows: None,
+) -> Command:
+    """A command that lets a judge write rows, without options of its own.
+
+    Args:
+        file: opens what is written.
+        drafts: how it is written.
+        one: what a task has then, in words.
+        help: of the command.
+        done: what was done with a task.
+        say: prints what else there is to say of all rows.
+    """
+
+    def command(
+        tasks: TasksPath,
+        judge: JudgeName,
+        out: OutPath,
+        base_url: BaseUrls = None,
+        open_dates: OpenDates = False,
+        ledger: Replies = None,
+        offline: Offline = True,
+    ) -> None:
+        written = file(out)
+        asked = Asked(judge, base_url or (), ledger, offline, open_dates)
+        outcome = ask_about(tasks, written, drafts, asked)
+        say(written.rows().values())
+        leave_drafts(one, outcome, out, done)
+
+    command.__doc__ = help
+    return command
 
 
 def leave_drafts(what: str, outcome: Outcome, out: Path, done: str = "drafted") -> None:

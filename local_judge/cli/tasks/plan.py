@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -15,49 +14,23 @@ from indexes.snapshot import Snapshot
 from local_judge.agents.limits import AgentLimits
 from local_judge.agents.wishes import write_wishes
 from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Offline, SnapshotDir, Tools, tools_named
-from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.look import day
 from local_judge.cli.tasks.asking import Asked, ask_about, leave_drafts
-from local_judge.cli.tasks.options import (
-    Accept,
-    Edit,
-    FilePath,
-    OneTask,
-    OpenDates,
-    OutPath,
-    Reject,
-    Replies,
-    Reviewer,
-    TasksPath,
-)
-from local_judge.cli.tasks.reviewing import Shown, decision_of, review_rows, show_rows
+from local_judge.cli.tasks.kinds import commands, leave_findings
+from local_judge.cli.tasks.options import OpenDates, OutPath, Replies, TasksPath
+from local_judge.cli.tasks.reviewing import Shown
 from local_judge.errors import ConfigError
-from local_judge.reporting.checklists import finding_line, unchecked_lines
-from local_judge.reporting.numbers import count
 from local_judge.reporting.plans import coverage_lines, plan_table, plan_view, stand_line
 from local_judge.tasks.load import load_tasks
+from local_judge.tasks.plan_asking import PlanSettings, reply_tokens
 from local_judge.tasks.plan_draft import plan_drafts
-from local_judge.tasks.plan_lint import RULES, PlanLinted, lint_file
-from local_judge.tasks.plan_settings import PlanMethod, PlanSettings, reply_tokens
+from local_judge.tasks.plan_lint import RULES, lint_file
 from local_judge.tasks.plan_transcripts import PlanTranscripts, all_coverage, all_wishes
-from local_judge.tasks.plans import PlanRow, plan_file
+from local_judge.tasks.plans import PLAN_KIND, PlanMethod, PlanRow
 
-app = typer.Typer(
-    help="What the reports on a task are evaluated by: key information and reasoning questions.",
-    no_args_is_help=True,
-)
 _DEFAULTS = PlanSettings()
 
 
-def _shown(file: Path) -> Shown[PlanRow]:
-    def view(row: PlanRow) -> RenderableType:
-        transcript = PlanTranscripts(file).path(row.key)
-        return plan_view(row, transcript if transcript.is_file() else None)
-
-    return Shown("plan", plan_table, view, ".yaml")
-
-
-@app.command()
 def draft(
     tasks: TasksPath,
     judge: JudgeName,
@@ -128,8 +101,8 @@ def draft(
     transcripts = PlanTranscripts(out)
     drafts = plan_drafts(Snapshot.open(snapshot), settings, transcripts.keep)
     asked = Asked(judge, base_url or (), ledger, offline, open_dates)
-    outcome = ask_about(tasks, plan_file(out), drafts, asked)
-    print(stand_line(list(plan_file(out).rows().values())))
+    outcome = ask_about(tasks, PLAN_KIND.file(out), drafts, asked)
+    print(stand_line(list(PLAN_KIND.file(out).rows().values())))
     _say_what_was_missed(transcripts, out)
     leave_drafts("a plan", outcome, out)
 
@@ -144,7 +117,6 @@ def _say_what_was_missed(transcripts: PlanTranscripts, out: Path) -> None:
         print(line)
 
 
-@app.command()
 def lint(
     file: Annotated[Path, typer.Argument(help="A file of plans.")],
     tasks: Annotated[
@@ -158,45 +130,19 @@ def lint(
     """Check plans by rules that code can decide; ends with 1 if something breaks one."""
     requests = {} if tasks is None else {key: task.prompt for key, task in load_tasks(tasks).items()}
     found = lint_file(file, requests, Snapshot.open(snapshot) if snapshot else None)
-    n_findings = sum(len(linted.findings) for linted in found.values())
-    if as_json:
-        print_json(_as_json(found))
-    else:
-        for task, linted in found.items():
-            for finding in linted.findings:
-                print(finding_line(task, finding))
-        print(f"{count(n_findings, 'finding')} in {count(len(found), 'plan')}")
-        print(f"rules: {', '.join(RULES)}")
-        for line in unchecked_lines({task: linted.unchecked for task, linted in found.items()}, "plan"):
-            print(line)
-    if n_findings:
-        raise SystemExit(1)
+    leave_findings(PLAN_KIND, RULES, found, as_json)
 
 
-@app.command()
-def show(file: FilePath, task: OneTask = None, as_json: AsJson = False) -> None:
-    """Print a file of plans: a table of its tasks, and with --task all of one, with what is wrong with it."""
-    show_rows(plan_file(file), _shown(file), task, as_json)
+def _view(row: PlanRow, file: Path) -> RenderableType:
+    transcript = PlanTranscripts(file).path(row.key)
+    return plan_view(row, transcript if transcript.is_file() else None)
 
 
-@app.command()
-def review(
-    file: FilePath,
-    reviewer: Reviewer,
-    task: OneTask = None,
-    accept: Accept = False,
-    reject: Reject = False,
-    edit: Edit = False,
-) -> None:
-    """Decide on drafted plans: accept, edit (as YAML), reject. Each decision is kept at once.
-
-    Without --task, all drafts that wait for a decision; with it, that task's plan, also if it was decided on.
-    """
-    review_rows(plan_file(file), _shown(file), reviewer, task, decision_of(accept, reject, edit))
-
-
-def _as_json(found: Mapping[str, PlanLinted]) -> dict[str, object]:
-    return {
-        "rules": {name: {"hard": rule.hard, "says": rule.says} for name, rule in RULES.items()},
-        "plans": [{"task": task, **linted.model_dump(mode="json")} for task, linted in found.items()],
-    }
+plan = commands(
+    Shown(PLAN_KIND, plan_table, _view),
+    draft,
+    lint,
+    help="What the reports on a task are evaluated by: key information and reasoning questions.",
+    a_file="a file of plans",
+    edited=" (as YAML)",
+)

@@ -23,6 +23,7 @@ from local_judge.cli.options import said
 from local_judge.cli.output import print_json
 from local_judge.errors import InputError, UserError
 from local_judge.reporting.tables import plain, stdout
+from local_judge.tasks.kinds import Kind
 from local_judge.tasks.review import D, Decision, decide
 from local_judge.tasks.rowfile import RowFile
 
@@ -40,23 +41,23 @@ _KEYS: dict[str, Decision | Stop] = {
 class Shown(Generic[D]):
     """How rows of a kind are shown."""
 
-    kind: str
-    """The group of commands."""
+    kind: Kind[D]
     table: Callable[[Sequence[D]], RenderableType]
-    view: Callable[[D], RenderableType]
-    suffix: str
+    view: Callable[[D, Path], RenderableType]
+    """Of a row and its file."""
+    suffix: str = ".yaml"
     """Of the file that an editor opens."""
 
 
-def show_rows(file: RowFile[D], shown: Shown[D], task: str | None, as_json: bool) -> None:
-    """Print a table of all rows, or all of one task's."""
-    rows = _rows(file, shown, task)
+def show_rows(path: Path, shown: Shown[D], task: str | None, as_json: bool) -> None:
+    """Print a table of all rows of a file, or all of one task's."""
+    rows = _rows(shown.kind.file(path), shown, task)
     if as_json:
         print_json(rows)
     elif task is None:
         stdout().print(shown.table(rows))
     else:
-        stdout().print(shown.view(rows[0]))
+        stdout().print(shown.view(rows[0], path))
 
 
 def decision_of(accept: bool, reject: bool, edit: bool) -> Decision | None:
@@ -71,10 +72,11 @@ def decision_of(accept: bool, reject: bool, edit: bool) -> Decision | None:
 
 
 def review_rows(
-    file: RowFile[D], shown: Shown[D], reviewer: str, task: str | None, wanted: Decision | None
+    path: Path, shown: Shown[D], reviewer: str, task: str | None, wanted: Decision | None
 ) -> None:
     """Decide on the drafts that wait, or on one task's row, as `wanted` or as a person says at the terminal."""
     reviewer = said("--reviewer", reviewer)
+    file = shown.kind.file(path)
     rows = [row for row in _rows(file, shown, task) if task is not None or row.status == "drafted"]
     if not rows:
         print(f"{file.path}: no draft waits for a decision")
@@ -88,7 +90,7 @@ def review_rows(
 
 def _reviewed_at_terminal(file: RowFile[D], shown: Shown[D], row: D, reviewer: str, editor: _Editor) -> bool:
     """Ask until there is a decision; whether to go on with the next row."""
-    stdout().print(shown.view(row))
+    stdout().print(shown.view(row, file.path))
     while True:
         answer = _ask()
         if answer in ("skip", "quit"):
@@ -149,6 +151,6 @@ def _rows(file: RowFile[D], shown: Shown[D], task: str | None) -> list[D]:
         return list(rows.values())
     if task not in rows:
         raise InputError(
-            f"{file.path}: no task {task!r}; `local-judge tasks {shown.kind} show {file.path}` lists them"
+            f"{file.path}: no task {task!r}; `local-judge tasks {shown.kind.field} show {file.path}` lists them"
         )
     return [rows[task]]

@@ -2,54 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Offline
+from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
-from local_judge.cli.tasks.asking import Asked, ask_about, leave_drafts
-from local_judge.cli.tasks.options import OpenDates, OutPath, Replies, TasksPath
+from local_judge.cli.tasks.asking import asking_command
 from local_judge.reporting.tables import stdout
 from local_judge.reporting.topics import topic_notes, topic_table, topics_json
 from local_judge.runs.topics import agreement_with_given, count_topics, distance
-from local_judge.tasks.need import NEED_DRAFTS, need_file
+from local_judge.tasks.need import NEED_DRAFTS, NeedRow, need_file
 from local_judge.tasks.topics import TOPIC_DRAFTS, topic_file
 
 
-def classify(
-    tasks: TasksPath,
-    judge: JudgeName,
-    out: OutPath,
-    base_url: BaseUrls = None,
-    open_dates: OpenDates = False,
-    ledger: Replies = None,
-    offline: Offline = True,
-) -> None:
-    """Let the judge say which of DeepResearch Bench's 22 topics each task is about."""
-    asked = Asked(judge, base_url or (), ledger, offline, open_dates)
-    outcome = ask_about(tasks, topic_file(out), TOPIC_DRAFTS, asked)
-    leave_drafts("a row", outcome, out, done="classified")
+def _kept(rows: Iterable[NeedRow]) -> None:
+    kept = [row.kept for row in rows]
+    print(f"{sum(kept)} kept, {len(kept) - sum(kept)} dropped")
 
 
-def filter_tasks(
-    tasks: TasksPath,
-    judge: JudgeName,
-    out: OutPath,
-    base_url: BaseUrls = None,
-    open_dates: OpenDates = False,
-    ledger: Replies = None,
-    offline: Offline = True,
-) -> None:
-    """Let the judge decide which tasks need deep research; kept and dropped ones are written, with the reason."""
-    asked = Asked(judge, base_url or (), ledger, offline, open_dates)
-    file = need_file(out)
-    outcome = ask_about(tasks, file, NEED_DRAFTS, asked)
-    rows = file.rows().values()
-    kept = sum(row.kept for row in rows)
-    print(f"{kept} kept, {len(rows) - kept} dropped")
-    leave_drafts("a row", outcome, out, done="decided on")
+classify = asking_command(
+    topic_file,
+    TOPIC_DRAFTS,
+    "a row",
+    "Let the judge say which of DeepResearch Bench's 22 topics each task is about.",
+    done="classified",
+)
+filter_tasks = asking_command(
+    need_file,
+    NEED_DRAFTS,
+    "a row",
+    "Let the judge decide which tasks need deep research; kept and dropped ones are written, with the reason.",
+    done="decided on",
+    say=_kept,
+)
 
 
 def topics(

@@ -44,7 +44,7 @@ from local_judge.tasks.building.model import (
 from local_judge.tasks.building.outcome import Build, Condition, DomainCounts, Outcome, settle
 from local_judge.tasks.building.ranking import Ballot
 from local_judge.tasks.building.settings import BuildConfig
-from local_judge.tasks.guidance import GuidanceRow, guidance_file
+from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow
 from serving.types import EngineIdentity
 
 T = TypeVar("T", bound=BaseModel)
@@ -166,7 +166,7 @@ class BuildStore:
         if not path.exists():
             return
         with alone(path):
-            decided = [row for row in guidance_file(path).load().values() if row.status != "drafted"]
+            decided = [row for row in GUIDANCE_KIND.file(path).load().values() if row.status != "drafted"]
             if decided:
                 write_jsonl(path, decided)
             else:
@@ -235,7 +235,7 @@ class BuildStore:
     def _draft_guidance(self, build: Build, judge: EngineIdentity, outcome: Outcome) -> None:
         """Beside what a person may have reviewed there meanwhile."""
         order = {line.id: place for place, line in enumerate(outcome.kept)}
-        file = guidance_file(self.root / GUIDANCE)
+        file = GUIDANCE_KIND.file(self.root / GUIDANCE)
         for one in build.candidates:
             if one.guidance and one.id in order:
                 row = GuidanceRow(

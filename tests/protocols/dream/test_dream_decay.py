@@ -16,8 +16,8 @@ from local_judge.protocols.dream.key_information.judging import judge_key_inform
 from local_judge.protocols.dream.key_information.scores import score_key_information
 from local_judge.protocols.dream.key_information.settings import KeyInformationSettings
 from local_judge.tasks.model import Task
+from local_judge.tasks.plan_asking import PlanSettings
 from local_judge.tasks.plan_draft import plan_drafts
-from local_judge.tasks.plan_settings import PlanSettings
 from local_judge.tasks.plans import PlanRow
 from serving.engines.scripted import Call, Reply
 
@@ -54,7 +54,7 @@ async def test_coverage_falls_with_what_a_report_could_know(
         [act("search", queries=["mill"], k=10), finish(*items), reasoning("Was it worth it?")]
     )
     drafts = plan_drafts(dated_web, PlanSettings(items=2))
-    row = await drafts.write(TASK, drafter, await drafter.engine.identity())
+    row = await drafts.write(TASK, drafter)
     assert isinstance(row, PlanRow)
     task = TASK.model_copy(update={"plan": row.plan})
     judge, _ = make_judge(says)

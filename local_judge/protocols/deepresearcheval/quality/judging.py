@@ -58,7 +58,7 @@ async def judge_quality(
     draft = await draft_dimensions(task, judge)
     if isinstance(draft, Failure):
         return QualityFindings(dimensions=None, origin="judge", calls=settings.calls, failure=draft)
-    drafted = settled(draft.entries).model_copy(update={"status": "drafted"})
+    drafted = settled(draft.dimensions).model_copy(update={"status": "drafted"})
     found = await _judged(document, task, drafted, judge, settings.calls, today, "judge")
     return found.model_copy(update={"drafted_by": draft.replies})
 
