@@ -30,14 +30,14 @@ VERDICTS = {
 }
 
 
-def comparison_page(found: Comparison, plot: str | None) -> str:
+def comparison_page(found: Comparison, picture: str) -> str:
     """The whole page.
 
     Args:
         found: the comparison.
-        plot: file name of the picture of quality against cost; None where there is none.
+        picture: the line that shows quality against cost; '' where there is nothing to draw.
     """
-    sections = [_head(found), _worth(found, plot), _differences(found), _together(found)]
+    sections = [_head(found), _worth(found, picture), _differences(found), _together(found)]
     sections += [_agreeing(found.agreeing), _stability(found.stability), _expenses(found)]
     return "\n".join(line for section in sections for line in (*section, ""))
 
@@ -58,7 +58,7 @@ def _head(found: Comparison) -> Iterator[str]:
     yield from table(("judge", "model", "by its own page", "without an answer"), rows, left=3)
 
 
-def _worth(found: Comparison, plot: str | None) -> Iterator[str]:
+def _worth(found: Comparison, picture: str) -> Iterator[str]:
     yield "## Quality beside cost"
     yield ""
     rows = [
@@ -75,9 +75,9 @@ def _worth(found: Comparison, plot: str | None) -> Iterator[str]:
     ]
     heads = ("figure", "judge", "quality", "of", "tokens a claim", "seconds a claim", "dominated by")
     yield from _table_or(heads, rows, "No judge has a figure of quality.", left=2)
-    if plot is not None:
+    if picture:
         yield ""
-        yield f"![Quality against cost]({plot})"
+        yield picture
     yield ""
     yield (
         "Tokens: computed and generated. A judge is dominated by one that is as good at least on what both answered, "
