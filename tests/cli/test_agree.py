@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
@@ -10,7 +11,6 @@ from xml.etree import ElementTree
 import pytest
 
 from local_judge.protocols.scores import Score, ScoreNode
-from local_judge.reporting import plots
 from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore, file_key
@@ -261,6 +261,6 @@ def test_a_plot_without_matplotlib_is_refused_in_one_line(
     command: Command, ratings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = write_run(tmp_path / "run", SCORES)
-    monkeypatch.setattr(plots, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     said = command("agree", ratings, run, "--plot", tmp_path / "plot.svg").line()
     assert said.endswith("plots need the extra `plots`: pip install 'local-judge[plots]'")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ from local_judge.errors import InputError
 from local_judge.planting.model import PlantedClaim
 from local_judge.qualification.comparing.carry import compare, load_finished, write_comparison
 from local_judge.qualification.comparing.model import Comparison
-from local_judge.reporting import plots
 
 from .conftest import SMALL, Examine
 
@@ -53,7 +53,7 @@ def test_without_matplotlib_the_page_says_that_the_plot_is_missing(
     examine: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = of([examine("good", good), examine("poor", poor)])
-    monkeypatch.setattr(plots, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     write_comparison(tmp_path / "out", found)
     page = (tmp_path / "out" / "comparison.md").read_text(encoding="utf-8")
     assert "Quality against cost is not drawn: plots need the extra `plots`" in page
