@@ -27,11 +27,11 @@ from local_judge.runs.ratings import load_ratings
 from local_judge.runs.scored import protocol_of, scored_reports
 from local_judge.runs.seal import modifications
 from local_judge.runs.store import RunStore
+from local_judge.stats.agreement.annotators import agreement_of_people
 from local_judge.stats.agreement.difference import difference_of_methods
-from local_judge.stats.agreement.estimate import DRAWS
 from local_judge.stats.agreement.method import agreement_of_method
-from local_judge.stats.agreement.pairs import Ties
-from local_judge.stats.agreement.people import agreement_of_people
+from local_judge.stats.agreement.pairwise import Ties
+from local_judge.stats.estimate import DRAWS
 
 
 def agree(

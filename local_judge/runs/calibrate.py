@@ -24,7 +24,7 @@ from local_judge.stats.calibration.assess import (
     part,
     uncalibrated,
 )
-from local_judge.stats.calibration.errors import Uncalibratable
+from local_judge.stats.calibration.fitting import Uncalibratable
 from local_judge.stats.calibration.folds import OutOfFold, folds_of
 from local_judge.stats.calibration.separation import Judged
 from serving.types import EngineIdentity, Frozen

@@ -20,7 +20,7 @@ from local_judge.runs.records import load_run_scores, load_scores
 from local_judge.runs.scored import system_scores
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
-from local_judge.stats.ranking.standings import Match
+from local_judge.stats.ranking import Match
 from local_judge.tasks.files import TaskFiles
 from serving.types import Sampling
 

@@ -12,6 +12,7 @@ Invariant: two judges are compared on the reports that both have scored; on fewe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Final, NamedTuple
 
@@ -19,10 +20,11 @@ import numpy as np
 
 from local_judge.qualification.comparing.model import Agreeing, Shared, Stability
 from local_judge.qualification.figures import Draws, draws_of
-from local_judge.stats.agreement.estimate import Estimate, with_interval
 from local_judge.stats.agreement.icc import icc_2_1
-from local_judge.stats.agreement.orders import Kept, kept_order, ranks_of
-from local_judge.stats.measures import DIGITS, Floats, kendall
+from local_judge.stats.agreement.order_stability import OrderStability, order_stability, ranks_of
+from local_judge.stats.correlation import kendall_draws
+from local_judge.stats.estimate import Estimate, with_interval
+from local_judge.stats.numeric import DIGITS, Floats
 
 LEAST_REPORTS: Final = 3
 
@@ -137,19 +139,19 @@ def _shares(both: Sequence[str], sides: Sequence[dict[str, Scored]], draws: Draw
         value = _number(measure(np.ones((1, len(both))))[0])
         values = [_number(one) for one in measure(counts)]
         found = with_interval(Estimate(value, len(both)), values, len(names))
-        return _shared(found._replace(reason="" if value is not None else missing))
+        return _shared(replace(found, reason="" if value is not None else missing))
 
     groups = np.zeros(len(both), np.int64)
     apart = x - y
     return {
-        "tau": estimate(lambda n: kendall(x, y, groups, n), "the scores of one are all equal"),
+        "tau": estimate(lambda n: kendall_draws(x, y, groups, n), "the scores of one are all equal"),
         "difference": estimate(lambda n: n @ np.abs(apart) / n.sum(axis=1)),
         "bias": estimate(lambda n: n @ apart / n.sum(axis=1)),
         "icc": _shared(icc_2_1([(float(a), float(b)) for a, b in zip(x, y, strict=True)])),
     }
 
 
-def _kept(rows: Sequence[Scored], draws: Draws) -> Kept | None:
+def _kept(rows: Sequence[Scored], draws: Draws) -> OrderStability | None:
     """None where fewer than two systems are named."""
     given: dict[str, dict[str, list[float]]] = {}
     for row in rows:
@@ -162,7 +164,7 @@ def _kept(rows: Sequence[Scored], draws: Draws) -> Kept | None:
         task: {system: float(np.mean(own)) for system, own in systems.items()}
         for task, systems in given.items()
     }
-    return kept_order(means, seed=draws.seed, draws=draws.n)
+    return order_stability(means, seed=draws.seed, draws=draws.n)
 
 
 def _number(value: float) -> float | None:

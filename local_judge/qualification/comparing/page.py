@@ -19,7 +19,7 @@ from local_judge.qualification.comparing.model import (
 )
 from local_judge.qualification.page import cell, number, table
 from local_judge.reporting.numbers import NONE, count
-from local_judge.stats.paired import LEAST_UNITS, LEVEL
+from local_judge.stats.significance import LEAST_UNITS, LEVEL
 
 RULES = {"probability": "mean of p", "log_odds": "mean of log-odds"}
 VERDICTS = {

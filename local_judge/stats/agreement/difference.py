@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from local_judge.stats.agreement.estimate import DRAWS, Estimate, resamples, undefined, with_interval
 from local_judge.stats.agreement.method import Named, Part, parts_of, replicated_measures
-from local_judge.stats.agreement.pairs import Ties
+from local_judge.stats.agreement.pairwise import Ties
 from local_judge.stats.agreement.ratings import Measure, RatedReport, RatedTask
+from local_judge.stats.estimate import DRAWS, Estimate, resamples, undefined, with_interval
 
 
 class Difference(NamedTuple):

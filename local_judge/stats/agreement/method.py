@@ -9,26 +9,27 @@ tau-b beside its correlations. Without the filter, correlations within tasks are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from local_judge.stats.agreement.correlation import fisher_interval, kendall_tau_b, pearson, spearman
-from local_judge.stats.agreement.estimate import (
+from local_judge.stats.agreement.icc import icc_1_1
+from local_judge.stats.agreement.pairwise import Pairs, Ties, add, compare, method_rate, pooled_rate
+from local_judge.stats.agreement.ratings import Measure, RatedTask
+from local_judge.stats.correlation import fisher_interval, kendall_tau_b, pearson, spearman
+from local_judge.stats.estimate import (
     DRAWS,
     Estimate,
+    SumStatistic,
     mean_estimate,
     replicates,
     resamples,
     undefined,
     with_interval,
 )
-from local_judge.stats.agreement.exact import mean, scaled
-from local_judge.stats.agreement.icc import icc_1_1
-from local_judge.stats.agreement.pairs import Pairs, Ties, add, compare, method_rate
-from local_judge.stats.agreement.ratings import Measure, RatedTask
-from local_judge.stats.agreement.sums import OfSums
+from local_judge.stats.numeric import mean, scaled
 
 Verdict = Literal["kept", "removed", "undefined"]
 """What the filter makes of a task: its ICC(1,1) is 0 or more, is negative, or does not exist."""
@@ -124,14 +125,14 @@ def replicated_measures(
 ) -> list[Named]:
     """Every measure with its values in the draws, in a fixed order."""
 
-    def of_sums(measure: OfSums) -> Replicated:
+    def of_sums(measure: SumStatistic[Any]) -> Replicated:
         return Replicated(measure.found(), measure.replicates(drawn))
 
     def within(kind: _Kind, undefined_as: float | None = None) -> Replicated:
         return _within_tasks(parts, drawn, kind, filtered, undefined_as)
 
-    by_mean = of_sums(OfSums([part.of_means for part in parts], partial(_rate, ties)))
-    by_annotator = of_sums(OfSums([part.of_annotators for part in parts], partial(_rate, ties)))
+    by_mean = of_sums(pooled_rate([part.of_means for part in parts], ties, method_rate))
+    by_annotator = of_sums(pooled_rate([part.of_annotators for part in parts], ties, method_rate))
     systems = of_sums(_overall_pearson(parts))
     linear, ranked = within("pearson"), within("spearman")
     name = "filtered" if filtered else "unfiltered"
@@ -180,10 +181,6 @@ def system_means(tasks: Sequence[RatedTask]) -> dict[str, tuple[Fraction, Fracti
     }
 
 
-def _rate(ties: Ties, sums: Sequence[int]) -> Estimate:
-    return method_rate(Pairs(*sums), ties)
-
-
 def _within_tasks(
     parts: Sequence[Part],
     drawn: Sequence[Sequence[int]],
@@ -221,31 +218,30 @@ def _mean_of(measures: Sequence[Replicated]) -> Replicated:
     )
 
 
-def _overall_pearson(parts: Sequence[Part]) -> OfSums:
+def _overall_pearson(parts: Sequence[Part]) -> SumStatistic[tuple[str | None, str]]:
     """Pearson of the systems' mean ratings and mean scores; `n` is the number of systems."""
     reports = [report for part in parts for report in part.reports]
-    of_ratings, of_scores = (
-        scaled(rating for _, rating, _ in reports),
-        scaled(score for _, _, score in reports),
-    )
+    of_ratings = scaled(rating for _, rating, _ in reports)
+    of_scores = scaled(score for _, _, score in reports)
     names = sorted({system for system, _, _ in reports if system is not None})
-    rows: list[list[int]] = []
+    tables: list[Counter[tuple[str | None, str]]] = []
     for part in parts:
-        row: dict[str | None, tuple[int, int, int]] = dict.fromkeys([None, *names], (0, 0, 0))
+        table: Counter[tuple[str | None, str]] = Counter()
         for system, rating, score in part.reports:
-            n, ratings, scores = row[system]
-            row[system] = n + 1, ratings + int(rating * of_ratings), scores + int(score * of_scores)
-        rows.append([number for sums in row.values() for number in sums])
+            table[system, "n"] += 1
+            table[system, "ratings"] += int(rating * of_ratings)
+            table[system, "scores"] += int(score * of_scores)
+        tables.append(table)
 
-    def statistic(sums: Sequence[int]) -> Estimate:
-        systems = [sums[start : start + 3] for start in range(3, len(sums), 3) if sums[start]]
+    def statistic(sums: Mapping[tuple[str | None, str], int]) -> Estimate:
+        drawn = [(name, n) for name in names if (n := sums[name, "n"])]
         found = pearson(
-            [Fraction(ratings, n) for n, ratings, _ in systems],
-            [Fraction(scores, n) for n, _, scores in systems],
+            [Fraction(sums[name, "ratings"], n) for name, n in drawn],
+            [Fraction(sums[name, "scores"], n) for name, n in drawn],
         )
-        return found._replace(n_undefined=sums[0])
+        return replace(found, n_undefined=sums.get((None, "n"), 0))
 
-    return OfSums(rows, statistic)
+    return SumStatistic(tables, statistic)
 
 
 def _over_systems(measure: Measure) -> Measure:
@@ -257,7 +253,7 @@ def _over_systems(measure: Measure) -> Measure:
         "overall_pearson_fisher",
         "overall Pearson (Fisher)",
         measure.unit,
-        found._replace(low=low, high=high, n_draws=0),
+        replace(found, low=low, high=high, n_draws=0),
     )
 
 

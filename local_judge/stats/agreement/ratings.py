@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
-from local_judge.stats.agreement.estimate import Estimate
-from local_judge.stats.agreement.exact import mean
+from local_judge.stats.estimate import Estimate
+from local_judge.stats.numeric import mean
 
 
 class RatedReport(NamedTuple):

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from local_judge.stats.calibration.separation import Judged, columns
-from local_judge.stats.measures import Floats, Ints
+from local_judge.stats.numeric import Floats, Ints
 from local_judge.stats.rates import Rate, rate
 from serving.types import Frozen
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from local_judge.judge.calibration import Objective
-from local_judge.stats.measures import Floats
+from local_judge.stats.numeric import Floats
 
 NEUTRAL = 0.5
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from local_judge.stats.measures import DIGITS
+from local_judge.stats.numeric import DIGITS
 
 LEAST_UNITS: Final = 6
 """Units that a test needs: where all of n units say the same, even the sign test gives 2 / 2^n, which is 0.0625 for
