@@ -313,7 +313,7 @@ def _report(
     both = len({one.row.true for one in answered}) == 2
     after = assess(held, settings) if both else None
     bounds = None
-    if n_failed and after is not None:
+    if n_failed and after is not None and after.accuracy.value is not None:
         right = round(after.accuracy.value * after.n)
         bounds = Bounds(low=right / len(expected), high=(right + n_failed) / len(expected))
     return LanguageReport(

@@ -45,16 +45,6 @@ def exact(number: Number) -> Fraction:
     return Fraction(f"{number:.{SIGNIFICANT}g}")
 
 
-def total(numbers: Iterable[Fraction]) -> Fraction:
-    """Their sum; 0 of none."""
-    return sum(numbers, Fraction(0))
-
-
-def mean(numbers: Sequence[Fraction]) -> Fraction:
-    """Sum / count of at least one number."""
-    return total(numbers) / len(numbers)
-
-
 def sign(number: Fraction | int) -> int:
     """-1, 0 or 1."""
     return (number > 0) - (number < 0)

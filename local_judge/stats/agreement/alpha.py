@@ -14,7 +14,7 @@ from itertools import chain, combinations
 from typing import Literal
 
 from local_judge.stats.estimate import Estimate, SumStatistic, undefined
-from local_judge.stats.numeric import Number, total, whole_rows
+from local_judge.stats.numeric import Number, whole_rows
 
 Scale = Literal["nominal", "ordinal", "interval"]
 """What a rating tells: that two are different, which is higher, or by how much."""
@@ -76,7 +76,7 @@ def alpha_of(counts: Counts, scale: Scale) -> Estimate:
     observed: Counter[int] = Counter()
     for size, weight in weighted:
         observed[size] += weight
-    disagreement = total(Fraction(weight, size - 1) for size, weight in observed.items())
+    disagreement = sum((Fraction(weight, size - 1) for size, weight in observed.items()), Fraction(0))
     return Estimate(float(1 - (n - 1) * disagreement / expected), n, alone)
 
 

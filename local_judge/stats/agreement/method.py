@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from statistics import mean
 from typing import Any, Literal, NamedTuple
 
 from local_judge.stats.agreement.icc import icc_1_1
@@ -29,7 +30,7 @@ from local_judge.stats.estimate import (
     undefined,
     with_interval,
 )
-from local_judge.stats.numeric import mean, scaled
+from local_judge.stats.numeric import scaled
 
 Verdict = Literal["kept", "removed", "undefined"]
 """What the filter makes of a task: its ICC(1,1) is 0 or more, is negative, or does not exist."""

@@ -49,13 +49,6 @@ def auc_of(values: Floats, true: Floats) -> float | None:
     return float((ranks[order] @ true - n_true * (n_true + 1) / 2) / (n_true * n_altered))
 
 
-def accuracy(judged: Sequence[Judged], threshold: float) -> float | None:
-    """Share of claims for which `value >= threshold` says whether they are true; None without claims."""
-    if not judged:
-        return None
-    return sum((one.value >= threshold) == one.true for one in judged) / len(judged)
-
-
 def best_threshold(judged: Sequence[Judged], objective: Objective = "accuracy") -> float:
     """The threshold at which the objective is greatest; of several, the one nearest to 0.5, then the lower.
 
