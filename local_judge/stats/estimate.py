@@ -65,6 +65,12 @@ def replicates(
     return [measure([parts[index] for index in draw]).value for draw in drawn]
 
 
+def in_most_draws(values: Sequence[float | None]) -> list[float]:
+    """The values that exist, in ascending order; none where they exist in fewer than half of the draws."""
+    known = sorted(value for value in values if value is not None)
+    return known if 2 * len(known) >= len(values) else []
+
+
 def with_interval(found: Estimate, values: Sequence[float | None], n_tasks: int) -> Estimate:
     """`found` with the percentile interval of its `values` in the draws (Efron and Tibshirani 1993, chapter 13).
 
@@ -73,9 +79,9 @@ def with_interval(found: Estimate, values: Sequence[float | None], n_tasks: int)
     """
     if n_tasks < 2:
         return found
-    known = sorted(value for value in values if value is not None)
-    if found.value is None or not known or 2 * len(known) < len(values):
-        return replace(found, n_draws=len(known))
+    known = in_most_draws(values)
+    if found.value is None or not known:
+        return replace(found, n_draws=len(values) - values.count(None))
     rest = (100 - LEVEL) / 2
     low, high = percentile(known, rest), percentile(known, 100 - rest)
     return replace(found, low=low, high=high, n_draws=len(known))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from local_judge.stats.bradley_terry import Fit, Floats, fit
-from local_judge.stats.estimate import DRAWS, LEVEL, resamples
+from local_judge.stats.estimate import DRAWS, LEVEL, in_most_draws, resamples
 from local_judge.stats.numeric import rounded
 
 LEAST_TASKS = 2
@@ -189,8 +189,8 @@ def _rates(wins: Floats, losses: Floats) -> list[float | None]:
 
 
 def _interval(values: Sequence[float | None]) -> Interval | None:
-    known = sorted(value for value in values if value is not None)
-    if not known or 2 * len(known) < len(values):
+    known = in_most_draws(values)
+    if not known:
         return None
     rest = (100 - LEVEL) / 2
     return Interval(_percentile(known, rest), _percentile(known, 100 - rest), len(known))
