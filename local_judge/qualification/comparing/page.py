@@ -13,12 +13,12 @@ from local_judge.qualification.comparing.model import (
     Comparison,
     Difference,
     Gain,
-    Shared,
     Stability,
     Together,
 )
 from local_judge.qualification.page import cell, number, table
 from local_judge.reporting.numbers import NONE, count
+from local_judge.stats.estimate import Estimate
 from local_judge.stats.significance import LEAST_UNITS, LEVEL
 
 RULES = {"probability": "mean of p", "log_odds": "mean of log-odds"}
@@ -223,10 +223,10 @@ def _agreeing(rows: Sequence[Agreeing]) -> Iterator[str]:
             f"{row.protocol}: {cell(row.score)}",
             cell(row.first),
             cell(row.second),
-            _shared(row.tau),
-            _shared(row.difference),
-            _shared(row.bias, sign=True),
-            _shared(row.icc),
+            _estimate(row.tau),
+            _estimate(row.difference),
+            _estimate(row.bias, sign=True),
+            _estimate(row.icc),
             str(row.n),
             f"{row.n_only_first}/{row.n_only_second}" if row.n_only_first or row.n_only_second else "",
         )
@@ -259,10 +259,10 @@ def _stability(rows: Sequence[Stability]) -> Iterator[str]:
             f"{row.protocol}: {cell(row.score)}",
             cell(row.judge),
             " > ".join(f"{cell(name)} {mean:.2f}" for name, mean in row.order) or cell(row.kept.reason),
-            _shared(row.kept),
+            _estimate(row.kept),
             NONE
             if row.closest is None or row.closest_kept is None
-            else f"{' > '.join(map(cell, row.closest))}: {_shared(row.closest_kept)}",
+            else f"{' > '.join(map(cell, row.closest))}: {_estimate(row.closest_kept)}",
             ", ".join(cell(name) for name, same in row.same_order.items() if same) or NONE,
             ", ".join(cell(name) for name, same in row.same_order.items() if not same) or NONE,
             str(row.n_tasks),
@@ -304,7 +304,7 @@ def _value(value: float | None) -> str:
     return NONE if value is None else number(value)
 
 
-def _shared(one: Shared, sign: bool = False) -> str:
+def _estimate(one: Estimate, sign: bool = False) -> str:
     return _with_interval(one.value, one.low, one.high, sign=sign)
 
 
