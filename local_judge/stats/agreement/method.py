@@ -73,19 +73,10 @@ _Kind = Literal["pearson", "spearman", "tau"]
 
 
 class Replicated(NamedTuple):
-    """A number and its values in the draws."""
+    """A measure before it has an interval, with its values in the draws."""
 
-    found: Estimate
+    measure: Measure
     drawn: list[float | None]
-
-
-class Named(NamedTuple):
-    """A measure before it has an interval."""
-
-    id: str
-    label: str
-    unit: str
-    of: Replicated
 
 
 def agreement_of_method(
@@ -106,10 +97,9 @@ def agreement_of_method(
         draws: of each interval.
     """
     parts = parts_of(tasks)
-    named = replicated_measures(parts, resamples(len(parts), draws, seed), ties, filtered)
     measures = [
-        Measure(one.id, one.label, one.unit, with_interval(one.of.found, one.of.drawn, len(parts)))
-        for one in named
+        one.measure._replace(estimate=with_interval(one.measure.estimate, one.drawn, len(parts)))
+        for one in replicated_measures(parts, resamples(len(parts), draws, seed), ties, filtered)
     ]
     measures.insert(3, _over_systems(measures[2]))
     return MethodAgreement(tuple(measures), tuple(part.task for part in parts))
@@ -123,33 +113,36 @@ def parts_of(tasks: Sequence[RatedTask]) -> list[Part]:
 
 def replicated_measures(
     parts: Sequence[Part], drawn: Sequence[Sequence[int]], ties: Ties, filtered: bool
-) -> list[Named]:
+) -> list[Replicated]:
     """Every measure with its values in the draws, in a fixed order."""
 
-    def of_sums(measure: SumStatistic[Any]) -> Replicated:
-        return Replicated(measure.found(), measure.replicates(drawn))
+    def of_sums(id: str, label: str, unit: str, statistic: SumStatistic[Any]) -> Replicated:
+        return Replicated(Measure(id, label, unit, statistic.found()), statistic.replicates(drawn))
 
-    def within(kind: _Kind, undefined_as: float | None = None) -> Replicated:
-        return _within_tasks(parts, drawn, kind, filtered, undefined_as)
+    def within(id: str, label: str, kind: _Kind, undefined_as: float | None = None) -> Replicated:
+        def mean(tasks: Sequence[TaskAgreement]) -> Estimate:
+            return _mean_within_tasks(tasks, kind, filtered, undefined_as)
 
-    by_mean = of_sums(pooled_rate([part.of_means for part in parts], ties, method_rate))
-    by_annotator = of_sums(pooled_rate([part.of_annotators for part in parts], ties, method_rate))
-    systems = of_sums(_overall_pearson(parts))
-    linear, ranked = within("pearson"), within("spearman")
-    name = "filtered" if filtered else "unfiltered"
+        tasks = [part.task for part in parts]
+        name = "filtered" if filtered else "unfiltered"
+        measure = Measure(f"{name}_{id}", f"{name} {label}", "tasks", mean(tasks))
+        return Replicated(measure, replicates(tasks, mean, drawn))
+
+    by_mean = pooled_rate([part.of_means for part in parts], ties, method_rate)
+    by_annotator = pooled_rate([part.of_annotators for part in parts], ties, method_rate)
     measures = [
-        Named("pairwise", "pairwise, mean rating", "pairs", by_mean),
-        Named("pairwise_annotators", "pairwise, each annotator", "pairs", by_annotator),
-        Named("overall_pearson", "overall Pearson", "systems", systems),
-        Named(f"{name}_pearson", f"{name} Pearson", "tasks", linear),
-        Named(f"{name}_spearman", f"{name} Spearman", "tasks", ranked),
-        Named(f"{name}_tau", f"{name} tau-b", "tasks", within("tau")),
-        Named(f"{name}_pearson_zero", f"{name} Pearson, undef. as 0", "tasks", within("pearson", 0.0)),
-        Named(f"{name}_spearman_zero", f"{name} Spearman, undef. as 0", "tasks", within("spearman", 0.0)),
+        of_sums("pairwise", "pairwise, mean rating", "pairs", by_mean),
+        of_sums("pairwise_annotators", "pairwise, each annotator", "pairs", by_annotator),
+        of_sums("overall_pearson", "overall Pearson", "systems", _overall_pearson(parts)),
+        within("pearson", "Pearson", "pearson"),
+        within("spearman", "Spearman", "spearman"),
+        within("tau", "tau-b", "tau"),
+        within("pearson_zero", "Pearson, undef. as 0", "pearson", 0.0),
+        within("spearman_zero", "Spearman, undef. as 0", "spearman", 0.0),
     ]
     if filtered:
-        four = _mean_of((by_mean, systems, linear, ranked))
-        measures.append(Named("overall", "mean of the four", "measures", four))
+        pairs, _, systems, linear, ranked, *_ = measures
+        measures.append(_mean_of_four((pairs, systems, linear, ranked)))
     return measures
 
 
@@ -182,41 +175,29 @@ def system_means(tasks: Sequence[RatedTask]) -> dict[str, tuple[Fraction, Fracti
     }
 
 
-def _within_tasks(
-    parts: Sequence[Part],
-    drawn: Sequence[Sequence[int]],
-    kind: _Kind,
-    filtered: bool,
-    undefined_as: float | None,
-) -> Replicated:
+def _mean_within_tasks(
+    tasks: Sequence[TaskAgreement], kind: _Kind, filtered: bool, undefined_as: float | None
+) -> Estimate:
     """The mean over all tasks, or those that the filter keeps; a task with one report has nothing to correlate."""
-
-    def statistic(tasks: Sequence[TaskAgreement]) -> Estimate:
-        values: list[float | None] = [
-            getattr(task, kind).value
-            for task in tasks
-            if (task.filter == "kept" or not filtered) and task.n > 1
-        ]
-        nothing = "no task is kept that has a correlation" if filtered else "no task has a correlation"
-        return mean_estimate(values, nothing, undefined_as=undefined_as)
-
-    tasks = [part.task for part in parts]
-    return Replicated(statistic(tasks), replicates(tasks, statistic, drawn))
+    values: list[float | None] = [
+        getattr(task, kind).value for task in tasks if (task.filter == "kept" or not filtered) and task.n > 1
+    ]
+    nothing = "no task is kept that has a correlation" if filtered else "no task has a correlation"
+    return mean_estimate(values, nothing, undefined_as=undefined_as)
 
 
-def _mean_of(measures: Sequence[Replicated]) -> Replicated:
-    """The plain mean of some measures, which does not exist where one of them does not."""
+def _mean_of_four(four: Sequence[Replicated]) -> Replicated:
+    """The plain mean of four measures, which does not exist where one of them does not."""
 
-    def together(values: Sequence[float | None]) -> Estimate:
+    def mean(values: Sequence[float | None]) -> Estimate:
         missing = values.count(None)
         if missing:
             return undefined(f"{missing} of the four does not exist", len(values) - missing, missing)
         return mean_estimate(values, "")
 
-    values = zip(*(measure.drawn for measure in measures), strict=True)
-    return Replicated(
-        together([measure.found.value for measure in measures]), [together(draw).value for draw in values]
-    )
+    found = mean([one.measure.estimate.value for one in four])
+    drawn = [mean(values).value for values in zip(*(one.drawn for one in four), strict=True)]
+    return Replicated(Measure("overall", "mean of the four", "measures", found), drawn)
 
 
 def _overall_pearson(parts: Sequence[Part]) -> SumStatistic[tuple[str | None, str]]:
