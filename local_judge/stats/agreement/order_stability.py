@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from local_judge.stats.estimate import Estimate, resamples, undefined
-from local_judge.stats.numeric import DIGITS, Floats
+from local_judge.stats.numeric import rounded
 
 LEAST_TASKS = 3
 """Fewer draw much the same tasks again and again."""
@@ -53,10 +53,10 @@ def order_stability(scores: Mapping[str, Mapping[str, float]], *, seed: int, dra
         )
         return OrderStability((), undefined(reason), None, None, len(complete))
     table = np.array([[own[system] for system in systems] for own in complete], np.float64)
-    means = _rounded(table.mean(axis=0))
+    means = rounded(table.mean(axis=0))
     ranked = sorted(range(len(systems)), key=lambda place: (-means[place], systems[place]))
     order = tuple((systems[place], float(means[place])) for place in ranked)
-    drawn = _rounded(
+    drawn = rounded(
         np.array([table[draw].mean(axis=0) for draw in resamples(len(table), draws, seed)]).reshape(
             -1, len(systems)
         )
@@ -81,7 +81,3 @@ def order_stability(scores: Mapping[str, Mapping[str, float]], *, seed: int, dra
 def ranks_of(order: Sequence[tuple[str, float]]) -> dict[str, int]:
     """The rank of each system; equal means have one rank."""
     return {system: 1 + sum(mean > own for _, mean in order) for system, own in order}
-
-
-def _rounded(values: Floats) -> Floats:
-    return np.round(values, DIGITS)

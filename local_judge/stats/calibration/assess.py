@@ -65,16 +65,8 @@ class Assessment(Frozen):
     @property
     def quality(self) -> Quality:
         """As it is kept with a calibration."""
-        figures = {
-            name: found.value
-            for name, found in (
-                ("accuracy", self.accuracy),
-                ("auc", self.auc),
-                ("brier", self.brier),
-                ("ece", self.ece),
-            )
-        }
-        return Quality.model_validate({"threshold": self.threshold, **figures})
+        figures = {name: getattr(self, name).value for name in ("accuracy", "auc", "brier", "ece")}
+        return Quality(threshold=self.threshold, **figures)
 
 
 class Fitted(Frozen):
