@@ -43,6 +43,7 @@ HEAVY = frozenset(
         "accelerate",
         "faiss",
         "gguf",
+        "matplotlib",
         "mcp",
         "openvino",
         "openvino_genai",

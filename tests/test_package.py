@@ -83,6 +83,7 @@ def test_extras_are_those_that_the_documentation_names(metadata: Message) -> Non
         "embedded",
         "gpu",
         "mcp",
+        "plots",
         "signing",
         "test",
         "transformers",
@@ -180,9 +181,8 @@ def declared(requirements: list[str]) -> set[str]:
 
 def test_every_import_is_declared_where_it_is_used() -> None:
     base, test = declared(PROJECT["dependencies"]), declared(PROJECT["optional-dependencies"]["test"])
-    mcp = declared(
-        PROJECT["optional-dependencies"]["mcp"]
-    )  # imported where its server starts, with a line to say so
-    assert imported("local_judge", "serving", "indexes") <= base | mcp
+    # Imported where the server starts and where a plot is drawn, with a line that says what to install.
+    extras = declared(PROJECT["optional-dependencies"]["mcp"] + PROJECT["optional-dependencies"]["plots"])
+    assert imported("local_judge", "serving", "indexes") <= base | extras
     assert imported("tests", "scripts") <= base | test
     assert not base & test

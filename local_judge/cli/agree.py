@@ -20,18 +20,18 @@ from local_judge.reporting.agreement import (
     agreement_table,
     difference_table,
 )
-from local_judge.reporting.agreement_plot import scatter
+from local_judge.reporting.plots import agreement_scatter, require_plots, svg
 from local_judge.reporting.tables import stdout
 from local_judge.runs.agreement import join
 from local_judge.runs.ratings import load_ratings
 from local_judge.runs.scored import protocol_of, scored_reports
 from local_judge.runs.seal import modifications
 from local_judge.runs.store import RunStore
+from local_judge.stats.agreement.annotators import agreement_of_people
 from local_judge.stats.agreement.difference import difference_of_methods
-from local_judge.stats.agreement.estimate import DRAWS
 from local_judge.stats.agreement.method import agreement_of_method
-from local_judge.stats.agreement.pairs import Ties
-from local_judge.stats.agreement.people import agreement_of_people
+from local_judge.stats.agreement.pairwise import Ties
+from local_judge.stats.estimate import DRAWS
 
 
 def agree(
@@ -61,6 +61,8 @@ def agree(
     as_json: AsJson = False,
 ) -> None:
     """Compare the scores of runs with ratings by people: pairwise agreement, correlations, reliability."""
+    if plot is not None:
+        require_plots()
     rated = load_ratings(ratings)
     protocols = [protocol_of(RunStore(run), protocol) for run in runs]
     joined = join(rated, [(run, scored_reports(run, protocol, profile, score, judge)) for run in runs])
@@ -89,9 +91,9 @@ def agree(
     )
     if plot is not None:
         mark = ", modified since the run ended" if modifications() else ""
-        RunStore(plot.parent).write_text(
-            plot.name, scatter(joined.runs, f"score: {score} ({profile} profile{mark})")
-        )
+        title = f"score: {score} ({profile} profile{mark})"
+        picture = svg(agreement_scatter(joined.runs, title), f"{title} against ratings by people")
+        RunStore(plot.parent).write_text(plot.name, picture)
     if as_json:
         said = {"protocols": protocols, "profile": profile, "score": score, "judge": judge}
         print_json(marked(said | agreement_json(found)))

@@ -30,8 +30,8 @@ from local_judge.judge.calibration import CalibrationFile, Method, Objective
 from local_judge.judge.standing import remembered
 from local_judge.reporting.calibration import calibration_notes, calibration_tables, reliability_table
 from local_judge.reporting.numbers import count
+from local_judge.reporting.plots import reliability_diagram, require_plots, svg
 from local_judge.reporting.progress import RunProgress
-from local_judge.reporting.reliability_plot import reliability_diagram
 from local_judge.reporting.standings import standing_lines
 from local_judge.reporting.tables import stdout
 from local_judge.runs.calibrate import CalibrationReport, KnownSet, calibrate_judge
@@ -90,6 +90,8 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Fit a judge's probabilities and threshold on claims that are known to be true or altered, and keep the fit."""
+    if plot is not None:
+        require_plots()
     rows = load_known(planted)[:limit]
     settings = Settings(method=method, objective=objective, folds=folds, seed=seed, draws=resamples)
     loaded = load_config(config, {"claims": {"method": "scored", "view": view}})
@@ -140,7 +142,7 @@ def _write(report: CalibrationReport, judge: str, out: Path | None, plot: Path |
             ("after calibration, out of fold", pooled.after.bins),
         ]
         title = f"{judge}: does the page state the claim? {count(pooled.after.n, 'claim')}"
-        RunStore(plot.parent).write_text(plot.name, reliability_diagram(title, panels))
+        RunStore(plot.parent).write_text(plot.name, svg(reliability_diagram(title, panels), title))
 
 
 def _print(report: CalibrationReport, judge: str) -> None:

@@ -53,4 +53,4 @@ def side_by_side(folders: Sequence[Path], scored: Sequence[Path], out: Path | No
         print_json(marked(found.model_dump(mode="json")))
         return
     print_marks()
-    print(comparison_page(found, None), end="")
+    print(comparison_page(found, ""), end="")

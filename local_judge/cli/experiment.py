@@ -55,6 +55,7 @@ from local_judge.experiments.planning import (
 from local_judge.experiments.setup import PLOT, RESULTS, RUN, prepare, refuse_other, with_defaults
 from local_judge.experiments.view import notes, plan_tables, results_tables
 from local_judge.protocols.scores import Profile
+from local_judge.reporting.plots import INSTALL, can_plot
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.standings import standing_lines
 from local_judge.reporting.tables import plain, stdout
@@ -270,9 +271,11 @@ def _print_results(results: Results, job: Job, out: Path, whole: bool) -> None:
         console.print(line, soft_wrap=True)
     for line in standing_lines(recorded_standings(job.store), job.config.protocols):
         console.print(line, markup=False, soft_wrap=True)
-    console.print(
-        f"{out / RESULTS} and {out / PLOT} have the curves, {job.store.root} is the run", soft_wrap=True
-    )
+    run = f"{job.store.root} is the run"
+    if can_plot():
+        console.print(f"{out / RESULTS} and {out / PLOT} have the curves, {run}", soft_wrap=True)
+    else:
+        console.print(f"{out / RESULTS} has the curves, {run}; {INSTALL}", markup=False, soft_wrap=True)
 
 
 def _rates(given: str | None) -> list[float] | None:

@@ -14,8 +14,8 @@ from local_judge.protocols.scores import Profile
 from local_judge.reporting.ranking import ranking_json, ranking_notes, ranking_table
 from local_judge.reporting.tables import stdout
 from local_judge.runs.ranking import by_scores, compared
-from local_judge.stats.agreement.estimate import DRAWS
-from local_judge.stats.ranking.standings import standings
+from local_judge.stats.estimate import DRAWS
+from local_judge.stats.ranking import rank_systems
 
 
 def rank(
@@ -41,7 +41,7 @@ def rank(
         if score is None
         else by_scores(runs, protocol, profile, score, judge)
     )
-    found = standings(matches.matches, seed=seed, draws=resamples)
+    found = rank_systems(matches.matches, seed=seed, draws=resamples)
     if as_json:
         said = {
             "protocol": matches.protocol,

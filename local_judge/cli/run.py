@@ -53,9 +53,9 @@ from local_judge.reporting.standings import standing_lines
 from local_judge.reporting.tables import run_summary, stdout
 from local_judge.runs.batch import with_criteria_of
 from local_judge.runs.calibrations import given_calibrations
-from local_judge.runs.concord import load_agreement
 from local_judge.runs.config import load_config, parse_settings
 from local_judge.runs.inputs import dated, load_reports
+from local_judge.runs.inter_judge import load_agreement
 from local_judge.runs.job import Job, carry_out
 from local_judge.runs.manifest import judges_of
 from local_judge.runs.records import CaseRecord, load_run_scores, load_scores

@@ -32,7 +32,7 @@ from local_judge.reporting.tables import (
 )
 from local_judge.reporting.views import NOTHING, VIEWS, View
 from local_judge.runs.attributes import NO_ATTRIBUTES, groups_of, load_attributes, open_runs
-from local_judge.runs.concord import AgreementRecord, load_agreement
+from local_judge.runs.inter_judge import AgreementRecord, load_agreement
 from local_judge.runs.lock import locked
 from local_judge.runs.manifest import judge_of, judges_of, one_judge_of, protocols_of
 from local_judge.runs.records import (

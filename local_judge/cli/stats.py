@@ -24,8 +24,8 @@ from local_judge.reporting.stats import (
 from local_judge.reporting.tables import safe, stdout
 from local_judge.runs.measures import Measure, score_columns
 from local_judge.runs.stability import judged_runs
-from local_judge.stats.agreement.estimate import DRAWS as STABILITY_DRAWS
 from local_judge.stats.agreement.stability import stability_of_judges
+from local_judge.stats.estimate import DRAWS as STABILITY_DRAWS
 from local_judge.stats.length import DRAWS, LEAST, Observation, length_bias
 
 app = typer.Typer(help="Statistics over the reports of runs.", no_args_is_help=True)

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from local_judge.experiments.curves import Results, curves_of
 from local_judge.experiments.model import Design
-from local_judge.experiments.plot import plot
 from local_judge.experiments.setup import DESIGN, PLOT, RESULTS, RUN
 from local_judge.protocols.scores import Profile
+from local_judge.reporting.plots import CurvePanel, can_plot, experiment_curves, svg
 from local_judge.runs.job import Job, Watch, carry_out
 from local_judge.runs.manifest import judges_of, protocols_of
 from local_judge.runs.records import TOGETHER, CaseRecord, load_scores
@@ -33,8 +33,34 @@ async def carry(job: Job, arguments: Sequence[str], watch: Watch, out: Path, pro
     results = read_results(out, profile, [seat.name for seat in job.seats])
     store = RunStore(out)
     store.write_json(RESULTS, results)
-    store.write_text(PLOT, plot(results))
+    if can_plot():
+        title = f"Experiment {results.design.experiment}"
+        store.write_text(PLOT, svg(experiment_curves(panels_of(results)), title))
     return Carried(records, results)
+
+
+def panels_of(results: Results) -> list[CurvePanel]:
+    """The curves of which something is expected."""
+    conditions = results.design.conditions
+    panels: list[CurvePanel] = []
+    for curve in results.curves:
+        expected = curve.expected
+        if expected is None:
+            continue
+        whose = f" ({curve.judge})" if curve.judge is not None else ""
+        panels.append(
+            CurvePanel(
+                title=f"{curve.protocol}: {curve.label}{whose}",
+                verdict=f"{expected.shape}: {curve.verdict}",
+                labels=[condition.label for condition in conditions],
+                x=[condition.x for condition in conditions],
+                scale=expected.scale,
+                judge=[point.value for point in curve.points],
+                ideal=[share * expected.scale for share in expected.ideal],
+                paper=[None if share is None else share * expected.scale for share in expected.paper],
+            )
+        )
+    return panels
 
 
 def read_results(out: Path, profile: Profile, judges: Sequence[str]) -> Results:

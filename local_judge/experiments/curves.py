@@ -21,12 +21,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-import numpy as np
-
 from local_judge.experiments.model import Design, Expectation
 from local_judge.protocols.scores import Profile, Score, ScoreNode, mean_of
 from local_judge.runs.records import ScoreRecord
-from local_judge.stats.measures import rounded, slope, spearman
+from local_judge.stats.correlation import slope_rows, spearman
+from local_judge.stats.numeric import rounded
 from serving.types import Frozen
 
 RANKED = 0.8
@@ -172,18 +171,15 @@ def _point(design: Design, condition: str, scores: Mapping[str, Score]) -> Point
 
 
 def _slope(xs: Sequence[float], ys: Sequence[float]) -> float | None:
-    return _number(slope(rounded(xs), rounded(ys))) if len(xs) > 1 else None
+    if len(xs) < 2:
+        return None
+    found = float(slope_rows(rounded(xs), rounded(ys)))
+    return None if math.isnan(found) else round(found, 9) + 0.0
 
 
 def _spearman(ys: Sequence[float], zs: Sequence[float]) -> float | None:
-    if len(ys) < 2 or len(set(rounded(ys))) == 1 or len(set(rounded(zs))) == 1:
-        return None
-    return _number(spearman(rounded(ys), rounded(zs)))
-
-
-def _number(found: np.floating | np.ndarray) -> float | None:
-    value = float(found)
-    return None if math.isnan(value) else round(value, 9) + 0.0
+    found = spearman(rounded(ys).tolist(), rounded(zs).tolist()).value
+    return None if found is None else round(found, 9) + 0.0
 
 
 def _pairs(design: Design, scores: Mapping[str, Score], expected: Expectation | None) -> Pairs | None:

@@ -6,7 +6,7 @@
     reports/        one file a report
     run/            an ordinary run: `show`, `rescore` and `export` read it
     results.json    the curves
-    curves.svg      the same as a picture
+    curves.svg      the same as a picture; only with the extra `plots`
 
 Invariants: an experiment is run by the same code as any other reports; a directory takes up only the experiment that it
 was begun with.

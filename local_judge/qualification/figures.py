@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from local_judge.qualification.model import Figure, Item, Unmeasured
-from local_judge.stats.agreement.estimate import Estimate, resamples, with_interval
 from local_judge.stats.calibration.reliability import ece_of, gaps_of
 from local_judge.stats.calibration.separation import auc_of
-from local_judge.stats.measures import Floats, rounded
+from local_judge.stats.estimate import Estimate, resamples, with_interval
+from local_judge.stats.numeric import Floats, rounded
 
 Counts = npt.NDArray[np.int64]
 Value = Callable[[Sequence[Item]], float | None]

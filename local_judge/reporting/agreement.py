@@ -8,6 +8,7 @@ plain text.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from rich.table import Table
@@ -16,9 +17,9 @@ from local_judge.reporting.numbers import NONE, count, coverage_line
 from local_judge.reporting.tables import safe
 from local_judge.runs.agreement import Joined, JoinedRun
 from local_judge.stats.agreement.difference import Difference
-from local_judge.stats.agreement.estimate import LEVEL, Estimate
 from local_judge.stats.agreement.method import MethodAgreement
 from local_judge.stats.agreement.ratings import Measure, RatedTask
+from local_judge.stats.estimate import LEVEL, Estimate
 
 NAMED = 5
 """Reports named in a line; the others are counted."""
@@ -271,5 +272,5 @@ def _measure(measure: Measure) -> dict[str, Any]:
         "id": measure.id,
         "label": measure.label,
         "unit": measure.unit,
-        **measure.estimate._asdict(),
+        **asdict(measure.estimate),
     }

@@ -16,8 +16,9 @@ from local_judge.judge.calibration import POOLED, Calibration
 from local_judge.reporting.numbers import NONE, count
 from local_judge.reporting.tables import safe
 from local_judge.runs.calibrate import CalibrationReport, LanguageReport, Words
-from local_judge.stats.calibration.assess import Assessment, Figure
+from local_judge.stats.calibration.assess import Assessment
 from local_judge.stats.calibration.reliability import Bin
+from local_judge.stats.estimate import Estimate
 
 WORDS: Final[Mapping[Words, str]] = {
     "planted": "in pages' words",
@@ -66,7 +67,9 @@ def _threshold(found: Assessment) -> str:
     return f"{found.threshold_low:.3f} to {found.threshold_high:.3f}"
 
 
-def _figure(figure: Figure) -> str:
+def _figure(figure: Estimate) -> str:
+    if figure.value is None:
+        return NONE
     if figure.low is None or figure.high is None:
         return f"{figure.value:.3f}"
     return f"{figure.value:.3f} ({figure.low:.3f}–{figure.high:.3f})"

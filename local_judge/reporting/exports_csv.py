@@ -16,12 +16,13 @@ from local_judge.documents.model import Frozen
 from local_judge.errors import RunError
 from local_judge.protocols.scores import Profile, Score, ScoreNode
 from local_judge.rows import harmless_cell
-from local_judge.runs.concord import AgreementRecord, Figure, load_agreement
+from local_judge.runs.inter_judge import AgreementRecord, load_agreement
 from local_judge.runs.manifest import judge_of, protocols_of
 from local_judge.runs.records import load_records, load_scores
 from local_judge.runs.scored import SystemScore, system_scores
 from local_judge.runs.seal import modifications
 from local_judge.runs.store import RunStore
+from local_judge.stats.estimate import Estimate
 
 SCORES, SYSTEMS, AGREEMENT = "scores.csv", "systems.csv", "agreement.csv"
 
@@ -118,7 +119,7 @@ def _of_system(row: SystemScore) -> dict[str, Any]:
 
 
 def _agreement(row: AgreementRecord) -> dict[str, Any]:
-    figures: dict[str, Figure | None] = {name: getattr(row, name) for name in _FIGURES}
+    figures: dict[str, Estimate | None] = {name: getattr(row, name) for name in _FIGURES}
     flat = {
         f"{name}_{part}": None if figure is None else getattr(figure, part)
         for name, figure in figures.items()

@@ -29,7 +29,7 @@ from local_judge.runs.records import (
 )
 from local_judge.runs.rescoring import over_records
 from local_judge.runs.scored import Nodes, find_path
-from local_judge.stats.agreement.exact import exact
+from local_judge.stats.numeric import exact
 
 Steps = tuple[str, ...]
 """Ids from a root down."""

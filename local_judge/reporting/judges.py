@@ -21,9 +21,9 @@ from local_judge.reporting.tables import (
     safe,
     with_bounds,
 )
-from local_judge.runs.concord import AgreementRecord, Figure
+from local_judge.runs.inter_judge import AgreementRecord
 from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord, scores_over_reports
-from local_judge.stats.agreement.estimate import DRAWS, LEVEL
+from local_judge.stats.estimate import DRAWS, LEVEL, Estimate
 
 TOGETHER = "together"
 
@@ -133,7 +133,7 @@ def agreement_notes(rows: Sequence[AgreementRecord]) -> Iterator[str]:
         yield f"no {name} where {reason}: {', '.join(metrics)}"
 
 
-def _cell(figure: Figure | None, whole: bool) -> str:
+def _cell(figure: Estimate | None, whole: bool) -> str:
     if figure is None:
         return ""
     if figure.value is None:

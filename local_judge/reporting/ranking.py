@@ -16,14 +16,14 @@ from local_judge.reporting.numbers import NONE, bounds, count, coverage_line, kn
 from local_judge.reporting.tables import BY_RULE, RULE_NOTE, safe
 from local_judge.runs.ranking import Matches
 from local_judge.runs.scored import SystemScore
-from local_judge.stats.agreement.estimate import LEVEL
-from local_judge.stats.ranking.standings import Interval, Standing, Standings
+from local_judge.stats.estimate import LEVEL
+from local_judge.stats.ranking import Interval, Ranking, RankingRow
 
 NAMED = 5
 """Reports named in a line; the others are counted."""
 
 
-def ranking_table(found: Standings, title: str, scores: Mapping[str, SystemScore]) -> Table:
+def ranking_table(found: Ranking, title: str, scores: Mapping[str, SystemScore]) -> Table:
     """The systems in order, with the scores that they are ranked by; a rule between groups that cannot be compared."""
     table = Table(title=safe(title), title_justify="left", show_edge=False, pad_edge=False)
     table.add_column("system", overflow="fold")
@@ -56,7 +56,7 @@ def ranking_table(found: Standings, title: str, scores: Mapping[str, SystemScore
     return table
 
 
-def ranking_notes(found: Standings, matches: Matches) -> Iterator[str]:
+def ranking_notes(found: Ranking, matches: Matches) -> Iterator[str]:
     """What a reader has to know beside the table, a line each, safe to print."""
     yield (
         f"strength: Bradley-Terry log-odds, ties half a win, mean 0; win rate: won / (won + lost); {LEVEL}% bootstrap "
@@ -92,7 +92,7 @@ def _scored(found: SystemScore | None) -> tuple[str, str, str, str]:
     )
 
 
-def _strength(row: Standing) -> str:
+def _strength(row: RankingRow) -> str:
     if row.strength is None:
         return NONE
     if row.unbounded:
@@ -115,7 +115,7 @@ def _end(value: float, form: str) -> str:
     return format(value, form) if math.isfinite(value) else "∞" if value > 0 else "-∞"
 
 
-def ranking_json(found: Standings, matches: Matches) -> dict[str, Any]:
+def ranking_json(found: Ranking, matches: Matches) -> dict[str, Any]:
     """Everything, as plain data; an end of an interval without limit is null, with the side in `unlimited`."""
     return {
         "n_tasks": found.n_tasks,

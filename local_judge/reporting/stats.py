@@ -6,6 +6,7 @@ Invariant: a number that does not exist is a dash with the reason in its row; an
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from rich.table import Table
@@ -13,9 +14,9 @@ from rich.table import Table
 from local_judge.protocols.scores import Coverage
 from local_judge.reporting.numbers import NONE, count, coverage_line
 from local_judge.reporting.tables import safe
-from local_judge.stats.agreement.estimate import Estimate as Measured
 from local_judge.stats.agreement.stability import Stability
-from local_judge.stats.length import Correlation, Estimate, LengthBias, Relation
+from local_judge.stats.estimate import Estimate
+from local_judge.stats.length import Correlation, LengthBias, Relation
 
 
 class LengthRow(NamedTuple):
@@ -160,14 +161,14 @@ def stability_json(row: StabilityRow) -> dict[str, Any]:
         "n_missing": dict(found.n_missing),
         "coverage": row.coverage._asdict(),
         "measures": [
-            {"id": one.id, "label": one.label, "unit": one.unit, **one.estimate._asdict()}
+            {"id": one.id, "label": one.label, "unit": one.unit, **asdict(one.estimate)}
             for one in found.measures
         ],
         "pairs": [pair._asdict() for pair in found.pairs],
     }
 
 
-def _measured(found: Measured) -> str:
+def _measured(found: Estimate) -> str:
     """The value, and its interval on a line of its own."""
     if found.value is None:
         return NONE

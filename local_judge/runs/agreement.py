@@ -15,8 +15,8 @@ from local_judge.errors import InputError, RunError
 from local_judge.protocols.scores import Coverage, coverage_of
 from local_judge.runs.ratings import Rating, Ratings
 from local_judge.runs.scored import ScoredReport
-from local_judge.stats.agreement.exact import exact
 from local_judge.stats.agreement.ratings import RatedReport, RatedTask, ordered
+from local_judge.stats.numeric import exact
 
 Unit = tuple[str, ...]
 """What was rated: (report,) or (task, system)."""

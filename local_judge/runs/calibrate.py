@@ -24,7 +24,7 @@ from local_judge.stats.calibration.assess import (
     part,
     uncalibrated,
 )
-from local_judge.stats.calibration.errors import Uncalibratable
+from local_judge.stats.calibration.fitting import Uncalibratable
 from local_judge.stats.calibration.folds import OutOfFold, folds_of
 from local_judge.stats.calibration.separation import Judged
 from serving.types import EngineIdentity, Frozen
@@ -313,7 +313,7 @@ def _report(
     both = len({one.row.true for one in answered}) == 2
     after = assess(held, settings) if both else None
     bounds = None
-    if n_failed and after is not None:
+    if n_failed and after is not None and after.accuracy.value is not None:
         right = round(after.accuracy.value * after.n)
         bounds = Bounds(low=right / len(expected), high=(right + n_failed) / len(expected))
     return LanguageReport(

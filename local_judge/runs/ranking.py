@@ -19,8 +19,8 @@ from local_judge.runs.manifest import judge_of, judges_of, protocols_of, read_ma
 from local_judge.runs.records import load_records
 from local_judge.runs.scored import SystemScore, find_path, protocol_of, scored_reports, system_scores
 from local_judge.runs.store import RunStore, canonical, findings_file
-from local_judge.stats.agreement.exact import exact
-from local_judge.stats.ranking.standings import Match
+from local_judge.stats.numeric import exact
+from local_judge.stats.ranking import Match
 
 
 class Matches(NamedTuple):

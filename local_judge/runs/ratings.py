@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from local_judge.errors import InputError
 from local_judge.runs.inputs import is_text, read_jsonl
-from local_judge.stats.agreement.exact import exact
+from local_judge.stats.numeric import exact
 
 COLUMNS = ("task", "system", "report", "annotator", "score")
 """Those that are read; a file may have others, in any order."""

@@ -23,7 +23,7 @@ from local_judge.protocols.base import (
 )
 from local_judge.protocols.ensemble import mean_trees
 from local_judge.protocols.scores import Profile, ScoreNode, known_enough_trees
-from local_judge.runs.concord import AgreementRecord, agreement_rows
+from local_judge.runs.inter_judge import AgreementRecord, agreement_rows
 from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord
 from local_judge.runs.seal import AGREEMENT
 from local_judge.runs.store import RunStore, findings_file

@@ -6,14 +6,14 @@ Invariant: a task without a topic is counted apart and in no share; a topic that
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.rows import read_jsonl
-from local_judge.stats.agreement.estimate import Estimate
 from local_judge.stats.agreement.kappa import cohen_kappa
-from local_judge.stats.distributions import total_variation
+from local_judge.stats.estimate import Estimate
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.topics import TOPICS
 
@@ -60,6 +60,20 @@ def count_topics(path: Path) -> TopicCounts:
     found = Counter(topic for topic in topics if topic is not None)
     others = sorted(set(found) - set(TOPICS))
     return TopicCounts(path, {name: found[name] for name in (*TOPICS, *others)}, topics.count(None))
+
+
+def total_variation(one: Mapping[str, int], other: Mapping[str, int]) -> float | None:
+    """Total variation distance of two distributions given by counts; None where one of them is empty.
+
+    Formula: 1/2 * sum over names of |p - q|, with p and q the shares. 0: the same; 1: no name in common. It is the
+    share of one that would have to get another name for the two to be the same.
+    """
+    n, m = sum(one.values()), sum(other.values())
+    if not (n and m):
+        return None
+    names = {*one, *other}  # a sum of fractions does not depend on the order
+    gaps = (abs(Fraction(one.get(name, 0), n) - Fraction(other.get(name, 0), m)) for name in names)
+    return float(sum(gaps, Fraction(0)) / 2)
 
 
 def distance(one: TopicCounts, other: TopicCounts) -> float | None:

@@ -14,43 +14,32 @@ names its seed; the same reports give the same numbers, in whatever order they c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
 
-from local_judge.stats.measures import (
-    Floats,
-    Ints,
-    Kind,
+from local_judge.stats.correlation import (
     centred,
-    kendall,
+    kendall_draws,
     kendall_test,
-    pearson,
-    rounded,
-    slope,
-    spearman,
+    pearson_rows,
+    slope_rows,
+    spearman_rows,
     t_test,
 )
+from local_judge.stats.estimate import LEVEL, Estimate, undefined
+from local_judge.stats.numeric import Floats, Ints, rounded
+from serving.types import Frozen
 
 LEAST = 3
 """Reports that a correlation needs: two always lie on a line."""
 LEAST_DRAWN = 5
 """Reports that an interval needs: draws from fewer are mostly copies of one or two of them."""
 DRAWS = 2_000
-LEVEL = 95
-"""Percent of the draws that lie in an interval."""
 PER = 1_000
 """The slope is in points per so many words, characters or sentences."""
-
-_PAIRED: tuple[tuple[Kind, Callable[[Floats, Floats], Floats]], ...] = (
-    ("pearson", pearson),
-    ("spearman", spearman),
-)
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Observation(NamedTuple):
@@ -64,26 +53,18 @@ class Observation(NamedTuple):
     score: float
 
 
-class Estimate(_Frozen):
-    """A number with its bootstrap interval."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    """Percentiles of the draws in which the number exists; None where it exists in fewer than half of them, and for
-    fewer than `LEAST_DRAWN` reports."""
-    n_draws: int = 0
-    """These draws."""
-
-
+@dataclass(frozen=True, config=ConfigDict(extra="forbid", allow_inf_nan=False))
 class Correlation(Estimate):
-    """A correlation of score and length."""
+    """A correlation of score and length; `n` is the number of reports.
+
+    It has no interval where it exists in fewer than half of the draws, or for fewer than `LEAST_DRAWN` reports.
+    """
 
     p_value: float | None = None
     """Two-sided, against independence; None where its approximation has no value (|r| = 1)."""
 
 
-class Relation(_Frozen):
+class Relation(Frozen):
     """Score and length in one sample."""
 
     n: int
@@ -100,14 +81,14 @@ class Relation(_Frozen):
     """Why the numbers do not exist."""
 
 
-class TaskRelation(_Frozen):
+class TaskRelation(Frozen):
     """One task by itself."""
 
     task: str
     relation: Relation
 
 
-class LengthBias(_Frozen):
+class LengthBias(Frozen):
     """How one score goes with length."""
 
     n: int
@@ -169,46 +150,45 @@ def _relation(
     flat = [one for group in groups for one in group]
     number = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     x, y = rounded([one.length for one in flat]), rounded([one.score for one in flat])
-    reason = _why_not(x, y, number, within)
+    n, reason = len(flat), _why_not(x, y, number, within)
     if reason:
-        none = Correlation(value=None)
+        none = Correlation(None, n, reason=reason)
         return Relation(
-            n=len(flat),
+            n=n,
             n_tasks=n_tasks,
             degrees=None,
             pearson=none,
             spearman=none,
             kendall=none,
-            slope=Estimate(value=None),
+            slope=undefined(reason, n),
             reason=reason,
         )
     # Within tasks, n - tasks - 1: each mean that is taken away costs one. Otherwise there is one mean: n - 2.
-    degrees = len(flat) - len(groups) - 1
-    drawn = _resamples(number, np.random.default_rng(seed), draws if len(flat) >= LEAST_DRAWN else 0)
-    counts = np.array([np.bincount(row, minlength=len(flat)) for row in drawn], np.float64)
-    counts = counts.reshape(-1, len(flat))
+    degrees = n - len(groups) - 1
+    drawn = _resamples(number, np.random.default_rng(seed), draws if n >= LEAST_DRAWN else 0)
+    counts = np.array([np.bincount(row, minlength=n) for row in drawn], np.float64).reshape(-1, n)
 
     def settled(values: Floats) -> Floats:
         return centred(values, number) if within else values
 
     own, many = (settled(x), settled(y)), (settled(x[drawn]), settled(y[drawn]))
-    found: dict[Kind, Correlation] = {}
-    for kind, measure in _PAIRED:
-        value = _clipped(measure(*own))
-        found[kind] = _correlation(value, measure(*many), t_test(value, degrees))
-    whole = np.ones((1, len(flat)))
-    tau = _clipped(kendall(x, y, number, whole)[0])
-    found["kendall"] = _correlation(tau, kendall(x, y, number, counts), kendall_test(x, y, number))
-    low, high, known = _interval(PER * slope(*many))
-    gain = Estimate(value=PER * float(slope(*own)), low=low, high=high, n_draws=known)
+
+    def correlation(value: Floats, drawn: Floats, p_value: Callable[[float], float | None]) -> Correlation:
+        r = min(1.0, max(-1.0, float(value)))  # without what rounding adds beyond 1
+        return Correlation(r, n, p_value=p_value(r), **_interval(drawn))
+
+    def by_t(r: float) -> float | None:
+        return t_test(r, degrees)
+
+    tau = kendall_draws(x, y, number, np.ones((1, n)))[0]
     return Relation(
-        n=len(flat),
+        n=n,
         n_tasks=n_tasks,
         degrees=degrees,
-        pearson=found["pearson"],
-        spearman=found["spearman"],
-        kendall=found["kendall"],
-        slope=gain,
+        pearson=correlation(pearson_rows(*own), pearson_rows(*many), by_t),
+        spearman=correlation(spearman_rows(*own), spearman_rows(*many), by_t),
+        kendall=correlation(tau, kendall_draws(x, y, number, counts), lambda _: kendall_test(x, y, number)),
+        slope=Estimate(PER * float(slope_rows(*own)), n, **_interval(PER * slope_rows(*many))),
     )
 
 
@@ -237,21 +217,20 @@ def _resamples(number: Ints, generator: np.random.Generator, draws: int) -> Ints
     return out
 
 
-def _clipped(value: Floats) -> float:
-    """A correlation, without what rounding adds beyond 1."""
-    return min(1.0, max(-1.0, float(value)))
+class _Interval(TypedDict):
+    low: float | None
+    high: float | None
+    n_draws: int
 
 
-def _correlation(value: float, drawn: Floats, p_value: float | None) -> Correlation:
-    low, high, known = _interval(drawn)
-    return Correlation(value=value, low=low, high=high, n_draws=known, p_value=p_value)
+def _interval(drawn: Floats) -> _Interval:
+    """The percentiles of the draws in which the number exists, and how many these are.
 
-
-def _interval(drawn: Floats) -> tuple[float | None, float | None, int]:
-    """The percentiles of the draws in which the number exists, and how many these are."""
+    numpy's percentile and `estimate.percentile` may differ in the last digit, and stored intervals are numpy's.
+    """
     known = drawn[~np.isnan(drawn)]
     if 2 * len(known) < len(drawn) or not len(known):
-        return None, None, len(known)
+        return {"low": None, "high": None, "n_draws": len(known)}
     rest = (100 - LEVEL) / 2
     low, high = np.percentile(known, [rest, 100 - rest])
-    return float(low), float(high), len(known)
+    return {"low": float(low), "high": float(high), "n_draws": len(known)}

@@ -13,7 +13,7 @@ from local_judge.protocols.race.findings import Mark, RaceFindings
 from local_judge.rows import read_jsonl
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.store import RunStore, findings_file
-from local_judge.stats.scales import Scores
+from scripts.benchmarking.scale_report import Scores
 
 
 def load_twins(path: Path) -> dict[str, list[str]]:

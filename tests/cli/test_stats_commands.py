@@ -99,9 +99,13 @@ def test_json_holds_all_numbers(command: Command, run: Path) -> None:
     assert integrity["bias"]["seed"] == 3
     assert flat["bias"]["overall"]["pearson"] == {
         "value": None,
+        "n": 8,
+        "n_undefined": 0,
+        "hits": None,
         "low": None,
         "high": None,
         "n_draws": 0,
+        "reason": "all reports have the same score",
         "p_value": None,
     }
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from local_judge.stats.agreement.estimate import Estimate
-from local_judge.stats.agreement.exact import exact
+from local_judge.stats.agreement.annotators import agreement_of_people
 from local_judge.stats.agreement.icc import mean_squares, one_way
 from local_judge.stats.agreement.method import (
     MethodAgreement,
     agreement_of_method,
     system_means,
 )
-from local_judge.stats.agreement.pairs import Ties
-from local_judge.stats.agreement.people import agreement_of_people
+from local_judge.stats.agreement.pairwise import Ties
 from local_judge.stats.agreement.ratings import RatedReport, RatedTask
+from local_judge.stats.estimate import Estimate
+from local_judge.stats.numeric import exact, scaled
 from tests.golden.cases import Case, Comparison
 
 PLACES = 12
@@ -88,8 +88,10 @@ def _counts(rate: Estimate) -> list[float | None]:
 def _per_task(tasks: Sequence[RatedTask], agreement: MethodAgreement) -> list[object]:
     rows: list[object] = []
     for number, (task, found) in enumerate(zip(tasks, agreement.tasks, strict=True)):
-        squares = mean_squares(one_way(report.by_annotator for report in task.reports))
-        between, within = squares if squares else (None, None)
+        factor = scaled(rating for report in task.reports for rating in report.by_annotator)
+        whole = ([int(rating * factor) for rating in report.by_annotator] for report in task.reports)
+        squares = mean_squares(one_way(whole))
+        between, within = (one / factor**2 for one in squares) if squares else (None, None)
         row = {
             "task": number,
             "human_mean": [float(report.mean) for report in task.reports],

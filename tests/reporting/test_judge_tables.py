@@ -10,8 +10,9 @@ from rich.console import Console, RenderableType
 from local_judge.protocols.scores import Score, ScoreNode
 from local_judge.reporting.judges import agreement_notes, agreement_table, judge_tables
 from local_judge.reporting.tables import run_summary
-from local_judge.runs.concord import AgreementRecord, Figure
+from local_judge.runs.inter_judge import AgreementRecord
 from local_judge.runs.records import CaseRecord, ScoreRecord
+from local_judge.stats.estimate import Estimate
 
 
 def drawn(*renderables: RenderableType) -> str:
@@ -65,7 +66,7 @@ def test_the_summary_says_of_how_many_judges_it_is() -> None:
     assert by_report == ["2", "3"]
 
 
-def agreement(judges: tuple[str, ...], kappa: Figure | None = None) -> AgreementRecord:
+def agreement(judges: tuple[str, ...], kappa: Estimate | None = None) -> AgreementRecord:
     return AgreementRecord(
         protocol="deer",
         version="1",
@@ -75,16 +76,16 @@ def agreement(judges: tuple[str, ...], kappa: Figure | None = None) -> Agreement
         n_reports=2,
         n_items=4,
         n_missing=dict.fromkeys(judges, 0) | {judges[-1]: 3},
-        alike=Figure(value=0.75, n=4, hits=3, low=0.5, high=1.0, n_draws=1000),
-        alike_pairs=Figure(value=0.8, n=10, hits=8),
-        difference=Figure(value=1.25, n=10),
+        alike=Estimate(value=0.75, n=4, hits=3, low=0.5, high=1.0, n_draws=1000),
+        alike_pairs=Estimate(value=0.8, n=10, hits=8),
+        difference=Estimate(value=1.25, n=10),
         kappa=kappa,
-        alpha=Figure(value=None, n=0, reason="all ratings are equal"),
+        alpha=Estimate(value=None, n=0, reason="all ratings are equal"),
     )
 
 
 def test_agreement_is_short_for_all_and_whole_with_pairs() -> None:
-    kappa = Figure(value=0.5, n=4)
+    kappa = Estimate(value=0.5, n=4)
     rows = [
         agreement(("a", "b", "c")),
         agreement(("a", "b"), kappa=kappa),

@@ -16,7 +16,7 @@ from local_judge.judge.failures import Failure
 from local_judge.runs.calibrate import KnownSet, calibrate, calibrate_judge, fits_of
 from local_judge.runs.known import Heard, KnownClaim, annotated_claims, data_digest, hear, load_known
 from local_judge.stats.calibration.assess import Settings
-from local_judge.stats.calibration.errors import Uncalibratable
+from local_judge.stats.calibration.fitting import Uncalibratable
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineTimeout
 from serving.types import EngineIdentity

@@ -15,10 +15,10 @@ from local_judge.claims.model import ClaimSet
 from local_judge.judge.judge import Judge
 from local_judge.protocols.deer import DeerFindings
 from local_judge.protocols.scores import ScoreNode, known_share
-from local_judge.runs.concord import load_agreement
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import CASES_IN_FLIGHT, execute
 from local_judge.runs.inputs import RawReport
+from local_judge.runs.inter_judge import load_agreement
 from local_judge.runs.records import load_scores, read_records
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore, claims_file, file_key, findings_file

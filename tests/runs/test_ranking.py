@@ -22,7 +22,7 @@ from local_judge.runs.records import CaseRecord, ScoreRecord, load_run_scores, l
 from local_judge.runs.scored import system_scores
 from local_judge.runs.seal import reseal_scores, seal_run
 from local_judge.runs.store import RunStore
-from local_judge.stats.ranking.standings import Match, standings
+from local_judge.stats.ranking import Match, rank_systems
 from local_judge.tasks.files import TaskFiles
 from serving.types import Sampling
 
@@ -283,7 +283,7 @@ def test_scores_that_differ_in_their_last_bits_tie_and_say_how_much_is_known(tmp
     found = by_scores([run], None, "paper", "overall")
     assert found.matches == (Match("t", "ada", "bo", (0.5,)),)
     assert found.coverage is not None and (found.coverage.n_in_part, found.coverage.known) == (2, 0.75)
-    table = standings(found.matches, seed=0, draws=10)
+    table = rank_systems(found.matches, seed=0, draws=10)
     assert (
         "2 of 2 scores rest on a part of the answers: 75.0 % known on average, bounds up to 0.20 wide"
         in ranking_notes(table, found)

@@ -12,7 +12,7 @@ from local_judge.protocols import base
 from local_judge.protocols.fact import Fact, FactFindings
 from local_judge.protocols.scores import Profile, ScoreNode
 from local_judge.runs import rescoring
-from local_judge.runs.concord import load_agreement
+from local_judge.runs.inter_judge import load_agreement
 from local_judge.runs.records import CaseRecord, load_run_scores, load_scores
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore, file_key, findings_file

@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 from local_judge.stats.agreement.difference import difference_of_methods
-from local_judge.stats.agreement.estimate import Estimate, percentile, resamples
 from local_judge.stats.agreement.method import agreement_of_method
 from local_judge.stats.agreement.ratings import Measure, RatedReport, RatedTask
+from local_judge.stats.estimate import Estimate, percentile, resamples
 
 
 def tasks(*scores: tuple[float | None, float | None, float | None]) -> list[RatedTask]:

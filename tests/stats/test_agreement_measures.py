@@ -11,13 +11,12 @@ import pytest
 from scipy import stats
 
 from local_judge.stats.agreement.alpha import Scale, krippendorff_alpha
-from local_judge.stats.agreement.concordance import kendall_w
-from local_judge.stats.agreement.correlation import fisher_interval, kendall_tau_b, pearson, spearman
-from local_judge.stats.agreement.estimate import Estimate, mean_estimate, percentile, resamples
-from local_judge.stats.agreement.exact import doubled_ranks, exact
 from local_judge.stats.agreement.icc import icc_1_1, icc_2_1, icc_2_k
 from local_judge.stats.agreement.kappa import Weights, cohen_kappa
-from local_judge.stats.agreement.pairs import Ties, compare, method_rate, people_rate
+from local_judge.stats.agreement.pairwise import Ties, compare, method_rate, people_rate
+from local_judge.stats.correlation import fisher_interval, kendall_tau_b, kendall_w, pearson, spearman
+from local_judge.stats.estimate import Estimate, mean_estimate, percentile, resamples
+from local_judge.stats.numeric import doubled_ranks, exact
 
 SHROUT_FLEISS = [
     [9, 2, 5, 8],
@@ -286,9 +285,9 @@ def test_pairs_keep_their_counts() -> None:
     people = [Fraction(n) for n in (9, 6, 3, 3)]
     method = [Fraction(n) for n in (5, 6, 2, 1)]
     counts = compare(people, method)
-    assert method_rate(counts, "strict")[:4] == (4 / 6, 6, 0, 4.0)
-    assert method_rate(counts, "half")[:4] == (4.5 / 6, 6, 0, 4.5)
-    assert method_rate(counts, "drop")[:4] == (4 / 5, 5, 1, 4.0)
+    assert method_rate(counts, "strict") == Estimate(4 / 6, 6, 0, 4.0)
+    assert method_rate(counts, "half") == Estimate(4.5 / 6, 6, 0, 4.5)
+    assert method_rate(counts, "drop") == Estimate(4 / 5, 5, 1, 4.0)
     assert method_rate(compare([], []), "strict").value is None
 
 

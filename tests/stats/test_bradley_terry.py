@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from local_judge.stats.ranking.bradley_terry import Fit, fit
+from local_judge.stats.bradley_terry import Fit, fit
 
 # American League, 1987 season (Agresti, Categorical Data Analysis, 3rd ed., section 11.6): wins of row over column.
 TEAMS = ("Milwaukee", "Detroit", "Toronto", "New York", "Boston", "Cleveland", "Baltimore")

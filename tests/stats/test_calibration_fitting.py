@@ -7,8 +7,7 @@ from math import exp, log
 import pytest
 
 from local_judge.judge.calibration import Method, mapped, sigmoid
-from local_judge.stats.calibration.errors import Uncalibratable
-from local_judge.stats.calibration.fitting import fit
+from local_judge.stats.calibration.fitting import Uncalibratable, fit
 from local_judge.stats.calibration.separation import Judged
 
 

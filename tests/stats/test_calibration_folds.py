@@ -9,9 +9,10 @@ import pytest
 
 from local_judge.judge.calibration import sigmoid
 from local_judge.stats.calibration.assess import Settings, assess, calibrated, part, uncalibrated
-from local_judge.stats.calibration.errors import Uncalibratable
+from local_judge.stats.calibration.fitting import Uncalibratable
 from local_judge.stats.calibration.folds import folds_of, out_of_fold
 from local_judge.stats.calibration.separation import Judged
+from local_judge.stats.estimate import Estimate
 
 
 def leaning(n_pages: int = 40, per_page: int = 10, seed: int = 1) -> list[Judged]:
@@ -23,6 +24,11 @@ def leaning(n_pages: int = 40, per_page: int = 10, seed: int = 1) -> list[Judged
         true = random.random() < sigmoid(z)
         claims.append(Judged(true, 2 * z + 3, f"p{number // per_page}"))
     return claims
+
+
+def value(found: Estimate) -> float:
+    assert found.value is not None
+    return found.value
 
 
 def test_a_page_is_in_one_fold_and_folds_are_of_about_equal_size() -> None:
@@ -64,15 +70,15 @@ def test_a_fit_finds_what_the_judge_adds() -> None:
     assert fitted.curve.intercept == pytest.approx(-1.5, abs=0.25)
     before, after = assess(uncalibrated(claims), Settings(draws=200)), assess(held, Settings(draws=200))
     assert before.n == after.n == 400 and before.n_pages == 40
-    assert before.ece.value > 0.15 and after.ece.value < 0.06
-    assert before.ece_mass.value > 0.15 and after.ece_mass.value < 0.06
-    assert after.brier.value < before.brier.value
-    assert after.accuracy.value > before.accuracy.value
+    assert value(before.ece) > 0.15 and value(after.ece) < 0.06
+    assert value(before.ece_mass) > 0.15 and value(after.ece_mass) < 0.06
+    assert value(after.brier) < value(before.brier)
+    assert value(after.accuracy) > value(before.accuracy)
     # A rising map changes no order within a fold.
-    assert after.auc.value == pytest.approx(before.auc.value, abs=0.01)
+    assert value(after.auc) == pytest.approx(value(before.auc), abs=0.01)
     for figure in (before.auc, after.accuracy, after.brier):
         assert figure.low is not None and figure.high is not None
-        assert figure.low <= figure.value <= figure.high
+        assert figure.low <= value(figure) <= figure.high
     assert len(held.thresholds) == 10
     assert after.threshold_low <= after.threshold <= after.threshold_high
     assert sum(one.true.of for one in after.bins) == 400

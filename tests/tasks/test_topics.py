@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from local_judge.errors import InputError
-from local_judge.runs.topics import agreement_with_given, count_topics, distance
-from local_judge.stats.distributions import total_variation
+from local_judge.runs.topics import agreement_with_given, count_topics, distance, total_variation
 from local_judge.tasks.drafting import draft_all, waiting
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Task

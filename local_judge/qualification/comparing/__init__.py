@@ -10,5 +10,4 @@ Invariant: a comparison is a pure function of finished qualifications; it asks n
     scores      what judges gave the same reports
     carry       qualifications read, compared, written
     page        the page
-    plot        quality against cost
 """

@@ -2,7 +2,7 @@
 
     comparison.json    all of it
     comparison.md      the page
-    comparison.svg     quality against cost
+    comparison.svg     quality against cost; only with the extra `plots`
 
 Invariant: qualifications are compared only where the judges were asked the same: the same claims on the same pages,
 the same reports, prompts and settings; what differs is named. Nobody is asked anything, and the same qualifications
@@ -12,7 +12,7 @@ give the same bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,11 +22,10 @@ from local_judge.errors import InputError
 from local_judge.judge.standing import checked_standing
 from local_judge.qualification.carry import MAKERS
 from local_judge.qualification.comparing.expense import expenses, worths
-from local_judge.qualification.comparing.model import Comparison, Difference, Member
+from local_judge.qualification.comparing.model import Comparison, Difference, Member, Worth
 from local_judge.qualification.comparing.orders import agreeing, stabilities
 from local_judge.qualification.comparing.page import comparison_page
 from local_judge.qualification.comparing.pairs import differences
-from local_judge.qualification.comparing.plot import quality_plot
 from local_judge.qualification.comparing.scores import of_runs, unaltered
 from local_judge.qualification.comparing.together import togethers
 from local_judge.qualification.config import PARTS
@@ -34,6 +33,7 @@ from local_judge.qualification.figures import Draws
 from local_judge.qualification.manifest import COMPARED, MANIFEST
 from local_judge.qualification.model import Asked, Item, PartName
 from local_judge.qualification.qualify import DATA, Qualification
+from local_judge.reporting.plots import INSTALL, CostPanel, CostPoint, can_plot, quality_cost, svg
 from local_judge.runs.manifest import difference
 from local_judge.runs.store import RunStore
 
@@ -120,17 +120,42 @@ def compare(finished: Sequence[Finished], runs: Sequence[Path] = ()) -> Comparis
 
 
 def write_comparison(out: Path, found: Comparison) -> None:
-    """Write the three files.
+    """Write the page, the numbers and the plot; without matplotlib, the page says that the plot is missing.
 
     Raises:
         RunError: one cannot be written.
     """
     store = RunStore(out)
     store.write_json(JSON, found)
-    plot = quality_plot(found)
-    if plot is not None:
-        store.write_text(PLOT, plot)
-    store.write_text(PAGE, comparison_page(found, PLOT if plot is not None else None))
+    title = "Quality against cost"
+    picture = ""
+    panels = cost_panels(found)
+    if panels and can_plot():
+        store.write_text(PLOT, svg(quality_cost(panels), title))
+        picture = f"![{title}]({PLOT})"
+    elif panels:
+        picture = f"{title} is not drawn: {INSTALL}"
+    store.write_text(PAGE, comparison_page(found, picture))
+
+
+def cost_panels(found: Comparison) -> list[CostPanel]:
+    """Each figure of quality against tokens and against seconds, of the judges that have both."""
+    axes: tuple[tuple[str, Callable[[Worth], float | None]], ...] = (
+        ("computed and generated tokens a claim", lambda one: one.tokens),
+        ("seconds a claim", lambda one: one.seconds),
+    )
+    panels: list[CostPanel] = []
+    for figure in dict.fromkeys(one.figure for one in found.worth):
+        for label, cost in axes:
+            points = [
+                CostPoint(one.judge, spent, one.value, one.low, one.high, bool(one.dominated_by))
+                for one in found.worth
+                if one.figure == figure and one.value is not None and (spent := cost(one)) is not None
+                if spent > 0
+            ]
+            if points:
+                panels.append(CostPanel(figure, label, points))
+    return panels
 
 
 def _items(asked: Sequence[Asked], part: PartName) -> Sequence[Item] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from local_judge.qualification.model import PartName
+from local_judge.stats.estimate import Estimate
 from serving.types import Frozen
 
 Verdict = Literal["first", "second", "differs", "not_shown", "too_few", "none"]
@@ -124,15 +125,6 @@ class Together(Frozen):
     reason: str = ""
 
 
-class Shared(Frozen):
-    """An estimate of `Agreeing` and `Stability`."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    reason: str = ""
-
-
 class Agreeing(Frozen):
     """How far two judges agree on one score of the same reports."""
 
@@ -144,13 +136,13 @@ class Agreeing(Frozen):
     """Reports that both have scored."""
     n_only_first: int = 0
     n_only_second: int = 0
-    tau: Shared
+    tau: Estimate
     """Kendall's tau-b."""
-    difference: Shared
+    difference: Estimate
     """Mean absolute difference, on the score's own scale."""
-    bias: Shared
+    bias: Estimate
     """Mean of first less second."""
-    icc: Shared
+    icc: Estimate
     """ICC(2,1), absolute agreement; without interval."""
 
 
@@ -166,11 +158,11 @@ class Stability(Frozen):
     """Reports without a score of this judge."""
     order: tuple[tuple[str, float], ...] = ()
     """Systems with their means, the best first."""
-    kept: Shared
+    kept: Estimate
     """Share of the draws of tasks in which the order is the same."""
     closest: tuple[str, str] | None = None
     """The two neighbours that change places most often."""
-    closest_kept: Shared | None = None
+    closest_kept: Estimate | None = None
     same_order: dict[str, bool]
     """For each other judge: whether both have one order of systems on the reports that both have scored."""
 

@@ -12,17 +12,19 @@ Invariant: two judges are compared on the reports that both have scored; on fewe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from local_judge.qualification.comparing.model import Agreeing, Shared, Stability
+from local_judge.qualification.comparing.model import Agreeing, Stability
 from local_judge.qualification.figures import Draws, draws_of
-from local_judge.stats.agreement.estimate import Estimate, with_interval
 from local_judge.stats.agreement.icc import icc_2_1
-from local_judge.stats.agreement.orders import Kept, kept_order, ranks_of
-from local_judge.stats.measures import DIGITS, Floats, kendall
+from local_judge.stats.agreement.order_stability import OrderStability, order_stability, ranks_of
+from local_judge.stats.correlation import kendall_draws
+from local_judge.stats.estimate import Estimate, undefined, with_interval
+from local_judge.stats.numeric import DIGITS, Floats
 
 LEAST_REPORTS: Final = 3
 
@@ -67,9 +69,9 @@ def stabilities(rows: Sequence[Scored], judges: Sequence[str], draws: Draws) -> 
                     n_reports=len(mine),
                     n_missing=sum(row.value is None for row in mine),
                     order=one.order,
-                    kept=_shared(one.kept),
+                    kept=one.kept,
                     closest=one.closest,
-                    closest_kept=_shared(one.closest_kept) if one.closest_kept else None,
+                    closest_kept=one.closest_kept,
                     same_order={
                         other: same
                         for other in kept
@@ -122,10 +124,10 @@ def _agreeing(
     )
 
 
-def _shares(both: Sequence[str], sides: Sequence[dict[str, Scored]], draws: Draws) -> dict[str, Shared]:
+def _shares(both: Sequence[str], sides: Sequence[dict[str, Scored]], draws: Draws) -> dict[str, Estimate]:
     if len(both) < LEAST_REPORTS:
         reason = f"{len(both)} reports that both have scored, needs {LEAST_REPORTS}"
-        return dict.fromkeys(("tau", "difference", "bias", "icc"), Shared(value=None, reason=reason))
+        return dict.fromkeys(("tau", "difference", "bias", "icc"), undefined(reason))
     x, y = (np.array([side[report].value for report in both], np.float64) for side in sides)
     tasks = [sides[0][report].task or f"report {report}" for report in both]
     names = sorted(set(tasks))
@@ -133,23 +135,23 @@ def _shares(both: Sequence[str], sides: Sequence[dict[str, Scored]], draws: Draw
     drawn = [np.bincount(draw, minlength=len(names))[place] for draw in draws_of(len(names), draws)]
     counts = np.array(drawn, np.float64).reshape(-1, len(both))
 
-    def estimate(measure: Callable[[Floats], Floats], missing: str = "") -> Shared:
+    def estimate(measure: Callable[[Floats], Floats], missing: str = "") -> Estimate:
         value = _number(measure(np.ones((1, len(both))))[0])
         values = [_number(one) for one in measure(counts)]
         found = with_interval(Estimate(value, len(both)), values, len(names))
-        return _shared(found._replace(reason="" if value is not None else missing))
+        return replace(found, reason="" if value is not None else missing)
 
     groups = np.zeros(len(both), np.int64)
     apart = x - y
     return {
-        "tau": estimate(lambda n: kendall(x, y, groups, n), "the scores of one are all equal"),
+        "tau": estimate(lambda n: kendall_draws(x, y, groups, n), "the scores of one are all equal"),
         "difference": estimate(lambda n: n @ np.abs(apart) / n.sum(axis=1)),
         "bias": estimate(lambda n: n @ apart / n.sum(axis=1)),
-        "icc": _shared(icc_2_1([(float(a), float(b)) for a, b in zip(x, y, strict=True)])),
+        "icc": icc_2_1([(float(a), float(b)) for a, b in zip(x, y, strict=True)]),
     }
 
 
-def _kept(rows: Sequence[Scored], draws: Draws) -> Kept | None:
+def _kept(rows: Sequence[Scored], draws: Draws) -> OrderStability | None:
     """None where fewer than two systems are named."""
     given: dict[str, dict[str, list[float]]] = {}
     for row in rows:
@@ -162,12 +164,8 @@ def _kept(rows: Sequence[Scored], draws: Draws) -> Kept | None:
         task: {system: float(np.mean(own)) for system, own in systems.items()}
         for task, systems in given.items()
     }
-    return kept_order(means, seed=draws.seed, draws=draws.n)
+    return order_stability(means, seed=draws.seed, draws=draws.n)
 
 
 def _number(value: float) -> float | None:
     return None if np.isnan(value) else round(float(value), DIGITS) + 0.0
-
-
-def _shared(found: Estimate) -> Shared:
-    return Shared(value=found.value, low=found.low, high=found.high, reason=found.reason)

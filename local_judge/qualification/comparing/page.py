@@ -13,13 +13,13 @@ from local_judge.qualification.comparing.model import (
     Comparison,
     Difference,
     Gain,
-    Shared,
     Stability,
     Together,
 )
 from local_judge.qualification.page import cell, number, table
 from local_judge.reporting.numbers import NONE, count
-from local_judge.stats.paired import LEAST_UNITS, LEVEL
+from local_judge.stats.estimate import Estimate
+from local_judge.stats.significance import LEAST_UNITS, LEVEL
 
 RULES = {"probability": "mean of p", "log_odds": "mean of log-odds"}
 VERDICTS = {
@@ -30,14 +30,14 @@ VERDICTS = {
 }
 
 
-def comparison_page(found: Comparison, plot: str | None) -> str:
+def comparison_page(found: Comparison, picture: str) -> str:
     """The whole page.
 
     Args:
         found: the comparison.
-        plot: file name of the picture of quality against cost; None where there is none.
+        picture: the line that shows quality against cost; '' where there is nothing to draw.
     """
-    sections = [_head(found), _worth(found, plot), _differences(found), _together(found)]
+    sections = [_head(found), _worth(found, picture), _differences(found), _together(found)]
     sections += [_agreeing(found.agreeing), _stability(found.stability), _expenses(found)]
     return "\n".join(line for section in sections for line in (*section, ""))
 
@@ -58,7 +58,7 @@ def _head(found: Comparison) -> Iterator[str]:
     yield from table(("judge", "model", "by its own page", "without an answer"), rows, left=3)
 
 
-def _worth(found: Comparison, plot: str | None) -> Iterator[str]:
+def _worth(found: Comparison, picture: str) -> Iterator[str]:
     yield "## Quality beside cost"
     yield ""
     rows = [
@@ -75,9 +75,9 @@ def _worth(found: Comparison, plot: str | None) -> Iterator[str]:
     ]
     heads = ("figure", "judge", "quality", "of", "tokens a claim", "seconds a claim", "dominated by")
     yield from _table_or(heads, rows, "No judge has a figure of quality.", left=2)
-    if plot is not None:
+    if picture:
         yield ""
-        yield f"![Quality against cost]({plot})"
+        yield picture
     yield ""
     yield (
         "Tokens: computed and generated. A judge is dominated by one that is as good at least on what both answered, "
@@ -223,10 +223,10 @@ def _agreeing(rows: Sequence[Agreeing]) -> Iterator[str]:
             f"{row.protocol}: {cell(row.score)}",
             cell(row.first),
             cell(row.second),
-            _shared(row.tau),
-            _shared(row.difference),
-            _shared(row.bias, sign=True),
-            _shared(row.icc),
+            _estimate(row.tau),
+            _estimate(row.difference),
+            _estimate(row.bias, sign=True),
+            _estimate(row.icc),
             str(row.n),
             f"{row.n_only_first}/{row.n_only_second}" if row.n_only_first or row.n_only_second else "",
         )
@@ -259,10 +259,10 @@ def _stability(rows: Sequence[Stability]) -> Iterator[str]:
             f"{row.protocol}: {cell(row.score)}",
             cell(row.judge),
             " > ".join(f"{cell(name)} {mean:.2f}" for name, mean in row.order) or cell(row.kept.reason),
-            _shared(row.kept),
+            _estimate(row.kept),
             NONE
             if row.closest is None or row.closest_kept is None
-            else f"{' > '.join(map(cell, row.closest))}: {_shared(row.closest_kept)}",
+            else f"{' > '.join(map(cell, row.closest))}: {_estimate(row.closest_kept)}",
             ", ".join(cell(name) for name, same in row.same_order.items() if same) or NONE,
             ", ".join(cell(name) for name, same in row.same_order.items() if not same) or NONE,
             str(row.n_tasks),
@@ -304,7 +304,7 @@ def _value(value: float | None) -> str:
     return NONE if value is None else number(value)
 
 
-def _shared(one: Shared, sign: bool = False) -> str:
+def _estimate(one: Estimate, sign: bool = False) -> str:
     return _with_interval(one.value, one.low, one.high, sign=sign)
 
 

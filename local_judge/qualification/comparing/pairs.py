@@ -18,9 +18,9 @@ from local_judge.errors import InputError
 from local_judge.qualification.comparing.model import Difference, Verdict
 from local_judge.qualification.figures import Draws, Measure, in_draws
 from local_judge.qualification.model import Item
-from local_judge.stats.agreement.estimate import Estimate, with_interval
-from local_judge.stats.measures import DIGITS
-from local_judge.stats.paired import LEAST_UNITS, LEVEL, bootstrap_p, holm
+from local_judge.stats.estimate import Estimate, with_interval
+from local_judge.stats.numeric import DIGITS
+from local_judge.stats.significance import LEAST_UNITS, LEVEL, bootstrap_p, holm
 
 Answers = Mapping[str, Item]
 """The items of one judge by id."""

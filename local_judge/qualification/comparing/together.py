@@ -26,11 +26,11 @@ from local_judge.qualification.comparing.model import Expense, Gain, Together
 from local_judge.qualification.comparing.pairs import Answers, by_id, units_of
 from local_judge.qualification.figures import Draws, draws_of
 from local_judge.qualification.model import Item
-from local_judge.stats.agreement.correlation import pearson
-from local_judge.stats.agreement.estimate import Estimate, with_interval
 from local_judge.stats.calibration.separation import NEUTRAL, auc_of
-from local_judge.stats.measures import DIGITS, Floats, rounded
-from local_judge.stats.paired import LEAST_UNITS, LEVEL, bootstrap_p, holm
+from local_judge.stats.correlation import pearson
+from local_judge.stats.estimate import Estimate, with_interval
+from local_judge.stats.numeric import DIGITS, Floats, rounded
+from local_judge.stats.significance import LEAST_UNITS, LEVEL, bootstrap_p, holm
 
 Rule = Literal["probability", "log_odds"]
 RULES: Final[tuple[Rule, ...]] = ("probability", "log_odds")

@@ -34,7 +34,7 @@ from local_judge.runs.known import Heard, KnownClaim, annotated_claims, hear, re
 from local_judge.runs.store import RunStore
 from local_judge.runs.verify import ClaimRow, verify_rows
 from local_judge.stats.calibration.assess import Settings
-from local_judge.stats.calibration.errors import Uncalibratable
+from local_judge.stats.calibration.fitting import Uncalibratable
 from local_judge.stats.calibration.folds import FOLDS
 from local_judge.stats.calibration.separation import NEUTRAL
 from serving.types import Frozen

@@ -1,7 +1,7 @@
 """Krippendorff's alpha: agreement beyond chance of any number of people, with ratings missing.
 
-Invariant: a report with one rating is compared with nothing and changes nothing; the sums of several tasks added are
-the sums of the tasks together.
+Invariant: a report with one rating is compared with nothing and changes nothing; the counts of several tasks added are
+the counts of the tasks together.
 """
 
 from __future__ import annotations
@@ -9,36 +9,35 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import chain, combinations
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from local_judge.stats.agreement.estimate import Estimate, undefined
-from local_judge.stats.agreement.exact import Number, exact, scaled, total
-from local_judge.stats.agreement.sums import OfSums, tabulate
+from local_judge.stats.estimate import Estimate, SumStatistic, undefined
+from local_judge.stats.numeric import Number, whole_rows
 
 Scale = Literal["nominal", "ordinal", "interval"]
 """What a rating tells: that two are different, which is higher, or by how much."""
 
+Counts = Mapping[tuple[int, ...], int]
+"""What alpha needs of some units (things rated), so that the counts of several tasks add up:
 
-class Reliability(NamedTuple):
-    """What alpha needs of some units (things rated): sums, so that those of several tasks add up."""
-
-    counts: Mapping[int, int]
-    """How often each rating occurs in units that have two at least."""
-    pairs: Mapping[tuple[int, int, int], int]
-    """How many unordered pairs of ratings (c, k), c < k, units of m ratings have, by (m, c, k)."""
-    alone: int
-    """Units with one rating."""
+    (c,)       how often rating c occurs in units that have two ratings at least
+    (m, c, k)  how many unordered pairs of ratings (c, k), c < k, units of m ratings have
+    ()         units with one rating
+"""
 
 
-def reliability(units: Iterable[Sequence[int]]) -> Reliability:
-    """The sums of `units`, the ratings of one thing each, without those that are missing."""
+def count_ratings(units: Iterable[Sequence[int]]) -> Counts:
+    """The counts of `units`, the ratings of one thing each, without those that are missing."""
     found = [sorted(unit) for unit in units if unit]
     paired = [unit for unit in found if len(unit) > 1]
-    pairs = Counter(
+    counts: Counter[tuple[int, ...]] = Counter((value,) for value in chain.from_iterable(paired))
+    counts.update(
         (len(unit), low, high) for unit in paired for low, high in combinations(unit, 2) if low < high
     )
-    return Reliability(Counter(chain.from_iterable(paired)), pairs, len(found) - len(paired))
+    counts[()] = len(found) - len(paired)
+    return counts
 
 
 def krippendorff_alpha(units: Iterable[Sequence[Number]], scale: Scale) -> Estimate:
@@ -53,51 +52,37 @@ def krippendorff_alpha(units: Iterable[Sequence[Number]], scale: Scale) -> Estim
         units: the ratings of each thing, without those that are missing.
         scale: of the ratings.
     """
-    found = [[exact(number) for number in unit] for unit in units]
-    factor = scaled(chain.from_iterable(found))
-    return alpha_of(reliability([[int(number * factor) for number in unit] for unit in found]), scale)
+    return alpha_of(count_ratings(whole_rows(units)), scale)
 
 
-def alpha_of(sums: Reliability, scale: Scale) -> Estimate:
-    """Krippendorff's alpha from sums; see `krippendorff_alpha`."""
-    n = sum(sums.counts.values())
+def alpha_of(counts: Counts, scale: Scale) -> Estimate:
+    """Krippendorff's alpha from counts; see `krippendorff_alpha`."""
+    alone = counts.get((), 0)
+    ratings = {key[0]: count for key, count in counts.items() if len(key) == 1}
+    pairs = [(*key, count) for key, count in counts.items() if len(key) == 3]
+    n = sum(ratings.values())
     if n == 0:
-        return undefined("no report has two ratings", 0, sums.alone)
+        return undefined("no report has two ratings", 0, alone)
     if scale == "nominal":
-        expected = n * n - sum(count * count for count in sums.counts.values())
-        weighted = ((size, 2 * count) for (size, _, _), count in sums.pairs.items())
+        expected = n * n - sum(count * count for count in ratings.values())
+        weighted = [(size, 2 * count) for size, _, _, count in pairs]
     else:
-        places = _places(sums.counts) if scale == "ordinal" else {value: value for value in sums.counts}
-        first = sum(count * places[value] for value, count in sums.counts.items())
-        expected = 2 * (
-            n * sum(count * places[value] ** 2 for value, count in sums.counts.items()) - first**2
-        )
-        weighted = (
-            (size, 2 * count * (places[high] - places[low]) ** 2)
-            for (size, low, high), count in sums.pairs.items()
-        )
+        places = _places(ratings) if scale == "ordinal" else {value: value for value in ratings}
+        first = sum(count * places[value] for value, count in ratings.items())
+        expected = 2 * (n * sum(count * places[value] ** 2 for value, count in ratings.items()) - first**2)
+        weighted = [(size, 2 * count * (places[high] - places[low]) ** 2) for size, low, high, count in pairs]
     if expected == 0:
-        return undefined("all ratings are equal", n, sums.alone)
-    observed: dict[int, int] = {}
+        return undefined("all ratings are equal", n, alone)
+    observed: Counter[int] = Counter()
     for size, weight in weighted:
-        observed[size] = observed.get(size, 0) + weight
-    disagreement = total(Fraction(weight, size - 1) for size, weight in observed.items())
-    return Estimate(float(1 - (n - 1) * disagreement / expected), n, sums.alone)
+        observed[size] += weight
+    disagreement = sum((Fraction(weight, size - 1) for size, weight in observed.items()), Fraction(0))
+    return Estimate(float(1 - (n - 1) * disagreement / expected), n, alone)
 
 
-def summed(parts: Sequence[Reliability], scale: Scale) -> OfSums:
+def pooled_alpha(parts: Sequence[Counts], scale: Scale) -> SumStatistic[tuple[int, ...]]:
     """Krippendorff's alpha of several tasks together."""
-    values, counts = tabulate([part.counts for part in parts])
-    kinds, paired = tabulate([part.pairs for part in parts])
-
-    def statistic(sums: Sequence[int]) -> Estimate:
-        alone, rest = sums[0], sums[1:]
-        of_values = dict(zip(values, rest[: len(values)], strict=True))
-        of_pairs = dict(zip(kinds, rest[len(values) :], strict=True))
-        return alpha_of(Reliability(of_values, of_pairs, alone), scale)
-
-    rows = [(part.alone, *count, *pair) for part, count, pair in zip(parts, counts, paired, strict=True)]
-    return OfSums(rows, statistic)
+    return SumStatistic(parts, partial(alpha_of, scale=scale))
 
 
 def _places(counts: Mapping[int, int]) -> dict[int, int]:

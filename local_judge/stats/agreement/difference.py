@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from local_judge.stats.agreement.estimate import DRAWS, Estimate, resamples, undefined, with_interval
-from local_judge.stats.agreement.method import Named, Part, parts_of, replicated_measures
-from local_judge.stats.agreement.pairs import Ties
+from local_judge.stats.agreement.method import Part, Replicated, parts_of, replicated_measures
+from local_judge.stats.agreement.pairwise import Ties
 from local_judge.stats.agreement.ratings import Measure, RatedReport, RatedTask
+from local_judge.stats.estimate import DRAWS, Estimate, resamples, undefined, with_interval
 
 
 class Difference(NamedTuple):
@@ -65,8 +65,8 @@ def difference_of_methods(
 def _none(parts: Sequence[Part], ties: Ties, filtered: bool) -> tuple[Measure, ...]:
     """No measure of two methods that have scored no report together."""
     reason = undefined("no report that both have scored")
-    named = replicated_measures(parts, (), ties, filtered)
-    return tuple(Measure(one.id, one.label, "tasks", reason) for one in named)
+    measures = (one.measure for one in replicated_measures(parts, (), ties, filtered))
+    return tuple(one._replace(unit="tasks", estimate=reason) for one in measures)
 
 
 def _scores(tasks: Sequence[RatedTask]) -> Mapping[tuple[str, str], None]:
@@ -84,16 +84,16 @@ def _only(tasks: Sequence[RatedTask], units: set[tuple[str, str]]) -> list[Rated
     return [task._replace(reports=tuple(kept(task, one) for one in task.reports)) for task in tasks]
 
 
-def _less(one: Named, other: Named, n_tasks: int) -> Measure:
-    first, second = one.of.found, other.of.found
+def _less(one: Replicated, other: Replicated, n_tasks: int) -> Measure:
+    first, second = one.measure.estimate, other.measure.estimate
     n_undefined = first.n_undefined + second.n_undefined
     if first.value is None or second.value is None:
-        return Measure(
-            one.id, one.label, "tasks", undefined(first.reason or second.reason, n_tasks, n_undefined)
-        )
-    drawn = [
-        None if left is None or right is None else left - right
-        for left, right in zip(one.of.drawn, other.of.drawn, strict=True)
-    ]
-    found = Estimate(first.value - second.value, n_tasks, n_undefined)
-    return Measure(one.id, one.label, "tasks", with_interval(found, drawn, n_tasks))
+        found = undefined(first.reason or second.reason, n_tasks, n_undefined)
+    else:
+        drawn = [
+            None if left is None or right is None else left - right
+            for left, right in zip(one.drawn, other.drawn, strict=True)
+        ]
+        difference = Estimate(first.value - second.value, n_tasks, n_undefined)
+        found = with_interval(difference, drawn, n_tasks)
+    return one.measure._replace(unit="tasks", estimate=found)

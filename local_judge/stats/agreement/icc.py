@@ -8,68 +8,68 @@ Names and formulas are those of Shrout and Fleiss 1979 (Psychological Bulletin 8
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
+from functools import partial
+from typing import Literal
 
-from local_judge.stats.agreement.estimate import Estimate, undefined
-from local_judge.stats.agreement.exact import Number, exact, total
-from local_judge.stats.agreement.sums import OfSums
+from local_judge.stats.estimate import Estimate, SumStatistic, undefined
+from local_judge.stats.numeric import Number, whole_rows
 
+Form = Literal["2,1", "2,k"]
+"""ICC(2,1) or ICC(2,k)."""
 
-class OneWay(NamedTuple):
-    """Sums over targets (things rated), each of which may have raters of its own; those without rating do not count."""
+OneWay = Mapping[tuple[str, int], int]
+"""Sums over targets (things rated), each of which may have raters of its own:
 
-    targets: int
-    ratings: int
-    total: Fraction
-    squares: Fraction
-    """Sum of the squared ratings."""
-    between: Fraction
-    """Sum over the targets of (sum of its ratings)^2 / number of its ratings."""
-    sizes: int
-    """Sum over the targets of (number of its ratings)^2."""
+    targets    the targets with a rating
+    ratings    of all of them
+    total      the sum of the ratings
+    squares    the sum of the squared ratings
+    sizes      the sum over the targets of (number of its ratings)^2
+    between    for each k, the sum of (sum of its ratings)^2 over the targets with k ratings
 
+The second part of a name is k, and 0 where there is none.
+"""
 
-class TwoWay(NamedTuple):
-    """Sums over targets that the same people have all rated."""
-
-    targets: int
-    columns: tuple[Fraction, ...]
-    """Sum of the ratings of each person."""
-    squares: Fraction
-    rows: Fraction
-    """Sum over the targets of (sum of its ratings)^2."""
+TwoWay = Mapping[tuple[str, int], int]
+"""Sums over targets that the same people have all rated: `targets`, `squares`, the sum of the squared ratings, `rows`,
+the sum over the targets of (sum of its ratings)^2, for each rater i `column`, the sum of the i-th one's ratings, and
+`incomplete`, how many targets not everybody has rated."""
 
 
-def one_way(rows: Iterable[Sequence[Number]]) -> OneWay:
-    """The sums of `rows`, the ratings of one target each."""
-    found = [[exact(number) for number in row] for row in rows if row]
-    return OneWay(
-        len(found),
-        sum(map(len, found)),
-        total(number for row in found for number in row),
-        total(number * number for row in found for number in row),
-        total(total(row) * total(row) / len(row) for row in found),
-        sum(len(row) ** 2 for row in found),
-    )
+def one_way(rows: Iterable[Sequence[int]]) -> OneWay:
+    """The sums of `rows`, the ratings of one target each; those without rating do not count."""
+    sums: Counter[tuple[str, int]] = Counter()
+    for row in rows:
+        if row:
+            sums["targets", 0] += 1
+            sums["ratings", 0] += len(row)
+            sums["total", 0] += sum(row)
+            sums["squares", 0] += sum(number * number for number in row)
+            sums["sizes", 0] += len(row) ** 2
+            sums["between", len(row)] += sum(row) ** 2
+    return sums
 
 
-def two_way(rows: Iterable[Sequence[Number]], n_raters: int) -> TwoWay:
+def two_way(rows: Iterable[Sequence[int]], n_raters: int, n_incomplete: int = 0) -> TwoWay:
     """The sums of `rows`, the ratings of one target each by the same `n_raters` people in the same order.
 
     Raises:
         ValueError: a row has more or fewer ratings.
     """
-    found = [[exact(number) for number in row] for row in rows]
-    if any(len(row) != n_raters for row in found):
-        raise ValueError("not everybody has rated everything")
-    return TwoWay(
-        len(found),
-        tuple(total(row[rater] for row in found) for rater in range(n_raters)),
-        total(number * number for row in found for number in row),
-        total(total(row) * total(row) for row in found),
-    )
+    sums = Counter({("incomplete", 0): n_incomplete, **{("column", rater): 0 for rater in range(n_raters)}})
+    for row in rows:
+        if len(row) != n_raters:
+            raise ValueError("not everybody has rated everything")
+        sums["targets", 0] += 1
+        sums["squares", 0] += sum(number * number for number in row)
+        sums["rows", 0] += sum(row) ** 2
+        for rater, number in enumerate(row):
+            sums["column", rater] += number
+    return sums
 
 
 def mean_squares(sums: OneWay) -> tuple[Fraction, Fraction] | None:
@@ -81,57 +81,14 @@ def mean_squares(sums: OneWay) -> tuple[Fraction, Fraction] | None:
     Returns:
         None where there are fewer than two targets, or none with two ratings.
     """
-    n, ratings = sums.targets, sums.ratings
+    n, ratings = sums.get(("targets", 0), 0), sums.get(("ratings", 0), 0)
     if n < 2 or ratings == n:
         return None
-    between = (sums.between - sums.total * sums.total / ratings) / (n - 1)
-    return between, (sums.squares - sums.between) / (ratings - n)
-
-
-def icc_1_1_of(sums: OneWay) -> Estimate:
-    """ICC(1,1) from sums; see `icc_1_1`."""
-    found = mean_squares(sums)
-    if found is None:
-        return undefined("needs two reports, and two ratings of one", sums.targets)
-    between, within = found
-    k = Fraction(sums.ratings**2 - sums.sizes, sums.ratings * (sums.targets - 1))
-    denominator = between + (k - 1) * within
-    if denominator == 0:
-        return undefined("all ratings are equal", sums.targets)
-    return Estimate(float((between - within) / denominator), sums.targets)
-
-
-def icc_2_1_of(sums: TwoWay) -> Estimate:
-    """ICC(2,1) from sums; see `icc_2_1`."""
-    return _two_way_icc(sums, single=True)
-
-
-def icc_2_k_of(sums: TwoWay) -> Estimate:
-    """ICC(2,k) from sums; see `icc_2_k`."""
-    return _two_way_icc(sums, single=False)
-
-
-def summed(parts: Sequence[TwoWay], n_incomplete: Sequence[int], of: Callable[[TwoWay], Estimate]) -> OfSums:
-    """`icc_2_1_of` or `icc_2_k_of` over several tasks together.
-
-    Args:
-        parts: of each task, with whole numbers only.
-        n_incomplete: of each task, the targets that not everybody has rated; `n_undefined` is their number.
-        of: which of the two.
-    """
-
-    def statistic(sums: Sequence[int]) -> Estimate:
-        incomplete, targets, squares, rows, *columns = sums
-        found = of(TwoWay(targets, tuple(map(Fraction, columns)), Fraction(squares), Fraction(rows)))
-        return found._replace(n_undefined=incomplete)
-
-    return OfSums(
-        [
-            (incomplete, part.targets, int(part.squares), int(part.rows), *map(int, part.columns))
-            for part, incomplete in zip(parts, n_incomplete, strict=True)
-        ],
-        statistic,
+    of_targets = sum(
+        (Fraction(squared, k) for (name, k), squared in sums.items() if name == "between"), Fraction(0)
     )
+    between = (of_targets - Fraction(sums["total", 0] ** 2, ratings)) / (n - 1)
+    return between, (sums["squares", 0] - of_targets) / (ratings - n)
 
 
 def icc_1_1(rows: Iterable[Sequence[Number]]) -> Estimate:
@@ -143,7 +100,21 @@ def icc_1_1(rows: Iterable[Sequence[Number]]) -> Estimate:
     Args:
         rows: the ratings of each target.
     """
-    return icc_1_1_of(one_way(rows))
+    return icc_1_1_of(one_way(whole_rows(rows)))
+
+
+def icc_1_1_of(sums: OneWay) -> Estimate:
+    """ICC(1,1) from sums; see `icc_1_1`."""
+    n, ratings = sums.get(("targets", 0), 0), sums.get(("ratings", 0), 0)
+    found = mean_squares(sums)
+    if found is None:
+        return undefined("needs two reports, and two ratings of one", n)
+    between, within = found
+    k = Fraction(ratings**2 - sums["sizes", 0], ratings * (n - 1))
+    denominator = between + (k - 1) * within
+    if denominator == 0:
+        return undefined("all ratings are equal", n)
+    return Estimate(float((between - within) / denominator), n)
 
 
 def icc_2_1(rows: Sequence[Sequence[Number]]) -> Estimate:
@@ -157,7 +128,7 @@ def icc_2_1(rows: Sequence[Sequence[Number]]) -> Estimate:
     Raises:
         ValueError: not everybody has rated everything.
     """
-    return icc_2_1_of(two_way(rows, len(rows[0]) if rows else 0))
+    return two_way_icc(two_way(whole_rows(rows), len(rows[0]) if rows else 0), "2,1")
 
 
 def icc_2_k(rows: Sequence[Sequence[Number]]) -> Estimate:
@@ -171,21 +142,31 @@ def icc_2_k(rows: Sequence[Sequence[Number]]) -> Estimate:
     Raises:
         ValueError: not everybody has rated everything.
     """
-    return icc_2_k_of(two_way(rows, len(rows[0]) if rows else 0))
+    return two_way_icc(two_way(whole_rows(rows), len(rows[0]) if rows else 0), "2,k")
 
 
-def _two_way_icc(sums: TwoWay, *, single: bool) -> Estimate:
-    n, k = sums.targets, len(sums.columns)
+def pooled_icc(parts: Sequence[TwoWay], form: Form) -> SumStatistic[tuple[str, int]]:
+    """ICC(2,1) or ICC(2,k) over several tasks together; `n_undefined` is the number of incomplete targets."""
+    return SumStatistic(parts, partial(two_way_icc, form=form))
+
+
+def two_way_icc(sums: TwoWay, form: Form) -> Estimate:
+    """ICC(2,1) or ICC(2,k) from sums; see `icc_2_1` and `icc_2_k`."""
+    return replace(_two_way_icc(sums, form), n_undefined=sums.get(("incomplete", 0), 0))
+
+
+def _two_way_icc(sums: TwoWay, form: Form) -> Estimate:
+    totals = [total for (name, _), total in sums.items() if name == "column"]
+    n, k = sums.get(("targets", 0), 0), len(totals)
     if n < 2 or k < 2:
         return undefined(f"{n} reports that all of {k} people rated, needs 2 of each", n)
-    whole = total(sums.columns)
-    level = whole * whole / (n * k)
-    of_rows = sums.rows / k - level
-    of_columns = total(column * column for column in sums.columns) / n - level
+    level = Fraction(sum(totals) ** 2, n * k)
+    of_rows = Fraction(sums["rows", 0], k) - level
+    of_columns = Fraction(sum(total * total for total in totals), n) - level
     rows, columns = of_rows / (n - 1), of_columns / (k - 1)
-    error = (sums.squares - level - of_rows - of_columns) / ((n - 1) * (k - 1))
+    error = (sums["squares", 0] - level - of_rows - of_columns) / ((n - 1) * (k - 1))
     of_raters = (columns - error) / n
-    denominator = rows + (k - 1) * error + k * of_raters if single else rows + of_raters
+    denominator = rows + (k - 1) * error + k * of_raters if form == "2,1" else rows + of_raters
     if denominator == 0:
         return undefined("all ratings are equal", n)
     if denominator < 0:

@@ -8,32 +8,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from local_judge.stats.agreement.estimate import Estimate, mean_estimate, undefined
-from local_judge.stats.agreement.exact import Number, exact, scaled
-from local_judge.stats.agreement.sums import OfSums, tabulate
+from local_judge.stats.estimate import Estimate, SumStatistic, mean_estimate, undefined
+from local_judge.stats.numeric import Number, whole_rows
 
 Weights = Literal["unweighted", "linear", "quadratic"]
 """What a difference costs: the same whatever it is, its size, or its size squared."""
 
+Crossed = Mapping[tuple[int, int], int]
+"""What kappa needs of two people's ratings of the same things, so that the sums of several tasks add up:
 
-class Crossed(NamedTuple):
-    """What kappa needs of two people's ratings of the same things: sums, so that those of several tasks add up."""
-
-    cost: int
-    """Sum of the weights of their differences."""
-    first: Mapping[int, int]
-    """How often one of them gave each rating."""
-    second: Mapping[int, int]
+    (0, 0)  sum of the weights of their differences
+    (1, c)  how often the first gave rating c
+    (2, c)  how often the second did
+"""
 
 
-def crossed(pairs: Sequence[tuple[int, int]], weights: Weights) -> Crossed:
+def cross(pairs: Sequence[tuple[int, int]], weights: Weights) -> Crossed:
     """The sums over things rated by both."""
     power = {"unweighted": 0, "linear": 1, "quadratic": 2}[weights]
-    cost = sum(abs(a - b) ** power for a, b in pairs if a != b)
-    return Crossed(cost, Counter(a for a, _ in pairs), Counter(b for _, b in pairs))
+    sums = Counter((1, a) for a, _ in pairs) + Counter((2, b) for _, b in pairs)
+    sums[0, 0] = sum(abs(a - b) ** power for a, b in pairs if a != b)
+    return sums
 
 
 def cohen_kappa(x: Sequence[Number], y: Sequence[Number], weights: Weights) -> Estimate:
@@ -46,14 +45,13 @@ def cohen_kappa(x: Sequence[Number], y: Sequence[Number], weights: Weights) -> E
     Raises:
         ValueError: `x` and `y` are not equally long.
     """
-    pairs = [(exact(a), exact(b)) for a, b in zip(x, y, strict=True)]
-    factor = scaled(number for pair in pairs for number in pair)
-    return kappa_of(crossed([(int(a * factor), int(b * factor)) for a, b in pairs], weights), weights)
+    first, second = whole_rows([x, y])
+    return kappa_of(cross(list(zip(first, second, strict=True)), weights), weights)
 
 
 def kappa_of(sums: Crossed, weights: Weights) -> Estimate:
     """Cohen's kappa from sums; see `cohen_kappa`."""
-    first, second = sums.first, sums.second
+    first, second = ({value: n for (who, value), n in sums.items() if who == side} for side in (1, 2))
     n = sum(first.values())
     if weights == "unweighted":
         expected = n * n - sum(count * second.get(value, 0) for value, count in first.items())
@@ -63,22 +61,12 @@ def kappa_of(sums: Crossed, weights: Weights) -> Estimate:
         expected = n * (_moment(first, 2) + _moment(second, 2)) - 2 * _moment(first, 1) * _moment(second, 1)
     if expected == 0:
         return undefined("all ratings are equal" if n else "nothing was rated by both", n)
-    return Estimate(1 - n * sums.cost / expected, n)
+    return Estimate(1 - n * sums[0, 0] / expected, n)
 
 
-def summed(parts: Sequence[Crossed], weights: Weights) -> OfSums:
+def pooled_kappa(parts: Sequence[Crossed], weights: Weights) -> SumStatistic[tuple[int, int]]:
     """Cohen's kappa of the same two people over several tasks together."""
-    ones, firsts = tabulate([part.first for part in parts])
-    others, seconds = tabulate([part.second for part in parts])
-
-    def statistic(sums: Sequence[int]) -> Estimate:
-        middle = 1 + len(ones)
-        first = dict(zip(ones, sums[1:middle], strict=True))
-        second = dict(zip(others, sums[middle:], strict=True))
-        return kappa_of(Crossed(sums[0], first, second), weights)
-
-    rows = [(part.cost, *first, *second) for part, first, second in zip(parts, firsts, seconds, strict=True)]
-    return OfSums(rows, statistic)
+    return SumStatistic(parts, partial(kappa_of, weights=weights))
 
 
 def mean_kappa(people: Iterable[Crossed], weights: Weights) -> Estimate:

@@ -9,26 +9,28 @@ tau-b beside its correlations. Without the filter, correlations within tasks are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from functools import partial
-from typing import Literal, NamedTuple
+from statistics import mean
+from typing import Any, Literal, NamedTuple
 
-from local_judge.stats.agreement.correlation import fisher_interval, kendall_tau_b, pearson, spearman
-from local_judge.stats.agreement.estimate import (
+from local_judge.stats.agreement.icc import icc_1_1
+from local_judge.stats.agreement.pairwise import Pairs, Ties, add, compare, method_rate, pooled_rate
+from local_judge.stats.agreement.ratings import Measure, RatedTask
+from local_judge.stats.correlation import fisher_interval, kendall_tau_b, pearson, spearman
+from local_judge.stats.estimate import (
     DRAWS,
     Estimate,
+    SumStatistic,
     mean_estimate,
     replicates,
     resamples,
     undefined,
     with_interval,
 )
-from local_judge.stats.agreement.exact import mean, scaled
-from local_judge.stats.agreement.icc import icc_1_1
-from local_judge.stats.agreement.pairs import Pairs, Ties, add, compare, method_rate
-from local_judge.stats.agreement.ratings import Measure, RatedTask
-from local_judge.stats.agreement.sums import OfSums
+from local_judge.stats.numeric import scaled
 
 Verdict = Literal["kept", "removed", "undefined"]
 """What the filter makes of a task: its ICC(1,1) is 0 or more, is negative, or does not exist."""
@@ -71,19 +73,10 @@ _Kind = Literal["pearson", "spearman", "tau"]
 
 
 class Replicated(NamedTuple):
-    """A number and its values in the draws."""
+    """A measure before it has an interval, with its values in the draws."""
 
-    found: Estimate
+    measure: Measure
     drawn: list[float | None]
-
-
-class Named(NamedTuple):
-    """A measure before it has an interval."""
-
-    id: str
-    label: str
-    unit: str
-    of: Replicated
 
 
 def agreement_of_method(
@@ -104,10 +97,9 @@ def agreement_of_method(
         draws: of each interval.
     """
     parts = parts_of(tasks)
-    named = replicated_measures(parts, resamples(len(parts), draws, seed), ties, filtered)
     measures = [
-        Measure(one.id, one.label, one.unit, with_interval(one.of.found, one.of.drawn, len(parts)))
-        for one in named
+        one.measure._replace(estimate=with_interval(one.measure.estimate, one.drawn, len(parts)))
+        for one in replicated_measures(parts, resamples(len(parts), draws, seed), ties, filtered)
     ]
     measures.insert(3, _over_systems(measures[2]))
     return MethodAgreement(tuple(measures), tuple(part.task for part in parts))
@@ -121,33 +113,36 @@ def parts_of(tasks: Sequence[RatedTask]) -> list[Part]:
 
 def replicated_measures(
     parts: Sequence[Part], drawn: Sequence[Sequence[int]], ties: Ties, filtered: bool
-) -> list[Named]:
+) -> list[Replicated]:
     """Every measure with its values in the draws, in a fixed order."""
 
-    def of_sums(measure: OfSums) -> Replicated:
-        return Replicated(measure.found(), measure.replicates(drawn))
+    def of_sums(id: str, label: str, unit: str, statistic: SumStatistic[Any]) -> Replicated:
+        return Replicated(Measure(id, label, unit, statistic.found()), statistic.replicates(drawn))
 
-    def within(kind: _Kind, undefined_as: float | None = None) -> Replicated:
-        return _within_tasks(parts, drawn, kind, filtered, undefined_as)
+    def within(id: str, label: str, kind: _Kind, undefined_as: float | None = None) -> Replicated:
+        def mean(tasks: Sequence[TaskAgreement]) -> Estimate:
+            return _mean_within_tasks(tasks, kind, filtered, undefined_as)
 
-    by_mean = of_sums(OfSums([part.of_means for part in parts], partial(_rate, ties)))
-    by_annotator = of_sums(OfSums([part.of_annotators for part in parts], partial(_rate, ties)))
-    systems = of_sums(_overall_pearson(parts))
-    linear, ranked = within("pearson"), within("spearman")
-    name = "filtered" if filtered else "unfiltered"
+        tasks = [part.task for part in parts]
+        name = "filtered" if filtered else "unfiltered"
+        measure = Measure(f"{name}_{id}", f"{name} {label}", "tasks", mean(tasks))
+        return Replicated(measure, replicates(tasks, mean, drawn))
+
+    by_mean = pooled_rate([part.of_means for part in parts], ties, method_rate)
+    by_annotator = pooled_rate([part.of_annotators for part in parts], ties, method_rate)
     measures = [
-        Named("pairwise", "pairwise, mean rating", "pairs", by_mean),
-        Named("pairwise_annotators", "pairwise, each annotator", "pairs", by_annotator),
-        Named("overall_pearson", "overall Pearson", "systems", systems),
-        Named(f"{name}_pearson", f"{name} Pearson", "tasks", linear),
-        Named(f"{name}_spearman", f"{name} Spearman", "tasks", ranked),
-        Named(f"{name}_tau", f"{name} tau-b", "tasks", within("tau")),
-        Named(f"{name}_pearson_zero", f"{name} Pearson, undef. as 0", "tasks", within("pearson", 0.0)),
-        Named(f"{name}_spearman_zero", f"{name} Spearman, undef. as 0", "tasks", within("spearman", 0.0)),
+        of_sums("pairwise", "pairwise, mean rating", "pairs", by_mean),
+        of_sums("pairwise_annotators", "pairwise, each annotator", "pairs", by_annotator),
+        of_sums("overall_pearson", "overall Pearson", "systems", _overall_pearson(parts)),
+        within("pearson", "Pearson", "pearson"),
+        within("spearman", "Spearman", "spearman"),
+        within("tau", "tau-b", "tau"),
+        within("pearson_zero", "Pearson, undef. as 0", "pearson", 0.0),
+        within("spearman_zero", "Spearman, undef. as 0", "spearman", 0.0),
     ]
     if filtered:
-        four = _mean_of((by_mean, systems, linear, ranked))
-        measures.append(Named("overall", "mean of the four", "measures", four))
+        pairs, _, systems, linear, ranked, *_ = measures
+        measures.append(_mean_of_four((pairs, systems, linear, ranked)))
     return measures
 
 
@@ -180,72 +175,55 @@ def system_means(tasks: Sequence[RatedTask]) -> dict[str, tuple[Fraction, Fracti
     }
 
 
-def _rate(ties: Ties, sums: Sequence[int]) -> Estimate:
-    return method_rate(Pairs(*sums), ties)
-
-
-def _within_tasks(
-    parts: Sequence[Part],
-    drawn: Sequence[Sequence[int]],
-    kind: _Kind,
-    filtered: bool,
-    undefined_as: float | None,
-) -> Replicated:
+def _mean_within_tasks(
+    tasks: Sequence[TaskAgreement], kind: _Kind, filtered: bool, undefined_as: float | None
+) -> Estimate:
     """The mean over all tasks, or those that the filter keeps; a task with one report has nothing to correlate."""
-
-    def statistic(tasks: Sequence[TaskAgreement]) -> Estimate:
-        values: list[float | None] = [
-            getattr(task, kind).value
-            for task in tasks
-            if (task.filter == "kept" or not filtered) and task.n > 1
-        ]
-        nothing = "no task is kept that has a correlation" if filtered else "no task has a correlation"
-        return mean_estimate(values, nothing, undefined_as=undefined_as)
-
-    tasks = [part.task for part in parts]
-    return Replicated(statistic(tasks), replicates(tasks, statistic, drawn))
+    values: list[float | None] = [
+        getattr(task, kind).value for task in tasks if (task.filter == "kept" or not filtered) and task.n > 1
+    ]
+    nothing = "no task is kept that has a correlation" if filtered else "no task has a correlation"
+    return mean_estimate(values, nothing, undefined_as=undefined_as)
 
 
-def _mean_of(measures: Sequence[Replicated]) -> Replicated:
-    """The plain mean of some measures, which does not exist where one of them does not."""
+def _mean_of_four(four: Sequence[Replicated]) -> Replicated:
+    """The plain mean of four measures, which does not exist where one of them does not."""
 
-    def together(values: Sequence[float | None]) -> Estimate:
+    def mean(values: Sequence[float | None]) -> Estimate:
         missing = values.count(None)
         if missing:
             return undefined(f"{missing} of the four does not exist", len(values) - missing, missing)
         return mean_estimate(values, "")
 
-    values = zip(*(measure.drawn for measure in measures), strict=True)
-    return Replicated(
-        together([measure.found.value for measure in measures]), [together(draw).value for draw in values]
-    )
+    found = mean([one.measure.estimate.value for one in four])
+    drawn = [mean(values).value for values in zip(*(one.drawn for one in four), strict=True)]
+    return Replicated(Measure("overall", "mean of the four", "measures", found), drawn)
 
 
-def _overall_pearson(parts: Sequence[Part]) -> OfSums:
+def _overall_pearson(parts: Sequence[Part]) -> SumStatistic[tuple[str | None, str]]:
     """Pearson of the systems' mean ratings and mean scores; `n` is the number of systems."""
     reports = [report for part in parts for report in part.reports]
-    of_ratings, of_scores = (
-        scaled(rating for _, rating, _ in reports),
-        scaled(score for _, _, score in reports),
-    )
+    of_ratings = scaled(rating for _, rating, _ in reports)
+    of_scores = scaled(score for _, _, score in reports)
     names = sorted({system for system, _, _ in reports if system is not None})
-    rows: list[list[int]] = []
+    tables: list[Counter[tuple[str | None, str]]] = []
     for part in parts:
-        row: dict[str | None, tuple[int, int, int]] = dict.fromkeys([None, *names], (0, 0, 0))
+        table: Counter[tuple[str | None, str]] = Counter()
         for system, rating, score in part.reports:
-            n, ratings, scores = row[system]
-            row[system] = n + 1, ratings + int(rating * of_ratings), scores + int(score * of_scores)
-        rows.append([number for sums in row.values() for number in sums])
+            table[system, "n"] += 1
+            table[system, "ratings"] += int(rating * of_ratings)
+            table[system, "scores"] += int(score * of_scores)
+        tables.append(table)
 
-    def statistic(sums: Sequence[int]) -> Estimate:
-        systems = [sums[start : start + 3] for start in range(3, len(sums), 3) if sums[start]]
+    def statistic(sums: Mapping[tuple[str | None, str], int]) -> Estimate:
+        drawn = [(name, n) for name in names if (n := sums[name, "n"])]
         found = pearson(
-            [Fraction(ratings, n) for n, ratings, _ in systems],
-            [Fraction(scores, n) for n, _, scores in systems],
+            [Fraction(sums[name, "ratings"], n) for name, n in drawn],
+            [Fraction(sums[name, "scores"], n) for name, n in drawn],
         )
-        return found._replace(n_undefined=sums[0])
+        return replace(found, n_undefined=sums.get((None, "n"), 0))
 
-    return OfSums(rows, statistic)
+    return SumStatistic(tables, statistic)
 
 
 def _over_systems(measure: Measure) -> Measure:
@@ -257,7 +235,7 @@ def _over_systems(measure: Measure) -> Measure:
         "overall_pearson_fisher",
         "overall Pearson (Fisher)",
         measure.unit,
-        found._replace(low=low, high=high, n_draws=0),
+        replace(found, low=low, high=high, n_draws=0),
     )
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from statistics import mean
 from typing import NamedTuple
 
-from local_judge.stats.agreement.estimate import Estimate
-from local_judge.stats.agreement.exact import mean
+from local_judge.stats.estimate import Estimate
 
 
 class RatedReport(NamedTuple):
@@ -28,7 +28,7 @@ class RatedReport(NamedTuple):
     @property
     def mean(self) -> Fraction:
         """The mean of its ratings."""
-        return mean(list(self.ratings.values()))
+        return mean(self.ratings.values())
 
     @property
     def by_annotator(self) -> list[Fraction]:

@@ -23,7 +23,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from local_judge.stats.agreement import alpha, icc
-from local_judge.stats.agreement.estimate import (
+from local_judge.stats.agreement.ratings import Measure
+from local_judge.stats.correlation import kendall_draws, kendall_w, spearman_rows
+from local_judge.stats.estimate import (
     DRAWS,
     Estimate,
     mean_estimate,
@@ -31,9 +33,7 @@ from local_judge.stats.agreement.estimate import (
     undefined,
     with_interval,
 )
-from local_judge.stats.agreement.exact import exact, scaled
-from local_judge.stats.agreement.ratings import Measure
-from local_judge.stats.measures import Floats, concordance, kendall, rounded, spearman
+from local_judge.stats.numeric import Floats, exact, rounded, scaled
 
 LEAST_REPORTS: Final = 3
 """Two reports always have an order, which is the same or the opposite."""
@@ -149,6 +149,8 @@ def _orders(
     """Of all reports, then of those of each draw."""
     reports = [one for own in parts for one in own]
     table = np.array([rounded([one.scores[judge] for one in reports]) for judge in judges])
+    # Whole numbers in the same order.
+    levels = np.unique(table, return_inverse=True)[1].reshape(table.shape)
     ends = accumulate(len(own) for own in parts)
     places = [range(end - len(own), end) for own, end in zip(parts, ends, strict=True)]
     samples = [
@@ -159,11 +161,11 @@ def _orders(
     pairs = list(combinations(range(len(judges)), 2))
     first, second = ([pair[side] for pair in pairs] for side in (0, 1))
     alone = np.zeros(len(reports), np.int64)
-    taus = np.array([kendall(table[one], table[other], alone, counts) for one, other in pairs]).T
+    taus = np.array([kendall_draws(table[one], table[other], alone, counts) for one, other in pairs]).T
     return [
         _Orders(
-            concordance(table[:, sample]),
-            _known(spearman(table[first][:, sample], table[second][:, sample])),
+            kendall_w(levels[:, sample].tolist()).value,
+            _known(spearman_rows(table[first][:, sample], table[second][:, sample])),
             _known(tau),
         )
         for sample, tau in zip(samples, taus, strict=True)
@@ -194,7 +196,7 @@ def _of_sums(
     fractions = [[[exact(one.scores[judge]) for judge in judges] for one in own] for own in parts]
     factor = scaled(score for own in fractions for row in own for score in row)
     rows = [[[int(score * factor) for score in row] for row in own] for own in fractions]
-    yield alpha.summed([alpha.reliability(own) for own in rows], "interval").estimate(drawn)
+    yield alpha.pooled_alpha([alpha.count_ratings(own) for own in rows], "interval").estimate(drawn)
     tables = [icc.two_way(own, len(judges)) for own in rows]
-    for of in (icc.icc_2_1_of, icc.icc_2_k_of):
-        yield icc.summed(tables, [0] * len(tables), of).estimate(drawn)
+    yield icc.pooled_icc(tables, "2,1").estimate(drawn)
+    yield icc.pooled_icc(tables, "2,k").estimate(drawn)

@@ -12,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from local_judge.judge.calibration import Method, Objective, Quality
-from local_judge.stats.agreement.estimate import Estimate, resamples, with_interval
-from local_judge.stats.calibration.errors import Uncalibratable
-from local_judge.stats.calibration.fitting import IDENTITY, Sigmoid, fit
+from local_judge.stats.calibration.fitting import IDENTITY, Sigmoid, Uncalibratable, fit
 from local_judge.stats.calibration.folds import FOLDS, OutOfFold, out_of_fold
 from local_judge.stats.calibration.reliability import BINS, Bin, bins, brier_of, ece_of
 from local_judge.stats.calibration.separation import NEUTRAL, Judged, auc_of, best_threshold, columns
-from local_judge.stats.measures import Floats
+from local_judge.stats.estimate import Estimate, resamples, with_interval
+from local_judge.stats.numeric import Floats
 from serving.types import Frozen
 
 Bools = npt.NDArray[np.bool_]
@@ -37,32 +36,23 @@ class Settings(Frozen):
     draws: int = DRAWS
 
 
-class Figure(Frozen):
-    """A number with its interval."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-    """95 %; None where it exists in fewer than half of the draws."""
-
-
 class Assessment(Frozen):
     """Probabilities and calls against what is known of the claims."""
 
     n: int
     n_true: int
     n_pages: int
-    auc: Figure
-    accuracy: Figure
+    auc: Estimate
+    accuracy: Estimate
     """Of the calls."""
-    caught: Figure
+    caught: Estimate
     """Share of the altered claims that are not called true."""
-    called_wrong: Figure
+    called_wrong: Estimate
     """Share of the true claims that are not called true."""
-    brier: Figure
-    ece: Figure
+    brier: Estimate
+    ece: Estimate
     """Bins of equal width."""
-    ece_mass: Figure
+    ece_mass: Estimate
     """Bins of equal mass."""
     threshold: float
     """The mean over folds."""
@@ -75,13 +65,8 @@ class Assessment(Frozen):
     @property
     def quality(self) -> Quality:
         """As it is kept with a calibration."""
-        return Quality(
-            accuracy=self.accuracy.value,
-            threshold=self.threshold,
-            auc=self.auc.value,
-            brier=self.brier.value,
-            ece=self.ece.value,
-        )
+        figures = {name: getattr(self, name).value for name in ("accuracy", "auc", "brier", "ece")}
+        return Quality(threshold=self.threshold, **figures)
 
 
 class Fitted(Frozen):
@@ -131,12 +116,11 @@ def assess(found: OutOfFold, settings: Settings) -> Assessment:
         for draw in resamples(len(pages), settings.draws, settings.seed)
     ]
 
-    def figure(measure: Callable[[Floats, Floats, Floats], float | None]) -> Figure:
+    def figure(measure: Callable[[Floats, Floats, Floats], float | None]) -> Estimate:
         whole = measure(p, true, called)
         assert whole is not None, "both kinds are there"
         values = [measure(p[draw], true[draw], called[draw]) for draw in drawn]
-        estimate = with_interval(Estimate(whole, len(p)), values, len(pages))
-        return Figure(value=whole, low=estimate.low, high=estimate.high)
+        return with_interval(Estimate(whole, len(p)), values, len(pages))
 
     return Assessment(
         n=len(p),

@@ -23,14 +23,26 @@ function that uses it does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from local_judge.errors import UserError
 from local_judge.judge.calibration import Method, mapped
-from local_judge.stats.calibration.errors import Uncalibratable
 from local_judge.stats.calibration.separation import Judged, columns
-from local_judge.stats.measures import Floats
+from local_judge.stats.numeric import Floats
+
+Kind = Literal["one_class", "constant", "inverted", "few_pages"]
+"""`one_class`: only true or only altered claims. `constant`: the judge gives all of them the same. `inverted`: it gives
+altered claims more than true ones. `few_pages`: too few pages, or too unevenly filled, for folds by page."""
+
+
+class Uncalibratable(UserError):
+    """There is nothing to fit."""
+
+    def __init__(self, kind: Kind, message: str) -> None:
+        super().__init__(message)
+        self.kind: Kind = kind
 
 
 class Sigmoid(NamedTuple):

@@ -12,8 +12,7 @@ from random import Random
 from typing import NamedTuple
 
 from local_judge.judge.calibration import Method, Objective
-from local_judge.stats.calibration.errors import Uncalibratable
-from local_judge.stats.calibration.fitting import Sigmoid, fit
+from local_judge.stats.calibration.fitting import Sigmoid, Uncalibratable, fit
 from local_judge.stats.calibration.separation import Judged, best_threshold
 
 FOLDS = 10

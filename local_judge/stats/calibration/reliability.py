@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from local_judge.stats.calibration.separation import Judged, columns
-from local_judge.stats.measures import Floats, Ints
+from local_judge.stats.numeric import Floats, Ints
 from local_judge.stats.rates import Rate, rate
 from serving.types import Frozen
 
@@ -56,13 +56,8 @@ def bins(judged: Sequence[Judged], cut: Cut = "width", n_bins: int = BINS) -> li
     return found
 
 
-def ece(judged: Sequence[Judged], cut: Cut = "width", n_bins: int = BINS) -> float | None:
-    """Expected calibration error; None without claims."""
-    return ece_of(*columns(judged), cut, n_bins) if judged else None
-
-
 def ece_of(p: Floats, true: Floats, cut: Cut = "width", n_bins: int = BINS) -> float:
-    """As `ece`: the sum over bins of |sum of (true - p)|, by the number of claims."""
+    """Expected calibration error of at least one claim: the sum over bins of |sum of (true - p)|, by their number."""
     return float(np.abs(gaps_of(p, true, cut, n_bins)).sum() / len(p))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from local_judge.judge.calibration import Objective
-from local_judge.stats.measures import Floats
+from local_judge.stats.numeric import Floats
 
 NEUTRAL = 0.5
 
@@ -47,13 +47,6 @@ def auc_of(values: Floats, true: Floats) -> float | None:
     order, counts = np.unique(values, return_inverse=True, return_counts=True)[1:]
     ranks = np.cumsum(counts) - (counts - 1) / 2  # the mean rank of each value
     return float((ranks[order] @ true - n_true * (n_true + 1) / 2) / (n_true * n_altered))
-
-
-def accuracy(judged: Sequence[Judged], threshold: float) -> float | None:
-    """Share of claims for which `value >= threshold` says whether they are true; None without claims."""
-    if not judged:
-        return None
-    return sum((one.value >= threshold) == one.true for one in judged) / len(judged)
 
 
 def best_threshold(judged: Sequence[Judged], objective: Objective = "accuracy") -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,17 @@ def test_the_better_judge_is_found_and_the_same_files_come_twice(examine: Examin
     assert page.startswith("# Judges compared: good, poor\n")
     assert "| `verification/auc/raw` | good | poor | 1.000 |" in page
     assert Comparison.model_validate_json((tmp_path / "one" / "comparison.json").read_text()) == found
+
+
+def test_without_matplotlib_the_page_says_that_the_plot_is_missing(
+    examine: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = of([examine("good", good), examine("poor", poor)])
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    write_comparison(tmp_path / "out", found)
+    page = (tmp_path / "out" / "comparison.md").read_text(encoding="utf-8")
+    assert "Quality against cost is not drawn: plots need the extra `plots`" in page
+    assert not (tmp_path / "out" / "comparison.svg").exists()
 
 
 def test_other_claims_are_refused_with_what_differs(examine: Examine) -> None:

@@ -29,7 +29,7 @@ from local_judge.protocols.liveresearchbench.depth.scores import (
 )
 from local_judge.protocols.liveresearchbench.depth.tally import Tally, tally, win_rate
 from local_judge.protocols.scores import Profile, Score, ScoreNode
-from local_judge.stats.agreement.estimate import (
+from local_judge.stats.estimate import (
     DRAWS,
     LEVEL,
     Estimate,

@@ -6,13 +6,13 @@ decided on fractions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-from local_judge.stats.agreement.estimate import Estimate, undefined
-from local_judge.stats.agreement.exact import sign
+from local_judge.stats.estimate import Estimate, SumStatistic, undefined
+from local_judge.stats.numeric import sign
 
 Ties = Literal["strict", "half", "drop"]
 """`strict`: a tie is an order of its own, and agrees with a tie only. `half`: a tie against an order is half an
@@ -67,6 +67,17 @@ def method_rate(counts: Pairs, ties: Ties) -> Estimate:
 def people_rate(counts: Pairs, ties: Ties) -> Estimate:
     """Pairwise agreement of two people with each other: as `method_rate`, but `drop` leaves out what either ties."""
     return _rate(counts, ties, counts.tied_either)
+
+
+def pooled_rate(
+    parts: Sequence[Pairs], ties: Ties, rate: Callable[[Pairs, Ties], Estimate]
+) -> SumStatistic[str]:
+    """`method_rate` or `people_rate` over several tasks together."""
+
+    def statistic(sums: Mapping[str, int]) -> Estimate:
+        return rate(Pairs(**sums), ties)
+
+    return SumStatistic([part._asdict() for part in parts], statistic)
 
 
 def _rate(counts: Pairs, ties: Ties, tied: int) -> Estimate:

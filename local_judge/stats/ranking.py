@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from local_judge.stats.agreement.estimate import DRAWS, LEVEL, resamples
-from local_judge.stats.measures import rounded
-from local_judge.stats.ranking.bradley_terry import Fit, Floats, fit
+from local_judge.stats.bradley_terry import Fit, Floats, fit
+from local_judge.stats.estimate import DRAWS, LEVEL, in_most_draws, resamples
+from local_judge.stats.numeric import rounded
 
 LEAST_TASKS = 2
 """Tasks that an interval needs."""
@@ -43,7 +43,7 @@ class Interval(NamedTuple):
     n_draws: int
 
 
-class Standing(NamedTuple):
+class RankingRow(NamedTuple):
     """One system."""
 
     system: str
@@ -78,10 +78,10 @@ class Standing(NamedTuple):
         return self.wins / (self.wins + self.losses) if self.wins + self.losses else None
 
 
-class Standings(NamedTuple):
+class Ranking(NamedTuple):
     """The table."""
 
-    rows: tuple[Standing, ...]
+    rows: tuple[RankingRow, ...]
     """By group, then by strength, then by name."""
     n_tasks: int
     n_groups: int
@@ -97,7 +97,7 @@ class _Counts(NamedTuple):
     losses: Floats
 
 
-def standings(matches: Sequence[Match], *, seed: int = 0, draws: int = DRAWS) -> Standings:
+def rank_systems(matches: Sequence[Match], *, seed: int = 0, draws: int = DRAWS) -> Ranking:
     """The table of all systems in `matches`.
 
     Strengths are those of `bradley_terry.fit`; win rate = wins / (wins + losses), as LiveResearchBench defines it
@@ -129,10 +129,10 @@ def standings(matches: Sequence[Match], *, seed: int = 0, draws: int = DRAWS) ->
         for index, name in enumerate(systems)
     ]
     rows.sort(key=_place)
-    return Standings(tuple(rows), len(tasks), len(order), seed, draws)
+    return Ranking(tuple(rows), len(tasks), len(order), seed, draws)
 
 
-def _place(row: Standing) -> tuple[int, int, float, str]:
+def _place(row: RankingRow) -> tuple[int, int, float, str]:
     return row.group, {"above": 0, "below": 2}.get(row.unbounded, 1), -(row.strength or 0.0), row.system
 
 
@@ -189,8 +189,8 @@ def _rates(wins: Floats, losses: Floats) -> list[float | None]:
 
 
 def _interval(values: Sequence[float | None]) -> Interval | None:
-    known = sorted(value for value in values if value is not None)
-    if not known or 2 * len(known) < len(values):
+    known = in_most_draws(values)
+    if not known:
         return None
     rest = (100 - LEVEL) / 2
     return Interval(_percentile(known, rest), _percentile(known, 100 - rest), len(known))
@@ -214,7 +214,7 @@ def _row(
     matches: Sequence[Match],
     interval: Interval | None,
     win_rate_interval: Interval | None,
-) -> Standing:
+) -> RankingRow:
     alone = int((whole.groups == whole.groups[index]).sum()) == 1
     own = [match for match in matches if name in (match.one, match.other)]
     points = [
@@ -222,7 +222,7 @@ def _row(
         for match in own
         for found in match.points
     ]
-    return Standing(
+    return RankingRow(
         system=name,
         group=group,
         strength=None if alone else float(rounded([whole.strengths[index]])[0]),

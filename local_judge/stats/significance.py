@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from local_judge.stats.measures import DIGITS
+from local_judge.stats.estimate import in_most_draws
+from local_judge.stats.numeric import DIGITS
 
 LEAST_UNITS: Final = 6
 """Units that a test needs: where all of n units say the same, even the sign test gives 2 / 2^n, which is 0.0625 for
@@ -25,8 +26,8 @@ def bootstrap_p(drawn: Sequence[float | None]) -> float | None:
     Returns:
         None where the difference exists in fewer than half of the draws, as for the interval.
     """
-    known = [round(value, DIGITS) for value in drawn if value is not None]
-    if not known or 2 * len(known) < len(drawn):
+    known = [round(value, DIGITS) for value in in_most_draws(drawn)]
+    if not known:
         return None
     least = min(sum(value <= 0 for value in known), sum(value >= 0 for value in known))
     return min(1.0, 2 * (1 + least) / (1 + len(known)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from local_judge.stats.scales import Scores, paired, scale_report
+from scripts.benchmarking.scale_report import Scores, paired, scale_report
 
 TWINS = {"a": ["a~"], "b": ["b~"]}
 WRITTEN: Scores = {

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from local_judge.stats.agreement.estimate import Estimate, resamples, undefined
-from local_judge.stats.measures import DIGITS, Floats
+from local_judge.stats.estimate import Estimate, resamples, undefined
+from local_judge.stats.numeric import rounded
 
 LEAST_TASKS = 3
 """Fewer draw much the same tasks again and again."""
 
 
-class Kept(NamedTuple):
+class OrderStability(NamedTuple):
     """An order and how far draws of tasks keep it."""
 
     order: tuple[tuple[str, float], ...]
@@ -33,7 +33,7 @@ class Kept(NamedTuple):
     """On which each system has a score."""
 
 
-def kept_order(scores: Mapping[str, Mapping[str, float]], *, seed: int, draws: int) -> Kept:
+def order_stability(scores: Mapping[str, Mapping[str, float]], *, seed: int, draws: int) -> OrderStability:
     """The order of systems by their mean over tasks, and how often draws of tasks keep it.
 
     Formula: with m_s the mean of system s, and m*_s its mean over tasks drawn with replacement, the same for all
@@ -51,12 +51,12 @@ def kept_order(scores: Mapping[str, Mapping[str, float]], *, seed: int, draws: i
             f"{len(complete)} tasks with a score of each of {len(systems)} systems; needs {LEAST_TASKS} tasks "
             "and two systems"
         )
-        return Kept((), undefined(reason), None, None, len(complete))
+        return OrderStability((), undefined(reason), None, None, len(complete))
     table = np.array([[own[system] for system in systems] for own in complete], np.float64)
-    means = _rounded(table.mean(axis=0))
+    means = rounded(table.mean(axis=0))
     ranked = sorted(range(len(systems)), key=lambda place: (-means[place], systems[place]))
     order = tuple((systems[place], float(means[place])) for place in ranked)
-    drawn = _rounded(
+    drawn = rounded(
         np.array([table[draw].mean(axis=0) for draw in resamples(len(table), draws, seed)]).reshape(
             -1, len(systems)
         )
@@ -64,12 +64,12 @@ def kept_order(scores: Mapping[str, Mapping[str, float]], *, seed: int, draws: i
     pairs = [(one, other) for one, other in combinations(ranked, 2) if means[one] > means[other]]
     if not pairs or not draws:
         reason = "all systems have the same mean" if not pairs else "nothing was drawn"
-        return Kept(order, undefined(reason), None, None, len(table))
+        return OrderStability(order, undefined(reason), None, None, len(table))
     stays = {(one, other): drawn[:, one] > drawn[:, other] for one, other in pairs}
     whole = np.logical_and.reduce(list(stays.values()))
     shares = [(float(stays[pair].mean()), pair) for pair in pairwise(ranked) if pair in stays]
     least, (one, other) = min(shares, key=lambda row: row[0])
-    return Kept(
+    return OrderStability(
         order,
         Estimate(float(whole.mean()), draws, hits=float(whole.sum())),
         (systems[one], systems[other]),
@@ -81,7 +81,3 @@ def kept_order(scores: Mapping[str, Mapping[str, float]], *, seed: int, draws: i
 def ranks_of(order: Sequence[tuple[str, float]]) -> dict[str, int]:
     """The rank of each system; equal means have one rank."""
     return {system: 1 + sum(mean > own for _, mean in order) for system, own in order}
-
-
-def _rounded(values: Floats) -> Floats:
-    return np.round(values, DIGITS)

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from local_judge.stats.agreement.estimate import DRAWS, Estimate, resamples, with_interval
 from local_judge.stats.agreement.icc import icc_1_1
-from local_judge.stats.measures import pearson, rounded
+from local_judge.stats.correlation import pearson_rows
+from local_judge.stats.estimate import DRAWS, Estimate, resamples, with_interval
+from local_judge.stats.numeric import rounded
 from local_judge.stats.rates import Rate, rate
 from serving.types import Frozen
 
@@ -205,7 +206,7 @@ def _retest(scores: Scores, again: Scores) -> Retest:
     return Retest(
         same=rate(sum(one == other for one, other in both), len(both)),
         mean_difference=math.fsum(abs(one - other) for one, other in both) / len(both),
-        pearson=float(pearson(x, y)) if varied else None,
+        pearson=float(pearson_rows(x, y)) if varied else None,
         icc=icc_1_1([list(pair) for pair in both]).value if len(both) > 1 else None,
     )
 

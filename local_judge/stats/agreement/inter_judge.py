@@ -1,4 +1,4 @@
-"""How far several judges agree on what each of them decided about the same things.
+"""Inter-judge agreement: how far several judges agree on what each of them decided about the same things.
 
 Invariants: what a judge did not answer is compared with nothing and counted; the bootstrap draws whole reports, so that
 the items of one report, which are no independent observations, stay together.
@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 from local_judge.stats.agreement import alpha, kappa
 from local_judge.stats.agreement.alpha import Scale
-from local_judge.stats.agreement.estimate import DRAWS, Estimate, resamples, undefined
-from local_judge.stats.agreement.exact import exact, scaled
-from local_judge.stats.agreement.sums import OfSums
+from local_judge.stats.estimate import DRAWS, Estimate, SumStatistic, resamples, undefined
+from local_judge.stats.numeric import exact, scaled
 
 Answer = str | float
 """A label, or a number on a scale."""
@@ -24,7 +23,10 @@ Answers = Mapping[str, Mapping[str, Answer]]
 """The answers about one report: by item, and by judge; a judge that gave none is not there."""
 
 
-class JudgesAgreement(NamedTuple):
+_NOTHING = "no item has answers to compare"
+
+
+class InterJudgeAgreement(NamedTuple):
     """How far they agree."""
 
     n_items: int
@@ -46,17 +48,17 @@ class JudgesAgreement(NamedTuple):
 class _Part(NamedTuple):
     """What the measures need of one report."""
 
-    complete: tuple[int, int]
-    """Items that all have answered, and those of them that all answered alike."""
-    paired: tuple[int, int, int]
-    """Pairs of answers, those that are equal, and the sum of their absolute differences."""
+    items: Mapping[str, int]
+    """`n` that all have answered, and `hits`, those of them that all answered alike."""
+    pairs: Mapping[str, int]
+    """`n` pairs of answers, `hits` that are equal, and the sum of their absolute differences, `apart`."""
     crossed: kappa.Crossed
-    reliability: alpha.Reliability
+    counts: alpha.Counts
 
 
 def agreement_of_judges(
     reports: Sequence[Answers], judges: Sequence[str], scale: Scale, *, seed: int = 0, draws: int = DRAWS
-) -> JudgesAgreement:
+) -> InterJudgeAgreement:
     """Every measure of agreement between `judges`.
 
     Args:
@@ -79,16 +81,16 @@ def agreement_of_judges(
         judge: sum(item[place] is None for report in items for item in report)
         for place, judge in enumerate(judges)
     }
-    return JudgesAgreement(
+    return InterJudgeAgreement(
         n_items=sum(len(item) - item.count(None) > 1 for report in items for item in report),
         n_missing=missing,
-        alike=OfSums([part.complete for part in parts], _rate).estimate(drawn),
-        alike_pairs=OfSums([part.paired[:2] for part in parts], _rate).estimate(drawn),
+        alike=SumStatistic([part.items for part in parts], _rate).estimate(drawn),
+        alike_pairs=SumStatistic([part.pairs for part in parts], _rate).estimate(drawn),
         difference=None if scale == "nominal" else _difference(parts, factor).estimate(drawn),
-        kappa=kappa.summed([part.crossed for part in parts], weights).estimate(drawn)
+        kappa=kappa.pooled_kappa([part.crossed for part in parts], weights).estimate(drawn)
         if len(judges) == 2
         else None,
-        alpha=alpha.summed([part.reliability for part in parts], scale).estimate(drawn),
+        alpha=alpha.pooled_alpha([part.counts for part in parts], scale).estimate(drawn),
     )
 
 
@@ -108,25 +110,25 @@ def _part(items: Sequence[Sequence[int | None]], weights: kappa.Weights) -> _Par
     pairs = list(chain.from_iterable(combinations(found, 2) for found in given))
     both = [(item[0], item[1]) for item in items]
     return _Part(
-        (len(complete), sum(len(set(found)) == 1 for found in complete)),
-        (len(pairs), sum(a == b for a, b in pairs), sum(abs(a - b) for a, b in pairs)),
-        kappa.crossed([(a, b) for a, b in both if a is not None and b is not None], weights),
-        alpha.reliability(given),
+        {"n": len(complete), "hits": sum(len(set(found)) == 1 for found in complete)},
+        {
+            "n": len(pairs),
+            "hits": sum(a == b for a, b in pairs),
+            "apart": sum(abs(a - b) for a, b in pairs),
+        },
+        kappa.cross([(a, b) for a, b in both if a is not None and b is not None], weights),
+        alpha.count_ratings(given),
     )
 
 
-def _rate(sums: Sequence[int]) -> Estimate:
-    n, alike = sums
-    if not n:
-        return undefined("no item has answers to compare")
-    return Estimate(alike / n, n, hits=float(alike))
+def _rate(sums: Mapping[str, int]) -> Estimate:
+    n = sums.get("n", 0)
+    return Estimate(sums["hits"] / n, n, hits=sums["hits"]) if n else undefined(_NOTHING)
 
 
-def _difference(parts: Sequence[_Part], factor: int) -> OfSums:
-    def statistic(sums: Sequence[int]) -> Estimate:
-        n, apart = sums
-        if not n:
-            return undefined("no item has answers to compare")
-        return Estimate(float(Fraction(apart, n * factor)), n)
+def _difference(parts: Sequence[_Part], factor: int) -> SumStatistic[str]:
+    def statistic(sums: Mapping[str, int]) -> Estimate:
+        n = sums.get("n", 0)
+        return Estimate(float(Fraction(sums["apart"], n * factor)), n) if n else undefined(_NOTHING)
 
-    return OfSums([(part.paired[0], part.paired[2]) for part in parts], statistic)
+    return SumStatistic([part.pairs for part in parts], statistic)

@@ -1,16 +1,24 @@
 """A number with what it rests on, and its bootstrap interval over tasks.
 
-Invariant: an interval is of the same function as its number, over draws that a recorded seed makes; draws in which the
-number does not exist are counted, and an interval that would rest on fewer than half of the draws is not given.
+Invariants: an interval is of the same function as its number, over draws that a recorded seed makes; draws in which the
+number does not exist are counted, and an interval that would rest on fewer than half of the draws is not given. No
+number is NaN or infinite. Sums over tasks are of whole numbers and exact, however large, so that a statistic of sums
+has the same value, and is undefined in the same draws, in whatever order tasks come.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Generic, NamedTuple, TypeVar
 
+import numpy as np
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
+
+Key = TypeVar("Key", bound=Hashable)
 Part = TypeVar("Part")
 
 LEVEL = 95
@@ -18,7 +26,8 @@ LEVEL = 95
 DRAWS = 1_000
 
 
-class Estimate(NamedTuple):
+@dataclass(frozen=True, config=ConfigDict(extra="forbid", allow_inf_nan=False))
+class Estimate:
     """One measure."""
 
     value: float | None
@@ -56,6 +65,12 @@ def replicates(
     return [measure([parts[index] for index in draw]).value for draw in drawn]
 
 
+def in_most_draws(values: Sequence[float | None]) -> list[float]:
+    """The values that exist, in ascending order; none where they exist in fewer than half of the draws."""
+    known = sorted(value for value in values if value is not None)
+    return known if 2 * len(known) >= len(values) else []
+
+
 def with_interval(found: Estimate, values: Sequence[float | None], n_tasks: int) -> Estimate:
     """`found` with the percentile interval of its `values` in the draws (Efron and Tibshirani 1993, chapter 13).
 
@@ -64,12 +79,43 @@ def with_interval(found: Estimate, values: Sequence[float | None], n_tasks: int)
     """
     if n_tasks < 2:
         return found
-    known = sorted(value for value in values if value is not None)
-    if found.value is None or not known or 2 * len(known) < len(values):
-        return found._replace(n_draws=len(known))
+    known = in_most_draws(values)
+    if found.value is None or not known:
+        return replace(found, n_draws=len(values) - values.count(None))
     rest = (100 - LEVEL) / 2
     low, high = percentile(known, rest), percentile(known, 100 - rest)
-    return found._replace(low=low, high=high, n_draws=len(known))
+    return replace(found, low=low, high=high, n_draws=len(known))
+
+
+class SumStatistic(NamedTuple, Generic[Key]):
+    """A measure that needs of several tasks only the sums over them."""
+
+    parts: Sequence[Mapping[Key, int]]
+    """Of each task, named numbers; 0 where one lacks a name."""
+    statistic: Callable[[Mapping[Key, int]], Estimate]
+    """The measure from the sums of some tasks' numbers."""
+
+    def found(self) -> Estimate:
+        """Of all tasks, without interval."""
+        return self.statistic({key: sum(part.get(key, 0) for part in self.parts) for key in self._keys()})
+
+    def replicates(self, drawn: Sequence[Sequence[int]]) -> list[float | None]:
+        """Of the tasks at the positions of each draw; a task drawn twice counts twice."""
+        n, keys = len(self.parts), self._keys()
+        rows = [[part.get(key, 0) for key in keys] for part in self.parts]
+        largest = max((abs(number) for row in rows for number in row), default=0)
+        kind = np.int64 if largest * n < 2**62 else object
+        table = np.array(rows, dtype=kind).reshape(n, len(keys))
+        times = np.array([np.bincount(draw, minlength=n) for draw in drawn]).reshape(-1, n)
+        sums: list[list[int]] = (times.astype(kind) @ table).tolist()
+        return [self.statistic(dict(zip(keys, row, strict=True))).value for row in sums]
+
+    def estimate(self, drawn: Sequence[Sequence[int]]) -> Estimate:
+        """Of all tasks, with its interval."""
+        return with_interval(self.found(), self.replicates(drawn), len(self.parts))
+
+    def _keys(self) -> list[Key]:
+        return list(dict.fromkeys(key for part in self.parts for key in part))
 
 
 def percentile(ordered: Sequence[float], percent: float) -> float:

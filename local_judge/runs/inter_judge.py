@@ -1,4 +1,4 @@
-"""How far the judges of a run agree, from what each of them has found.
+"""Inter-judge agreement of a run, from what each judge has found.
 
 Invariant: one line for each metric and each set of judges that is compared: all of them, and where there are more than
 two each pair; a metric is compared on the items that some judge of the run lists, whether or not all answered.
@@ -13,29 +13,12 @@ from typing import Any, Literal
 from local_judge.protocols.base import Compares, Rated
 from local_judge.runs.seal import AGREEMENT
 from local_judge.runs.store import RunStore
-from local_judge.stats.agreement.estimate import Estimate
-from local_judge.stats.agreement.judges import Answer, JudgesAgreement, agreement_of_judges
+from local_judge.stats.agreement.inter_judge import Answer, InterJudgeAgreement, agreement_of_judges
+from local_judge.stats.estimate import Estimate
 from serving.types import Frozen
 
 SEED = 0
 """Seed of the bootstrap: fixed, so that the same findings give the same bytes."""
-
-
-class Figure(Frozen):
-    """A measure with what it rests on."""
-
-    value: float | None
-    n: int
-    """What it is of: items, pairs of answers, answers."""
-    n_undefined: int = 0
-    hits: float | None = None
-    """Of a share: value = hits / n."""
-    low: float | None = None
-    high: float | None = None
-    """Its 95 % interval over reports; None for one report, and where too few draws have a value."""
-    n_draws: int = 0
-    reason: str = ""
-    """Why there is no value."""
 
 
 class AgreementRecord(Frozen):
@@ -53,15 +36,15 @@ class AgreementRecord(Frozen):
     """Items that two of the judges at least have answered."""
     n_missing: dict[str, int]
     """For each judge, items without an answer of it."""
-    alike: Figure
+    alike: Estimate
     """Items to which all gave the same answer, of those that all answered."""
-    alike_pairs: Figure
+    alike_pairs: Estimate
     """Pairs of equal answers, of the pairs of answers to one item."""
-    difference: Figure | None = None
+    difference: Estimate | None = None
     """Mean absolute difference in such pairs; None where answers are labels."""
-    kappa: Figure | None = None
+    kappa: Estimate | None = None
     """Cohen's kappa, of two judges: unweighted for labels, else with quadratic weights."""
-    alpha: Figure
+    alpha: Estimate
     """Krippendorff's alpha."""
     seed: int = SEED
 
@@ -116,7 +99,7 @@ def _record(
     scale: Literal["nominal", "ordinal", "interval"],
     judges: tuple[str, ...],
     n_reports: int,
-    found: JudgesAgreement,
+    found: InterJudgeAgreement,
 ) -> AgreementRecord:
     return AgreementRecord(
         protocol=metric[0],
@@ -127,16 +110,12 @@ def _record(
         n_reports=n_reports,
         n_items=found.n_items,
         n_missing=dict(found.n_missing),
-        alike=_figure(found.alike),
-        alike_pairs=_figure(found.alike_pairs),
-        difference=None if found.difference is None else _figure(found.difference),
-        kappa=None if found.kappa is None else _figure(found.kappa),
-        alpha=_figure(found.alpha),
+        alike=found.alike,
+        alike_pairs=found.alike_pairs,
+        difference=found.difference,
+        kappa=found.kappa,
+        alpha=found.alpha,
     )
-
-
-def _figure(found: Estimate) -> Figure:
-    return Figure.model_validate(found._asdict())
 
 
 def load_agreement(store: RunStore) -> list[AgreementRecord]:

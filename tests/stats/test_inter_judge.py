@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from local_judge.stats.agreement.judges import Answers, agreement_of_judges
+from local_judge.stats.agreement.inter_judge import Answers, agreement_of_judges
 
 
 def items(**answers: tuple[str | float | None, ...]) -> Answers:
