@@ -110,7 +110,13 @@ class ExtractionPool:
         """End the processes for good; pages being read are lost."""
         for worker in self._workers:
             worker.closed = True
+            worker.kill()
+        # Only of those that nobody reads from: a file number that is closed while another thread waits for it may be
+        # another file's by then, which that thread would wait for.
+        idle = [self._idle.get_nowait() for _ in range(self._idle.qsize())]
+        for worker in idle:
             worker.end()
+            self._idle.put(worker)
 
     def run(self, jobs: Iterable[Job | Passed]) -> Iterator[Reading | Passed]:
         """One reading a job, in order; jobs are taken as there is room for them. What is no job is passed through.
@@ -183,16 +189,24 @@ class _Worker:
             except _Died as error:
                 self.end()
                 reason = f"the process that read the page ended with {error}"
+                if self.closed:
+                    break
         extracted = Extracted(status="unsupported_type", reason=reason, media_type="")
         return Reading(key=job.key, extracted=extracted, chunks=())
 
+    def kill(self) -> None:
+        """Kill the process with all that it has started; whoever reads from it sees that it died."""
+        process = self._process
+        if process is not None:
+            with suppress(ProcessLookupError):  # it has ended by itself
+                os.killpg(process.pid, signal.SIGKILL)
+
     def end(self) -> None:
-        """End the process with all that it has started."""
+        """End the process, and let go of it."""
+        self.kill()
         process, self._process = self._process, None
         if process is None:
             return
-        with suppress(ProcessLookupError):  # it has ended by itself
-            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
@@ -215,6 +229,8 @@ class _Worker:
                 env=env,
                 start_new_session=True,
             )
+            if self.closed:  # since it was looked at: whoever closed the pool may not have seen this process
+                self.kill()
             try:
                 _receive(process, time.monotonic() + _START_SECONDS)
                 return process

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from indexes.errors import ExtractionFailed
+from indexes.limits import HTML_SECONDS
 from indexes.text.extracting import ExtractionPool, Job, message, read_page
 
 ENDLESS = b"<html><body><p " + b" ".join(b"a%d=1" % n for n in range(200_000)) + b">text"
@@ -115,10 +118,26 @@ def test_leaving_early_ends_the_processes() -> None:
     assert next(results).key == "page 0"
     started = time.monotonic()
     results.close()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < HTML_SECONDS / 2, "it waited for the page's time to pass"
     assert children() == []
     with pytest.raises(ExtractionFailed, match="closed"):
         list(pool.run([job(0)]))
+
+
+def test_a_process_that_starts_while_the_pool_is_closed_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`close` sees no process yet, and the thread that starts one has seen an open pool."""
+    pool, start = ExtractionPool(1), subprocess.Popen[bytes]
+
+    def closing(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
+        pool.close()
+        return start(*args, **kwargs)
+
+    monkeypatch.setattr("indexes.text.extracting.subprocess.Popen", closing)
+    started = time.monotonic()
+    with pytest.raises(ExtractionFailed, match="closed"):
+        list(pool.run([Job("bad", ENDLESS, "a.html")]))
+    assert time.monotonic() - started < HTML_SECONDS / 2, "it waited for the page's time to pass"
+    assert children() == []
 
 
 def test_what_cannot_start_is_no_fault_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
