@@ -18,9 +18,13 @@ BLOCKED_STATUSES = frozenset({401, 402, 403, 407, 418, 429, 451})
 
 
 class Frozen(BaseModel):
-    """An immutable model that refuses unknown keys."""
+    """An immutable model that refuses unknown keys and non-finite floats.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    The twin of `serving.types.Frozen`: a snapshot is read without anything that runs models, so `indexes` imports
+    nothing of `serving`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Page(Frozen):

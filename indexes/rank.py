@@ -8,6 +8,9 @@ of two chunks the weight `ln(1.5 / 1.5) = 0`, and one in more than half of them 
 average, which can be negative; its `BM25L` multiplies by the term frequency once more than the paper. The
 constant that BM25+ adds to every chunk, matching or not, is taken off again, so that a score of 0 means that
 no word is shared.
+
+The encoder of the dense ranker is that of the corpus index (`indexes.search.local`): a local model, nothing looked up
+on a hub, libraries imported on first use.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ from typing import Any, Literal, Protocol
 from rank_bm25 import BM25Plus  # pyright: ignore[reportMissingTypeStubs]
 
 from indexes.model import Chunk, Passage
+from indexes.search.encoder import Encoder
+from indexes.search.local import LocalEncoder
 from indexes.text.tokens import tokenise
 
 RankerName = Literal["bm25", "dense"]
@@ -55,6 +60,32 @@ class Bm25Ranker:
                 [score - shift if found else 0.0 for score, found in zip(raw, present, strict=True)]
             )
         return scored
+
+
+class DenseRanker:
+    """Cosine similarity of sentence embeddings, in [-1, 1].
+
+    Args:
+        encoder: default: the packaged MiniLM.
+
+    Raises:
+        MissingExtra: the packaged model is not installed.
+    """
+
+    def __init__(self, encoder: Encoder | None = None) -> None:
+        self._encoder = encoder or LocalEncoder()
+
+    def scores(self, texts: Sequence[str], queries: Sequence[str]) -> list[list[float]]:
+        """One list a query with one cosine a text, rounded to 6 digits so that noise orders nothing.
+
+        Raises:
+            MissingExtra: the libraries are not installed.
+            EncoderError: see the encoder.
+        """
+        if not texts or not queries:
+            return [[] for _ in queries]
+        found = self._encoder.encode_queries(queries) @ self._encoder.encode_documents(texts).T
+        return [[round(score, 6) for score in row] for row in found.astype(float).tolist()]
 
 
 def best_passages(

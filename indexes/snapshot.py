@@ -34,12 +34,11 @@ from indexes.archive.model import Exchange
 from indexes.archive.records import Damage, read_record
 from indexes.archive.warc import FOLDER
 from indexes.corpus import SEARCH, Corpus, describe
-from indexes.dense import DenseRanker
 from indexes.errors import DigestMismatch, NotASnapshot
 from indexes.limits import GzipRefused
 from indexes.manifest import PAGES, TEXTS, Manifest, hash_file, load_manifest, sha256
 from indexes.model import Chunk, Frozen, Page, Passage
-from indexes.rank import Bm25Ranker, Ranker, RankerName, best_passages
+from indexes.rank import Bm25Ranker, DenseRanker, Ranker, RankerName, best_passages
 from indexes.records import PageRecord, parse_record, text_at
 from indexes.search.encoder import Encoder
 from indexes.search.fusion import FusionSettings

@@ -21,21 +21,10 @@ from urllib.parse import urlsplit
 
 import idna
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from indexes.resources import word_list
 
 TRACKING_PREFIXES = ("utm_", "hsa_", "mtm_", "pk_campaign", "pk_source", "pk_medium", "pk_kwd")
-TRACKING_PARAMETERS = _words(
-    """
-    __hsfp __hssc __hstc __s __twitter_impression _ga _gl _hsenc _hsmi dclid fb_action_ids fb_action_types
-    fbclid gad_campaignid gad_source gbraid gclid gclsrc guccounter guce_referrer guce_referrer_sig
-    hsctatracking igsh igshid li_fat_id mc_cid mc_eid mkt_tok ml_subscriber ml_subscriber_hash msclkid
-    oly_anon_id oly_enc_id rb_clickid ref_src s_cid srsltid ttclid twclid vero_conv vero_id wbraid wickedid
-    yclid ysclid
-    """
-)
+TRACKING_PARAMETERS = word_list("indexes", "tracking_parameters")
 """Parameters that analytics tools add to a link and that no server selects a page by."""
 
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import csv
 import hashlib
 import io
 import json
@@ -34,6 +35,10 @@ from tests.stub_thread import PRESET, StubThread
 
 FAILING = 0.1
 """Share of the requests that get no answer in the asked form, or no probabilities."""
+TOLERANCE = 1e-12
+"""Relative, of numbers that are compared: sums in another order differ in their last bits."""
+SHOWN = 6
+"""Differences of a file that are printed."""
 JUDGES = ("ada", "bea", "cy")
 SYSTEMS = ("lake", "mill", "sea")
 TASKS = {"cost": "What did the renewal cost, and who paid?", "vote": "How was the renewal decided?"}
@@ -276,7 +281,7 @@ def record_run(run: Path, out: Path, printed: str) -> None:
 
 
 def differences(before: Path, after: Path) -> Iterator[str]:
-    """The files that differ, each with its first differing lines."""
+    """What differs, file by file: JSON and CSV by the values in them, numbers to `TOLERANCE`; all else line by line."""
     names = {path.relative_to(top) for top in (before, after) for path in top.rglob("*") if path.is_file()}
     for name in sorted(names):
         texts = [
@@ -288,8 +293,57 @@ def differences(before: Path, after: Path) -> Iterator[str]:
         if texts[0] is None or texts[1] is None:
             yield f"{name}: only {'after' if texts[0] is None else 'before'}"
             continue
+        values = [read_values(name.suffix, text) for text in texts if text is not None]
+        if None not in values:
+            found = list(unequal("", *values))
+            if found:
+                yield "\n".join([f"{name}: {len(found)} values differ", *found[:SHOWN]])
+            continue
         lines = unified_diff(texts[0].splitlines(), texts[1].splitlines(), lineterm="", n=0)
-        yield "\n".join([f"{name}: differs", *(line[:200] for line in list(lines)[2:8])])
+        yield "\n".join([f"{name}: differs", *(line[:200] for line in list(lines)[2 : 2 + SHOWN])])
+
+
+def read_values(suffix: str, text: str) -> Any:
+    """The values of a file; None where it is neither JSON, JSON Lines nor CSV. A first line may be an exit status."""
+    body = text.split("\n", 1)[1] if suffix == ".json" and text[:2] == "0\n" else text
+    try:
+        if suffix == ".csv":
+            return [list(row) for row in csv.reader(io.StringIO(body))]
+        if suffix == ".jsonl":
+            return [json.loads(line) for line in body.splitlines()]
+        return json.loads(body) if suffix == ".json" else None
+    except ValueError:
+        return None
+
+
+def unequal(path: str, before: object, after: object) -> Iterator[str]:
+    """The places where two values differ, as `path: before -> after`."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        old, new = cast("dict[str, Any]", before), cast("dict[str, Any]", after)
+        for key in sorted(old.keys() | new.keys()):
+            if key not in new or key not in old:
+                yield f"{path}/{key}: only {'before' if key in old else 'after'}"
+            else:
+                yield from unequal(f"{path}/{key}", old[key], new[key])
+        return
+    if isinstance(before, list) and isinstance(after, list):
+        olds, news = cast("list[Any]", before), cast("list[Any]", after)
+        if len(olds) == len(news):
+            for place, (one, other) in enumerate(zip(olds, news, strict=True)):
+                yield from unequal(f"{path}/{place}", one, other)
+            return
+    if not same(cast("object", before), cast("object", after)):
+        yield f"{path}: {str(cast('object', before))[:80]} -> {str(cast('object', after))[:80]}"
+
+
+def same(before: object, after: object) -> bool:
+    """Equality, of numbers and of texts that are numbers up to the last bits."""
+    if before == after:
+        return True
+    try:
+        return math.isclose(float(str(before)), float(str(after)), rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    except (TypeError, ValueError):
+        return False
 
 
 def main() -> int:

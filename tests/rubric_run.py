@@ -19,7 +19,7 @@ def write_run(
 ) -> RunStore:
     """A finished run of `reports`; `records` replace the lines of `cases.jsonl` of the same id."""
     store = RunStore(folder)
-    store.write_json("manifest.json", {"config": {"protocols": ["deer"]}, "reports": []})
+    store.write_json("manifest.json", {"format_version": 2, "config": {"protocols": ["deer"]}, "reports": []})
     given = {record.id: record for record in records}
     cases: list[CaseRecord] = []
     for id in dict.fromkeys([*reports, *given]):

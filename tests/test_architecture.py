@@ -17,15 +17,17 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("local_judge.__main__",),
     ("local_judge.cli",),
-    ("local_judge.demo", "local_judge.experiments", "local_judge.qualification"),
+    ("local_judge.lab", "local_judge.demo"),
+    ("local_judge.demo", "local_judge.lab.experiments", "local_judge.lab.qualification"),
     ("local_judge.reporting",),
     ("local_judge.runs",),
     ("local_judge.protocols",),
-    ("local_judge.tasks", "local_judge.annotations"),
-    ("local_judge.agents", "local_judge.planting"),
-    ("local_judge.claims", "local_judge.cleaning"),
+    ("local_judge.tasks",),
+    ("local_judge.agents",),
+    ("local_judge.claims", "local_judge.cleaning", "local_judge.scoring"),
     ("local_judge.stats",),
     ("local_judge.judge", "local_judge.documents", "local_judge.rows"),
+    ("local_judge.terminal",),
     ("serving", "indexes", "local_judge.errors"),
     ("local_judge",),  # the bare package: its version, and nothing that it would have to import
 )
@@ -172,6 +174,23 @@ def circles(tree: Mapping[str, Path], every: list[Import]) -> list[str]:
 def test_imports_go_one_way() -> None:
     assert len(modules(ROOT)) > 10, "the tree was not found"
     assert violations(ROOT) == []
+
+
+def test_evaluating_and_reading_reports_needs_nothing_that_examines_judges() -> None:
+    tree = modules(ROOT)
+    commands = ("run", "show", "export", "snapshot")
+    path = [
+        name for name in tree if name.startswith(tuple(f"local_judge.cli.{command}" for command in commands))
+    ]
+    assert len(path) > len(commands)
+    reached: set[str] = set()
+    while path:
+        name = path.pop()
+        if name not in reached:
+            reached.add(name)
+            path += [one.target for one in imports(name, tree[name], tree) if one.target in tree]
+    assert "local_judge.runs.execute" in reached
+    assert [name for name in sorted(reached) if name.startswith("local_judge.lab")] == []
 
 
 def plant(root: Path, files: Mapping[str, str]) -> None:

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from local_judge.protocols.deer.formats import labels
-from local_judge.protocols.deer.rubric import tree
+from local_judge.protocols.deer.rubric import model
 from local_judge.protocols.deer.rubric import upstream as rubric
 from local_judge.protocols.deer.verification import upstream
 from local_judge.protocols.fact import formats
 from local_judge.protocols.race import upstream as race
 from tests import golden
+from tests.golden import deer_reading as labels
 from tests.golden.compare import differences
 
 FIXTURES = Path(__file__).parents[1] / "../shared/fixtures"
@@ -353,8 +353,8 @@ MUTATIONS: list[tuple[object, str, object, str]] = [
     (rubric, "QUALITY_METRICS", 1, "integration"),
     (rubric, "rounded", unchanged, "rubric"),
     (rubric, "rounded_mean", rubric.mean, "integration"),
-    (tree, "KINDS", {"C": "coverage", "Q": "coverage"}, "rubric"),
-    (tree, "KINDS", {"C": "coverage", "Q": "coverage"}, "integration"),
+    (model, "KINDS", {"C": "coverage", "Q": "coverage"}, "rubric"),
+    (model, "KINDS", {"C": "coverage", "Q": "coverage"}, "integration"),
     (upstream, "INFORMATION_STEP", 14, "metrics"),
     (labels, "STOP_BLOCKS", frozenset({"## References"}), "labels"),
     (labels, "ABBREVIATIONS", labels.ABBREVIATIONS | {"fig"}, "labels"),

@@ -66,7 +66,7 @@ def test_wheel_holds_every_file_of_the_packages(wheel: zipfile.ZipFile) -> None:
     }
     expected |= {f"serving/configs/judges/{path.name}" for path in (ROOT / "configs" / "judges").iterdir()}
     expected |= {
-        f"local_judge/qualification/configs/{path.name}"
+        f"local_judge/lab/qualification/configs/{path.name}"
         for path in (ROOT / "configs" / "qualification").iterdir()
     }
     held = {name for name in wheel.namelist() if ".dist-info/" not in name}

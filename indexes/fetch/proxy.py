@@ -18,26 +18,14 @@ from indexes.fetch.faults import FetchFault, Refused, Unreachable
 from indexes.fetch.resolver import Resolver
 from indexes.fetch.settings import FetchSettings
 from indexes.fetch.target import Target, target
+from indexes.resources import word_list
 
 _MAX_HEAD = 65_536
 _PIECE = 65_536
 _HOP_BY_HOP = re.compile(rb"\r\n(?:proxy-[a-z-]+|connection|keep-alive):[^\r\n]*", re.IGNORECASE)
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,12})[ \t]*\r\n", re.IGNORECASE)
 _ENDINGS = (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
-_BROWSER_SERVICES = frozenset(
-    (
-        "accounts.google.com",
-        "clientservices.googleapis.com",
-        "content-autofill.googleapis.com",
-        "edgedl.me.gvt1.com",
-        "optimizationguide-pa.googleapis.com",
-        "redirector.gvt1.com",
-        "safebrowsing.google.com",
-        "safebrowsing.googleapis.com",
-        "update.googleapis.com",
-        *(f"clients{number}.google.com" for number in range(1, 7)),
-    )
-)
+_BROWSER_SERVICES = word_list("indexes", "browser_services")
 """What the browser asks for on its own account, whatever its flags say. No page is there."""
 _REFUSAL = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"

@@ -9,6 +9,7 @@ damaged snapshot, a ledger that cannot be written) raises.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
@@ -30,10 +31,10 @@ from local_judge.agents.actions import (
 from local_judge.agents.history import History
 from local_judge.agents.limits import AgentLimits
 from local_judge.agents.observations import Observation, observation_text
-from local_judge.agents.result import AgentResult, Outcome, Spent, Step, Transcript, tallied, wished
+from local_judge.agents.result import AgentResult, Outcome, Spent, Step, Transcript, gaps_of, tallied
 from local_judge.agents.toolbox import Toolbox, refused
-from local_judge.judge.calls import BYTES_PER_TOKEN, TEMPLATE_TOKENS, failure_of
-from local_judge.judge.failures import Failure
+from local_judge.judge.calls import BYTES_PER_TOKEN, TEMPLATE_TOKENS
+from local_judge.judge.failures import Failure, failure_of
 from local_judge.judge.judge import Answer, Judge
 from local_judge.judge.layout import Prompt, fill, load_prompt
 from serving.errors import EngineError
@@ -93,22 +94,19 @@ def agent_rules(toolbox: Toolbox, task: str) -> str:
     return f"{fill(template('rules'), {'tools': tools})}\n\nTask:\n{task}"
 
 
+@dataclass
 class _Run(Generic[T]):
-    def __init__(
-        self,
-        judge: Judge,
-        toolbox: Toolbox,
-        task: str,
-        answer: type[T],
-        material: str,
-        limits: AgentLimits,
-        draw: int,
-    ) -> None:
-        self._judge, self._toolbox, self._limits, self._draw = judge, toolbox, limits, draw
-        self._task, self._material = task, material
-        self._answer: Any = answer
-        self._adapter: TypeAdapter[T] = TypeAdapter(answer)
-        self._history = History(agent_rules(toolbox, task), material)
+    judge: Judge
+    toolbox: Toolbox
+    task: str
+    answer: type[T]
+    material: str
+    limits: AgentLimits
+    draw: int
+
+    def __post_init__(self) -> None:
+        self._adapter: TypeAdapter[T] = TypeAdapter(self.answer)
+        self._history = History(agent_rules(self.toolbox, self.task), self.material)
         self._steps: list[Step] = []
         self._asked: dict[str, int] = {}
         """Requests whose answer is shown, and the turn that it is in."""
@@ -118,17 +116,17 @@ class _Run(Generic[T]):
 
     async def end(self) -> AgentResult[T]:
         """Work until the end."""
-        for turn in range(1, self._limits.turns + 1):
+        for turn in range(1, self.limits.turns + 1):
             limit = self._limit(turn)
-            fitted = await self._fitted(_asking(turn, self._limits.turns, limit))
+            fitted = await self._fitted(_asking(turn, self.limits.turns, limit))
             if isinstance(fitted, Failure):
                 return self._ended(_outcome(fitted), fitted)
             prompt, dropped = fitted
             ahead = self._ahead(prompt)
-            if limit is None and self._tokens + 2 * ahead > self._limits.tokens:
+            if limit is None and self._tokens + 2 * ahead > self.limits.tokens:
                 limit = "out_of_tokens"
-                prompt = self._history.prompt(_asking(turn, self._limits.turns, limit))
-            if limit == "out_of_tokens" and self._tokens + ahead > self._limits.tokens:
+                prompt = self._history.prompt(_asking(turn, self.limits.turns, limit))
+            if limit == "out_of_tokens" and self._tokens + ahead > self.limits.tokens:
                 return self._ended(limit, None)
             if limit is not None:
                 return await self._finish(turn, prompt, limit, dropped)
@@ -139,20 +137,20 @@ class _Run(Generic[T]):
 
     async def _take(self, turn: int, prompt: Prompt, dropped: tuple[int, ...]) -> AgentResult[T] | None:
         """One turn with tools; the result if it ends the run."""
-        kind = turn_type(self._toolbox.settings.tools, self._answer)
-        got = await self._judge.ask(prompt, kind, draw=self._draw, max_tokens=self._limits.reply_tokens)
+        kind = turn_type(self.toolbox.settings.tools, self.answer)
+        got = await self.judge.ask(prompt, kind, draw=self.draw, max_tokens=self.limits.reply_tokens)
         if isinstance(got, Failure):
             return self._ended(_outcome(got), got)
         thought, action = got.value.thought[:THOUGHT], got.value.action
         step = self._step(turn, thought, action, prompt, got, dropped)
-        read = read_action(action, self._toolbox.settings.tools, self._adapter)
+        read = read_action(action, self.toolbox.settings.tools, self._adapter)
         if isinstance(read, Finished):
             self._steps.append(step)
             return self._ended("answered", None, read.answer)
         observation = self._carried_out(turn, request_key(action, read), read)
         self._steps.append(step.model_copy(update={"observation": observation}))
         reply = json.dumps({"thought": thought, "action": action}, ensure_ascii=False)
-        asking = _asking(turn, self._limits.turns, None)
+        asking = _asking(turn, self.limits.turns, None)
         self._history.add(turn, asking, reply, observation_text(observation))
         return None
 
@@ -160,8 +158,8 @@ class _Run(Generic[T]):
         self, turn: int, prompt: Prompt, limit: Outcome, dropped: tuple[int, ...]
     ) -> AgentResult[T]:
         """The turn in which the judge can only finish."""
-        kind = last_turn_type(self._answer)
-        got = await self._judge.ask(prompt, kind, draw=self._draw, max_tokens=self._limits.reply_tokens)
+        kind = last_turn_type(self.answer)
+        got = await self.judge.ask(prompt, kind, draw=self.draw, max_tokens=self.limits.reply_tokens)
         if isinstance(got, Failure):
             return self._ended(limit if got.kind in _NO_ANSWER else _outcome(got), got)
         action = cast("dict[str, JsonValue]", json.loads(got.value.action.model_dump_json()))
@@ -170,11 +168,11 @@ class _Run(Generic[T]):
 
     def _limit(self, turn: int) -> Outcome | None:
         """The limit that has been reached, if one has."""
-        if self._spent.repeats >= self._limits.repeats:
+        if self._spent.repeats >= self.limits.repeats:
             return "repeating"
-        if self._spent.calls >= self._limits.calls:
+        if self._spent.calls >= self.limits.calls:
             return "out_of_calls"
-        return "out_of_turns" if turn == self._limits.turns else None
+        return "out_of_turns" if turn == self.limits.turns else None
 
     @property
     def _tokens(self) -> int:
@@ -183,7 +181,7 @@ class _Run(Generic[T]):
     def _ahead(self, prompt: Prompt) -> int:
         """Tokens that a turn with this prompt takes at most, about."""
         tokens, size = self._last
-        return tokens + max(0, _bytes(prompt) - size) // BYTES_PER_TOKEN + self._limits.reply_tokens
+        return tokens + max(0, _bytes(prompt) - size) // BYTES_PER_TOKEN + self.limits.reply_tokens
 
     def _carried_out(self, turn: int, key: str, read: Request | Refusal) -> Observation:
         before = self._asked.get(key)
@@ -197,8 +195,8 @@ class _Run(Generic[T]):
         if isinstance(read, Refusal):
             self._count(errors=1)
             return refused(read)
-        left = self._limits.calls - self._spent.calls
-        observation = self._toolbox.run(read, left)
+        left = self.limits.calls - self._spent.calls
+        observation = self.toolbox.run(read, left)
         self._count(
             calls=min(left, _calls(read)), errors=int(observation.error in ("bad_arguments", "no_part"))
         )
@@ -211,8 +209,8 @@ class _Run(Generic[T]):
         go first, the newest only if it does not fit alone.
         """
         try:
-            limits = await self._judge.engine.limits()
-            context = min(limits.context_tokens, self._limits.context_tokens or limits.context_tokens)
+            limits = await self.judge.engine.limits()
+            context = min(limits.context_tokens, self.limits.context_tokens or limits.context_tokens)
             prompt, dropped = self._history.prompt(asking), list[int]()
             size = await self._size(prompt, context)
             while size > context and self._history.kept:
@@ -230,10 +228,10 @@ class _Run(Generic[T]):
 
     async def _size(self, prompt: Prompt, enough: int) -> int:
         """Tokens of a prompt with its reply: an upper bound where that is at most `enough`, else counted."""
-        bound = _bytes(prompt) + TEMPLATE_TOKENS + self._limits.reply_tokens
+        bound = _bytes(prompt) + TEMPLATE_TOKENS + self.limits.reply_tokens
         if bound <= enough:
             return bound
-        return await self._judge.engine.count_tokens(prompt.messages()) + self._limits.reply_tokens
+        return await self.judge.engine.count_tokens(prompt.messages()) + self.limits.reply_tokens
 
     def _step(
         self,
@@ -244,12 +242,10 @@ class _Run(Generic[T]):
         got: Answer[Any],
         dropped: tuple[int, ...],
     ) -> Step:
-        replies = [self._judge.ledger.get(key) for key in got.replies]
+        replies = [self.judge.ledger.get(key) for key in got.replies]
         usages = [reply.usage for reply in replies if reply is not None]
-        asked, written = (
-            sum(usage.prompt_tokens for usage in usages),
-            sum(usage.completion_tokens for usage in usages),
-        )
+        asked = sum(usage.prompt_tokens for usage in usages)
+        written = sum(usage.completion_tokens for usage in usages)
         self._count(turns=1, prompt_tokens=asked, completion_tokens=written)
         self._last = usages[-1].prompt_tokens, _bytes(prompt)
         return Step(
@@ -268,11 +264,11 @@ class _Run(Generic[T]):
 
     def _ended(self, outcome: Outcome, failure: Failure | None, answer: T | None = None) -> AgentResult[T]:
         transcript = Transcript(
-            snapshot=self._toolbox.snapshot.digest,
-            tools=self._toolbox.settings,
-            limits=self._limits,
-            task=self._task,
-            material=self._material,
+            snapshot=self.toolbox.snapshot.digest,
+            tools=self.toolbox.settings,
+            limits=self.limits,
+            task=self.task,
+            material=self.material,
             steps=tuple(self._steps),
         )
         asked = [one for observation in transcript.observations for one in observation.asked]
@@ -282,7 +278,7 @@ class _Run(Generic[T]):
             failure=failure,
             spent=self._spent,
             coverage=tallied(asked),
-            wishes=wished(asked),
+            evidence_gaps=gaps_of(asked),
             transcript=transcript,
         )
 

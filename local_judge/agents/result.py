@@ -66,6 +66,11 @@ class Transcript(Frozen):
         """What the judge was answered, in order."""
         return tuple(step.observation for step in self.steps if step.observation is not None)
 
+    @property
+    def replies(self) -> tuple[str, ...]:
+        """Ledger keys of all turns."""
+        return tuple(key for step in self.steps for key in step.replies)
+
 
 class Spent(Frozen):
     """What a run took, counted over the turns that were answered."""
@@ -87,7 +92,7 @@ class Tally(Frozen):
     answered: int
 
 
-class Wish(Frozen):
+class EvidenceGap(Frozen):
     """Something that the snapshot could not answer."""
 
     url: str | None = None
@@ -111,7 +116,7 @@ class AgentResult(Frozen, Generic[T]):
     spent: Spent
     coverage: dict[AskedKind, Tally]
     """By kind, those that were asked for."""
-    wishes: tuple[Wish, ...]
+    evidence_gaps: tuple[EvidenceGap, ...]
     transcript: Transcript
 
 
@@ -133,7 +138,7 @@ def tallied(asked: Sequence[Asked]) -> dict[AskedKind, Tally]:
     return found
 
 
-def wished(asked: Sequence[Asked]) -> tuple[Wish, ...]:
+def gaps_of(asked: Sequence[Asked]) -> tuple[EvidenceGap, ...]:
     """What was never answered, each different thing once; pages first, then queries, by their text."""
     answered = _answered(asked)
     counts: dict[tuple[AskedKind, str, Lack], int] = {}
@@ -141,29 +146,29 @@ def wished(asked: Sequence[Asked]) -> tuple[Wish, ...]:
         if one.lack is not None and (one.kind, one.what) not in answered:
             key = (one.kind, one.what, one.lack)
             counts[key] = counts.get(key, 0) + 1
-    return _in_order(_wish(kind, what, why, times) for (kind, what, why), times in counts.items())
+    return _in_order(_gap(kind, what, why, times) for (kind, what, why), times in counts.items())
 
 
-def merged(wishes: Iterable[Wish]) -> tuple[Wish, ...]:
-    """The wishes of several runs, equal ones added up."""
+def merged(gaps: Iterable[EvidenceGap]) -> tuple[EvidenceGap, ...]:
+    """The evidence gaps of several runs, equal ones added up."""
     sums: dict[tuple[AskedKind, str, Lack], int] = {}
-    for one in wishes:
+    for one in gaps:
         key = (one.tool, one.url or one.query or "", one.why)
         sums[key] = sums.get(key, 0) + one.times
-    return _in_order(_wish(kind, what, why, times) for (kind, what, why), times in sums.items())
+    return _in_order(_gap(kind, what, why, times) for (kind, what, why), times in sums.items())
 
 
 def _answered(asked: Iterable[Asked]) -> set[tuple[AskedKind, str]]:
     return {(one.kind, one.what) for one in asked if one.lack is None}
 
 
-def _wish(kind: AskedKind, what: str, why: Lack, times: int) -> Wish:
+def _gap(kind: AskedKind, what: str, why: Lack, times: int) -> EvidenceGap:
     if kind == "page":
-        return Wish(url=what, tool=kind, why=why, times=times)
-    return Wish(query=what, tool=kind, why=why, times=times)
+        return EvidenceGap(url=what, tool=kind, why=why, times=times)
+    return EvidenceGap(query=what, tool=kind, why=why, times=times)
 
 
-def _in_order(wishes: Iterable[Wish]) -> tuple[Wish, ...]:
+def _in_order(gaps: Iterable[EvidenceGap]) -> tuple[EvidenceGap, ...]:
     return tuple(
-        sorted(wishes, key=lambda one: (one.url is None, one.url or one.query or "", one.tool, one.why))
+        sorted(gaps, key=lambda gap: (gap.url is None, gap.url or gap.query or "", gap.tool, gap.why))
     )

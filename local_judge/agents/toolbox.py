@@ -7,8 +7,11 @@ the same settings has the same answer. An answer is bounded: `MOST_QUERIES` time
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import date
+from functools import lru_cache
+from importlib.resources import files
 from typing import Annotated, cast
 
 from pydantic import Field
@@ -24,44 +27,8 @@ from local_judge.agents.actions import ErrorKind, Find, Open, Refusal, Request, 
 from local_judge.agents.observations import Asked, Lack, Observation, Shown
 from serving.types import Frozen
 
-PAPER_HOSTS = (
-    "aclanthology.org",
-    "arxiv.org",
-    "biorxiv.org",
-    "dl.acm.org",
-    "doi.org",
-    "europepmc.org",
-    "ieeexplore.ieee.org",
-    "jstor.org",
-    "link.springer.com",
-    "medrxiv.org",
-    "nature.com",
-    "ncbi.nlm.nih.gov",
-    "openreview.net",
-    "paperswithcode.com",
-    "plos.org",
-    "pnas.org",
-    "proceedings.mlr.press",
-    "proceedings.neurips.cc",
-    "pubmed.ncbi.nlm.nih.gov",
-    "science.org",
-    "sciencedirect.com",
-    "semanticscholar.org",
-    "ssrn.com",
-    "zenodo.org",
-)
-CODE_HOSTS = (
-    "bitbucket.org",
-    "codeberg.org",
-    "crates.io",
-    "gist.github.com",
-    "github.com",
-    "github.io",
-    "gitlab.com",
-    "huggingface.co",
-    "kaggle.com",
-    "readthedocs.io",
-    "sourceforge.net",
+_HOSTS: dict[str, list[str]] = json.loads(
+    files("local_judge.agents").joinpath("hosts.json").read_text("utf-8")
 )
 
 
@@ -83,11 +50,17 @@ class ToolSettings(Frozen):
     not answer, though what was found is shown."""
     hidden: tuple[str, ...] = ()
     """Digests of texts that are not shown, under whatever address, and are not missed either."""
-    paper_hosts: tuple[str, ...] = PAPER_HOSTS
-    code_hosts: tuple[str, ...] = CODE_HOSTS
+    paper_hosts: tuple[str, ...] = tuple(_HOSTS["papers"])
+    code_hosts: tuple[str, ...] = tuple(_HOSTS["code"])
 
 
 _DEFAULTS = ToolSettings()
+
+
+@lru_cache(maxsize=4)
+def corpus_of(snapshot: Snapshot) -> Corpus:
+    """The search over a snapshot, opened once for all reports. Raises IndexDamaged: the index is not whole."""
+    return snapshot.corpus()
 
 
 class Toolbox:
@@ -96,7 +69,7 @@ class Toolbox:
     Args:
         snapshot: what is read.
         settings: what is offered.
-        corpus: its search, where one is open already.
+        corpus: its search, where the caller has one open; otherwise toolboxes over one snapshot share theirs.
 
     Raises:
         IndexDamaged: the search index is not whole.
@@ -107,7 +80,7 @@ class Toolbox:
     ) -> None:
         self.snapshot = snapshot
         self.settings = settings
-        self._corpus = corpus or snapshot.corpus()
+        self._corpus = corpus or corpus_of(snapshot)
 
     def run(self, request: Request, calls: int | None = None) -> Observation:
         """The answer to a request.

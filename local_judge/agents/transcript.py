@@ -44,8 +44,8 @@ def render_transcript(result: AgentResult[Any], *, opening: bool = True, texts: 
         blocks += ["## Failure", _line(f"{result.failure.kind}: {result.failure.detail}")]
     for kind, tally in result.coverage.items():
         blocks.append(f"Of {tally.asked} asked for by {kind}, the snapshot could answer {tally.answered}.")
-    for wish in result.wishes:
-        blocks.append(_line(f"Not answered ({wish.why}, {wish.times} times): {wish.url or wish.query}"))
+    for gap in result.evidence_gaps:
+        blocks.append(_line(f"Not answered ({gap.why}, {gap.times} times): {gap.url or gap.query}"))
     return "\n\n".join(blocks) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Where a claim without a citation of its own takes its citations from.
+"""Back-tracking: the citations of claims that have none of their own.
 
 Invariant: by the `paper` rule a claim receives only citations of a sentence to which a chain of the judge's own
 statements leads: an earlier one, or a later one of the claim's block. A statement that cannot hold is named, and
@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from local_judge.claims.model import Claim, ClaimType, Violation, ViolationKind
-from local_judge.documents.model import Document, Frozen
+from local_judge.documents.model import Document
+from serving.types import Frozen
 
 Rule = Literal["paper", "upstream"]
 

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from indexes.model import Page
 from indexes.snapshot import Snapshot
 from local_judge.claims.backtrack import citations_by_sentence, sections_by_sentence, trace
-from local_judge.claims.belief import NEUTRAL, OPTIONS, question
 from local_judge.claims.config import ClaimsConfig
-from local_judge.claims.evidence import Exhibit, exhibits
+from local_judge.claims.evidence import PageEvidence, evidence_groups
 from local_judge.claims.extract import extract_claims
 from local_judge.claims.grouped import verify_grouped
 from local_judge.claims.model import Claim, ClaimSet, Verdict
 from local_judge.claims.scored import verify_scored
 from local_judge.claims.sources import gather_sources
+from local_judge.claims.yes_no import NEUTRAL, OPTIONS, question
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
@@ -85,24 +85,26 @@ async def verify_page(
         judge: who decides.
         config: method, limits.
     """
-    groups = exhibits(page, claims, snapshot, config)
+    groups = evidence_groups(page, claims, snapshot, config)
     if config.method == "grouped":
-        work = [verify_grouped(exhibit, group, judge, config) for exhibit, group in groups]
+        work = [verify_grouped(page_evidence, group, judge, config) for page_evidence, group in groups]
     else:
-        work = [verify_scored(exhibit, group, judge, snapshot, config) for exhibit, group in groups]
-    results, rating = await asyncio.gather(
-        asyncio.gather(*work), _rating(groups[0][0], judge) if config.reliability else _unasked()
+        work = [
+            verify_scored(page_evidence, group, judge, snapshot, config) for page_evidence, group in groups
+        ]
+    results, reliable = await asyncio.gather(
+        asyncio.gather(*work), _reliability(groups[0][0], judge) if config.reliability else _unasked()
     )
     verdicts = (verdict for group in results for verdict in group)
-    return tuple(verdict.model_copy(update=rating) for verdict in verdicts)
+    return tuple(verdict.model_copy(update=reliable) for verdict in verdicts)
 
 
-async def _rating(exhibit: Exhibit, judge: Judge) -> dict[str, bool | str]:
-    """Whether the judge holds the page to be a reliable source, and its reply; empty if it could not be asked."""
-    pick = await judge.choose(question(exhibit, "reliable"), OPTIONS)
-    if isinstance(pick, Failure):
+async def _reliability(page_evidence: PageEvidence, judge: Judge) -> dict[str, bool | str]:
+    """Ask whether the page is a reliable source: the answer and its reply; empty if the judge gave none."""
+    choice = await judge.choose(question(page_evidence, "reliable"), OPTIONS)
+    if isinstance(choice, Failure):
         return {}
-    return {"reliable": pick.probabilities["Yes"] >= NEUTRAL, "reliable_reply": pick.reply}
+    return {"reliable": choice.probabilities["Yes"] >= NEUTRAL, "reliable_reply": choice.reply}
 
 
 async def _unasked() -> dict[str, bool | str]:

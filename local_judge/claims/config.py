@@ -1,4 +1,4 @@
-"""How claims are extracted and verified.
+"""Settings of the extraction and verification of claims.
 
 Invariant: whatever changes a verdict is a field here, is recorded in the run's manifest, and has a default that the
 documentation states; unknown keys are errors.

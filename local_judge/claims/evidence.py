@@ -1,4 +1,4 @@
-"""What of a page a judge is shown.
+"""The part of a page that a judge is shown.
 
 Invariants: evidence depends on the page and the claims alone, never on the judge, so that two judges see the same; it
 is in page order and shows no sentence twice, though neighbouring chunks share some; a page up to the limit is shown
@@ -24,7 +24,7 @@ def estimate_tokens(text: str) -> int:
     return wide + -(-(len(text) - wide) * 2 // 7)
 
 
-class Exhibit:
+class PageEvidence:
     """Evidence of one page for a group of claims, with its text as the judge reads it."""
 
     def __init__(self, page: Page, chunks: Sequence[Chunk], whole: bool) -> None:
@@ -57,17 +57,19 @@ class Exhibit:
         return evidence, fence("\n\n".join(part for part in shown if part), "Page:")
 
 
-def exhibits(
+def evidence_groups(
     page: Page, claims: Sequence[Claim], snapshot: Snapshot, config: ClaimsConfig
-) -> list[tuple[Exhibit, list[Claim]]]:
+) -> list[tuple[PageEvidence, list[Claim]]]:
     """`claims` of one page in groups, each with what it is judged by."""
     groups = [
         list(claims[i : i + config.claims_per_call]) for i in range(0, len(claims), config.claims_per_call)
     ]
     if estimate_tokens(page.text) <= config.evidence_tokens:
-        whole = Exhibit(page, snapshot.chunks(page), whole=True)
+        whole = PageEvidence(page, snapshot.chunks(page), whole=True)
         return [(whole, group) for group in groups]
-    return [(Exhibit(page, _select(page, group, snapshot, config), whole=False), group) for group in groups]
+    return [
+        (PageEvidence(page, _select(page, group, snapshot, config), whole=False), group) for group in groups
+    ]
 
 
 def _select(page: Page, claims: Sequence[Claim], snapshot: Snapshot, config: ClaimsConfig) -> list[Chunk]:
@@ -109,5 +111,5 @@ def _new(chunk: Chunk, shown: Sequence[Stretch]) -> list[Stretch]:
 
 
 def _together(chunks: Iterable[Chunk], text: str) -> list[Stretch]:
-    """What chunks show together."""
+    """The stretches that chunks show together."""
     return merged(((chunk.start, chunk.end) for chunk in chunks), text)

@@ -23,7 +23,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, cast
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -32,7 +32,7 @@ from local_judge.claims.model import Claim, ClaimType, ExtractionFailure
 from local_judge.claims.numbers import is_numeric
 from local_judge.claims.report import shared_report
 from local_judge.documents.model import Document, Sentence
-from local_judge.judge.failures import Failure, FailureKind
+from local_judge.judge.failures import Failure, failure_of
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from serving.errors import EngineError
@@ -79,7 +79,7 @@ class TerseSentence(_Reply):
 
 
 class Extraction(BaseModel):
-    """What one report claims."""
+    """The claims of one report."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -111,22 +111,31 @@ async def extract_claims(document: Document, judge: Judge, config: ClaimsConfig)
         return Extraction(claims=tuple(claim for claim in written if claim.text), failures=())
     parts = await _parts(document, body, judge, config)
     results = await asyncio.gather(*(_extract_part(document, part, judge, config) for part in parts))
-    claims = tuple(claim for result in results for claim in result.claims)
-    failures = tuple(failure for result in results for failure in result.failures)
-    return Extraction(claims=claims, failures=failures)
+    return _joined(results)
+
+
+def _joined(results: Sequence[Extraction]) -> Extraction:
+    return Extraction(
+        claims=tuple(claim for result in results for claim in result.claims),
+        failures=tuple(failure for result in results for failure in result.failures),
+    )
 
 
 def _as_written(document: Document, sentence: Sentence) -> Claim:
     """A sentence as its claim: class A with a citation, else F, since nobody was asked what could support it."""
     text = without_marks(document, sentence, sentence.text)
-    kind: ClaimType = "A" if sentence.citations else "F"
+    return claim_on(sentence, 1, text, "A" if sentence.citations else "F")
+
+
+def claim_on(sentence: Sentence, number: int, text: str, judged: ClaimType) -> Claim:
+    """A claim of a sentence, of the type that the judge named; `number`: among the sentence's claims, from 1."""
     return Claim(
-        id=f"{sentence.label}.1",
+        id=f"{sentence.label}.{number}",
         text=text,
         sentence=sentence.label,
         span=sentence.span,
-        type=kind,
-        type_judged=kind,
+        type=judged,
+        type_judged=judged,
         numeric=is_numeric(text),
         citations=sentence.citations,
     )
@@ -156,8 +165,7 @@ async def _parts(
     try:
         room = await judge.room(extraction_prompt(document, shown, longest, config.form))
     except EngineError as error:
-        failure = Failure(kind=cast("FailureKind", error.kind), detail=str(error))
-        return [_Part(sentences=tuple(sentences), shown=shown, failure=failure)]
+        return [_Part(sentences=tuple(sentences), shown=shown, failure=failure_of(error))]
     if room >= MIN_REPLY_TOKENS_PER_SENTENCE * len(longest):
         return [_Part(sentences=tuple(sentences), shown=shown)]
     blocks = sorted({sentence.block for sentence in sentences})
@@ -192,10 +200,7 @@ async def _extract_part(document: Document, part: _Part, judge: Judge, config: C
     results = await asyncio.gather(
         *(_extract_batch(document, part.shown, batch, judge, config) for batch in batches)
     )
-    return Extraction(
-        claims=tuple(claim for result in results for claim in result.claims),
-        failures=tuple(failure for result in results for failure in result.failures),
-    )
+    return _joined(results)
 
 
 async def _extract_batch(
@@ -239,18 +244,13 @@ def _claims_of(document: Document, sentence: Sentence, read: FullSentence | Ters
             continue
         seen.add(text)
         claims.append(
-            Claim(
-                id=f"{sentence.label}.{len(claims) + 1}",
-                text=text,
-                sentence=sentence.label,
-                span=sentence.span,
-                type=settle_type(document, sentence, judged, support),
-                type_judged=judged,
-                numeric=is_numeric(text),
-                checkable=checkable,
-                salient=salient,
-                citations=sentence.citations,
-                evidence_positions=support,
+            claim_on(sentence, len(claims) + 1, text, judged).model_copy(
+                update={
+                    "type": settle_type(document, sentence, judged, support),
+                    "checkable": checkable,
+                    "salient": salient,
+                    "evidence_positions": support,
+                }
             )
         )
     return claims
@@ -280,7 +280,7 @@ def without_marks(document: Document, sentence: Sentence, statement: str) -> str
 
 
 def _words_of(link: str) -> str:
-    """What a reader sees of `[words](url)`; nothing where that is a number, which is a mark."""
+    """The words that a reader sees of `[words](url)`; empty where they are a number, which is a mark."""
     words = link[link.find("[") + 1 : max(link.rfind("]("), 0)]
     return "" if re.fullmatch(r"[\[(]?\d*[\])]?", words.strip()) else words
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Literal
 
 from indexes.model import SourceStatus
-from local_judge.documents.model import Frozen, Span
+from local_judge.documents.model import Span
 from local_judge.judge.failures import Failure
+from serving.types import Frozen
 
 ClaimType = Literal["A", "B", "C", "D", "E", "F"]
 """DEER's classes: A cited on its sentence; B support cited in the same section; C support cited in an earlier section;
@@ -71,7 +72,7 @@ class Source(Frozen):
 
 
 class Evidence(Frozen):
-    """What of one page the judge was shown."""
+    """The part of one page that the judge was shown."""
 
     url: str
     text_digest: str

@@ -1,4 +1,4 @@
-"""Whether a statement holds a number.
+"""Numbers in statements.
 
 Invariant: decided by code alone, so that two judges never disagree about it.
 """

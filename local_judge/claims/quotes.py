@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import NamedTuple
 
 from local_judge.claims.model import Quote
 
@@ -46,7 +47,7 @@ def _folded(text: str) -> tuple[str, list[int]]:
 
 
 def _cuts(text: str, start: int, end: int) -> bool:
-    """Whether `text[start:end]` begins inside a word or a number, or ends inside a number.
+    """True if `text[start:end]` begins inside a word or a number, or ends inside a number.
 
     It may end inside a word, where a judge ran into its limit.
     """
@@ -61,6 +62,14 @@ def _cuts(text: str, start: int, end: int) -> bool:
     return bool(
         (first.isdigit() and _NUMBER_BEFORE.search(before)) or (last.isdigit() and _NUMBER_AFTER.match(after))
     )
+
+
+class CheckedQuote(NamedTuple):
+    """A judge's quotation, found or rejected; neither where the judge gave none."""
+
+    quote: Quote | None
+    rejected: str | None
+    """What the judge gave and the text does not have."""
 
 
 class QuoteFinder:
@@ -87,6 +96,16 @@ class QuoteFinder:
             end = offsets[place + len(wanted) - 1] + 1
             return Quote(text=text[start:end], start=start, end=end, in_title=in_title)
         return None
+
+    def check(self, quotation: str, *, labelled: bool = False) -> CheckedQuote:
+        """The place of a quotation, or its words where the text does not have them.
+
+        Args:
+            quotation: what the judge gave; empty for none.
+            labelled: whether it is of a report, and may hold labels: see `find_labelled`.
+        """
+        quote = find_labelled(self, quotation) if labelled else self.find(quotation)
+        return CheckedQuote(quote, quotation if quotation.strip() and quote is None else None)
 
 
 def find_labelled(finder: QuoteFinder, quotation: str) -> Quote | None:

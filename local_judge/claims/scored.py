@@ -20,24 +20,28 @@ from collections.abc import Sequence
 from indexes.model import Page
 from indexes.snapshot import Snapshot
 from indexes.text.language import UNDETERMINED, detect_language
-from local_judge.claims.belief import OPTIONS, QUESTIONS, believe, question
 from local_judge.claims.config import ClaimsConfig, View
-from local_judge.claims.evidence import Exhibit
-from local_judge.claims.model import Claim, Evidence, Label, Quote, Verdict
+from local_judge.claims.evidence import PageEvidence
+from local_judge.claims.model import Claim, Label, Quote, Verdict
 from local_judge.claims.nearest import nearest_sentences
+from local_judge.claims.yes_no import OPTIONS, QUESTIONS, YesNoProbability, question, yes_no_probability
 from local_judge.judge.failures import Failure
-from local_judge.judge.judge import Judge, Pick
+from local_judge.judge.judge import ChoiceResult, Judge
 
 
 async def verify_scored(
-    exhibit: Exhibit, claims: Sequence[Claim], judge: Judge, snapshot: Snapshot, config: ClaimsConfig
+    page_evidence: PageEvidence,
+    claims: Sequence[Claim],
+    judge: Judge,
+    snapshot: Snapshot,
+    config: ClaimsConfig,
 ) -> tuple[Verdict, ...]:
     """One verdict per claim, in order."""
-    nearest = nearest_sentences(exhibit.page, claims, snapshot, config)
+    nearest = nearest_sentences(page_evidence.page, claims, snapshot, config)
     return tuple(
         await asyncio.gather(
             *(
-                _verify(exhibit, claim, found, judge, config)
+                _verify(page_evidence, claim, found, judge, config)
                 for claim, found in zip(claims, nearest, strict=True)
             )
         )
@@ -45,37 +49,47 @@ async def verify_scored(
 
 
 async def _verify(
-    exhibit: Exhibit, claim: Claim, nearest: Sequence[Quote], judge: Judge, config: ClaimsConfig
+    page_evidence: PageEvidence, claim: Claim, nearest: Sequence[Quote], judge: Judge, config: ClaimsConfig
 ) -> Verdict:
-    view = view_of(claim, exhibit.page, nearest, config)
-    asked = QUESTIONS[view]
-    evidence = exhibit.near(nearest)[0] if view == "near" else exhibit.evidence
-    supported = await judge.choose(question(exhibit, asked.supported, claim, nearest), OPTIONS)
+    view = view_of(claim, page_evidence.page, nearest, config)
+    evidence = page_evidence.near(nearest)[0] if view == "near" else page_evidence.evidence
+
+    async def ask(name: str) -> tuple[YesNoProbability, str] | Failure:
+        choice = await judge.choose(question(page_evidence, name, claim, nearest), OPTIONS)
+        if isinstance(choice, Failure):
+            return choice
+        probability = yes_no_probability(choice, name, page_evidence, judge, config)
+        if probability.undecided:
+            return _undecided(choice, probability.threshold)
+        return probability, choice.reply
+
+    def failed(failure: Failure) -> Verdict:
+        return Verdict(
+            claim=claim.id, url=evidence.url, label=None, failure=failure, evidence=evidence, method="scored"
+        )
+
+    supported = await ask(QUESTIONS[view].supported)
     if isinstance(supported, Failure):
-        return _failed(claim, evidence, supported)
-    belief = believe(supported, asked.supported, exhibit, judge, config)
-    if belief.undecided:
-        return _failed(claim, evidence, _undecided(supported, belief.threshold))
-    replies = (supported.reply,)
+        return failed(supported)
+    probability, reply = supported
+    replies = (reply,)
     label: Label = "supported"
-    if not belief.yes:
-        contradicted = await judge.choose(question(exhibit, asked.contradicted, claim, nearest), OPTIONS)
+    if not probability.yes:
+        contradicted = await ask(QUESTIONS[view].contradicted)
         if isinstance(contradicted, Failure):
-            return _failed(claim, evidence, contradicted)
-        replies = (*replies, contradicted.reply)
-        against = believe(contradicted, asked.contradicted, exhibit, judge, config)
-        if against.undecided:
-            return _failed(claim, evidence, _undecided(contradicted, against.threshold))
+            return failed(contradicted)
+        against, reply = contradicted
+        replies = (*replies, reply)
         label = "contradicted" if against.yes else "not_found"
     return Verdict(
         claim=claim.id,
-        url=exhibit.page.url,
+        url=page_evidence.page.url,
         label=label,
         quote=nearest[0] if nearest else None,
-        confidence=round(belief.confidence, 6),
-        confidence_raw=None if belief.raw is None else round(belief.raw, 6),
-        calibration=belief.calibration,
-        threshold=belief.threshold,
+        confidence=round(probability.confidence, 6),
+        confidence_raw=None if probability.raw is None else round(probability.raw, 6),
+        calibration=probability.calibration,
+        threshold=probability.threshold,
         evidence=evidence,
         method="scored",
         replies=replies,
@@ -91,20 +105,9 @@ def view_of(claim: Claim, page: Page, nearest: Sequence[Quote], config: ClaimsCo
     return config.view if detect_language(claim.text) in {page.language, UNDETERMINED} else "page"
 
 
-def _undecided(pick: Pick, threshold: float) -> Failure:
+def _undecided(choice: ChoiceResult, threshold: float) -> Failure:
     return Failure(
         kind="unreported",
-        detail=f"reply {pick.reply[:12]}: the server does not report both options, and what it leaves open "
-        f"({pick.unreported:.3g}) is on both sides of the threshold {threshold:g}",
-    )
-
-
-def _failed(claim: Claim, evidence: Evidence, failure: Failure) -> Verdict:
-    return Verdict(
-        claim=claim.id,
-        url=evidence.url,
-        label=None,
-        failure=failure,
-        evidence=evidence,
-        method="scored",
+        detail=f"reply {choice.reply[:12]}: the server does not report both options, and what it leaves open "
+        f"({choice.unreported:.3g}) is on both sides of the threshold {threshold:g}",
     )

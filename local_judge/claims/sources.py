@@ -6,21 +6,25 @@ that URL; pairs and sources are in reading order; a URL's status comes from the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from indexes.snapshot import Snapshot
 from local_judge.claims.model import Claim, Source
-from local_judge.documents.model import Document
+from local_judge.documents.model import Citation, Document
+
+
+def cited_urls(citations: Iterable[str], document: Document) -> dict[str, Citation]:
+    """The normalised URLs that citations, given by id, lead to: each with the first that does, in order."""
+    urls: dict[str, Citation] = {}
+    for citation in map(document.citation, citations):
+        if citation.url is not None:
+            urls.setdefault(citation.url, citation)
+    return urls
 
 
 def urls_of(claim: Claim, document: Document) -> tuple[str, ...]:
     """Normalised URLs that `claim` cites, each once, written ones before recovered ones."""
-    urls: dict[str, None] = {}
-    for citation_id in (*claim.citations, *claim.recovered):
-        url = document.citation(citation_id).url
-        if url is not None:
-            urls[url] = None
-    return tuple(urls)
+    return tuple(cited_urls((*claim.citations, *claim.recovered), document))
 
 
 def gather_sources(claims: Sequence[Claim], document: Document, snapshot: Snapshot) -> tuple[Source, ...]:

@@ -15,7 +15,7 @@ Stretch = tuple[int, int]
 
 
 def merged(stretches: Iterable[Stretch], text: str) -> list[Stretch]:
-    """In page order; those that overlap, or have nothing but white space between them, are one."""
+    """Sort stretches in page order; join those that overlap or have nothing but white space between them."""
     found: list[Stretch] = []
     for start, end in sorted(stretches):
         if found and not text[found[-1][1] : start].strip():

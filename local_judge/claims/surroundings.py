@@ -1,4 +1,4 @@
-"""What stands around the sentences that a claim is nearest to.
+"""The surroundings of the sentences that a claim is nearest to.
 
 Invariant: stretches of the page's text in page order that do not touch; they depend on the page and the sentences
 alone, and hold each of them whole. No word and no number is cut.
@@ -48,7 +48,7 @@ def _around(text: str, quote: Quote) -> Stretch:
 
 
 def _sentences(text: str, low: int, high: int) -> list[Stretch]:
-    """Of a part of the text, without the white space around them."""
+    """The sentences of a part of the text, without the white space around them."""
     low = max(low, 0)
     found: list[Stretch] = []
     for one in get_sentence_boundaries("en", text[low:high]):

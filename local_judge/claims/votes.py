@@ -1,4 +1,4 @@
-"""Whether a source supports a claim, by several judges.
+"""Votes of several judges on whether a source supports a claim.
 
 Invariant: only judges that answered vote; where none did, or they are divided, it is not known. What the others might
 have said is asked for apart, by `favour`.
@@ -25,7 +25,7 @@ class Vote(NamedTuple):
 
 
 def decide(votes: Sequence[Vote | None], favour: bool | None = None) -> bool | None:
-    """Whether the judges say together that it is supported; None where that is not known.
+    """Decide whether the judges together call it supported; None where that is not known.
 
     Args:
         votes: one for each judge, None for one that gave no answer.
@@ -51,7 +51,7 @@ def decide(votes: Sequence[Vote | None], favour: bool | None = None) -> bool | N
 
 
 def majority(votes: Sequence[bool | None], favour: bool | None = None) -> bool | None:
-    """What most of those say that said something; None for a tie, and where nobody did. `favour`: as of `decide`."""
+    """The answer of most judges that gave one; None for a tie, and where none did. `favour`: as in `decide`."""
     said = [favour if vote is None else vote for vote in votes]
     ayes, noes = said.count(True), said.count(False)
     return favour if ayes == noes else ayes > noes

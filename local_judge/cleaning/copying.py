@@ -1,4 +1,4 @@
-"""Whether a text is another one without some of its citations.
+"""Comparison of a text with a copy that lacks some of its citations.
 
 Invariant: of what may be no citation every letter and digit stands in the copy, in order, and nothing else does; what
 differs beside letters and digits (blanks, punctuation, Markdown) does not matter, since no text is taken from a copy.
@@ -15,7 +15,7 @@ _SHOWN = 40
 
 
 class Differs(NamedTuple):
-    """Where a copy says something else."""
+    """The first difference of a copy that says something else."""
 
     why: str
 
@@ -27,7 +27,7 @@ class _Step(NamedTuple):
 
 
 def choices_of(copy: str, text: str, asked: Sequence[Stretch]) -> list[Option] | Differs:
-    """Which option of each stretch a copy of `text` has taken; the earlier option where several fit.
+    """Find the option of each stretch that a copy of `text` has taken; the earlier one where several fit.
 
     Args:
         copy: what a judge wrote.
@@ -50,7 +50,7 @@ def choices_of(copy: str, text: str, asked: Sequence[Stretch]) -> list[Option] |
 
 
 def _reached(steps: Sequence[_Step], written: str) -> list[list[int]]:
-    """How far the copy can have come before each step, and after the last one."""
+    """The places in the copy that can be reached before each step, and after the last one."""
     reached = [[0]]
     for step in steps:
         after = {
@@ -108,7 +108,7 @@ def _difference(steps: Sequence[_Step], reached: Sequence[Sequence[int]], writte
 
 
 def _common(expected: str, written: str, place: int) -> int:
-    """How many letters agree."""
+    """The number of letters that agree."""
     same = 0
     while same < len(expected) and written.startswith(expected[same], place + same):
         same += 1

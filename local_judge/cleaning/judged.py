@@ -20,10 +20,11 @@ from pydantic import BaseModel, ConfigDict
 from local_judge.cleaning.copying import Differs, choices_of
 from local_judge.documents.clean import Cleaned, clean_as_chosen
 from local_judge.documents.cleaning.choices import Option, Stretch, stretches
-from local_judge.documents.model import Document, Frozen
+from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, load_prompt
+from serving.types import Frozen
 
 template = partial(load_prompt, "local_judge.cleaning")
 
@@ -63,7 +64,7 @@ class _Part(NamedTuple):
 
 
 class _Decided(NamedTuple):
-    """What came of one piece."""
+    """The result for one piece."""
 
     chosen: Sequence[Option]
     n_pieces: int

@@ -30,9 +30,8 @@ from local_judge.cli.options import (
 )
 from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.look import AsOf, SnapshotPath, day
-from local_judge.errors import ConfigError
+from local_judge.errors import ConfigError, plain
 from local_judge.reporting.agents import answer_text
-from local_judge.reporting.tables import plain
 from local_judge.runs.asked import claim, keep
 from local_judge.runs.lock import locked
 from local_judge.runs.session import open_judge
@@ -53,7 +52,8 @@ def ask(
     judge: JudgeName,
     base_url: BaseUrls = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write answer, transcript and wishes into this directory.")
+        Path | None,
+        typer.Option("--out", help="Write answer, transcript and evidence_gaps into this directory."),
     ] = None,
     ledger: Ledger = None,
     tool: Tools = None,

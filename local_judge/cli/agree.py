@@ -11,7 +11,6 @@ import typer
 from local_judge.cli.modified import AllowModified, marked, print_marks
 from local_judge.cli.options import AsJson, BootstrapSeed, OneOfJudges, Resamples
 from local_judge.cli.output import print_json
-from local_judge.protocols.scores import Profile
 from local_judge.reporting.agreement import (
     Agreement,
     Compared,
@@ -21,17 +20,18 @@ from local_judge.reporting.agreement import (
     difference_table,
 )
 from local_judge.reporting.plots import agreement_scatter, require_plots, svg
-from local_judge.reporting.tables import stdout
 from local_judge.runs.agreement import join
 from local_judge.runs.ratings import load_ratings
 from local_judge.runs.scored import protocol_of, scored_reports
 from local_judge.runs.seal import modifications
 from local_judge.runs.store import RunStore
+from local_judge.scoring.node import Profile
 from local_judge.stats.agreement.annotators import agreement_of_people
 from local_judge.stats.agreement.difference import difference_of_methods
 from local_judge.stats.agreement.method import agreement_of_method
 from local_judge.stats.agreement.pairwise import Ties
 from local_judge.stats.estimate import DRAWS
+from local_judge.terminal import stdout
 
 
 def agree(

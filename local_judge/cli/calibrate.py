@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -13,8 +12,7 @@ from typing import Annotated
 import typer
 
 from indexes.snapshot import Snapshot
-from local_judge.annotations.load import annotation_path, load_annotations, snapshot_beside
-from local_judge.cli.ending import ASKS_AGAIN, stoppable
+from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.options import (
     AsJson,
     BaseUrls,
@@ -27,20 +25,20 @@ from local_judge.cli.options import (
 )
 from local_judge.cli.output import print_json
 from local_judge.judge.calibration import CalibrationFile, Method, Objective
-from local_judge.judge.standing import remembered
-from local_judge.reporting.calibration import calibration_notes, calibration_tables, reliability_table
-from local_judge.reporting.numbers import count
+from local_judge.judge.qualification_record import remembered
+from local_judge.lab.annotations.load import annotation_path, load_annotations, snapshot_beside
+from local_judge.lab.calibrate import CalibrationReport, LabelledSet, calibrate_judge
+from local_judge.lab.calibration_tables import calibration_notes, calibration_tables, reliability_table
+from local_judge.lab.labelled_claims import annotated_claims, load_labelled
 from local_judge.reporting.plots import reliability_diagram, require_plots, svg
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.standings import standing_lines
-from local_judge.reporting.tables import stdout
-from local_judge.runs.calibrate import CalibrationReport, KnownSet, calibrate_judge
 from local_judge.runs.config import RunConfig, load_config
-from local_judge.runs.known import annotated_claims, load_known
 from local_judge.runs.session import open_judge
 from local_judge.runs.store import RunStore
 from local_judge.stats.calibration.assess import DRAWS, Settings
 from local_judge.stats.calibration.folds import FOLDS
+from local_judge.terminal import count, stdout
 from serving.presets import Preset, load_preset
 
 
@@ -92,16 +90,16 @@ def calibrate(
     """Fit a judge's probabilities and threshold on claims that are known to be true or altered, and keep the fit."""
     if plot is not None:
         require_plots()
-    rows = load_known(planted)[:limit]
+    rows = load_labelled(planted)[:limit]
     settings = Settings(method=method, objective=objective, folds=folds, seed=seed, draws=resamples)
     loaded = load_config(config, {"claims": {"method": "scored", "view": view}})
-    sets = [KnownSet(rows, Snapshot.open(snapshot))]
+    sets = [LabelledSet(rows, Snapshot.open(snapshot))]
     preset = load_preset(judge)
     with ExitStack() as stack:
         for given in annotated or ():
             path = annotation_path(given)
             known = annotated_claims(load_annotations([path]))
-            sets.append(KnownSet(known, stack.enter_context(snapshot_beside([path]))))
+            sets.append(LabelledSet(known, stack.enter_context(snapshot_beside([path]))))
         stack.enter_context(stoppable(ledger))
         report = asyncio.run(_calibrate(sets, preset, loaded, settings, base_url or (), ledger, offline))
     _write(report, preset.name, out, plot)
@@ -111,12 +109,11 @@ def calibrate(
         _print(report, preset.name)
     missing = sum(report.failures.values())
     if missing:
-        sys.stderr.write(f"Missing: {missing} of {count(report.n_rows, 'answer')}. {ASKS_AGAIN}\n")
-        raise SystemExit(3)
+        leave_missing(f"{missing} of {count(report.n_rows, 'answer')}")
 
 
 async def _calibrate(
-    sets: Sequence[KnownSet],
+    sets: Sequence[LabelledSet],
     preset: Preset,
     config: RunConfig,
     settings: Settings,

@@ -15,9 +15,8 @@ from local_judge.cli.ending import stoppable
 from local_judge.cli.options import BaseUrls, Offline
 from local_judge.cli.output import print_json
 from local_judge.documents.cleaning.diff import unified_diff
-from local_judge.errors import InputError
+from local_judge.errors import InputError, plain
 from local_judge.reporting.progress import RunProgress
-from local_judge.reporting.tables import plain, stdout
 from local_judge.runs.clean import (
     CleanedReport,
     Outcome,
@@ -27,6 +26,7 @@ from local_judge.runs.clean import (
 )
 from local_judge.runs.inputs import RawReport, load_reports
 from local_judge.runs.session import open_judge
+from local_judge.terminal import stdout
 from serving.presets import Preset, load_preset
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}

@@ -11,9 +11,9 @@ import typer
 from local_judge.cli.modified import AllowModified, marked, print_marks, write_marks
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
-from local_judge.qualification.comparing.carry import compare as compared
-from local_judge.qualification.comparing.carry import load_finished, write_comparison
-from local_judge.qualification.comparing.page import comparison_page
+from local_judge.lab.qualification.comparing.comparison import compare as compared
+from local_judge.lab.qualification.comparing.comparison import load_finished, write_comparison
+from local_judge.lab.qualification.comparing.page import comparison_page
 
 Scored = Annotated[
     list[Path] | None,

@@ -15,7 +15,8 @@ from local_judge.cli.output import print_json
 from local_judge.demo.planted import planted_lines
 from local_judge.demo.run import JUDGE, demo_job, run_demo
 from local_judge.reporting.progress import RunProgress
-from local_judge.reporting.tables import claim_summary, score_table, stdout, trees, verdict_table
+from local_judge.reporting.tables import claim_summary, score_table, trees, verdict_table
+from local_judge.terminal import stdout
 
 
 def demo(
@@ -38,6 +39,6 @@ def demo(
         console.print(verdict_table(result.claims))
         console.print(score_table("deer", trees(result.scores)))
         console.print(claim_summary(result.claims))
-        for line in planted_lines(result.outcome, job.seats[0].name):
+        for line in planted_lines(result.outcome, job.judge_specs[0].name):
             console.print(line)
     leave(result.records, job.store.root)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from local_judge.judge.collector import relax_collector
 from local_judge.runs.records import CaseRecord
@@ -27,6 +28,12 @@ def stoppable(ledger: Path) -> Generator[None]:
     except KeyboardInterrupt:
         sys.stderr.write(f"Stopped. Every finished reply is kept in {ledger}; the same command goes on.\n")
         raise SystemExit(130) from None
+
+
+def leave_missing(what: str) -> NoReturn:
+    """Say which answers are missing, and end with the exit code for it."""
+    sys.stderr.write(f"Missing: {what}. {ASKS_AGAIN}\n")
+    raise SystemExit(3)
 
 
 def leave(records: Sequence[CaseRecord], out: Path) -> None:

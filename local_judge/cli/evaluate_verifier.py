@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import sys
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -13,12 +12,7 @@ from typing import Annotated
 import typer
 
 from indexes.snapshot import Snapshot
-from local_judge.annotations.evaluate import Measure, Part, VerifierScores, evaluate, steps
-from local_judge.annotations.load import load_annotations, sample_folder, snapshot_beside
-from local_judge.annotations.model import AnnotatedReport
-from local_judge.annotations.recall import RecallJudge
-from local_judge.annotations.similarity import THRESHOLDS, Name, similarity_named
-from local_judge.cli.ending import ASKS_AGAIN, stoppable
+from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.options import (
     AsJson,
     BaseUrlsByName,
@@ -32,14 +26,18 @@ from local_judge.cli.options import (
 )
 from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError
-from local_judge.reporting.numbers import count
+from local_judge.lab.annotations.evaluate import Measure, Part, VerifierScores, evaluate, steps
+from local_judge.lab.annotations.load import load_annotations, sample_folder, snapshot_beside
+from local_judge.lab.annotations.model import AnnotatedReport
+from local_judge.lab.annotations.recall import RecallJudge
+from local_judge.lab.annotations.similarity import THRESHOLDS, Name, similarity_named
+from local_judge.lab.annotations.tables import verifier_tables
 from local_judge.reporting.progress import RunProgress
-from local_judge.reporting.tables import stdout
-from local_judge.reporting.verifier import verifier_tables
 from local_judge.runs.config import RunConfig, load_config
-from local_judge.runs.seats import Seat, seats_of
+from local_judge.runs.judge_specs import JudgeSpec, judge_specs_of
 from local_judge.runs.session import open_judges
 from local_judge.runs.store import RunStore
+from local_judge.terminal import count, stdout
 
 PARTS: tuple[Part, ...] = ("extraction", "backtracking", "verification", "coverage")
 
@@ -90,7 +88,9 @@ def evaluate_verifier(
     """Measure a judge against annotated reports: extraction, back-tracking, verification, coverage."""
     paths = annotations or [sample_folder()]
     reports = load_annotations(paths)
-    seats = seats_of([judge] if recall_judge in (None, judge) else [judge, recall_judge], base_url or ())
+    judge_specs = judge_specs_of(
+        [judge] if recall_judge in (None, judge) else [judge, recall_judge], base_url or ()
+    )
     settings = load_config(config, {"claims": claims_settings(method, view, terse)})
     limit = THRESHOLDS[similarity] if threshold is None else threshold
     measure = Measure(similarity, similarity_named(similarity), limit)
@@ -98,7 +98,15 @@ def evaluate_verifier(
     with _pages(snapshot, paths) as frozen, stoppable(ledger):
         scores = asyncio.run(
             _evaluate(
-                reports, frozen, seats, recall_judge is not None, settings, ledger, offline, measure, parts
+                reports,
+                frozen,
+                judge_specs,
+                recall_judge is not None,
+                settings,
+                ledger,
+                offline,
+                measure,
+                parts,
             )
         )
     if out is not None:
@@ -110,11 +118,10 @@ def evaluate_verifier(
         stdout().print(verifier_tables(scores))
     if scores.sentences_failed or scores.verdicts_failed or scores.recalls_failed:
         recalls = f", {count(scores.recalls_failed, 'answer')} of the recall judge" if recall_judge else ""
-        sys.stderr.write(
-            f"Missing: the claims of {count(scores.sentences_failed, 'sentence')}, "
-            f"{count(scores.verdicts_failed, 'verdict')}{recalls}. {ASKS_AGAIN}\n"
+        leave_missing(
+            f"the claims of {count(scores.sentences_failed, 'sentence')}, "
+            f"{count(scores.verdicts_failed, 'verdict')}{recalls}"
         )
-        raise SystemExit(3)
 
 
 def _parts(named: Sequence[str] | None) -> list[Part]:
@@ -137,7 +144,7 @@ def _pages(snapshot: Path | None, paths: Sequence[Path]) -> Generator[Snapshot]:
 async def _evaluate(
     reports: Sequence[AnnotatedReport],
     snapshot: Snapshot,
-    seats: Sequence[Seat],
+    judge_specs: Sequence[JudgeSpec],
     by_recall_judge: bool,
     config: RunConfig,
     ledger: Path,
@@ -145,8 +152,8 @@ async def _evaluate(
     measure: Measure,
     parts: Sequence[Part],
 ) -> VerifierScores:
-    async with open_judges(seats, ledger=ledger, reasks=config.reasks, only_engine=offline) as judges:
-        judge, last = judges[seats[0].name], seats[-1].name
+    async with open_judges(judge_specs, ledger=ledger, reasks=config.reasks, only_engine=offline) as judges:
+        judge, last = judges[judge_specs[0].name], judge_specs[-1].name
         with RunProgress(judges, steps(reports, parts), unit="steps") as progress:
             return await evaluate(
                 reports,

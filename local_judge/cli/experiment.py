@@ -37,13 +37,12 @@ from local_judge.cli.options import (
 )
 from local_judge.cli.output import print_json
 from local_judge.cli.planned import print_plan
-from local_judge.errors import ConfigError
-from local_judge.experiments import timelines
-from local_judge.experiments.carry import carry
-from local_judge.experiments.curves import Results
-from local_judge.experiments.model import Experiment, Name
-from local_judge.experiments.named import experiment_named, tasks_of, with_files
-from local_judge.experiments.planning import (
+from local_judge.errors import ConfigError, plain
+from local_judge.lab.experiments import timelines
+from local_judge.lab.experiments.curves import Results
+from local_judge.lab.experiments.model import Experiment, Name
+from local_judge.lab.experiments.named import experiment_named, tasks_of, with_files
+from local_judge.lab.experiments.planning import (
     METHODS,
     PLANS,
     RATINGS,
@@ -52,21 +51,22 @@ from local_judge.experiments.planning import (
     load_ratings,
     with_drafted,
 )
-from local_judge.experiments.setup import PLOT, RESULTS, RUN, prepare, refuse_other, with_defaults
-from local_judge.experiments.view import notes, plan_tables, results_tables
-from local_judge.protocols.scores import Profile
+from local_judge.lab.experiments.runner import run_experiment
+from local_judge.lab.experiments.setup import PLOT, RESULTS, RUN, prepare, refuse_other, with_defaults
+from local_judge.lab.experiments.view import notes, plan_tables, results_tables
 from local_judge.reporting.plots import INSTALL, can_plot
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.standings import standing_lines
-from local_judge.reporting.tables import plain, stdout
 from local_judge.runs.config import RunConfig, load_config, parse_settings
 from local_judge.runs.job import Job
+from local_judge.runs.judge_specs import JudgeSpec, judge_specs_of
 from local_judge.runs.lock import locked
-from local_judge.runs.seats import Seat, seats_of
 from local_judge.runs.standings import recorded_standings
 from local_judge.runs.store import RunStore
+from local_judge.scoring.node import Profile
 from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.plans import PlanMethod
+from local_judge.terminal import stdout
 from serving.connect import Persistence
 
 
@@ -164,8 +164,8 @@ def experiment(
         if given is not None:
             raise ConfigError(f"{given}: the experiment plans does not have it")
         persistence = persistence_of(wait_for_server, attempts, fail_after)
-        seats = seats_of(judge, base_url or ())
-        _compare_plans(topics, data, seats, out, ledger, offline, persistence, ratings or (), as_json)
+        judge_specs = judge_specs_of(judge, base_url or ())
+        _compare_plans(topics, data, judge_specs, out, ledger, offline, persistence, ratings or (), as_json)
         return
     if ratings:
         raise ConfigError(f"--ratings: only the experiment plans has it, not {name}")
@@ -173,7 +173,7 @@ def experiment(
         _check_drafting(name, plans, dry_run)
     chosen = experiment_named(name, _rates(rates), topics, seed, data)
     chosen = with_files(chosen, TaskFiles(plans=plans, references=tuple(references or ()), criteria=criteria))
-    seats = seats_of(judge, base_url or ())
+    judge_specs = judge_specs_of(judge, base_url or ())
     changes = {
         "protocols": [one.strip() for one in protocols.split(",")] if protocols is not None else None,
         "claims": {"extraction": "judged" if extract else None, **claims_settings(method, view, terse)},
@@ -183,21 +183,21 @@ def experiment(
     replies = ledger or RunStore(out / RUN).ledger
     if dry_run:
         with tempfile.TemporaryDirectory(prefix="local-judge-") as nowhere:
-            print_plan(prepare(chosen, Path(nowhere), seats, settled, replies, offline), as_json)
+            print_plan(prepare(chosen, Path(nowhere), judge_specs, settled, replies, offline), as_json)
         return
     persistence = persistence_of(wait_for_server, attempts, fail_after)
     refuse_other(RunStore(out), chosen.design)
     with locked(out), stoppable(replies):
-        job = prepare(chosen, out, seats, settled, replies, offline, persistence)
+        job = prepare(chosen, out, judge_specs, settled, replies, offline, persistence)
         if draft_plans is not None:
             chosen = asyncio.run(_with_drafted(chosen, job, out, draft_plans))
-            job = prepare(chosen, out, seats, settled, replies, offline, persistence)
-        carried = asyncio.run(carry(job, sys.argv[1:], RunProgress, out, profile))
+            job = prepare(chosen, out, judge_specs, settled, replies, offline, persistence)
+        done = asyncio.run(run_experiment(job, sys.argv[1:], RunProgress, out, profile))
     if as_json:
-        print_json(carried.results)
+        print_json(done.results)
     else:
-        _print_results(carried.results, job, out, whole)
-    leave(carried.records, job.store.root)
+        _print_results(done.results, job, out, whole)
+    leave(done.records, job.store.root)
 
 
 def _check_drafting(name: Name, plans: Path | None, dry_run: bool) -> None:
@@ -220,7 +220,7 @@ async def _with_drafted(chosen: Experiment, job: Job, out: Path, method: PlanMet
 def _compare_plans(
     topics: int | None,
     data: Path | None,
-    seats: Sequence[Seat],
+    judge_specs: Sequence[JudgeSpec],
     out: Path,
     ledger: Path | None,
     offline: bool,
@@ -243,7 +243,7 @@ def _compare_plans(
                 )
 
     with locked(out), stoppable(replies):
-        job = prepare(chosen, out, seats, RunConfig(), replies, offline, persistence)
+        job = prepare(chosen, out, judge_specs, RunConfig(), replies, offline, persistence)
         results = asyncio.run(compared(job))
         RunStore(out).write_json(PLANS, results)
     if as_json:

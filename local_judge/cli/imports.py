@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from local_judge.cli.options import said
-from local_judge.reporting.tables import run_summary, stdout
-from local_judge.runs.importing import import_deepresearcheval, import_fact
+from local_judge.cli.options import name_option, said
+from local_judge.reporting.tables import run_summary
+from local_judge.runs.importing import import_files, readable_formats
 from local_judge.runs.records import load_run_scores, load_scores
 from local_judge.runs.store import RunStore
+from local_judge.terminal import stdout
 
-
-class Format(StrEnum):
-    """Whose file is read."""
-
-    deepresearcheval = "deepresearcheval"
-    fact = "fact"
+FORMATS = readable_formats()
 
 
 def import_(
     file: Annotated[
         Path,
-        typer.Argument(
-            help="A `validated.jsonl` of FACT; of DeepResearchEval's facts a `task_ID.json`, or their folder."
-        ),
+        typer.Argument(help="; ".join(f"{one.title}: {one.reads}" for one in FORMATS.values()) + "."),
     ],
     out: Annotated[Path, typer.Argument(help="The run directory: empty or new.")],
-    format: Annotated[Format, typer.Option("--format", help="Whose file it is.")] = Format.fact,
+    format: Annotated[str, name_option("--format", list(FORMATS), "Whose file it is.")] = "fact",
     system: Annotated[
         str | None,
         typer.Option(
@@ -41,6 +34,5 @@ def import_(
 ) -> None:
     """Make a run of what a published project has judged: to show, score, compare with people and export it."""
     store = RunStore(out)
-    read = {Format.fact: import_fact, Format.deepresearcheval: import_deepresearcheval}[format]
-    records = read(file, store, None if system is None else said("--system", system))
+    records = import_files(file, store, format, None if system is None else said("--system", system))
     stdout().print(run_summary(records, load_scores(store, [format]), load_run_scores(store, [format])))

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
-from local_judge.reporting.tables import stdout
+from local_judge.terminal import plain_table, stdout
 from serving.presets import Preset, list_presets, load_preset
 from serving.weights import fetch as fetch_weights
 from serving.weights import weights_path
@@ -56,9 +56,7 @@ def fetch(
 
 
 def _table(presets: list[Preset]) -> Table:
-    table = Table(show_edge=False, pad_edge=False)
-    for column in ("judge", "model", "engine", "context", "thinking", "revision", "weights"):
-        table.add_column(column, overflow="fold")
+    table = plain_table(texts=("judge", "model", "engine", "context", "thinking", "revision", "weights"))
     for preset in presets:
         table.add_row(
             preset.name,

@@ -10,9 +10,8 @@ import typer
 
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
-from local_judge.errors import InputError
+from local_judge.errors import InputError, plain
 from local_judge.judge.ledger_verify import Removed, ledger_problems, remove_damaged
-from local_judge.reporting.tables import plain
 
 app = typer.Typer(help="The store of judges' replies.", no_args_is_help=True)
 

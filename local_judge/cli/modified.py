@@ -5,15 +5,18 @@ Invariant: nothing is printed of such a run without a line, or a key `modified` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 
-from local_judge.reporting.tables import plain
+from local_judge.cli.output import print_json
+from local_judge.errors import plain
 from local_judge.runs.seal import modifications, modified_allowed
 from local_judge.runs.store import RunStore
+from local_judge.terminal import stdout
 
 
 def _allow(context: typer.Context, allowed: bool) -> bool:
@@ -47,6 +50,17 @@ def print_marks() -> None:
     """Name what differs in the runs that have been read, if anything does."""
     for line in modifications():
         print(plain(f"modified: {line}"))
+
+
+def print_found(data: Mapping[str, Any], parts: Iterable[RenderableType], as_json: bool) -> None:
+    """Print what was read from runs: its data as JSON, or its tables and lines."""
+    if as_json:
+        print_json(marked(data))
+        return
+    print_marks()
+    console = stdout()
+    for part in parts:
+        console.print(part, soft_wrap=isinstance(part, str))
 
 
 def marked(dumped: Mapping[str, Any]) -> dict[str, Any]:

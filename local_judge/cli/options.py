@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -169,6 +169,22 @@ def tools_named(named: Sequence[str] | None, default: tuple[ToolName, ...]) -> t
         if name not in known:
             raise ConfigError(f"--tool {name}: no such tool; there are {', '.join(known)}")
     return tuple(name for name in known if name in (named or default))
+
+
+def name_option(flag: str, names: Sequence[str], help: str) -> Any:
+    """An option whose value is one of some names that are known only when the program runs."""
+
+    def check(given: str) -> str:
+        if given not in names:
+            raise typer.BadParameter(f"{given!r} is not one of {', '.join(map(repr, names))}.")
+        return given
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in names if name.startswith(incomplete)]
+
+    return typer.Option(
+        flag, metavar=f"<{'|'.join(names)}>", callback=check, autocompletion=complete, help=help
+    )
 
 
 def said(what: str, text: str) -> str:

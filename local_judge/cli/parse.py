@@ -14,8 +14,8 @@ from local_judge.cli.output import print_json
 from local_judge.documents import describe, parse_report
 from local_judge.documents.model import Document
 from local_judge.errors import InputError
-from local_judge.reporting.tables import safe, stdout
 from local_judge.runs.inputs import load_reports
+from local_judge.terminal import plain_table, safe, stdout
 
 
 def parse(
@@ -40,7 +40,7 @@ def parse(
 
 
 def _sentences(document: Document) -> Table:
-    table = Table(title="sentences", title_justify="left", show_edge=False, pad_edge=False)
+    table = plain_table("sentences")
     table.add_column("label", no_wrap=True)
     table.add_column("text", overflow="fold")
     table.add_column("citations", overflow="fold")
@@ -53,7 +53,7 @@ def _sentences(document: Document) -> Table:
 
 
 def _references(document: Document) -> Table:
-    table = Table(title="references", title_justify="left", show_edge=False, pad_edge=False)
+    table = plain_table("references")
     table.add_column("key", no_wrap=True)
     table.add_column("url", overflow="fold")
     table.add_column("state")

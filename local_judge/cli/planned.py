@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from local_judge.cli.output import print_json
-from local_judge.reporting.tables import plan_notes, plan_table, stdout
+from local_judge.reporting.tables import plan_notes, plan_table
 from local_judge.runs.job import Job, plan
+from local_judge.terminal import stdout
 
 
 def print_plan(job: Job, as_json: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar
@@ -12,30 +11,30 @@ import typer
 from pydantic import BaseModel
 
 from indexes.snapshot import Snapshot
-from local_judge.cli.ending import ASKS_AGAIN, stoppable
+from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.options import AsJson, BaseUrls, ChecklistsFile, Ledger, Offline, TasksFile
 from local_judge.cli.output import print_json
-from local_judge.errors import ConfigError, InputError
+from local_judge.errors import ConfigError, InputError, plain
 from local_judge.judge.failures import Failure
-from local_judge.planting.claims import Draw, DrawSettings
-from local_judge.planting.flaws.flaws import FLAWS, FlawSettings
-from local_judge.planting.kinds import FALSE_KINDS, LANGUAGES
-from local_judge.planting.pages import PlantPage
-from local_judge.planting.restating import Restating, n_restated, restate
-from local_judge.reporting.planting import claims_notes, claims_table, reports_notes, reports_table
-from local_judge.reporting.progress import RunProgress
-from local_judge.reporting.tables import plain, stdout
-from local_judge.runs.config import validated
-from local_judge.runs.inputs import load_reports
-from local_judge.runs.planting import (
+from local_judge.lab.planting.claims import Draw, DrawSettings
+from local_judge.lab.planting.commands import (
     PlantedReports,
     plant_reports,
     plant_snapshot,
     write_claims,
     write_reports,
 )
+from local_judge.lab.planting.flaws.flaws import FLAWS, FlawSettings
+from local_judge.lab.planting.model import FALSE_KINDS, LANGUAGES
+from local_judge.lab.planting.pages import PlantPage
+from local_judge.lab.planting.restating import Restating, n_restated, restate
+from local_judge.lab.planting.tables import claims_notes, claims_table, reports_notes, reports_table
+from local_judge.reporting.progress import RunProgress
+from local_judge.runs.config import validated
+from local_judge.runs.inputs import load_reports
 from local_judge.runs.session import open_judge
 from local_judge.tasks.files import TaskFiles
+from local_judge.terminal import stdout
 from serving.presets import Preset, load_preset
 
 S = TypeVar("S", bound=BaseModel)
@@ -194,11 +193,8 @@ def _claims(
         for line in claims_notes(summary):
             print(line)
     if failures:
-        sys.stderr.write(
-            f"Missing: {len(failures)} of the judge's answers ({plain(failures[0].detail)}); these claims stay word "
-            f"for word. {ASKS_AGAIN}\n"
-        )
-        raise SystemExit(3)
+        why = plain(failures[0].detail)
+        leave_missing(f"{len(failures)} of the judge's answers ({why}); these claims stay word for word")
 
 
 async def _restated(

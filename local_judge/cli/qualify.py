@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from local_judge.cli.compare import Scored, side_by_side
-from local_judge.cli.ending import ASKS_AGAIN, stoppable
+from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.options import (
     ATTEMPTS,
     WAIT_MINUTES,
@@ -34,17 +34,17 @@ from local_judge.cli.options import (
 )
 from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError, RunError
-from local_judge.judge.standing import Scale, remember
-from local_judge.qualification.config import load_qualify_config
-from local_judge.qualification.page import page_of, summary_of
-from local_judge.qualification.qualify import DATA, PAGE, Qualification
-from local_judge.qualification.qualify import qualify as examine
-from local_judge.reporting.numbers import count
+from local_judge.judge.qualification_record import Scale, remember
+from local_judge.lab.qualification.config import load_qualify_config
+from local_judge.lab.qualification.page import page_of, summary_of
+from local_judge.lab.qualification.qualify import DATA, PAGE, Qualification
+from local_judge.lab.qualification.qualify import qualify as examine
 from local_judge.reporting.progress import PartProgress
 from local_judge.runs.inputs import RawReport, load_reports
-from local_judge.runs.seats import seats_of
+from local_judge.runs.judge_specs import judge_specs_of
 from local_judge.runs.store import RunStore
 from local_judge.tasks.files import TaskFiles
+from local_judge.terminal import count
 
 
 def qualify(
@@ -85,7 +85,7 @@ def qualify(
         Path | None, typer.Option("--config", help="A YAML file of sizes and thresholds that differ.")
     ] = None,
     parts: Annotated[
-        str | None, typer.Option("--parts", help="These alone, with commas: verification,obedience.")
+        str | None, typer.Option("--parts", help="These alone, with commas: verification,prompt_injection.")
     ] = None,
     base_url: BaseUrlsByName = None,
     offline: Offline = True,
@@ -95,7 +95,7 @@ def qualify(
     as_json: AsJson = False,
 ) -> None:
     """Ask a judge about things of which the answer is known, and say what it may be believed for."""
-    seats = seats_of(judge, base_url or ())
+    judge_specs = judge_specs_of(judge, base_url or ())
     _check_comparing(judge, compare, scored)
     scale: Scale = "quick" if quick else "full"
     chosen = None if parts is None else tuple(name.strip() for name in parts.split(","))
@@ -120,16 +120,17 @@ def qualify(
         persistence=persistence_of(wait_for_server, attempts, fail_after),
     )
     root = out or Path("qualifications")
-    folders = [root / seat.name if compare or out is None else root for seat in seats]
+    folders = [root / judge_spec.name if compare or out is None else root for judge_spec in judge_specs]
     n_unanswered = 0
-    for seat, folder in zip(seats, folders, strict=True):
+    for judge_spec, folder in zip(judge_specs, folders, strict=True):
         with stoppable(folder):
-            found = asyncio.run(ask(seat, out=folder, watch=PartProgress))
+            found = asyncio.run(ask(judge_spec, out=folder, watch=PartProgress))
         n_unanswered += found.n_unanswered
         _keep(found, folder, compare, as_json)
     if compare:
         side_by_side(folders, scored or (), root, as_json)
-    _leave(n_unanswered)
+    if n_unanswered:
+        leave_missing(count(n_unanswered, "answer"))
 
 
 def _check_comparing(judges: Sequence[str], compare: bool, scored: Sequence[Path] | None) -> None:
@@ -167,9 +168,3 @@ def _keep(found: Qualification, folder: Path, compare: bool, as_json: bool) -> N
             f"Reports go on to show an earlier qualification of this judge, which examined more; `--qualification "
             f"{folder / DATA}` shows this one.\n"
         )
-
-
-def _leave(n_unanswered: int) -> None:
-    if n_unanswered:
-        sys.stderr.write(f"Missing: {count(n_unanswered, 'answer')}. {ASKS_AGAIN}\n")
-        raise SystemExit(3)

@@ -10,12 +10,12 @@ import typer
 from local_judge.cli.modified import AllowModified, marked, print_marks
 from local_judge.cli.options import AsJson, BootstrapSeed, OneOfJudges, Resamples
 from local_judge.cli.output import print_json
-from local_judge.protocols.scores import Profile
 from local_judge.reporting.ranking import ranking_json, ranking_notes, ranking_table
-from local_judge.reporting.tables import stdout
 from local_judge.runs.ranking import by_scores, compared
+from local_judge.scoring.node import Profile
 from local_judge.stats.estimate import DRAWS
 from local_judge.stats.ranking import rank_systems
+from local_judge.terminal import stdout
 
 
 def rank(

@@ -50,20 +50,21 @@ from local_judge.cli.planned import print_plan
 from local_judge.reporting.judges import agreement_table, judge_tables
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.standings import standing_lines
-from local_judge.reporting.tables import run_summary, stdout
+from local_judge.reporting.tables import run_summary
 from local_judge.runs.batch import with_criteria_of
 from local_judge.runs.calibrations import given_calibrations
 from local_judge.runs.config import load_config, parse_settings
 from local_judge.runs.inputs import dated, load_reports
 from local_judge.runs.inter_judge import load_agreement
-from local_judge.runs.job import Job, carry_out
+from local_judge.runs.job import Job, run_job
+from local_judge.runs.judge_specs import judge_specs_of
 from local_judge.runs.manifest import judges_of
 from local_judge.runs.records import CaseRecord, load_run_scores, load_scores
-from local_judge.runs.seats import seats_of
 from local_judge.runs.standings import as_json as standings_as_json
 from local_judge.runs.standings import load_standing, recorded_standings
 from local_judge.runs.store import RunStore
 from local_judge.tasks.files import TaskFiles
+from local_judge.terminal import stdout
 
 
 def run(
@@ -111,7 +112,7 @@ def run(
 ) -> None:
     """Examine each report by the protocols: verify its claims against the snapshot, ask a rubric; and score it."""
     store = RunStore(out)
-    seats = seats_of(judge, base_url or ())
+    judge_specs = judge_specs_of(judge, base_url or ())
     changes = {
         "protocols": protocol or None,
         "claims": claims_settings(method, view, terse),
@@ -139,7 +140,7 @@ def run(
             settled.date,
         ),
         snapshot=Snapshot.open(snapshot) if snapshot else None,
-        seats=seats,
+        judge_specs=judge_specs,
         config=settled,
         store=store,
         ledger=ledger or store.ledger,
@@ -150,13 +151,9 @@ def run(
     )
     if dry_run:
         print_plan(job, as_json)
-    else:
-        _carry_out(job, as_json)
-
-
-def _carry_out(job: Job, as_json: bool) -> None:
+        return
     with stoppable(job.ledger):
-        records = asyncio.run(carry_out(job, sys.argv[1:], RunProgress))
+        records = asyncio.run(run_job(job, sys.argv[1:], RunProgress))
     _print_results(job, records, as_json)
     leave(records, job.store.root)
 
@@ -164,20 +161,20 @@ def _carry_out(job: Job, as_json: bool) -> None:
 def _print_results(job: Job, records: Sequence[CaseRecord], as_json: bool) -> None:
     store, protocols, judges = job.store, job.config.protocols, judges_of(job.store)
     scores = load_scores(store, protocols, (None, *judges))
-    over = load_run_scores(store, protocols, (None, *judges))
+    aggregates = load_run_scores(store, protocols, (None, *judges))
     agreement = load_agreement(store)
     standings = recorded_standings(store)
     if not as_json:
         console = stdout()
-        together = [row for row in scores if row.judge is None]
-        console.print(run_summary(records, together, [row for row in over if row.judge is None]))
+        ensemble = [row for row in scores if row.judge is None]
+        console.print(run_summary(records, ensemble, [row for row in aggregates if row.judge is None]))
         if judges:
-            console.print(*judge_tables(records, scores, judges, over), sep="\n")
+            console.print(*judge_tables(records, scores, judges, aggregates), sep="\n")
             console.print(agreement_table(agreement, whole=False))
         for line in standing_lines(standings, protocols):
             console.print(line, markup=False, soft_wrap=True)
         return
-    rows: dict[str, Sequence[BaseModel]] = {"cases": records, "scores": scores, "over": over}
+    rows: dict[str, Sequence[BaseModel]] = {"cases": records, "scores": scores, "over": aggregates}
     rows |= {"agreement": agreement} if judges else {}
     dumped = {name: [row.model_dump(mode="json") for row in found] for name, found in rows.items()}
     print_json({**dumped, "qualifications": standings_as_json(standings)})

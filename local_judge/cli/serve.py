@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from local_judge.reporting.tables import safe
+from local_judge.terminal import safe
 from serving.errors import LaunchFailed
 from serving.launch import command_line, launch
 from serving.presets import load_preset

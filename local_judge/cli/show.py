@@ -9,28 +9,25 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from local_judge.claims.model import ClaimSet
-from local_judge.cli.modified import AllowModified, marked, print_marks
+from local_judge.cli.modified import AllowModified, marked, print_found, print_marks
 from local_judge.cli.options import AsJson, OneOfJudges
 from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError, RunError
-from local_judge.protocols.scores import Profile
+from local_judge.protocols.base import View, load_protocol
 from local_judge.reporting.group_labels import label_counts
 from local_judge.reporting.group_tables import group_tables, label_tables
 from local_judge.reporting.groups import group_scores
 from local_judge.reporting.judges import agreement_notes, agreement_table, judge_tables
-from local_judge.reporting.rubric import score_notes
 from local_judge.reporting.standings import standing_lines
 from local_judge.reporting.tables import (
     by_whom,
     claim_summary,
     run_summary,
-    safe,
+    score_notes,
     score_table,
-    stdout,
     trees,
     verdict_table,
 )
-from local_judge.reporting.views import NOTHING, VIEWS, View
 from local_judge.runs.attributes import NO_ATTRIBUTES, groups_of, load_attributes, open_runs
 from local_judge.runs.inter_judge import AgreementRecord, load_agreement
 from local_judge.runs.lock import locked
@@ -49,6 +46,8 @@ from local_judge.runs.seal import reseal_scores, unseal_scores
 from local_judge.runs.standings import as_json as standings_as_json
 from local_judge.runs.standings import recorded_standings
 from local_judge.runs.store import RunStore, claims_file, findings_file
+from local_judge.scoring.node import Profile
+from local_judge.terminal import safe, stdout
 
 RunDir = Annotated[Path, typer.Argument(help="A run directory.")]
 RunDirs = Annotated[
@@ -163,12 +162,7 @@ def _show_groups(
             opened, by, options.profile, options.scores, given, mean=options.mean, ranks=options.ranks
         )
         dumped, parts = found.model_dump(mode="json"), group_tables(found)
-    if as_json:
-        print_json(marked(dumped))
-        return
-    print_marks()
-    for part in parts:
-        stdout().print(part, soft_wrap=isinstance(part, str))
+    print_found(dumped, parts, as_json)
 
 
 def _show_run(
@@ -179,7 +173,7 @@ def _show_run(
     protocols = protocols_of(store)
     judges, chosen = judges_of(store), judge_of(store, judge)
     scores = load_scores(store, protocols, (chosen,))
-    over = load_run_scores(store, protocols, (chosen,))
+    aggregates = load_run_scores(store, protocols, (chosen,))
     agreement = load_agreement(store) if chosen is None else []
     if report is None and len(records) == 1:
         report = records[0].id
@@ -198,14 +192,14 @@ def _show_run(
     if one is not None and (chosen is not None or not judges):
         details = _details(store, one, protocols, scores, chosen, items)
     if as_json:
-        dumped = _dumped(records, scores, over, details, claims)
+        dumped = _dumped(records, scores, aggregates, details, claims)
         rows: dict[str, object] = {"qualifications": standings_as_json(recorded_standings(store))}
         rows |= {"agreement": [row.model_dump(mode="json") for row in agreement]} if judges else {}
         print_json(marked(dumped | rows))
         return
     print_marks()
     if one is None:
-        stdout().print(run_summary(records, scores, over))
+        stdout().print(run_summary(records, scores, aggregates))
     else:
         _print_report(one, scores, details, claims, items)
     if judges and chosen is None:
@@ -227,13 +221,13 @@ def _print_standings(store: RunStore, protocols: Sequence[str], judge: str | Non
 def _print_judges(
     records: Sequence[CaseRecord],
     scores: Sequence[ScoreRecord],
-    over: Sequence[RunScoreRecord],
+    aggregates: Sequence[RunScoreRecord],
     agreement: Sequence[AgreementRecord],
     judges: Sequence[str],
 ) -> None:
     """Each judge's scores, and how far they agree in the whole run."""
     console = stdout()
-    console.print(*judge_tables(records, scores, judges, over), sep="\n")
+    console.print(*judge_tables(records, scores, judges, aggregates), sep="\n")
     if agreement:
         console.print(agreement_table(agreement, whole=True))
     for note in agreement_notes(agreement):
@@ -250,11 +244,11 @@ def _details(
 ) -> Details:
     file = claims_file(record.key, judge)
     views: list[View] = []
-    for name, viewed in VIEWS.items():
-        if name in protocols:
-            found = store.read_model(findings_file(name, record.key, judge), viewed.findings)
-            paper = [row.scores for row in scores if (row.protocol, row.profile) == (name, "paper")]
-            views.append(viewed.view(found, paper[0] if paper else (), items))
+    for name in protocols:
+        protocol = load_protocol(name)
+        found = store.read_model(findings_file(name, record.key, judge), protocol.findings_type)
+        paper = [row.scores for row in scores if (row.protocol, row.profile) == (name, "paper")]
+        views.append(protocol.view(found, paper[0] if paper else (), items))
     return Details(
         store.read_model(file, ClaimSet) if (store.root / file).exists() else None,
         tuple(views),
@@ -264,16 +258,15 @@ def _details(
 def _dumped(
     records: Sequence[CaseRecord],
     scores: Sequence[ScoreRecord],
-    over: Sequence[RunScoreRecord],
+    aggregates: Sequence[RunScoreRecord],
     details: Details,
     claims: bool,
 ) -> dict[str, object]:
     dumped: dict[str, object] = {
         "cases": [record.model_dump(mode="json") for record in records],
         "scores": [score.model_dump(mode="json") for score in scores],
-        "over": [score.model_dump(mode="json") for score in over],
+        "over": [score.model_dump(mode="json") for score in aggregates],
         "claims": details.claims.model_dump(mode="json") if details.claims and claims else None,
-        **NOTHING,
     }
     for view in details.views:
         dumped |= view.data
@@ -314,9 +307,9 @@ def rescore(run: RunDir, allow_modified: AllowModified = False, as_json: AsJson 
         print_json(rows)
         return
     print_marks()
-    together = [score for score in scores if score.judge is None]
-    stdout().print(run_summary(records, together, load_run_scores(store, protocols)))
+    ensemble = [score for score in scores if score.judge is None]
+    stdout().print(run_summary(records, ensemble, load_run_scores(store, protocols)))
     if judges:
-        over = load_run_scores(store, protocols, (None, *judges))
-        _print_judges(records, scores, over, load_agreement(store), judges)
+        aggregates = load_run_scores(store, protocols, (None, *judges))
+        _print_judges(records, scores, aggregates, load_agreement(store), judges)
     _print_standings(store, protocols)

@@ -10,7 +10,6 @@ import typer
 from local_judge.cli.modified import AllowModified, marked, print_marks
 from local_judge.cli.options import AsJson, BootstrapSeed, OneOfJudges, Resamples
 from local_judge.cli.output import print_json
-from local_judge.protocols.scores import Profile
 from local_judge.reporting.stats import (
     LengthRow,
     StabilityRow,
@@ -21,12 +20,13 @@ from local_judge.reporting.stats import (
     stability_notes,
     stability_table,
 )
-from local_judge.reporting.tables import safe, stdout
 from local_judge.runs.measures import Measure, score_columns
 from local_judge.runs.stability import judged_runs
+from local_judge.scoring.node import Profile
 from local_judge.stats.agreement.stability import stability_of_judges
 from local_judge.stats.estimate import DRAWS as STABILITY_DRAWS
 from local_judge.stats.length import DRAWS, LEAST, Observation, length_bias
+from local_judge.terminal import safe, stdout
 
 app = typer.Typer(help="Statistics over the reports of runs.", no_args_is_help=True)
 

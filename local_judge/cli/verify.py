@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Annotated
 import typer
 
 from indexes.snapshot import Snapshot
-from local_judge.cli.ending import ASKS_AGAIN, stoppable
+from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.options import (
     ATTEMPTS,
     WAIT_MINUTES,
@@ -33,16 +32,17 @@ from local_judge.cli.options import (
     persistence_of,
 )
 from local_judge.cli.output import json_line
-from local_judge.reporting.numbers import count
+from local_judge.errors import plain
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.standings import standing_lines
-from local_judge.reporting.tables import plain, stdout, verified_table
+from local_judge.reporting.tables import verified_table
 from local_judge.runs.calibrations import given_calibrations, keep
 from local_judge.runs.config import RunConfig, load_config
 from local_judge.runs.session import open_judge
 from local_judge.runs.standings import Standings, standings_of
 from local_judge.runs.store import RunStore
 from local_judge.runs.verify import ClaimRow, VerifiedRow, load_claim_rows, verify_rows
+from local_judge.terminal import count, stdout
 from serving.connect import Persistence
 from serving.presets import Preset, load_preset
 
@@ -90,12 +90,8 @@ def verify(
     unrated = {row.text_digest for row in verified if asked and row.status == "ok" and row.reliable is None}
     if failures or unrated:
         why = f" ({failures[0].kind}: {plain(failures[0].detail)})" if failures else ""
-        sys.stderr.write(
-            f"Missing: {len(failures)} of {len(verified)} verdicts{why}"
-            + (f" and the reliability of {count(len(unrated), 'page')}" if unrated else "")
-            + f". {ASKS_AGAIN}\n"
-        )
-        raise SystemExit(3)
+        pages = f" and the reliability of {count(len(unrated), 'page')}" if unrated else ""
+        leave_missing(f"{len(failures)} of {len(verified)} verdicts{why}{pages}")
 
 
 async def _verify(

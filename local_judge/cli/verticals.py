@@ -7,17 +7,15 @@ from typing import Annotated
 
 import typer
 
-from local_judge.cli.modified import AllowModified, marked, print_marks
+from local_judge.cli.modified import AllowModified, print_found
 from local_judge.cli.options import AsJson, OneOfJudges
-from local_judge.cli.output import print_json
 from local_judge.errors import RunError
-from local_judge.protocols.scores import Profile
-from local_judge.reporting.tables import stdout
 from local_judge.reporting.verticals import vertical_tables
 from local_judge.reporting.verticals import verticals as profile_of
 from local_judge.runs.manifest import judge_of, protocols_of
 from local_judge.runs.records import load_records, load_run_scores, load_scores
 from local_judge.runs.store import RunStore
+from local_judge.scoring.node import Profile
 
 
 def verticals(
@@ -39,12 +37,6 @@ def verticals(
         if not records:
             raise RunError(f"{run}: no report {report!r}; `local-judge show {run}` lists them")
     protocols, judges = protocols_of(store), (judge_of(store, judge),)
-    over = load_run_scores(store, protocols, judges) if report is None else ()
-    found = profile_of(records, load_scores(store, protocols, judges), profile, over)
-    if as_json:
-        print_json(marked(found.model_dump(mode="json")))
-        return
-    print_marks()
-    console = stdout()
-    for part in vertical_tables(found):
-        console.print(part, soft_wrap=isinstance(part, str))
+    aggregates = load_run_scores(store, protocols, judges) if report is None else ()
+    found = profile_of(records, load_scores(store, protocols, judges), profile, aggregates)
+    print_found(found.model_dump(mode="json"), vertical_tables(found), as_json)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from local_judge.demo.outcome import Outcome
 from local_judge.demo.run import JUDGE as DEMO_JUDGE
-from local_judge.reporting.tables import safe
+from local_judge.terminal import safe
 
 
 def planted_lines(outcome: Outcome, judge: str) -> Iterator[str]:

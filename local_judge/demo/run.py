@@ -19,9 +19,9 @@ from local_judge.documents import parse_report
 from local_judge.errors import RunError
 from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.inputs import load_reports
-from local_judge.runs.job import Job, Watch, carry_out
+from local_judge.runs.job import Job, Watch, run_job
+from local_judge.runs.judge_specs import JudgeSpec
 from local_judge.runs.records import CaseRecord, ScoreRecord, load_records, load_scores
-from local_judge.runs.seats import Seat
 from local_judge.runs.store import RunStore
 from serving.presets import load_preset
 
@@ -52,7 +52,7 @@ def demo_job(out: Path, judge: str, base_urls: Sequence[str]) -> Job:
     return Job(
         reports=load_reports([folder / "report.md"]),
         snapshot=Snapshot.open(out / "snapshot"),
-        seats=[Seat(preset, tuple(base_urls))],
+        judge_specs=[JudgeSpec(preset, tuple(base_urls))],
         config=settled(CONFIG),
         store=store,
         ledger=store.ledger,
@@ -65,7 +65,7 @@ async def run_demo(job: Job, arguments: Sequence[str], watch: Watch) -> DemoResu
     Raises:
         RunError: the sample could not be evaluated.
     """
-    await carry_out(job, arguments, watch)
+    await run_job(job, arguments, watch)
     records = load_records(job.store)
     if records[0].status != "done":
         raise RunError(f"{job.store.root}: the sample could not be evaluated: {records[0].detail}")

@@ -10,13 +10,7 @@ from collections.abc import Collection
 from functools import cached_property
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
-
-class Frozen(BaseModel):
-    """An immutable model that refuses unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+from serving.types import Frozen
 
 
 class Span(Frozen):
@@ -31,10 +25,6 @@ BlockKind = Literal["heading", "paragraph", "list_item", "table_row", "table_hea
 BlockRole = Literal["body", "preamble", "references"]
 """`preamble` is chat wrapper or agent chatter before the report; `references` is a reference section."""
 
-CitationStyle = Literal["number", "footnote", "link", "bare_url", "lenticular", "superscript", "author_year"]
-"""`[1]`, `[1, 3]`, `[2-5]` | `[^1]` | `[text](url)` | `https://…` | `【12†L3】` | `¹` or `<sup>1</sup>`
-| `(Kim, 2024)`."""
-
 CitationState = Literal["resolved", "dangling", "no_url"]
 """`dangling`: its key names no reference entry. `no_url`: the entry exists but gives no URL, DOI or
 arXiv id."""
@@ -47,7 +37,8 @@ class Citation(Frozen):
 
     id: str
     """`c1`, `c2`, … in reading order."""
-    style: CitationStyle
+    style: str
+    """Name of a row of `citation_styles`."""
     key: str
     """What it names: `3` for `[3]` and for the middle of `[2-4]`, the URL for a link, `Kim 2024` for
     author-year."""

@@ -19,7 +19,7 @@ from local_judge.documents.markdown import RawBlock, heading_path, parse_blocks,
 from local_judge.documents.model import Block, BlockRole, Citation, Document, Reference, Sentence
 from local_judge.documents.preamble import find_chatter, stands_instead, unwrap
 from local_judge.documents.references import Entry, find_references
-from local_judge.documents.resolve import Found, Lookup, resolve
+from local_judge.documents.resolve import Cited, Lookup, is_clearly_citing, resolve
 from local_judge.documents.sentences import split_sentences
 
 MAX_CHARACTERS = 2_000_000
@@ -29,7 +29,6 @@ MAX_CITATIONS = 100_000
 alone bounds nothing."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _WORD = re.compile(r"\w")
-_CITING = frozenset({"number", "label", "footnote", "lenticular", "superscript", "link", "url"})
 
 
 def parse_report(text: str | bytes) -> Document:
@@ -57,7 +56,7 @@ def parse_report(text: str | bytes) -> Document:
         else []
         for index, block in enumerate(blocks)
     ]
-    cited = [index in listed or any(mark.kind in _CITING for mark in marks[index]) for index in inner]
+    cited = [index in listed or any(is_clearly_citing(mark) for mark in marks[index]) for index in inner]
     chatter = frozenset(index + inner.start for index in find_chatter(found.blocks, cited))
     roles: list[BlockRole] = [_role(index, inner, listed, chatter) for index in range(len(blocks))]
     language = detect_language(_prose(blocks, roles) or report)
@@ -162,11 +161,11 @@ def _citations(
 ) -> tuple[list[Citation], dict[int, list[tuple[int, str]]]]:
     """All citations of the body, and for each block the offsets in it at which they stand."""
     found = [
-        Found(mark, blocks[index].piece.span(mark.start, mark.end), index)
+        Cited(mark, mark.style, blocks[index].piece.span(mark.start, mark.end), index)
         for index, role in enumerate(roles)
         if role == "body"
         for mark in marks[index]
-        if mark.kind in _CITING or mark.kind == "author_year"
+        if mark.style is not None
     ]
     count = sum(len(item.mark.keys) or 1 for item in found)
     if count > MAX_CITATIONS:

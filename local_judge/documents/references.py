@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from indexes.urls import UrlError, identifier_url, normalise_url
+from local_judge.documents.citation_forms import RAISED_DIGITS
 from local_judge.documents.inline import Mark, scan
 from local_judge.documents.markdown import Piece, RawBlock
 from local_judge.documents.model import Span
@@ -37,7 +38,6 @@ _CITING = re.compile(r"\S.*\[\d{1,4}\]\s*[.。]?$", re.DOTALL)
 _LONGEST_ENTRY = 600
 _PLACEHOLDER = re.compile(r"[\[(（【*_][^\n]{0,200}[\])）】*_]")
 _HARD = ("  ", "\\")
-_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _LONG_PROSE = 200
 
 
@@ -121,10 +121,9 @@ def address_of(mark: Mark) -> str | None:
 def _address(entry: Entry) -> tuple[str | None, str | None]:
     for piece in entry.pieces:
         for mark in scan(piece.flat):
-            if mark.kind in ("link", "url"):
-                url = address_of(mark)
-                if url is not None:
-                    return url, mark.target
+            url = address_of(mark) if mark.target else None
+            if url is not None:
+                return url, mark.target
     return None, None
 
 
@@ -226,7 +225,7 @@ def _key(line: str) -> tuple[str | None, str, bool]:
         return None, "bullet", False
     if match["bracket"] or match["wide"]:
         return _number(match["bracket"] or match["wide"]), "bracket", False
-    digits = match["plain"] or match["round"] or match["sup"] or match["raised"].translate(_RAISED)
+    digits = match["plain"] or match["round"] or match["sup"] or match["raised"].translate(RAISED_DIGITS)
     return _number(digits), "plain", False
 
 

@@ -11,20 +11,11 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from local_judge.documents.citation_styles import CitationStyle
 from local_judge.documents.inline import Mark
-from local_judge.documents.model import Citation, CitationState, CitationStyle, Reference, Span
+from local_judge.documents.model import Citation, CitationState, Reference, Span
 from local_judge.documents.references import Entry, address_of
 
-_STYLES: dict[str, CitationStyle] = {
-    "number": "number",
-    "label": "number",
-    "footnote": "footnote",
-    "lenticular": "lenticular",
-    "superscript": "superscript",
-    "link": "link",
-    "url": "bare_url",
-    "author_year": "author_year",
-}
 _AUTHOR = re.compile(
     r"(?:[\[(（]?\^?\d{1,4}[\])）.、:]{0,2}\s*|[-*•]\s+)?[*_]{0,2}"
     r"(?:(?:van|von|de|der|den|di|du|la|le|el|bin|ibn)[ -]){0,2}"
@@ -34,10 +25,11 @@ _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d[a-z]?(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A mark at its place in the report."""
+class Cited:
+    """A mark of a citation at its place in the report."""
 
     mark: Mark
+    style: CitationStyle
     span: Span
     block: int
 
@@ -86,7 +78,12 @@ class Lookup:
         return self._by_author.get((name.rpartition(" ")[2].lower(), year))
 
 
-def resolve(found: Sequence[Found], lookup: Lookup) -> list[tuple[Citation, int]]:
+def is_clearly_citing(mark: Mark) -> bool:
+    """Whether a mark is a citation whatever the rest of the report cites by: not a name with a year."""
+    return mark.style is not None and mark.style.lookup != "author"
+
+
+def resolve(found: Sequence[Cited], lookup: Lookup) -> list[tuple[Citation, int]]:
     """The citations among the marks, in reading order, each with its place in `found`."""
     by_author = _cites_by_author(found, lookup)
     citations: list[tuple[Citation, int]] = []
@@ -99,43 +96,38 @@ def resolve(found: Sequence[Found], lookup: Lookup) -> list[tuple[Citation, int]
         url: str | None,
         written: str | None,
     ) -> None:
-        item = found[index]
-        style = _STYLES[item.mark.kind]
-        citations.append(
-            (
-                Citation(
-                    id=f"c{len(citations) + 1}",
-                    style=style,
-                    key=key,
-                    span=item.span,
-                    state=state,
-                    reference=entry.id if entry else None,
-                    url=url,
-                    original_url=written,
-                ),
-                index,
-            )
+        citation = Citation(
+            id=f"c{len(citations) + 1}",
+            style=found[index].style.name,
+            key=key,
+            span=found[index].span,
+            state=state,
+            reference=entry.id if entry else None,
+            url=url,
+            original_url=written,
         )
+        citations.append((citation, index))
 
     for index, item in enumerate(found):
-        mark = item.mark
-        if mark.kind in ("link", "url"):
+        mark, style = item.mark, item.style
+        if style.lookup == "address":
             url = address_of(mark)
             if url is not None:
                 add(index, mark.target, "resolved", lookup.address(url), url, mark.target)
-            elif mark.kind == "url":
+            elif style.dangles:
                 add(index, mark.target, "dangling", None, None, mark.target)
             continue
         for key in mark.keys:
-            if mark.kind == "author_year":
+            if style.lookup == "author":
                 entry = lookup.author_year(key)
                 certain = mark.certain and (entry is not None or by_author == "certain")
                 if not certain and by_author != "all":
                     continue
             else:
-                entry = lookup.numbered(key, item.span.start, note=mark.kind == "footnote")
+                entry = lookup.numbered(key, item.span.start, note=style.lookup == "note")
             if entry is None:
-                add(index, key, "dangling", None, None, None)
+                if style.dangles:
+                    add(index, key, "dangling", None, None, None)
             elif entry.url is None:
                 add(index, key, "no_url", entry, None, None)
             else:
@@ -143,16 +135,15 @@ def resolve(found: Sequence[Found], lookup: Lookup) -> list[tuple[Citation, int]
     return citations
 
 
-def _cites_by_author(found: Sequence[Found], lookup: Lookup) -> str:
+def _cites_by_author(found: Sequence[Cited], lookup: Lookup) -> str:
     """Which names with years are citations: `all`, the `certain`, or only certain ones that resolve (empty).
 
     In a report that cites by number or link, `Hoffmann et al. (2022)` is a phrase of the sentence, and
     `(Berlin, 2019)` is neither.
     """
-    if any(item.mark.kind in _STYLES and item.mark.kind != "author_year" for item in found):
+    if any(is_clearly_citing(item.mark) for item in found):
         return ""
-    names = [item.mark for item in found if item.mark.kind == "author_year"]
-    some = any(lookup.author_year(key) is not None for mark in names for key in mark.keys)
+    some = any(lookup.author_year(key) is not None for item in found for key in item.mark.keys)
     return "all" if some else "certain"
 
 

@@ -19,15 +19,9 @@ from typing import cast
 
 import sentencex  # pyright: ignore[reportMissingTypeStubs]
 
+from indexes.resources import word_list
 from local_judge.documents.inline import Mark
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_HARD_MARKS = frozenset({"number", "label", "footnote", "lenticular", "superscript"})
-_SOFT_MARKS = frozenset({"link", "url", "author_year"})
 _TERMINATORS = ".!?。！？…؟।"
 _CLOSERS = "\"'”’)）]」』】*_"
 _HARD_BREAK = re.compile(r"(?:(?<! ) {2,}|\\)\n|<br\s?/?>\n?", re.IGNORECASE)
@@ -42,28 +36,9 @@ _DIGIT_AFTER_HAN_STOP = re.compile(r"(?<=[。！？])[\d０-９]|(?<=[。！？]
 """The segmenter takes any full stop before a digit for a decimal point."""
 _WORD_START = re.compile(r"\s*(?=\S)")
 
-_ABBREVIATIONS = _words(
-    """
-    dr mr mrs ms mx prof rev hon gen col maj capt lt sgt gov sen rep pres sr jr st mt ft vs cf ca approx al
-    eq eqs fig figs tab sec sect ch chap vol vols ed eds pp para art app ref refs no nos nr dept univ est
-    e.g i.e viz resp incl excl max min avg u.s u.k u.n e.u d.c
-    """
-)
-"""Words after which a full stop ends no sentence, in lower case. `no`, `fig`, `art` and the like: see
-`_NUMBERED`."""
-_NUMBERED = _words(
-    """
-    no nos nr fig figs tab sec sect ch chap vol vols art app para eq eqs ref refs pp p
-    """
-)
-"""Of these, the ones that are ordinary words or end sentences too: they join only what starts with a
-digit."""
-_STATES = _words(
-    """
-    u.s u.k u.n e.u d.c
-    """
-)
-"""These end sentences as well: they join only what continues in a way that a new sentence rarely does."""
+_ABBREVIATIONS = word_list("local_judge.documents", "abbreviations")
+_NUMBERED = word_list("local_judge.documents", "abbreviations_before_numbers")
+_STATES = word_list("local_judge.documents", "abbreviations_of_states")
 _AFTER_STATE = re.compile(
     r"(?:[a-z0-9$€£%]|(?:Government|Congress|Senate|House|President|Supreme|Department|Treasury|Federal|Fed|Census|"
     r"Bureau|Army|Navy|Air|Food|FDA|EPA|SEC|GDP|GAAP|Bank|Securities|Dollar|Court|District|Security|Secretary|"
@@ -283,7 +258,7 @@ def _replacements(flat: str, start: int, end: int, marks: Sequence[Mark]) -> Ite
     index = 0
     while index < len(marks):
         stop = index + 1
-        if marks[index].kind in _HARD_MARKS or marks[index].kind in _SOFT_MARKS:
+        if marks[index].style is not None:
             while stop < len(marks) and _adjoins(flat, marks[stop - 1], marks[stop]):
                 stop += 1
         yield from _replaced_run(flat, start, end, marks[index:stop])
@@ -292,11 +267,7 @@ def _replacements(flat: str, start: int, end: int, marks: Sequence[Mark]) -> Ite
 
 def _adjoins(flat: str, left: Mark, right: Mark) -> bool:
     between = flat[left.end : right.start]
-    return (
-        (right.kind in _HARD_MARKS or right.kind in _SOFT_MARKS)
-        and len(between) <= 4
-        and not between.strip(" ,;、，()（）·|\n")
-    )
+    return right.style is not None and len(between) <= 4 and not between.strip(" ,;、，()（）·|\n")
 
 
 def _replaced_run(flat: str, start: int, end: int, run: Sequence[Mark]) -> Iterator[tuple[int, int, str]]:
@@ -310,8 +281,9 @@ def _replaced_run(flat: str, start: int, end: int, run: Sequence[Mark]) -> Itera
         left, right = left - 1, right + 1
     before = flat[max(start, left - 8) : left].rstrip(" \n" + _CLOSERS)
     after = flat[right : min(end, right + 40)]
-    hard = any(mark.kind in _HARD_MARKS for mark in run)
-    soft = any(mark.kind in _SOFT_MARKS for mark in run)
+    styles = [mark.style for mark in run if mark.style is not None]
+    hard = any(not style.wording for style in styles)
+    soft = any(style.wording for style in styles)
     closes = bool(before) and before[-1] in _TERMINATORS
     next_char = after.lstrip(" *_")[:1]
     if closes and soft and (wrapped or hard or next_char in ("", "\n") or next_char.isupper()):
@@ -321,10 +293,10 @@ def _replaced_run(flat: str, start: int, end: int, run: Sequence[Mark]) -> Itera
         yield left, right, "X" * (right - left)
         return
     for mark in run:
-        if mark.kind in _HARD_MARKS or mark.kind == "tag":
+        if mark.kind == "tag" or (mark.style is not None and not mark.style.wording):
             yield mark.start, mark.end, ""
         else:
             small = mark.shown[:1].islower() or (
-                mark.kind == "url" and flat[mark.start].islower() and not closes
+                mark.target != "" and flat[mark.start].islower() and not closes
             )
             yield mark.start, mark.end, ("x" if small else "X") * (mark.end - mark.start)

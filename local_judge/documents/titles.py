@@ -10,39 +10,13 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from indexes.resources import word_list
+
 Clarity = Literal["clear", "vague"]
 
 
-def _titles(text: str) -> frozenset[str]:
-    return frozenset(title.strip() for title in text.split("|"))
-
-
-_CLEAR = _titles(
-    """
-    references | reference | reference list | list of references | bibliography | works cited |
-    cited works | literature cited | references cited | cited references | cited sources | sources cited |
-    citations | source list | list of sources | endnotes | footnotes | reference links | source links |
-    source urls | reference urls | 参考文献 | 参考资料 | 参考来源 | 参考书目 | 参考链接 | 引用文献 |
-    引用来源 | 引用资料 | 文献引用 | 参考 | 参考网址 | 參考文獻 | 參考資料 | 參考來源 | 引用文獻 |
-    資料來源 | 资料来源 | 文献来源 | 尾注 | 脚注 | 参考文献列表 | 文献列表 | 引文 | 参考网站 | 引用出处 |
-    参考文献与资料来源 | referencias | referencias bibliográficas | bibliografía | références |
-    références bibliographiques | bibliographie | quellen | quellenverzeichnis | literaturverzeichnis |
-    quellenangaben | einzelnachweise | riferimenti | riferimenti bibliografici | bibliografia |
-    referências | referências bibliográficas | referenties | bronnen | bronvermelding | bibliografie |
-    źródła | referenser | källor | kaynakça | kaynaklar | tài liệu tham khảo | daftar pustaka |
-    список литературы | список источников | литература | источники | використані джерела |
-    список використаних джерел | 出典 | 参照文献 | 引用元 | 参考サイト | 참고문헌 | 참고 문헌 |
-    참고 자료 | 참고자료 | 출처 | المراجع | المصادر | संदर्भ
-    """
-)
-_VAGUE = _titles(
-    """
-    sources | source | notes | literature | links | works consulted | sources consulted | sources used |
-    source notes | evidence sources | data sources | information sources | further reading | web sources |
-    数据来源 | 信息来源 | 来源 | 來源 | 引用 | 文献 | 注释 | 注 | 备注 | 链接 | 出处 | 参考阅读 |
-    延伸阅读 | fuentes | sources et références | fonti | fontes | literatur | note | notas
-    """
-)
+_CLEAR = word_list("local_judge.documents", "reference_titles_clear")
+_VAGUE = word_list("local_judge.documents", "reference_titles_vague")
 _PREFIX = re.compile(
     r"^(?:key|selected|primary|main|full|complete|all|external|official|additional|other|major|numbered|the|"
     r"主要|相关|部分|全部|完整|核心|重要|附录[:：]?)\s*"

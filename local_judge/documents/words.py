@@ -1,14 +1,16 @@
-"""Length of a report's blocks in words, whatever the language.
+"""Length of a report and of its blocks, whatever the language.
 
-Invariant: what is not prose of the report (citation markers, addresses, tags) counts nothing, so that a cited text is
-no longer than the same text without its citations.
+Invariant: references and what stands around the report are not counted, and what is not prose of the report (citation
+markers, addresses, tags) counts nothing: a cited text is no longer than the same text without its citations.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
+from local_judge.documents.citation_styles import STYLES
 from local_judge.documents.model import Block, Document
 
 WORDS_PER_CHARACTERS = (3, 5)
@@ -35,7 +37,7 @@ class WordCounter:
         end = 0
         for citation in document.citations:
             # A link's text is read as part of its sentence; its address goes in `count_words`.
-            if citation.style != "link" and citation.span.start >= end:
+            if STYLES[citation.style].cleaned != "words_stay" and citation.span.start >= end:
                 pieces.append(document.text[end : citation.span.start])
                 pieces.append(" " * (citation.span.end - citation.span.start))
                 end = citation.span.end
@@ -48,3 +50,24 @@ class WordCounter:
     def total(self, blocks: Iterable[Block]) -> int:
         """Words of all of them, headings apart."""
         return sum(self.block(block) for block in blocks if block.kind != "heading")
+
+
+class Size(NamedTuple):
+    """The length of a report's body."""
+
+    n_characters: int
+    """Without white space."""
+    n_words: int
+    """As `count_words` counts them, headings apart."""
+    n_sentences: int
+
+
+def body_size(document: Document) -> Size:
+    """The length of the blocks with role `body`."""
+    body = [block for block in document.blocks if block.role == "body"]
+    indexes = {block.index for block in body}
+    return Size(
+        n_characters=sum(len("".join(block.text.split())) for block in body),
+        n_words=WordCounter(document).total(body),
+        n_sentences=sum(sentence.block in indexes for sentence in document.sentences),
+    )

@@ -12,10 +12,10 @@ import json
 import time
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
-from typing import Any, Generic, TypeVar, cast, get_args
+from typing import Any, Generic, TypeVar
 
 from local_judge.judge.errors import CorruptReply, TooManyFailures
-from local_judge.judge.failures import Failure, FailureKind
+from local_judge.judge.failures import Failure, failure_of
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.meter import Meter
 from local_judge.judge.planning import PlannedCall
@@ -269,14 +269,6 @@ class Caller:
 
 
 _COUNTS_KEPT = 4096
-
-_KINDS: frozenset[str] = frozenset(get_args(FailureKind))
-
-
-def failure_of(error: EngineError, what: str) -> Failure:
-    """An engine's error as data; `what` was asked of it."""
-    kind = error.kind if error.kind in _KINDS else "server_error"
-    return Failure(kind=cast("FailureKind", kind), detail=f"{what}: {error}")
 
 
 def _bytes(text: str) -> int:

@@ -6,8 +6,9 @@ Invariant: a failure is a value with a kind, never a zero, a NaN, a "not support
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, cast, get_args
 
+from serving.errors import EngineError
 from serving.types import Frozen
 
 FailureKind = Literal[
@@ -38,3 +39,12 @@ class Failure(Frozen):
     detail: str
     """One line: what was asked, where, what came back."""
     attempts: int = 1
+
+
+_KINDS: frozenset[str] = frozenset(get_args(FailureKind))
+
+
+def failure_of(error: EngineError, what: str = "") -> Failure:
+    """Turn an engine's error into data; `what` was asked of it."""
+    kind = error.kind if error.kind in _KINDS else "server_error"
+    return Failure(kind=cast("FailureKind", kind), detail=f"{what}: {error}" if what else str(error))

@@ -43,7 +43,7 @@ class Answer(Generic[T]):
     """Whether that reply was JSON only after repair."""
 
 
-class Pick(Frozen):
+class ChoiceResult(Frozen):
     """What a judge thinks of each option of a closed set."""
 
     probabilities: dict[str, float]
@@ -219,7 +219,9 @@ class Judge:
                 await asyncio.gather(*(put([index], attempt) for index in missing))
         return batch.answers()
 
-    async def choose(self, prompt: Prompt, options: Sequence[str], *, draw: int = 0) -> Pick | Failure:
+    async def choose(
+        self, prompt: Prompt, options: Sequence[str], *, draw: int = 0
+    ) -> ChoiceResult | Failure:
         """The judge's probabilities of a closed set of short answers, from one forward pass.
 
         A pick rests on reported log-probabilities. Options that the server did not report are bounded; where the
@@ -253,7 +255,7 @@ class Judge:
                 detail=f"reply {reply.key[:12]}: {menu_text} have probability {choice.mass:.3g} together, "
                 f"less than {self.settings.min_mass:g}",
             )
-        return Pick(
+        return ChoiceResult(
             probabilities=choice.probabilities(),
             logprobs=choice.logprobs,
             mass=choice.mass,

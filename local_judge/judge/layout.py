@@ -50,7 +50,7 @@ def unfenced() -> Generator[None]:
     A text stands bare under its title line, with its control tokens whole, and the system text does not say that it
     is data. Titles, instructions and their order stay, so that fence and warning are all that is taken away. Only
     what is made inside the block, by this task or by tasks that it starts there, is without; a prompt keeps the
-    form in which it was made. No run can be made so (`runs.job.carry_out` refuses): its manifest would not say it.
+    form in which it was made. No run can be made so (`runs.job.run_job` refuses): its manifest would not say it.
     """
     before = _BARE.set(True)
     try:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from local_judge.judge.failures import Failure
-from local_judge.judge.judge import Judge, Pick
+from local_judge.judge.judge import ChoiceResult, Judge
 from local_judge.judge.layout import Prompt
 from serving.types import Frozen
 
@@ -78,7 +78,7 @@ async def expected_score(
     return score
 
 
-def scored(pick: Pick) -> ScaleScore:
+def scored(pick: ChoiceResult) -> ScaleScore:
     """The score that probabilities of numbers come to."""
     by_number = {int(option): p for option, p in pick.probabilities.items()}
     value = math.fsum(number * p for number, p in by_number.items())

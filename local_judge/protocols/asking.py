@@ -10,23 +10,34 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import date
-from typing import Annotated, NamedTuple, TypeVar, cast
+from typing import Annotated, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.claims.report import shared_report
 from local_judge.documents.model import Document
-from local_judge.errors import ConfigError
-from local_judge.judge.failures import Failure, FailureKind
+from local_judge.judge.failures import Failure
+from local_judge.judge.fitting import Part, fitting_parts
 from local_judge.judge.judge import Answer, Judge
 from local_judge.judge.layout import Prompt, fence
 from local_judge.protocols.base import Case
-from local_judge.protocols.items import Item
+from local_judge.protocols.checklist import Item
 from local_judge.tasks.model import Task
-from serving.errors import EngineError
 
 T = TypeVar("T")
+
+
+class Asked(Protocol):
+    """A question with the key that its answer has in a reply."""
+
+    @property
+    def id(self) -> str:
+        """Unique among the questions of a call."""
+        ...
+
+
+Q = TypeVar("Q", bound=Asked)
 
 MIN_REPLY_TOKENS = 100
 """A prompt fits if it leaves at least this much room for each requirement asked."""
@@ -52,7 +63,7 @@ class Requirement(NamedTuple):
 
     @property
     def line(self) -> str:
-        """As it is listed to the judge."""
+        """The line that lists it in a prompt."""
         return f"[{self.id}] {' '.join(self.text.split())}"
 
 
@@ -60,19 +71,27 @@ Wording = Callable[[Sequence[Requirement]], str]
 """All that a prompt says after the report, for some of the requirements."""
 
 
-def task_of(case: Case, protocol: str) -> Task:
-    """The task of a report that a metric of `protocol` cannot be judged without.
+def given(value: T | None) -> T:
+    """An input whose absence `missing_inputs` has named before anything was asked."""
+    if value is None:
+        raise RuntimeError("an input is missing that the metric's missing_inputs did not name")
+    return value
 
-    Raises:
-        ConfigError: there is none.
-    """
-    if case.task is None:
-        raise ConfigError(f"{protocol}: report {case.id!r} has no task; give --tasks")
-    return case.task
+
+def task_of(case: Case) -> Task:
+    """The task of a report that is judged only where it has one."""
+    return given(case.task)
+
+
+def no_boolean(value: object) -> object:
+    """JSON's `true` is no 1, though Python's is: a check before a number is read."""
+    if isinstance(value, bool):
+        raise ValueError("true and false are no scores")
+    return value
 
 
 def evaluated_on(today: date | None) -> str:
-    """What a prompt says of the day of the evaluation; empty where the run was told none."""
+    """Name the day of the evaluation in a prompt; empty where the run was told none."""
     return f" Today is {today.isoformat()}." if today else ""
 
 
@@ -96,20 +115,6 @@ def listed_references(document: Document) -> str | None:
     return fence(text, "The report's references:")
 
 
-async def room_for(judge: Judge, prompt: Prompt, wanted: int) -> Failure | None:
-    """Why a prompt cannot be asked: it leaves less than `wanted` tokens for the reply, or the engine is silent."""
-    try:
-        room = await judge.room(prompt)
-    except EngineError as error:
-        return Failure(kind=cast("FailureKind", error.kind), detail=str(error))
-    if room >= wanted:
-        return None
-    return Failure(
-        kind="report_too_long",
-        detail=f"the report leaves {room} tokens of the judge's context for an answer of {wanted}",
-    )
-
-
 async def ask_each(
     document: Document,
     judge: Judge,
@@ -121,11 +126,11 @@ async def ask_each(
     reply_tokens: int,
     min_reply_tokens: int,
 ) -> list[Answer[T] | Failure]:
-    """What the judge answers to each item, in their order.
+    """Ask for an answer to each item; answers and failures come in the order of the items.
 
     Args:
         document: the report.
-        judge: who is asked.
+        judge: the judge that answers.
         wording: what a prompt says after the report, for the items of one call.
         asked: all items; their ids are the keys of the replies.
         answer: type of one answer.
@@ -133,37 +138,73 @@ async def ask_each(
         reply_tokens: limit of a reply, for each item in it.
         min_reply_tokens: a call that leaves less room than this for each of its items is halved.
     """
+    calls = [asked[start : start + per_call] for start in range(0, len(asked), per_call)]
+    answers = await asyncio.gather(
+        *(
+            ask_groups(
+                judge,
+                lambda some: report_prompt(document, [wording(some)]),
+                [[one] for one in call],
+                lambda _: answer,
+                reply_tokens=reply_tokens,
+                min_reply_tokens=min_reply_tokens,
+            )
+            for call in calls
+        )
+    )
+    return [reply for some in answers for reply in some]
 
-    async def put(some: Sequence[Requirement]) -> list[Answer[T] | Failure]:
-        def prompt_for(indices: Sequence[int]) -> Prompt:
-            return report_prompt(document, [wording([some[index] for index in indices])])
 
-        lacking = await room_for(judge, prompt_for(range(len(some))), min_reply_tokens * len(some))
-        if lacking is not None and lacking.kind == "report_too_long" and len(some) > 1:
-            middle = len(some) // 2
-            halves = await asyncio.gather(*(put(half) for half in (some[:middle], some[middle:])))
-            return [told for half in halves for told in half]
-        if lacking is not None:
-            return [lacking] * len(some)
+async def ask_groups(
+    judge: Judge,
+    prompt_for: Callable[[Sequence[Q]], Prompt],
+    groups: Sequence[Sequence[Q]],
+    answer: Callable[[Q], type[T]],
+    *,
+    reply_tokens: int,
+    min_reply_tokens: int,
+) -> list[Answer[T] | Failure]:
+    """Ask some questions in one call, which is halved between groups where it leaves too little room for its reply.
+
+    Args:
+        judge: the judge that answers.
+        prompt_for: the prompt that asks some of the questions.
+        groups: all questions; those of a group stay in one call.
+        answer: type of the answer to a question.
+        reply_tokens: limit of a reply, for each question in it.
+        min_reply_tokens: a call that leaves less room than this for each of its questions is halved.
+    """
+
+    def flat(some: Sequence[Sequence[Q]]) -> list[Q]:
+        return [one for group in some for one in group]
+
+    async def put(part: Part[Sequence[Q]]) -> list[Answer[T] | Failure]:
+        asked = flat(part.items)
+        if part.failure is not None:
+            return [part.failure] * len(asked)
         return await judge.ask_items(
-            prompt_for,
-            answer,
-            len(some),
-            names=[one.id for one in some],
-            max_tokens=reply_tokens * len(some),
+            lambda indices: prompt_for([asked[index] for index in indices]),
+            [answer(one) for one in asked],
+            len(asked),
+            names=[one.id for one in asked],
+            max_tokens=reply_tokens * len(asked),
         )
 
-    calls = [asked[start : start + per_call] for start in range(0, len(asked), per_call)]
-    answers = await asyncio.gather(*(put(call) for call in calls))
-    return [told for some in answers for told in some]
+    parts = await fitting_parts(
+        judge,
+        groups,
+        lambda some: prompt_for(flat(some)),
+        lambda some: min_reply_tokens * len(flat(some)),
+    )
+    return [reply for replies in await asyncio.gather(*map(put, parts)) for reply in replies]
 
 
 async def rule(
     document: Document, judge: Judge, wording: Wording, asked: Sequence[Requirement], per_call: int
 ) -> list[Item]:
-    """Whether each requirement is met, as the judge says, in their order."""
+    """Ask whether each requirement is met; the items come in the order of the requirements."""
     finder = QuoteFinder(document.text)
-    told = await ask_each(
+    answers = await ask_each(
         document,
         judge,
         wording,
@@ -173,13 +214,13 @@ async def rule(
         reply_tokens=REPLY_TOKENS,
         min_reply_tokens=MIN_REPLY_TOKENS,
     )
-    return [_item(one, answer, finder) for one, answer in zip(asked, told, strict=True)]
+    return [_item(one, answer, finder) for one, answer in zip(asked, answers, strict=True)]
 
 
-def _item(asked: Requirement, told: Answer[Ruling] | Failure, finder: QuoteFinder) -> Item:
-    if isinstance(told, Failure):
-        return Item(id=asked.id, text=asked.text, status="failed", failure=told)
-    answer = told.value
+def _item(asked: Requirement, reply: Answer[Ruling] | Failure, finder: QuoteFinder) -> Item:
+    if isinstance(reply, Failure):
+        return Item(id=asked.id, text=asked.text, status="failed", failure=reply)
+    answer = reply.value
     quote = find_labelled(finder, answer.quote)
     return Item(
         id=asked.id,
@@ -188,5 +229,5 @@ def _item(asked: Requirement, told: Answer[Ruling] | Failure, finder: QuoteFinde
         rationale=answer.rationale,
         quote=quote,
         quote_rejected=answer.quote if answer.quote.strip() and quote is None else None,
-        replies=told.replies,
+        replies=reply.replies,
     )

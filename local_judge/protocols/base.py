@@ -1,33 +1,37 @@
-"""What a protocol is, and what it may use.
+"""The base class of protocols, and what a protocol may use.
 
-Invariant: a protocol's `examine` is the only place where it may ask a judge; its `score` is a pure function of stored
-findings, whatever the protocol's settings are by then. Protocols register under the entry-point group
-`local_judge.protocols`, so that anyone can add one.
+Invariants: a protocol's `examine` is the only place where it may ask a judge; its `score` and `aggregate` are pure
+functions of stored findings, whatever the protocol's settings are by then. One judge is an ensemble of one. Protocols
+register under the entry-point group `local_judge.protocols`, so that anyone can add one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date
 from importlib.metadata import entry_points
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from rich.console import RenderableType
 
 from indexes.snapshot import Snapshot
-from local_judge.agents.result import AgentResult, Wish
+from local_judge.agents.result import AgentResult, EvidenceGap
 from local_judge.claims.model import ClaimSet
 from local_judge.documents.model import Document
 from local_judge.errors import ConfigError, brief
 from local_judge.judge.judge import Judge
-from local_judge.protocols.scores import Profile, ScoreNode
+from local_judge.protocols.file_formats import FileFormat
+from local_judge.protocols.probes import InjectionProbe, SensitivityProbe
+from local_judge.scoring.node import Place, Profile, ScoreNode
 from local_judge.tasks.model import Task
 from serving.types import Frozen
 
 GROUP = "local_judge.protocols"
 
 
-class Rival(Frozen):
+class OtherReport(Frozen):
     """Another system's report on the same task, as it was found."""
 
     id: str
@@ -35,21 +39,19 @@ class Rival(Frozen):
     content: bytes
 
 
-class Case(BaseModel):
+class Case(Frozen):
     """A report with the task that it answers."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     report: Document
     task: Task | None = None
-    rivals: tuple[Rival, ...] = ()
+    others: tuple[OtherReport, ...] = ()
     """The reports of other systems on the task that come after this one in the run: so that of any two one has the
     other."""
 
 
-class Bench(BaseModel):
-    """What a protocol may use for one report."""
+class EvalContext(BaseModel):
+    """The judge, the pages and the claims that a protocol may use for one report."""
 
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
 
@@ -61,11 +63,19 @@ class Bench(BaseModel):
     """The report's claim set; made once, while other questions about the same report are asked. Only for protocols
     that say that they need it."""
 
+    def pages(self, protocol: str) -> Snapshot:
+        """The snapshot, which `protocol` cannot do without.
 
-class Findings(BaseModel):
-    """All that a protocol learnt about one report. Each protocol has its own subclass."""
+        Raises:
+            ConfigError: there is none.
+        """
+        if self.snapshot is None:
+            raise ConfigError(f"{protocol}: judging pages needs a snapshot; give --snapshot")
+        return self.snapshot
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+class Findings(Frozen):
+    """Stored answers of one judge about one report. Each protocol has its own subclass."""
 
     case: str
     document: str
@@ -73,142 +83,20 @@ class Findings(BaseModel):
 
     @property
     def n_failed(self) -> int:
-        """How many of the protocol's own questions have no answer; those of the claim set are counted apart."""
+        """Number of the protocol's own questions without an answer; those of the claim set are counted apart."""
         return 0
 
 
-F = TypeVar("F", bound=Findings)
-
-
-class Evaluation(Protocol[F]):
-    """One published way to judge a report."""
-
-    name: ClassVar[str]
-    version: ClassVar[str]
-    """Raised when a prompt or a rule changes."""
-    profiles: ClassVar[tuple[Profile, ...]]
-    findings: type[F]
-    settings: type[Frozen]
-    """What can be set, each with its default."""
-    given: Frozen
-    """Its settings: what was given over the defaults."""
-
-    @property
-    def needs_claims(self) -> bool:
-        """Whether it reads the claim set, and so needs a snapshot."""
-        ...
-
-    @property
-    def without_task(self) -> str | None:
-        """The setting under which no task is needed, where one is; None where a report needs none."""
-        ...
-
-    def data_digest(self) -> str | None:
-        """SHA-256 over the texts that it asks with and that can be replaced; None where it has none."""
-        ...
-
-    async def examine(self, case: Case, bench: Bench) -> F:
-        """Learn what the protocol needs to know about one report."""
-        ...
-
-    def score(self, findings: F, profile: Profile) -> tuple[ScoreNode, ...]:
-        """The protocol's scores as trees, overall ones at the roots."""
-        ...
-
-
-@runtime_checkable
-class ReadsPages(Protocol):
-    """What a protocol may have beside: pages are read even where it does not read the claim set."""
-
-    @property
-    def needs_snapshot(self) -> bool:
-        """Whether it needs a snapshot."""
-        ...
-
-
-@runtime_checkable
-class ScoresOver(Protocol):
-    """What a protocol may have beside: scores over all reports of a run that are no means of the reports' scores."""
-
-    def over(self, findings: Sequence[Any], profile: Profile, n_missing: int) -> tuple[ScoreNode, ...]:
-        """The scores of several reports together, as trees that are the same in every profile.
-
-        A pure function, as `score` is. A run calls it once for each system whose reports it holds.
-
-        Args:
-            findings: the protocol's own, of the reports of one system, in input order.
-            profile: by whose formulas.
-            n_missing: reports of that system without findings: unreadable, or stopped by a defect.
-        """
-        ...
-
-
-@runtime_checkable
-class Wishes(Protocol):
-    """What a protocol may have beside: agents of its own, who asked the snapshot for what it did not have."""
-
-    def wishes(self, findings: Any) -> Sequence[Wish]:
-        """What was missed in the evaluation of one report. A pure function, as `score` is."""
-        ...
-
-
-class Rated(Frozen):
-    """One thing that a judge decided about a report, in a form in which judges can be compared."""
+class Decision(Frozen):
+    """One label or number that a judge gave a report, in a form in which judges can be compared."""
 
     metric: str
-    """Name of what all comparable decisions have in common, such as `coverage`."""
+    """Name that all comparable decisions share, such as `coverage`."""
     item: str
     """Unique within the metric and the report."""
     value: str | float | None
     """A label or a number; None where the judge gave no answer."""
     scale: Literal["nominal", "ordinal", "interval"]
-
-
-@runtime_checkable
-class KeepsRuns(Protocol):
-    """What a protocol may have beside: runs of agents, each with its transcript."""
-
-    def runs(self, findings: Any) -> Sequence[tuple[str, AgentResult[Any]]]:
-        """The runs about one report, each under the ids of what it was about. A pure function, as `score` is."""
-        ...
-
-
-@runtime_checkable
-class Compares(Protocol):
-    """What a protocol may have beside: decisions in which judges can agree or not."""
-
-    def rated(self, findings: Any) -> tuple[Rated, ...]:
-        """All decisions of one judge about one report, whether answered or not."""
-        ...
-
-
-@runtime_checkable
-class ScoresTogether(Protocol):
-    """What a protocol may have beside: the rule by which several judges' findings about a report make one score.
-
-    Where a protocol has none, each score is the mean over the judges that have a value (`ensemble.mean_trees`).
-    """
-
-    def together(self, findings: Sequence[Any], profile: Profile) -> tuple[ScoreNode, ...]:
-        """The scores of one report by all judges, in the order in which they were given; two at least.
-
-        A pure function, as `score` is. What a judge failed at opens the bounds (see `ensemble.opened`).
-        """
-        ...
-
-
-@runtime_checkable
-class ScoresOverTogether(Protocol):
-    """What a protocol that has `over` may have beside: the same by several judges together.
-
-    Where it has none, each score is the mean over the judges.
-    """
-
-    def over_together(
-        self, findings: Sequence[Sequence[Any]], profile: Profile, n_missing: int
-    ) -> tuple[ScoreNode, ...]:
-        """As `over`, with the findings of all judges about each report, judges in one order throughout."""
-        ...
 
 
 class Contest(Frozen):
@@ -221,51 +109,177 @@ class Contest(Frozen):
     document: str
     """Id of its document."""
     points: tuple[float | None, ...]
-    """In each game: 1 won, 0.5 tied, 0 lost; None where the judge failed."""
+    """One number a game: 1 won, 0.5 tied, 0 lost; None where the judge failed."""
     consistent: tuple[bool, ...] = ()
-    """Of each judge that answered both ways round: whether it said the same."""
+    """One entry for each judge that answered in both orders: whether it said the same."""
 
 
-@runtime_checkable
-class Contests(Protocol):
-    """What a protocol may have beside: comparisons of reports by which their systems can be ranked."""
+class View(NamedTuple):
+    """The output of one protocol about one report beside its scores."""
 
-    def contests(self, findings: Sequence[Any], profile: Profile) -> tuple[Contest, ...]:
-        """All contests of one report, from each judge's findings about it. A pure function, as `score` is."""
-        ...
+    data: Mapping[str, object]
+    """JSON, under keys that no other protocol has; the same keys whatever was found."""
+    parts: tuple[RenderableType, ...] = ()
+    """Parts for the terminal, one below the other."""
 
 
-@runtime_checkable
-class Particular(Protocol):
-    """A protocol that needs more of a task than its request. Optional."""
+S = TypeVar("S", bound=Frozen)
+F = TypeVar("F", bound=Findings)
 
-    def lacks(self, task: Task | None) -> str | None:
-        """What it misses in a report's task and where that may come from, in half a line; None if nothing."""
-        ...
+
+class BaseProtocol(ABC, Generic[S, F]):
+    """One published way to judge a report. `examine` and `score` are its own; all else has a default."""
+
+    name: ClassVar[str]
+    version: ClassVar[str]
+    """Raised when a prompt or a rule changes."""
+    profiles: ClassVar[tuple[Profile, ...]] = ("paper",)
+    settings_type: ClassVar[type[Frozen]]
+    """Model of the settings; each has a default."""
+    findings_type: ClassVar[type[Findings]]
+    places: ClassVar[Mapping[str, Place]] = {}
+    """Vertical and scale of scores by their paths (`a/b/c`); see `scoring.node`. A score that spans
+    several verticals has no place itself: what it is made of has."""
+    compares_reports: ClassVar[bool] = False
+    """Whether `contests` gives comparisons of reports, by which systems can be ranked."""
+    searches: ClassVar[bool] = False
+    """Whether it searches the snapshot itself, and so may have evidence gaps."""
+    sensitivity_probes: ClassVar[Sequence[SensitivityProbe]] = ()
+    """What a qualification runs to see whether scores fall when reports are made worse."""
+    injection_probes: ClassVar[Sequence[InjectionProbe]] = ()
+    """What a qualification asks to see whether instructions inside reports are obeyed."""
+
+    def __init__(self, settings: S | None = None) -> None:
+        self.settings: S = settings if settings is not None else cast("S", self.settings_type())
+
+    @classmethod
+    def configured(cls, settings: Mapping[str, Any]) -> Self:
+        """The protocol with `settings` laid over its defaults.
+
+        Raises:
+            ConfigError: it has no such setting, or the value is not allowed.
+        """
+        try:
+            return cls(cast("S", cls.settings_type.model_validate(settings)))
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = ".".join(map(str, (cls.name, *first["loc"])))
+            if first["type"] == "extra_forbidden":
+                raise ConfigError(f"settings: unknown key {key!r}") from None
+            raise ConfigError(f"settings: {key}: {first['msg']} (got {brief(first['input'])})") from None
+
+    @property
+    def needs_claims(self) -> bool:
+        """Whether it reads the claim set, and so needs a snapshot."""
+        return False
+
+    @property
+    def needs_snapshot(self) -> bool:
+        """Whether it reads pages even where it does not read the claim set."""
+        return False
+
+    @property
+    def without_task(self) -> str | None:
+        """The setting under which no task is needed, where one is; None where a report needs none."""
+        return None
+
+    def missing_inputs(self, task: Task | None) -> str | None:
+        """Name what a report's task lacks and which option gives it, in half a line; None if it lacks nothing."""
+        return None
+
+    def data_digest(self) -> str | None:
+        """SHA-256 over the texts that it asks with and that can be replaced; None where it has none."""
+        return None
+
+    @abstractmethod
+    async def examine(self, case: Case, context: EvalContext) -> F:
+        """Ask the judge about one report, and read its claims and pages.
+
+        Raises:
+            ConfigError: the report's task lacks what `missing_inputs` names.
+        """
+
+    @abstractmethod
+    def score(self, judges: Sequence[F], profile: Profile) -> tuple[ScoreNode, ...]:
+        """The scores of one report as trees, overall ones at the roots.
+
+        Args:
+            judges: the findings of each judge about it, in the order in which judges were given; one at least.
+            profile: by whose formulas.
+        """
+
+    def aggregate(
+        self, reports: Sequence[Sequence[F]], profile: Profile, n_missing: int
+    ) -> tuple[ScoreNode, ...]:
+        """The scores over the reports of one system that are not means of the reports' scores; none by default.
+
+        Args:
+            reports: of each report, the findings of each judge, judges in one order throughout, in input order.
+            profile: by whose formulas.
+            n_missing: reports of that system without findings: unreadable, or stopped by a defect.
+        """
+        return ()
+
+    def decisions(self, findings: F) -> Sequence[Decision]:
+        """All decisions of one judge about one report, answered or not, in which judges can agree or differ."""
+        return ()
+
+    def evidence_gaps(self, findings: F) -> Sequence[EvidenceGap]:
+        """Searches of its agents that found nothing in the snapshot."""
+        return ()
+
+    def agent_runs(self, findings: F) -> Sequence[tuple[str, AgentResult[Any]]]:
+        """The runs of agents about one report, each under the ids of what it was about."""
+        return ()
+
+    def contests(self, judges: Sequence[F], profile: Profile) -> Sequence[Contest]:
+        """All contests of one report, from each judge's findings about it."""
+        return ()
+
+    def view(self, findings: F, paper: Sequence[ScoreNode], items: bool) -> View:
+        """Output about one report beside its scores.
+
+        Args:
+            findings: of one judge.
+            paper: the report's scores by the paper's profile.
+            items: whether every item is to be shown.
+        """
+        return View({self.name: findings.model_dump(mode="json") if items else None})
+
+    def file_format(self) -> FileFormat[F] | None:
+        """How a run is written as the files of the published project; None where it has none."""
+        return None
+
+
+AnyProtocol = BaseProtocol[Any, Any]
 
 
 def protocol_names() -> list[str]:
-    """Of all that are installed."""
+    """The names of all installed protocols."""
     return sorted({entry.name for entry in entry_points(group=GROUP)})
 
 
-def load_protocol(name: str, settings: dict[str, Any] | None = None) -> Evaluation[Any]:
+def file_formats() -> dict[str, FileFormat[Any]]:
+    """The formats that installed protocols offer, by the protocols' names."""
+    found = {name: load_protocol(name).file_format() for name in protocol_names()}
+    return {name: offered for name, offered in found.items() if offered is not None}
+
+
+def load_protocol(name: str, settings: Mapping[str, Any] | None = None) -> AnyProtocol:
     """The protocol registered as `name`, with `settings` laid over its defaults.
 
     Raises:
-        ConfigError: there is none (names those that there are), or it has no such setting.
+        ConfigError: there is none (names those that there are), it cannot be imported, or it has no such setting.
     """
-    found = entry_points(group=GROUP)
-    for entry in found:
-        if entry.name == name:
-            kind = entry.load()
-            try:
-                return kind(kind.settings.model_validate(settings or {}))
-            except ValidationError as error:
-                first = error.errors()[0]
-                key = ".".join(map(str, (name, *first["loc"])))
-                if first["type"] == "extra_forbidden":
-                    raise ConfigError(f"settings: unknown key {key!r}") from None
-                raise ConfigError(f"settings: {key}: {first['msg']} (got {brief(first['input'])})") from None
-    names = ", ".join(sorted(entry.name for entry in found)) or "none: is local-judge installed?"
-    raise ConfigError(f"no protocol {name!r}; there are: {names}")
+    found = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if name not in found:
+        there = ", ".join(sorted(found)) or "none: is local-judge installed?"
+        raise ConfigError(f"no protocol {name!r}; there are: {there}")
+    entry = found[name]
+    try:
+        kind: type[AnyProtocol] = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"protocol {name!r}: {entry.value} cannot be imported: {error}") from None
+    if kind.name != name:
+        raise ConfigError(f"protocol {name!r}: {entry.value} has the name {kind.name!r}; register it as that")
+    return kind.configured(settings or {})

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 from rich.table import Table
 
-from local_judge.reporting.numbers import NONE, count, coverage_line
-from local_judge.reporting.tables import safe
 from local_judge.runs.agreement import Joined, JoinedRun
+from local_judge.scoring.text import coverage_line
 from local_judge.stats.agreement.difference import Difference
 from local_judge.stats.agreement.method import MethodAgreement
 from local_judge.stats.agreement.ratings import Measure, RatedTask
 from local_judge.stats.estimate import LEVEL, Estimate
+from local_judge.terminal import NONE, count, plain_table, safe
 
 NAMED = 5
 """Reports named in a line; the others are counted."""
@@ -53,9 +53,7 @@ class Agreement(NamedTuple):
 
 def agreement_table(found: Agreement, what: str) -> Table:
     """Every measure of a score, `what` by name: of the runs side by side, then of people among themselves."""
-    table = Table(
-        title=f"agreement with people, {safe(what)}", title_justify="left", show_edge=False, pad_edge=False
-    )
+    table = plain_table(f"agreement with people, {safe(what)}")
     table.add_column("", no_wrap=True)
     people = [measure for measure in found.people if measure.estimate.value is not None]
     for name in (*(["annotators"] if people else []), *(_title(run) for run in found.joined.runs)):
@@ -74,7 +72,7 @@ def agreement_table(found: Agreement, what: str) -> Table:
 
 def difference_table(found: Agreement) -> Table:
     """Every measure of one run less that of another, for each two of them; without rows where none exists."""
-    table = Table(title="differences between runs", title_justify="left", show_edge=False, pad_edge=False)
+    table = plain_table("differences between runs")
     table.add_column("", no_wrap=True)
     for one in found.compared:
         table.add_column(f"{_title(one.first)} - {_title(one.second)}", justify="right")

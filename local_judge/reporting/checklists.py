@@ -12,12 +12,12 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from local_judge.reporting.numbers import count
-from local_judge.reporting.tables import plain, safe
-from local_judge.reporting.tasks import draft_table, opening
+from local_judge.errors import plain
+from local_judge.reporting.drafts import draft_table, opening
 from local_judge.tasks.checklist_lint import Finding, Linted, lint
 from local_judge.tasks.checklists import ChecklistRow
 from local_judge.tasks.model import Checklist
+from local_judge.terminal import count, safe
 
 
 def checklist_table(rows: Sequence[ChecklistRow]) -> Table:

@@ -12,9 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from local_judge.documents.model import Frozen
-from local_judge.errors import RunError
-from local_judge.protocols.scores import Profile, Score, ScoreNode
+from local_judge.reporting.exports import check_new
 from local_judge.rows import harmless_cell
 from local_judge.runs.inter_judge import AgreementRecord, load_agreement
 from local_judge.runs.manifest import judge_of, protocols_of
@@ -22,6 +20,7 @@ from local_judge.runs.records import load_records, load_scores
 from local_judge.runs.scored import SystemScore, system_scores
 from local_judge.runs.seal import modifications
 from local_judge.runs.store import RunStore
+from local_judge.scoring.node import Profile, Score, ScoreNode
 from local_judge.stats.estimate import Estimate
 
 SCORES, SYSTEMS, AGREEMENT = "scores.csv", "systems.csv", "agreement.csv"
@@ -54,15 +53,9 @@ _COLUMNS = {
 }
 
 
-class ExportedCsv(Frozen):
-    """What was written: rows by file."""
-
-    files: dict[str, int]
-
-
 def export_csv(
     store: RunStore, out: Path, judge: str | None = None, profile: Profile = "paper"
-) -> ExportedCsv:
+) -> dict[str, int]:
     """Write `scores.csv`, `systems.csv`, and where the run has such numbers `agreement.csv`.
 
     Args:
@@ -71,14 +64,14 @@ def export_csv(
         judge: whose scores, of several; None for those of all together, and for how far they agree.
         profile: by which formulas.
 
+    Returns:
+        The number of rows of each file.
+
     Raises:
         RunError: no finished run, no such judge, or `out` is not empty or cannot be written.
     """
     chosen, protocols = judge_of(store, judge), protocols_of(store)
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise RunError(
-            f"{out}: not an empty folder; choose another, so that no older file is taken for a new one"
-        )
+    check_new(out)
     records = {record.id: record for record in load_records(store)}
     version: dict[str, str] = {}
     rows: dict[str, list[dict[str, Any]]] = {SCORES: [], SYSTEMS: [], AGREEMENT: []}
@@ -97,7 +90,7 @@ def export_csv(
     written = {name: found for name, found in rows.items() if found or name == SCORES}
     for name, found in written.items():
         RunStore(out).write_text(name, _csv(_COLUMNS[name], found))
-    return ExportedCsv(files={name: len(found) for name, found in written.items()})
+    return {name: len(found) for name, found in written.items()}
 
 
 def _flat(roots: Sequence[ScoreNode], of: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

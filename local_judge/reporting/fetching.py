@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table
 
 from indexes.fetch.crawl import OUTCOMES, FetchReport, Tally
-from local_judge.reporting.tables import safe
+from local_judge.terminal import plain_table, safe
 
 SHOWN_HOSTS = 10
 """Of thousands; those with the most left to do."""
@@ -85,7 +85,7 @@ def fetch_table(report: FetchReport) -> Table:
 
 
 def _table() -> Table:
-    table = Table(show_edge=False, pad_edge=False)
+    table = plain_table()
     table.add_column("host", overflow="ellipsis")
     table.add_column("done", justify="right")
     for outcome in OUTCOMES:

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from local_judge.claims.model import ClaimSet
-from local_judge.documents.model import Frozen
-from local_judge.protocols.base import Compares, Evaluation, load_protocol
+from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.runs.attributes import Entry, Key, OpenRun
 from local_judge.runs.manifest import one_judge_of, protocols_of
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.store import claims_file, findings_file
+from serving.types import Frozen
 
 
 class LabelCounts(Frozen):
@@ -68,7 +67,7 @@ def label_counts(
 
 
 def _labels(
-    run: OpenRun, record: CaseRecord, judge: str | None, protocols: Sequence[Evaluation[Any]]
+    run: OpenRun, record: CaseRecord, judge: str | None, protocols: Sequence[AnyProtocol]
 ) -> Iterator[tuple[str, str | None]]:
     """Each label of a report with its kind; None for a decision without an answer."""
     file = claims_file(record.key, judge)
@@ -78,14 +77,13 @@ def _labels(
         yield from (("source status", source.status) for source in claims.sources)
         yield from (("verdict", verdict.label) for verdict in claims.verdicts)
     for protocol in protocols:
-        if isinstance(protocol, Compares):
-            findings = run.store.read_model(
-                findings_file(protocol.name, record.key, judge), protocol.findings
-            )
-            for one in protocol.rated(findings):
-                if one.scale == "nominal":
-                    label = None if one.value is None else str(one.value)
-                    yield f"{protocol.name}: {one.metric}", label
+        findings = run.store.read_model(
+            findings_file(protocol.name, record.key, judge), protocol.findings_type
+        )
+        for one in protocol.decisions(findings):
+            if one.scale == "nominal":
+                label = None if one.value is None else str(one.value)
+                yield f"{protocol.name}: {one.metric}", label
 
 
 def _kind(

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rich.table import Table
 
-from local_judge.protocols.scores import Score
 from local_judge.reporting.group_labels import Labels
 from local_judge.reporting.groups import MEAN_OF, Cell, Column, Groups
-from local_judge.reporting.numbers import NONE, bounds, known_percent, value
-from local_judge.reporting.tables import BY_RULE, MANY_COLUMNS, safe
+from local_judge.reporting.summary import BY_RULE, MANY_COLUMNS, marked_value
+from local_judge.scoring.node import Score
+from local_judge.scoring.text import bounds, known_percent
+from local_judge.terminal import NONE, plain_table, safe
 
 BY_RULE_NOTE = (
     f"{BY_RULE} by the protocol's own rule over the reports of the group, not a mean of their scores"
@@ -26,8 +27,8 @@ LONGEST_LABEL = 32
 def group_tables(found: Groups) -> Iterator[Table | str]:
     """The scores of each group, and what a reader has to know beside them."""
     protocols = list(dict.fromkeys(column.protocol for column in found.columns if column.protocol))
-    together = len(found.columns) <= MANY_COLUMNS
-    tables = [protocols] if together else [[name] for name in protocols]
+    in_one = len(found.columns) <= MANY_COLUMNS
+    tables = [protocols] if in_one else [[name] for name in protocols]
     for names in tables[:-1]:
         yield _table(found, names)
     yield _table(found, [*tables[-1], MEAN_OF])
@@ -38,10 +39,7 @@ def _table(found: Groups, protocols: Sequence[str]) -> Table:
     named = ", ".join(filter(None, protocols))
     judge = f", judge {found.judge}" if found.judge is not None else ""
     title = safe(f"{named} by {', '.join(found.by)} ({found.profile} profile{judge})")
-    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
-    for name in found.by:
-        table.add_column(safe(name), overflow="fold")
-    table.add_column("reports", justify="right")
+    table = plain_table(title, [safe(name) for name in found.by], ("reports",))
     shown = [place for place, column in enumerate(found.columns) if column.protocol in protocols]
     several = len(list(filter(None, protocols))) > 1
     for place in shown:
@@ -70,9 +68,7 @@ def _cell(cell: Cell | None) -> str:
     if cell is None:
         return NONE
     score = Score(value=cell.value, low=cell.low, high=cell.high, known=cell.known)
-    shown = value(score) + (BY_RULE if cell.by_rule else "")
-    if not cell.by_rule and 0 < cell.n_values < cell.n_reports:
-        shown += f" (of {cell.n_values})"
+    shown = marked_value(score, cell.by_rule, cell.n_values, cell.n_reports)
     if cell.rank is not None:
         shown += f" #{cell.rank}" + ("" if cell.rank_change is None else f" ({cell.rank_change:+d})")
     lines = [shown]
@@ -109,10 +105,7 @@ def label_tables(kinds: Sequence[Labels]) -> Iterator[Table | str]:
     for one in kinds:
         by = list(one.groups[0].key)
         title = safe(f"{one.kind} by {', '.join(by)}")
-        table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
-        for name in by:
-            table.add_column(safe(name), overflow="fold")
-        table.add_column("all", justify="right")
+        table = plain_table(title, [safe(name) for name in by], ("all",))
         for name in one.groups[0].counts:
             table.add_column(safe(name, LONGEST_LABEL), justify="right", overflow="fold")
         without = any(group.n_without for group in one.groups)

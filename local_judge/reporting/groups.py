@@ -11,13 +11,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from local_judge.documents.model import Frozen
 from local_judge.errors import InputError, RunError
-from local_judge.protocols.scores import Profile, Score, ScoreNode, known_share, mean_of
-from local_judge.reporting.taxonomy import PLACES, better_of
-from local_judge.reporting.verticals import placed_score
+from local_judge.reporting.summary import ReportCounts, summary_of, unknown_on
 from local_judge.runs.attributes import NO_ATTRIBUTES, Attributes, Key, OpenRun, groups_of
 from local_judge.runs.manifest import judges_of, protocols_of
 from local_judge.runs.records import (
@@ -27,9 +24,13 @@ from local_judge.runs.records import (
     load_scores,
     scores_over_reports,
 )
-from local_judge.runs.rescoring import over_records
+from local_judge.runs.rescoring import aggregate_records
 from local_judge.runs.scored import Nodes, find_path
+from local_judge.scoring.algebra import mean_of
+from local_judge.scoring.coverage import known_share
+from local_judge.scoring.node import Profile, Scale, Score, ScoreNode
 from local_judge.stats.numeric import exact
+from serving.types import Frozen
 
 Steps = tuple[str, ...]
 """Ids from a root down."""
@@ -45,7 +46,7 @@ class Column(Frozen):
     """`MEAN_OF` for the mean of the others."""
     path: Steps
     label: str
-    better: Literal["higher", "lower"] | None
+    scale: Scale | None
     """None where it is no measure of a report, or nothing is known of it."""
 
 
@@ -158,7 +159,7 @@ def group_scores(
     if mean:
         _check_scale(columns)
         rows = [[*row, _mean_parts(row)] for row in rows]
-        columns.append(Column(protocol=MEAN_OF, path=(MEAN,), label=MEAN, better="higher"))
+        columns.append(Column(protocol=MEAN_OF, path=(MEAN,), label=MEAN, scale=columns[0].scale))
     cells = [[_merged(parts) for parts in row] for row in rows]
     keys = list(groups)
     if ranks:
@@ -204,7 +205,7 @@ def _by_rule(one: _Scored, records: Sequence[CaseRecord], profile: Profile) -> d
     systems = {record.system for record in records}
     if len(systems) != 1:
         return {}
-    rows = over_records(one.run.store, one.like.protocol, records, judges_of(one.run.store))
+    rows = aggregate_records(one.run.store, one.like.protocol, records, judges_of(one.run.store))
     stale = next((row for row in rows if row.version != one.like.version), None)
     if stale is not None:
         raise RunError(
@@ -219,20 +220,20 @@ def _by_rule(one: _Scored, records: Sequence[CaseRecord], profile: Profile) -> d
 
 def _columns(scored: Sequence[_Scored], wanted: Sequence[str]) -> list[Column]:
     """The columns, in the order in which they are asked for."""
-    known: dict[str, dict[Steps, str]] = {}
+    known: dict[str, Nodes] = {}
     for one in scored:
-        labels = known.setdefault(one.like.protocol, {})
+        found = known.setdefault(one.like.protocol, {})
         for nodes in one.nodes.values():
-            labels |= {path: node.label for path, node in nodes.items() if path not in labels}
+            found |= {path: node for path, node in nodes.items() if path not in found}
         for row in load_run_scores(one.run.store, [one.like.protocol], (one.like.judge,)):
-            over = (entry for root in row.scores for entry in root.walk())
-            labels |= {path: node.label for path, node in over if path not in labels and wanted}
+            aggregates = (entry for root in row.scores for entry in root.walk())
+            found |= {path: node for path, node in aggregates if path not in found and wanted}
     if not known:
         raise RunError("no report has a score by these protocols and this profile")
-    roots = [(name, path) for name, labels in known.items() for path in labels if len(path) == 1]
+    roots = [(name, path) for name, nodes in known.items() for path in nodes if len(path) == 1]
     chosen = [pair for text in wanted for pair in _chosen(text, known)] if wanted else roots
     return [
-        Column(protocol=name, path=path, label=known[name][path], better=better_of(name, path))
+        Column(protocol=name, path=path, label=known[name][path].label, scale=known[name][path].scale)
         for name, path in dict.fromkeys(chosen)
     ]
 
@@ -273,32 +274,29 @@ def _parts(
         rule = rules[one.run.name, column.protocol].get(column.path)
         if rule is None and all(column.path not in nodes for nodes in one.nodes.values()):
             continue  # a score over the reports of one system, which this group has not
-        nodes = [_node(one.nodes.get(record.id), column) for record in records]
-        place = PLACES.get(column.protocol, {}).get(column.path)
-        whole = placed_score(
-            column.protocol, column.path, place, records[0].system, nodes, rule.score if rule else None
-        )
-        found[one.run.name] = Cell(
-            value=whole.value,
-            low=whole.low,
-            high=whole.high,
-            known=whole.known,
-            by_rule=rule is not None,
-            n_reports=whole.n_reports,
-            n_values=whole.n_values,
-            n_failed=whole.n_failed,
-            n_in_part=whole.n_in_part,
-            n_undefined=whole.n_undefined,
-        )
+        nodes = [one.nodes.get(record.id) for record in records]
+        like = next((own[column.path] for own in nodes if own is not None and column.path in own), None)
+        unknown = unknown_on(like.scale if like is not None else None)
+        scores = [unknown if own is None else _score(own.get(column.path)) for own in nodes]
+        whole = summary_of(scores, rule.score if rule else None)
+        found[one.run.name] = _cell(whole.score, whole.by_rule, whole.counts)
     return found
 
 
-def _node(nodes: Nodes | None, column: Column) -> ScoreNode | None:
-    """A report's node; one without value where its tree has none there, None where it was not scored."""
-    if nodes is None:
-        return None
-    undefined = Score(value=None, n_undefined=1)
-    return nodes.get(column.path) or ScoreNode(id=column.path[-1], label=column.label, score=undefined)
+def _score(node: ScoreNode | None) -> Score:
+    """A report's score; undefined where its tree has none."""
+    return Score(value=None, n_undefined=1) if node is None else node.score
+
+
+def _cell(score: Score, by_rule: bool, counts: ReportCounts) -> Cell:
+    return Cell(
+        value=score.value,
+        low=score.low,
+        high=score.high,
+        known=known_share(score),
+        by_rule=by_rule,
+        **counts._asdict(),
+    )
 
 
 def _as_score(cell: Cell) -> Score:
@@ -333,31 +331,21 @@ def _merged(parts: Mapping[str, Cell]) -> Cell | None:
 
 
 def _summed(cells: Sequence[Cell], whole: Score) -> Cell:
-    return Cell(
-        value=whole.value,
-        low=whole.low,
-        high=whole.high,
-        known=known_share(whole),
-        by_rule=all(cell.by_rule for cell in cells),
-        n_reports=sum(cell.n_reports for cell in cells),
-        n_values=sum(cell.n_values for cell in cells),
-        n_failed=sum(cell.n_failed for cell in cells),
-        n_in_part=sum(cell.n_in_part for cell in cells),
-        n_undefined=sum(cell.n_undefined for cell in cells),
-    )
+    counts = ReportCounts(*(sum(getattr(cell, name) for cell in cells) for name in ReportCounts._fields))
+    return _cell(whole, all(cell.by_rule for cell in cells), counts)
 
 
 def _check_scale(columns: Sequence[Column]) -> None:
     """Refuse a mean of scores that do not mean the same by one number."""
-    places = {column: PLACES.get(column.protocol, {}).get(column.path) for column in columns}
-    for column, place in places.items():
+    first = columns[0].scale
+    for column in columns:
+        scale = column.scale
         name = f"{column.protocol}:{'/'.join(column.path)}"
-        if place is None or place.high is None or place.better == "lower":
+        if scale is None or scale.high is None or scale.better == "lower":
             raise InputError(f"--mean: {name} has no scale with a best end; choose scores with --score")
-        first = places[columns[0]]
-        if first is not None and (place.low, place.high) != (first.low, first.high):
+        if first is not None and (scale.low, scale.high) != (first.low, first.high):
             raise InputError(
-                f"--mean: {name} goes from {place.low:g} to {place.high:g}, and others do not; choose scores with "
+                f"--mean: {name} goes from {scale.low:g} to {scale.high:g}, and others do not; choose scores with "
                 "--score"
             )
 
@@ -402,9 +390,9 @@ def _ranked(
 def _rank(
     column: Column, place: int, cell: Cell | None, peers: Sequence[Sequence[Cell | None]]
 ) -> int | None:
-    if column.better is None or cell is None or cell.value is None:
+    if column.scale is None or cell is None or cell.value is None:
         return None
-    sign = 1 if column.better == "higher" else -1
+    sign = 1 if column.scale.better == "higher" else -1
     others = [one.value for row in peers if (one := row[place]) is not None and one.value is not None]
     own = sign * exact(cell.value)
     return 1 + sum(sign * exact(other) > own for other in others)

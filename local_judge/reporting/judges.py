@@ -10,36 +10,36 @@ from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
-from local_judge.protocols.scores import Score, mean_of
-from local_judge.reporting.numbers import NONE, count, value
-from local_judge.reporting.tables import (
-    BY_RULE,
+from local_judge.reporting.summary import (
     MANY_COLUMNS,
     RULE_NOTE,
-    UNKNOWN,
-    mean_cell,
-    safe,
+    add_root_columns,
+    root_summaries,
+    roots_of,
     with_bounds,
 )
 from local_judge.runs.inter_judge import AgreementRecord
 from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord, scores_over_reports
 from local_judge.stats.estimate import DRAWS, LEVEL, Estimate
+from local_judge.terminal import NONE, count, plain_table, safe
 
-TOGETHER = "together"
+ENSEMBLE = "together"
 
 
 def judge_tables(
     records: Sequence[CaseRecord],
     scores: Sequence[ScoreRecord],
     judges: Sequence[str],
-    over: Sequence[RunScoreRecord] = (),
+    aggregates: Sequence[RunScoreRecord] = (),
 ) -> list[Table]:
-    """For each protocol and profile, each judge's scores and those of all together.
+    """For each protocol and profile, each judge's scores and the ensemble's.
 
     They are means over the reports, or of the only system what the protocol's own rule gives over its reports.
     """
     return [
-        _judge_table([row for row in scores if (row.protocol, row.profile) == key], records, judges, over)
+        _judge_table(
+            [row for row in scores if (row.protocol, row.profile) == key], records, judges, aggregates
+        )
         for key in dict.fromkeys((row.protocol, row.profile) for row in scores)
     ]
 
@@ -48,47 +48,31 @@ def _judge_table(
     rows: Sequence[ScoreRecord],
     records: Sequence[CaseRecord],
     judges: Sequence[str],
-    over: Sequence[RunScoreRecord],
+    aggregates: Sequence[RunScoreRecord],
 ) -> Table:
     mean = "" if len(records) == 1 else f", means of {count(len(records), 'report')}"
-    title = f"{rows[0].protocol} ({rows[0].profile} profile) by judge{mean}"
-    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
-    roots = rows[0].scores
+    found = plain_table(f"{rows[0].protocol} ({rows[0].profile} profile) by judge{mean}")
+    roots = roots_of(rows)
     many = len(roots) > MANY_COLUMNS
-    systems = {record.system for record in records}
-    table.add_column("judge", min_width=12, overflow="fold")
-    for root in roots:
-        table.add_column(safe(root.label), justify="right", min_width=5, overflow="fold")
-    table.add_column("calls failed", justify="right")
+    found.add_column("judge", min_width=12, overflow="fold")
+    add_root_columns(found, roots)
+    found.add_column("calls failed", justify="right")
+    one_system = len({record.system for record in records}) == 1
+    ruled = False
     for judge in (*judges, None):
         own = [row for row in rows if row.judge == judge]
-        missing = [UNKNOWN] * (len(records) - len(own))
-        by_rule = scores_over_reports(over, own[0], records[0].system) if own and len(systems) == 1 else {}
-        table.add_row(
-            safe(judge) if judge is not None else TOGETHER,
-            *(
-                _mean([*(_root(row, root.id) for row in own), *missing], by_rule.get((root.id,)), below=many)
-                for root in roots
-            ),
+        by_rule = scores_over_reports(aggregates, own[0], records[0].system) if own and one_system else {}
+        summaries = root_summaries(own, roots, len(records), by_rule)
+        ruled = ruled or any(one.by_rule for one in summaries)
+        found.add_row(
+            safe(judge) if judge is not None else ENSEMBLE,
+            *(with_bounds(one.score, many, one.text()) for one in summaries),
             str(sum(record.calls_failed(judge) for record in records) or ""),
             style="bold" if judge is None else None,
         )
-    of_only = scores_over_reports(over, rows[0], records[0].system) if len(systems) == 1 else {}
-    if any((root.id,) in of_only for root in roots):
-        table.caption, table.caption_justify = RULE_NOTE, "left"
-    return table
-
-
-def _mean(scores: Sequence[Score], by_rule: Score | None, *, below: bool) -> str:
-    if by_rule is not None:
-        return with_bounds(by_rule, below, f"{value(by_rule)}{BY_RULE}")
-    mean = mean_of(scores)
-    return with_bounds(mean, below, mean_cell(mean, scores))
-
-
-def _root(row: ScoreRecord, id: str) -> Score:
-    """A judge of a protocol that extracts for itself may have no such score."""
-    return next((root.score for root in row.scores if root.id == id), Score(value=None, n_undefined=1))
+    if ruled:
+        found.caption, found.caption_justify = RULE_NOTE, "left"
+    return found
 
 
 def agreement_table(rows: Sequence[AgreementRecord], *, whole: bool) -> Table:
@@ -98,17 +82,17 @@ def agreement_table(rows: Sequence[AgreementRecord], *, whole: bool) -> Table:
         rows: of one run.
         whole: with pairs of judges and of answers, differences and intervals; else of all judges, in short.
     """
-    table = Table(title="agreement of the judges", title_justify="left", show_edge=False, pad_edge=False)
-    for name in ("protocol", "metric", *(("judges",) if whole else ())):
-        table.add_column(name, overflow="fold")
-    headings = ("items", "all alike", *(("pairs alike", "difference") if whole else ()), "kappa", "alpha")
-    for name in (*headings, "without answer"):
-        table.add_column(name, justify="right")
+    more = ("pairs alike", "difference") if whole else ()
+    found = plain_table(
+        "agreement of the judges",
+        ("protocol", "metric", *(("judges",) if whole else ())),
+        ("items", "all alike", *more, "kappa", "alpha", "without answer"),
+    )
     for row in rows:
         if not whole and len(row.judges) < max(len(one.judges) for one in rows):
             continue
         figures = (row.alike, *((row.alike_pairs, row.difference) if whole else ()), row.kappa, row.alpha)
-        table.add_row(
+        found.add_row(
             safe(row.protocol),
             safe(row.metric),
             *((safe(", ".join(row.judges)),) if whole else ()),
@@ -116,7 +100,7 @@ def agreement_table(rows: Sequence[AgreementRecord], *, whole: bool) -> Table:
             *(_cell(figure, whole) for figure in figures),
             ", ".join(f"{safe(judge)} {n}" for judge, n in row.n_missing.items() if n),
         )
-    return table
+    return found
 
 
 def agreement_notes(rows: Sequence[AgreementRecord]) -> Iterator[str]:

@@ -13,13 +13,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from local_judge.agents.result import Tally
-from local_judge.reporting.numbers import NONE, count
-from local_judge.reporting.tables import plain, safe
-from local_judge.reporting.tasks import draft_table, opening
+from local_judge.errors import plain
+from local_judge.reporting.drafts import draft_table, opening
 from local_judge.tasks.checklist_lint import Linted
 from local_judge.tasks.model import KeyInformation, Plan, ReasoningQuestion
 from local_judge.tasks.plan_lint import lint
 from local_judge.tasks.plans import AgentEnd, LeftOut, PlanRow
+from local_judge.terminal import NONE, count, safe
 
 _WHY = {
     "not_in_page": "not in the page",
@@ -131,7 +131,7 @@ def _agent(run: AgentEnd, n_pages: int) -> str:
 
 def _plan(row: PlanRow) -> Plan:
     """What the row plans, also where it was rejected."""
-    plan = row.model_copy(update={"status": "drafted"}).plan
+    plan = row.model_copy(update={"status": "drafted"}).content
     assert plan is not None
     return plan
 

@@ -12,12 +12,13 @@ from typing import Any
 
 from rich.table import Table
 
-from local_judge.reporting.numbers import NONE, bounds, count, coverage_line, known_percent, value
-from local_judge.reporting.tables import BY_RULE, RULE_NOTE, safe
+from local_judge.reporting.summary import BY_RULE, RULE_NOTE
 from local_judge.runs.ranking import Matches
 from local_judge.runs.scored import SystemScore
+from local_judge.scoring.text import bounds, coverage_line, known_percent, value
 from local_judge.stats.estimate import LEVEL
 from local_judge.stats.ranking import Interval, Ranking, RankingRow
+from local_judge.terminal import NONE, count, plain_table, safe
 
 NAMED = 5
 """Reports named in a line; the others are counted."""
@@ -25,20 +26,9 @@ NAMED = 5
 
 def ranking_table(found: Ranking, title: str, scores: Mapping[str, SystemScore]) -> Table:
     """The systems in order, with the scores that they are ranked by; a rule between groups that cannot be compared."""
-    table = Table(title=safe(title), title_justify="left", show_edge=False, pad_edge=False)
-    table.add_column("system", overflow="fold")
-    for name in (
-        *(("score", "bounds", "known", "reports") if scores else ()),
-        "strength",
-        "win rate",
-        "games",
-        "won",
-        "lost",
-        "tied",
-        "failed",
-        "consistent",
-    ):
-        table.add_column(name, justify="right")
+    scored = ("score", "bounds", "known", "reports") if scores else ()
+    games = ("strength", "win rate", "games", "won", "lost", "tied", "failed", "consistent")
+    table = plain_table(safe(title), ("system",), (*scored, *games))
     for row in found.rows:
         if row.group > 1 and row is next(one for one in found.rows if one.group == row.group):
             table.add_section()
@@ -83,9 +73,8 @@ def ranking_notes(found: Ranking, matches: Matches) -> Iterator[str]:
 def _scored(found: SystemScore | None) -> tuple[str, str, str, str]:
     if found is None:
         return NONE, "", "", ""
-    rule = BY_RULE if found.by_rule else ""
     return (
-        f"{value(found.score)}{rule}",
+        value(found.score) + (BY_RULE if found.by_rule else ""),
         bounds(found.score),
         known_percent(found.score),
         f"{found.n_values} of {found.n_reports}",

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from local_judge.judge.standing import VERDICTS, WORDS, Standing
-from local_judge.reporting.tables import plain
+from local_judge.errors import plain
+from local_judge.judge.qualification_record import VERDICTS, WORDS, QualificationRecord
 from local_judge.runs.manifest import prompts_digest
 from local_judge.runs.standings import Standings
 
@@ -24,7 +24,7 @@ def standing_lines(standings: Standings, protocols: Sequence[str] | None = None)
         yield plain(f"judge {name}: {_said(name, standing, protocols)}")
 
 
-def _said(name: str, standing: Standing | None, protocols: Sequence[str] | None) -> str:
+def _said(name: str, standing: QualificationRecord | None, protocols: Sequence[str] | None) -> str:
     if standing is None:
         return f"never qualified; `local-judge qualify {name}` says what it may be believed for"
     scale = " (by the quick settings)" if standing.scale == "quick" else ""

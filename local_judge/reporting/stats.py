@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from rich.table import Table
 
-from local_judge.protocols.scores import Coverage
-from local_judge.reporting.numbers import NONE, count, coverage_line
-from local_judge.reporting.tables import safe
+from local_judge.scoring.coverage import Coverage
+from local_judge.scoring.text import coverage_line
 from local_judge.stats.agreement.stability import Stability
 from local_judge.stats.estimate import Estimate
 from local_judge.stats.length import Correlation, LengthBias, Relation
+from local_judge.terminal import NONE, count, plain_table, safe
 
 
 class LengthRow(NamedTuple):
@@ -33,12 +33,8 @@ class LengthRow(NamedTuple):
 
 def length_table(rows: Sequence[LengthRow], title: str, unit: str, *, by_task: bool) -> Table:
     """Correlations of scores and length: overall, within tasks, and each task by itself if `by_task`."""
-    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
-    for column in ("score", "reports"):
-        table.add_column(column, overflow="fold")
-    table.add_column("n", justify="right")
-    for column in ("Pearson", "Spearman", "Kendall", f"points per 1,000 {unit}"):
-        table.add_column(column, justify="right")
+    measures = ("n", "Pearson", "Spearman", "Kendall", f"points per 1,000 {unit}")
+    table = plain_table(title, ("score", "reports"), measures)
     table.add_column("", overflow="fold")
     for row in rows:
         table.add_section()
@@ -104,11 +100,8 @@ class StabilityRow(NamedTuple):
 
 def stability_table(rows: Sequence[StabilityRow], title: str) -> Table:
     """The measures of each score, intervals below the values."""
-    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
-    table.add_column("score", overflow="fold")
-    table.add_column("reports", justify="right")
-    for measure in rows[0].stability.measures:
-        table.add_column(measure.label, justify="right")
+    labels = (measure.label for measure in rows[0].stability.measures)
+    table = plain_table(title, ("score",), ("reports", *labels))
     for row in rows:
         cells = [_measured(measure.estimate) for measure in row.stability.measures]
         table.add_row(row.score, str(row.stability.n_reports), *cells)
@@ -117,12 +110,7 @@ def stability_table(rows: Sequence[StabilityRow], title: str) -> Table:
 
 def pairs_table(row: StabilityRow) -> Table:
     """Each two judges by one score."""
-    table = Table(
-        title=f"{row.score}: judges two by two", title_justify="left", show_edge=False, pad_edge=False
-    )
-    table.add_column("")
-    for column in ("Spearman", "tau-b"):
-        table.add_column(column, justify="right")
+    table = plain_table(f"{row.score}: judges two by two", ("",), ("Spearman", "tau-b"))
     for pair in row.stability.pairs:
         names = f"{safe(pair.first, 30)}, {safe(pair.second, 30)}"
         table.add_row(

@@ -10,26 +10,26 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from rich.console import Console, Group, RenderableType
-from rich.markup import escape
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from local_judge.claims.model import Claim, ClaimSet, Verdict
-from local_judge.errors import plain
-from local_judge.protocols.scores import Score, ScoreNode, mean_of
-from local_judge.reporting.numbers import NONE, bounds, count, interval, ratio, value
+from local_judge.reporting.summary import (
+    MANY_COLUMNS,
+    RULE_NOTE,
+    add_root_columns,
+    root_score,
+    root_summaries,
+    roots_of,
+    with_bounds,
+)
 from local_judge.runs.job import Plan
 from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord, scores_over_reports
 from local_judge.runs.verify import VerifiedRow
-
-
-def safe(text: str, limit: int | None = None) -> str:
-    """Untrusted text for the terminal: no control characters, no markup, at most `limit` characters."""
-    shown = plain(text)
-    if limit is not None and len(shown) > limit:
-        shown = shown[: limit - 1] + "…"
-    return escape(shown)
+from local_judge.scoring.node import Score, ScoreNode
+from local_judge.scoring.text import bounds, interval, ratio, value
+from local_judge.terminal import NONE, count, item_table, plain_table, safe
 
 
 class _Columns(NamedTuple):
@@ -47,8 +47,8 @@ def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]], items: b
     below a line that have no value by the formula itself; `failed` counts units of a metric, parts of a dimension that
     was verified, and items of one that was judged.
     """
-    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
-    table.add_column("")
+    found = plain_table(title)
+    found.add_column("")
     trees_of = {
         profile: [entry for root in roots for entry in root.walk()] for profile, roots in by_profile.items()
     }
@@ -61,15 +61,11 @@ def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]], items: b
         for profile, tree in trees_of.items()
     }
     for profile, (undefined, failures, intervals) in columns.items():
-        table.add_column(profile, justify="right")
-        table.add_column("n/d", justify="right", style="dim")
-        if undefined:
-            table.add_column("N/A", justify="right")
-        if failures:
-            table.add_column("failed", justify="right")
-            table.add_column("bounds", justify="right")
-        if intervals:
-            table.add_column("95 % interval", justify="right")
+        found.add_column(profile, justify="right")
+        found.add_column("n/d", justify="right", style="dim")
+        more = [*(["N/A"] if undefined else []), *(["failed", "bounds"] if failures else [])]
+        for name in (*more, *(["95 % interval"] if intervals else [])):
+            found.add_column(name, justify="right")
     for entries in zip(*trees_of.values(), strict=True):
         path, first = entries[0]
         # A sub-dimension of one metric is that metric: one line for both. The criteria of a rubric have numbers.
@@ -85,8 +81,8 @@ def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]], items: b
             if intervals:
                 cells.append(interval(node.score))
         style = "bold" if len(path) == 1 else None
-        table.add_row("  " * (len(path) - 1) + safe(first.label), *cells, style=style)
-    return table
+        found.add_row("  " * (len(path) - 1) + safe(first.label), *cells, style=style)
+    return found
 
 
 def _undefined(node: ScoreNode) -> int:
@@ -115,20 +111,22 @@ def trees(scores: Sequence[ScoreRecord]) -> dict[str, Sequence[ScoreNode]]:
 
 
 def run_summary(
-    records: Sequence[CaseRecord], scores: Sequence[ScoreRecord], over: Sequence[RunScoreRecord] = ()
+    records: Sequence[CaseRecord],
+    scores: Sequence[ScoreRecord],
+    aggregates: Sequence[RunScoreRecord] = (),
 ) -> RenderableType:
     """A table over all reports: dimensions by report, and their means with what is missing.
 
     Where a protocol has a rule of its own for scores over reports, such as pooling, a system's row has that score.
     Below a protocol's tables stand, for each system, all of its scores over all reports that are no means.
-    `scores` and `over` are of one judge, or of all together.
+    `scores` and `aggregates` are of one judge, or of the ensemble.
     """
     parts: list[RenderableType] = [Text(line) for line in unread_sources(records)]
     for protocol in dict.fromkeys(score.protocol for score in scores):
         for profile in dict.fromkeys(score.profile for score in scores if score.protocol == protocol):
             rows = [score for score in scores if score.protocol == protocol and score.profile == profile]
-            parts.append(_profile_table(protocol, profile, rows, records, over))
-        parts += over_tables([row for row in over if row.protocol == protocol], records)
+            parts.append(_profile_table(protocol, profile, rows, records, aggregates))
+        parts += aggregate_tables([row for row in aggregates if row.protocol == protocol], records)
     troubled = [record for record in records if record.status != "done"]
     parts += [f"{safe(record.id)}: {record.status}: {safe(record.detail)}" for record in troubled]
     return Group(*parts)
@@ -146,7 +144,7 @@ def unread_sources(records: Sequence[CaseRecord]) -> Iterator[str]:
         )
 
 
-def over_tables(rows: Sequence[RunScoreRecord], records: Sequence[CaseRecord]) -> list[Table]:
+def aggregate_tables(rows: Sequence[RunScoreRecord], records: Sequence[CaseRecord]) -> list[Table]:
     """One table for each system's scores over all its reports, profiles side by side."""
     tables: list[Table] = []
     for system in dict.fromkeys(row.system for row in rows if row.scores):
@@ -167,98 +165,68 @@ def by_whom(records: Sequence[CaseRecord], judge: str | None) -> str:
     return f", {n_judges} judges together" if n_judges else ""
 
 
-BY_RULE = "*"
-RULE_NOTE = f"{BY_RULE} over all reports by the protocol's own rule, not a mean of scores"
-
-MANY_COLUMNS = 4
-"""From more scores than this on, what failures leave open stands below a value and not beside it."""
-
-
-UNKNOWN = Score(value=None, n_expected=1, n_failed=1)
-"""Of a report that could not be evaluated."""
-
-
-def with_bounds(score: Score, below: bool, shown: str | None = None) -> str:
-    """A value, or what is `shown` for it, beside what failures leave open: it may rest on one metric of five.
-
-    Of a value that rests on a sample, the interval for the whole stands there too.
-    """
-    whole = interval(score)
-    said = "; ".join(part for part in (bounds(score), f"95 %: {whole}" if whole else "") if part)
-    return (shown or value(score)) + (f"{chr(10) if below else ' '}({said})" if said else "")
-
-
 def _profile_table(
     protocol: str,
     profile: str,
     rows: Sequence[ScoreRecord],
     records: Sequence[CaseRecord],
-    over: Sequence[RunScoreRecord],
+    aggregates: Sequence[RunScoreRecord],
 ) -> Table:
-    title = f"{protocol} ({profile} profile{by_whom(records, rows[0].judge)})"
-    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
-    roots = rows[0].scores
+    found = plain_table(f"{protocol} ({profile} profile{by_whom(records, rows[0].judge)})")
+    roots = roots_of(rows)
     many = len(roots) > MANY_COLUMNS
-    table.add_column("report", min_width=12 if many else None, overflow="fold")
-    for root in roots:
-        table.add_column(safe(root.label), justify="right", min_width=5, overflow="fold")
-    table.add_column("sources read", justify="right")
-    table.add_column("calls failed", justify="right")
+    found.add_column("report", min_width=12 if many else None, overflow="fold")
+    add_root_columns(found, roots)
+    found.add_column("sources read", justify="right")
+    found.add_column("calls failed", justify="right")
     by_id = {record.id: record for record in records}
     for row in rows:
-        table.add_row(
+        found.add_row(
             safe(row.case, 24 if many else 40),
-            *(with_bounds(root.score, below=many) for root in row.scores),
+            *(with_bounds(root_score(row, root), below=many) for root in roots),
             _sources([by_id[row.case]]),
             str(by_id[row.case].calls_failed(row.judge) or ""),
         )
+    if len(records) == 1:
+        return found
     systems = list(dict.fromkeys(record.system for record in records))
-    if len(records) > 1 and len(systems) > 1:
-        table.add_section()
+    by_rule = {system: scores_over_reports(aggregates, rows[0], system) for system in systems}
+    found.add_section()
+    if len(systems) > 1:
         for system in systems:
             own = [record for record in records if record.system == system]
             name = safe(system, 20) if system is not None else "no system named"
-            _add_means(table, f"{name}: mean", own, rows, scores_over_reports(over, rows[0], system))
-    if len(records) > 1:
-        table.add_section()
-        pooled = [scores_over_reports(over, rows[0], system) for system in systems]
-        # No protocol has a rule for reports of several systems: of these it is the plain mean.
-        _add_means(table, "mean", records, rows, pooled[0] if len(systems) == 1 else {})
-        if any(path == (root.id,) for one in pooled for path in one for root in roots):
-            table.caption, table.caption_justify = RULE_NOTE, "left"
-    return table
+            _add_means(found, f"{name}: mean", own, rows, roots, by_rule[system])
+        found.add_section()
+    # No protocol has a rule for reports of several systems: of these it is the plain mean.
+    _add_means(found, "mean", records, rows, roots, by_rule[systems[0]] if len(systems) == 1 else {})
+    if any((root,) in own for own in by_rule.values() for root in roots):
+        found.caption, found.caption_justify = RULE_NOTE, "left"
+    return found
 
 
 def _add_means(
-    table: Table,
+    found: Table,
     name: str,
     records: Sequence[CaseRecord],
     rows: Sequence[ScoreRecord],
+    roots: Mapping[str, str],
     by_rule: Mapping[tuple[str, ...], Score],
 ) -> None:
     """Scores of several reports: their means, or by the protocol's rule; below them what failures leave open."""
     ids = {record.id for record in records}
     own = [row for row in rows if row.case in ids]
-    means: list[Score] = []
-    cells: list[str] = []
-    for column, root in enumerate(rows[0].scores):
-        scores = [row.scores[column].score for row in own] + [UNKNOWN] * (len(records) - len(own))
-        if (root.id,) in by_rule:
-            means.append(by_rule[root.id,])
-            cells.append(f"{value(means[-1])}{BY_RULE}")
-        else:
-            means.append(mean_of(scores))
-            cells.append(mean_cell(means[-1], scores))
-    table.add_row(
+    means = root_summaries(own, roots, len(records), by_rule)
+    found.add_row(
         f"{name} of {len(own)} of {count(len(records), 'report')}",
-        *cells,
+        *(mean.text() for mean in means),
         _sources(records),
         "",
         style="bold",
     )
-    if any(bounds(mean) or mean.n_failed for mean in means):
-        open_ends = (bounds(mean) or NONE for mean in means)
-        table.add_row("bounds by failures", *open_ends, "", "", style="dim")
+    if any(bounds(mean.score) or mean.score.n_failed for mean in means):
+        open_ends = (bounds(mean.score) or NONE for mean in means)
+        found.add_row("bounds by failures", *open_ends, "", "", style="dim")
 
 
 def _sources(records: Sequence[CaseRecord]) -> str:
@@ -267,35 +235,29 @@ def _sources(records: Sequence[CaseRecord]) -> str:
     return f"{sum(record.n_sources_read for record in records)}/{n_sources}" if n_sources else NONE
 
 
-def mean_cell(mean: Score, scores: Sequence[Score]) -> str:
-    """A mean, and of how many it is where some reports have no value."""
-    known = sum(score.value is not None for score in scores)
-    return value(mean) + (f" (of {known})" if 0 < known < len(scores) else "")
-
-
 def claim_summary(claims: ClaimSet) -> Table:
     """Counts of one claim set: claims by type, sources by status, verdicts by label."""
-    table = Table(show_header=False, show_edge=False, pad_edge=False)
-    table.add_column(style="dim")
-    table.add_column()
+    found = plain_table(headings=False)
+    found.add_column(style="dim")
+    found.add_column()
     types = Counter(claim.type for claim in claims.claims)
-    table.add_row("claims", _tally(len(claims.claims), types))
-    table.add_row("sources", _tally(len(claims.sources), Counter(source.status for source in claims.sources)))
+    found.add_row("claims", _tally(len(claims.claims), types))
+    found.add_row("sources", _tally(len(claims.sources), Counter(source.status for source in claims.sources)))
     labels = Counter(
         verdict.label or f"failed: {verdict.failure.kind if verdict.failure else ''}"
         for verdict in claims.verdicts
     )
-    table.add_row("verdicts", _tally(len(claims.verdicts), labels))
+    found.add_row("verdicts", _tally(len(claims.verdicts), labels))
     quoted = sum(verdict.quote is not None for verdict in claims.verdicts)
     rejected = sum(verdict.quote_rejected is not None for verdict in claims.verdicts)
-    table.add_row("quotations", f"{quoted} found in their page, {rejected} rejected")
+    found.add_row("quotations", f"{quoted} found in their page, {rejected} rejected")
     if claims.extraction_failures:
         missing = sum(len(failure.sentences) for failure in claims.extraction_failures)
         kinds = Counter(failure.failure.kind for failure in claims.extraction_failures)
-        table.add_row(
+        found.add_row(
             "not extracted", f"{missing} of {count(claims.n_sentences, 'sentence')}: {_tally(None, kinds)}"
         )
-    return table
+    return found
 
 
 def _tally(total: int | None, counts: Counter[str]) -> str:
@@ -307,9 +269,7 @@ def _tally(total: int | None, counts: Counter[str]) -> str:
 
 def verdict_table(claims: ClaimSet) -> Table:
     """Every claim with each of its verdicts and the quotation that it rests on."""
-    table = Table(show_edge=False, pad_edge=False, show_lines=True)
-    for column in ("claim", "type", "text", "source", "verdict", "quotation"):
-        table.add_column(column, overflow="fold")
+    found = item_table("claim", "type", "text", "source", "verdict", "quotation")
     by_claim: dict[str, list[Verdict]] = {}
     for verdict in claims.verdicts:
         by_claim.setdefault(verdict.claim, []).append(verdict)
@@ -317,16 +277,16 @@ def verdict_table(claims: ClaimSet) -> Table:
     for claim in claims.claims:
         verdicts = by_claim.get(claim.id, [])
         for verdict in verdicts:
-            table.add_row(*_claim_cells(claim), safe(verdict.url), _outcome(verdict), _quotation(verdict))
+            found.add_row(*_claim_cells(claim), safe(verdict.url), _outcome(verdict), _quotation(verdict))
         if not verdicts:
             source = missing.get(claim.id)
-            table.add_row(
+            found.add_row(
                 *_claim_cells(claim),
                 safe(source.url) if source else NONE,
                 source.status if source else NONE,
                 "",
             )
-    return table
+    return found
 
 
 def _claim_cells(claim: Claim) -> tuple[str, str, str]:
@@ -347,38 +307,21 @@ def _quotation(verdict: Verdict) -> str:
     return f"rejected: {safe(verdict.quote_rejected)}" if verdict.quote_rejected is not None else ""
 
 
-class _Output(Console):
-    """A console that leaves it to the command line to end when nobody reads any more."""
-
-    def on_broken_pipe(self) -> None:
-        """Called where the error is handled: it goes on."""
-        raise
-
-
-def stdout() -> Console:
-    """The console for results; wide enough for tables when it is not a terminal.
-
-    A text is printed as it is: ":x:" in a claim is no emoji.
-    """
-    console = _Output(highlight=False, emoji=False)
-    return console if console.is_terminal else _Output(highlight=False, emoji=False, width=160)
-
-
 def plan_table(plan: Plan) -> Table:
     """What a run would ask."""
-    table = Table(show_header=False, show_edge=False, pad_edge=False)
-    table.add_column(style="dim")
-    table.add_column(justify="right")
-    table.add_row("reports", f"{plan.reports:,}")
-    table.add_row("calls to make", f"{plan.calls:,}")
-    table.add_row("prompt tokens of these calls", f"{plan.prompt_tokens:,}")
-    table.add_row("calls answered by the ledger", f"{plan.replayed:,}")
+    found = plain_table(headings=False)
+    found.add_column(style="dim")
+    found.add_column(justify="right")
+    found.add_row("reports", f"{plan.reports:,}")
+    found.add_row("calls to make", f"{plan.calls:,}")
+    found.add_row("prompt tokens of these calls", f"{plan.prompt_tokens:,}")
+    found.add_row("calls answered by the ledger", f"{plan.replayed:,}")
     for judge, calls in plan.calls_by_judge.items():
-        table.add_row(f"of the calls, to {safe(judge)}", f"{calls:,}")
-    table.add_row("sentences to read before verification can be planned", f"{plan.sentences_unread:,}")
-    table.add_row("reports that cannot be evaluated", f"{len(plan.unreadable):,}")
-    table.add_row("reports too long for the judge", f"{len(plan.too_long):,}")
-    return table
+        found.add_row(f"of the calls, to {safe(judge)}", f"{calls:,}")
+    found.add_row("sentences to read before verification can be planned", f"{plan.sentences_unread:,}")
+    found.add_row("reports that cannot be evaluated", f"{len(plan.unreadable):,}")
+    found.add_row("reports too long for the judge", f"{len(plan.too_long):,}")
+    return found
 
 
 def plan_notes(plan: Plan) -> Iterator[str]:
@@ -391,13 +334,24 @@ def plan_notes(plan: Plan) -> Iterator[str]:
 
 def verified_table(rows: Sequence[VerifiedRow]) -> Table:
     """Verdicts on claims that were given with their URLs."""
-    table = Table(show_edge=False, pad_edge=False)
-    for column in ("id", "claim", "verdict", "quotation"):
-        table.add_column(column, overflow="fold")
+    found = plain_table(texts=("id", "claim", "verdict", "quotation"))
     for row in rows:
         verdict = row.label or (f"failed: {row.failure.kind}" if row.failure else row.status)
         if row.confidence is not None:
             verdict += f" {row.confidence:.2f}"
         rejected = f"rejected: {safe(row.quote_rejected)}" if row.quote_rejected is not None else ""
-        table.add_row(safe(row.id), safe(row.claim), verdict, safe(row.quote) if row.quote else rejected)
-    return table
+        found.add_row(safe(row.id), safe(row.claim), verdict, safe(row.quote) if row.quote else rejected)
+    return found
+
+
+def score_notes(by_profile: Mapping[str, Sequence[ScoreNode]]) -> Iterator[str]:
+    """What a reader must know of the roots, and of scores that are set aside, one line each."""
+    profiles: dict[tuple[str, str], list[str]] = {}
+    for profile, roots in by_profile.items():
+        for root in roots:
+            for path, node in root.walk():
+                if node.score.note and (len(path) == 1 or node.aside):
+                    profiles.setdefault((node.label, node.score.note), []).append(profile)
+    for (label, note), names in profiles.items():
+        of = "" if len(names) == len(by_profile) else f" ({', '.join(names)})"
+        yield f"{safe(label)}{of}: {safe(note)}"

@@ -10,14 +10,14 @@ from typing import Any
 
 from rich.table import Table
 
-from local_judge.reporting.numbers import NONE, count
-from local_judge.reporting.tables import plain, safe
+from local_judge.errors import plain
 from local_judge.runs.topics import TopicAgreement, TopicCounts
+from local_judge.terminal import NONE, count, plain_table, safe
 
 
 def topic_table(corpora: Sequence[TopicCounts]) -> Table:
     """Counts and shares by topic, files side by side; of two, the difference of their shares."""
-    table = Table(show_edge=False, pad_edge=False)
+    table = plain_table()
     table.add_column("topic", no_wrap=True)
     for name in _names(corpora):
         table.add_column(safe(name), justify="right", overflow="fold")

@@ -1,4 +1,4 @@
-"""A run of several protocols as one profile: its metrics under the four verticals of `taxonomy`.
+"""A run of several protocols as one profile: its metrics under four verticals (`scoring.node.VERTICALS`).
 
     value        by the protocol's rule over a system's reports, else the mean over the reports that have one
     normalised   100 * (value - low) / (high - low) of the metric's scale, turned round where lower is better
@@ -10,17 +10,18 @@ has no place is named.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.table import Table
 
-from local_judge.documents.model import Frozen
-from local_judge.protocols.scores import Profile, Score, ScoreNode, failed, in_part, known_share, mean_of
-from local_judge.reporting.numbers import NONE, bounds, count, known_percent
-from local_judge.reporting.numbers import value as shown
-from local_judge.reporting.tables import safe
-from local_judge.reporting.taxonomy import ASIDE, LABELS, PLACES, Path, Place, Vertical, unplaced
+from local_judge.reporting.summary import summary_of, unknown_on
 from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord, scores_over_reports
+from local_judge.scoring.coverage import known_share
+from local_judge.scoring.node import VERTICALS, Profile, Score, ScoreNode, Tree, Vertical
+from local_judge.scoring.text import bounds, known_percent
+from local_judge.scoring.text import value as shown
+from local_judge.terminal import NONE, count, plain_table, safe
+from serving.types import Frozen
 
 
 class Placed(Frozen):
@@ -30,7 +31,7 @@ class Placed(Frozen):
     path: tuple[str, ...]
     label: str
     vertical: Vertical | None
-    """None for a root that the taxonomy does not have."""
+    """None for a root of which its protocol does not say it."""
     system: str | None
     value: float | None
     """By the protocol's rule over the reports, or their mean; on the metric's own scale."""
@@ -68,32 +69,28 @@ def verticals(
     records: Sequence[CaseRecord],
     scores: Sequence[ScoreRecord],
     profile: Profile,
-    over: Sequence[RunScoreRecord] = (),
+    aggregates: Sequence[RunScoreRecord] = (),
 ) -> Verticals:
     """The profile of a run's systems.
 
     Args:
         records: the reports.
-        scores: of all protocols, by one judge or all together.
+        scores: of all protocols, by one judge or the ensemble.
         profile: by whose formulas.
-        over: scores over all reports of a system, by the same judge; none where `records` are a part of the run.
+        aggregates: scores over all reports of a system, by the same judge; none where `records` are a part of the run.
     """
     rows = [row for row in scores if row.profile == profile]
     metrics: list[Placed] = []
     for system in dict.fromkeys(record.system for record in records):
         own = [record.id for record in records if record.system == system]
         found = [
-            placed for name in _protocols(rows) for placed in _of_protocol(name, rows, own, system, over)
+            placed
+            for name in _protocols(rows)
+            for placed in _of_protocol(name, rows, own, system, aggregates)
         ]
-        order: list[Vertical | None] = [*LABELS, None]
+        order: list[Vertical | None] = [*VERTICALS, None]
         metrics += sorted(found, key=lambda one: order.index(one.vertical))
-    roots = {(row.protocol, root.id) for row in rows for root in row.scores}
-    aside = {
-        f"{name}/{'/'.join(path)}": why
-        for name in _protocols(rows)
-        for path, why in ASIDE.get(name, {}).items()
-        if (name, path[0]) in roots
-    }
+    aside = {f"{row.protocol}/{root.id}": root.aside for row in rows for root in row.scores if root.aside}
     return Verticals(profile=profile, metrics=tuple(metrics), aside=aside)
 
 
@@ -106,22 +103,29 @@ def _of_protocol(
     rows: Sequence[ScoreRecord],
     cases: Sequence[str],
     system: str | None,
-    over: Sequence[RunScoreRecord],
+    aggregates: Sequence[RunScoreRecord],
 ) -> Iterator[Placed]:
     like = next(row for row in rows if row.protocol == name)
-    by_rule = scores_over_reports(over, like, system)
+    by_rule = scores_over_reports(aggregates, like, system)
     trees = {row.case: row.scores for row in rows if row.protocol == name}
-    roots = list(dict.fromkeys(root.id for tree in trees.values() for root in tree))
-    places: dict[Path, Place | None] = {
-        path: place for path, place in PLACES.get(name, {}).items() if path[0] in roots
-    }
-    places |= {(root,): None for root in unplaced(name, roots)}
-    for path, place in places.items():
+    for path, like_it in _placed(trees.values()).items():
         nodes = [_at(trees[case], path) if case in trees else None for case in cases]
-        yield placed_score(name, path, place, system, nodes, by_rule.get(path))
+        yield placed_score(name, path, like_it, system, nodes, by_rule.get(path))
 
 
-def _at(tree: Sequence[ScoreNode], path: Path) -> ScoreNode | None:
+def _placed(trees: Iterable[Tree]) -> dict[tuple[str, ...], ScoreNode]:
+    """The scores that stand under a vertical, by path, then the roots that neither do nor stand aside or above one."""
+    found: dict[tuple[str, ...], ScoreNode] = {}
+    roots: dict[tuple[str, ...], ScoreNode] = {}
+    for root in (root for tree in trees for root in tree):
+        placed = {path: node for path, node in root.walk() if node.vertical is not None}
+        found |= {path: node for path, node in placed.items() if path not in found}
+        if not placed and not root.aside:
+            roots.setdefault((root.id,), root)
+    return {**found, **roots}
+
+
+def _at(tree: Tree, path: tuple[str, ...]) -> ScoreNode | None:
     try:
         return next(root for root in tree if root.id == path[0]).find(*path[1:])
     except (KeyError, StopIteration):
@@ -130,8 +134,8 @@ def _at(tree: Sequence[ScoreNode], path: Path) -> ScoreNode | None:
 
 def placed_score(
     protocol: str,
-    path: Path,
-    place: Place | None,
+    path: tuple[str, ...],
+    like: ScoreNode | None,
     system: str | None,
     nodes: Sequence[ScoreNode | None],
     by_rule: Score | None,
@@ -141,36 +145,28 @@ def placed_score(
     Args:
         protocol: whose.
         path: of the score.
-        place: of the metric; None where the taxonomy has none.
+        like: a node of the metric, which has its scale and vertical; None where no report has one.
         system: who wrote the reports.
         nodes: of each report; None where it was not read or not scored.
         by_rule: the score over the reports, where the protocol has a rule for them.
     """
-    low, high = (place.low, place.high) if place is not None else (None, None)
-    unknown = Score(value=None, n_expected=1, n_failed=1, low=low, high=high)
-    scores = [node.score if node is not None else unknown for node in nodes]
-    mean = by_rule or mean_of(scores)
-    n_values = sum(score.value is not None for score in scores)
-    n_failed = sum(failed(score) for score in scores)
-    normalised = place.normalised(mean.value) if place is not None and mean.value is not None else None
+    scale = like.scale if like is not None else None
+    found = summary_of([unknown_on(scale) if node is None else node.score for node in nodes], by_rule)
+    value = found.score.value
     return Placed(
         protocol=protocol,
         path=path,
         label=next((node.label for node in nodes if node is not None), path[-1]),
-        vertical=place.vertical if place is not None else None,
+        vertical=like.vertical if like is not None else None,
         system=system,
-        value=mean.value,
-        low=mean.low,
-        high=mean.high,
-        known=known_share(mean),
-        scale=(place.low, place.high) if place is not None else (0.0, None),
-        better=place.better if place is not None else "",
-        normalised=normalised,
-        n_reports=len(nodes),
-        n_values=n_values,
-        n_failed=n_failed,
-        n_in_part=sum(in_part(score) for score in scores),
-        n_undefined=len(nodes) - n_values - n_failed,
+        value=value,
+        low=found.score.low,
+        high=found.score.high,
+        known=known_share(found.score),
+        scale=(scale.low, scale.high) if scale is not None else (0.0, None),
+        better=scale.better if scale is not None else "",
+        normalised=None if scale is None or value is None else scale.normalised(value),
+        **found.counts._asdict(),
     )
 
 
@@ -186,9 +182,7 @@ def vertical_tables(found: Verticals) -> Iterator[Table | str]:
 
 
 def _table(title: str, metrics: Sequence[Placed]) -> Table:
-    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
-    table.add_column("")
-    for name in (
+    columns = (
         "value",
         "bounds",
         "known",
@@ -199,17 +193,20 @@ def _table(title: str, metrics: Sequence[Placed]) -> Table:
         "failed",
         "in part",
         "N/A",
-    ):
-        table.add_column(name, justify="right")
-    for vertical in (*LABELS, None):
+    )
+    found = plain_table(title)
+    found.add_column("")
+    for name in columns:
+        found.add_column(name, justify="right")
+    for vertical in (*VERTICALS, None):
         if all(placed.vertical != vertical for placed in metrics):
             continue
-        label = "Not placed" if vertical is None else LABELS[vertical]
-        table.add_row(label, style="bold")
+        label = "Not placed" if vertical is None else VERTICALS[vertical]
+        found.add_row(label, style="bold")
         for placed in metrics:
             if placed.vertical == vertical:
-                table.add_row(*_cells(placed))
-    return table
+                found.add_row(*_cells(placed))
+    return found
 
 
 def _cells(placed: Placed) -> list[str]:

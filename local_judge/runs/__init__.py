@@ -1,1 +1,1 @@
-"""What to evaluate, in what order, and where it is kept."""
+"""Runs: inputs, order of evaluation, and the directory that keeps the results."""

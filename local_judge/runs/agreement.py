@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.errors import InputError, RunError
-from local_judge.protocols.scores import Coverage, coverage_of
 from local_judge.runs.ratings import Rating, Ratings
 from local_judge.runs.scored import ScoredReport
+from local_judge.scoring.coverage import Coverage, coverage_of
 from local_judge.stats.agreement.ratings import RatedReport, RatedTask, ordered
 from local_judge.stats.numeric import exact
 
@@ -49,7 +49,7 @@ class Joined(NamedTuple):
     runs: tuple[JoinedRun, ...]
 
 
-class _Rated(NamedTuple):
+class _Ratings(NamedTuple):
     """The ratings of one report."""
 
     first: Rating
@@ -84,10 +84,10 @@ def join(ratings: Ratings, runs: Sequence[tuple[Path, Sequence[ScoredReport]]]) 
     )
 
 
-def _rated(ratings: Ratings) -> dict[Unit, _Rated]:
-    rated: dict[Unit, _Rated] = {}
+def _rated(ratings: Ratings) -> dict[Unit, _Ratings]:
+    rated: dict[Unit, _Ratings] = {}
     for row in ratings.rows:
-        before = rated.setdefault(row.unit, _Rated(row, row.task, row.system, {}))
+        before = rated.setdefault(row.unit, _Ratings(row, row.task, row.system, {}))
         before.ratings[row.annotator] = row.score
         rated[row.unit] = before._replace(
             task=_agreed(before.task, row.task, "task", row, f"in {before.first.place}"),
@@ -96,7 +96,7 @@ def _rated(ratings: Ratings) -> dict[Unit, _Rated]:
     return rated
 
 
-def _completed(rated: _Rated, scored: ScoredReport, place: str) -> _Rated:
+def _completed(rated: _Ratings, scored: ScoredReport, place: str) -> _Ratings:
     return rated._replace(
         task=_agreed(rated.task, scored.task, "task", rated.first, place),
         system=_agreed(rated.system, scored.system, "system", rated.first, place),
@@ -130,7 +130,7 @@ def _by_unit(run: Path, reports: Sequence[ScoredReport], ratings: Ratings) -> di
 
 
 def _joined(
-    run: Path, reports: dict[Unit, ScoredReport], rated: dict[Unit, _Rated], known: dict[Unit, _Rated]
+    run: Path, reports: dict[Unit, ScoredReport], rated: dict[Unit, _Ratings], known: dict[Unit, _Ratings]
 ) -> JoinedRun:
     both = {unit: reports[unit] for unit in known if unit in reports}
     scores = {unit: exact(report.value) for unit, report in both.items() if report.value is not None}
@@ -157,7 +157,7 @@ def _joined(
     )
 
 
-def _tasks(rated: dict[Unit, _Rated], scores: dict[Unit, Fraction]) -> tuple[RatedTask, ...]:
+def _tasks(rated: dict[Unit, _Ratings], scores: dict[Unit, Fraction]) -> tuple[RatedTask, ...]:
     tasks: dict[str, dict[str, RatedReport]] = {}
     for unit, report in rated.items():
         one = RatedReport(unit[-1], report.ratings, report.system, scores.get(unit))

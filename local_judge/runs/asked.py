@@ -1,4 +1,4 @@
-"""The directory that `agent ask` leaves: answer, transcript, wishes, and the ledger.
+"""The directory that `agent ask` leaves: answer, transcript, evidence_gaps, and the ledger.
 
 Invariant: it holds one question. What a run, or another question, has left is never written over.
 """
@@ -6,8 +6,8 @@ Invariant: it holds one question. What a run, or another question, has left is n
 from __future__ import annotations
 
 from local_judge.agents.ask import AskedQuestion
+from local_judge.agents.evidence_gaps import EVIDENCE_GAPS, write_evidence_gaps
 from local_judge.agents.transcript import render_transcript
-from local_judge.agents.wishes import WISHES, write_wishes
 from local_judge.errors import RunError
 from local_judge.runs.store import RunStore
 
@@ -31,4 +31,4 @@ def keep(store: RunStore, asked: AskedQuestion) -> None:
     """Write what came of a question. Raises RunError: it cannot be written."""
     store.write_json(ANSWER, asked)
     store.write_text(TRANSCRIPT, render_transcript(asked.result))
-    write_wishes(store.root / WISHES, asked.result.wishes)
+    write_evidence_gaps(store.root / EVIDENCE_GAPS, asked.result.evidence_gaps)

@@ -1,4 +1,4 @@
-"""What a batch file of LiveResearchBench says beside its reports.
+"""Metrics that a batch file of LiveResearchBench chooses.
 
 Invariant: its criteria choose the metrics only where LiveResearchBench is run and nothing else has chosen them.
 """

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from local_judge.claims.belief import NAMES, QUESTIONS, question_digest
 from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.yes_no import NAMES, QUESTIONS, question_digest
 from local_judge.errors import ConfigError, InputError
 from local_judge.judge.calibration import Calibration, CalibrationFile, differing
 from local_judge.judge.judge import Judge
@@ -23,21 +23,21 @@ from local_judge.rows import read_text
 from serving.types import EngineIdentity
 
 
-class Given(NamedTuple):
+class GivenCalibrations(NamedTuple):
     """A file of calibrations."""
 
     path: Path
     calibrations: tuple[Calibration, ...]
 
 
-def load_calibrations(path: Path) -> Given:
+def load_calibrations(path: Path) -> GivenCalibrations:
     """The calibrations of a file that `calibrate --out` wrote.
 
     Raises:
         InputError: it cannot be read, or is no such file.
     """
     try:
-        return Given(path, CalibrationFile.model_validate_json(read_text(path)).calibrations)
+        return GivenCalibrations(path, CalibrationFile.model_validate_json(read_text(path)).calibrations)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"])) or "the whole"
@@ -47,12 +47,12 @@ def load_calibrations(path: Path) -> Given:
 
 
 def current(calibrations: Iterable[Calibration]) -> tuple[Calibration, ...]:
-    """Those of the questions as they are put now."""
+    """Keep the calibrations of the questions as they are put now."""
     digests = {name: question_digest(name) for name in NAMES}
     return tuple(one for one in calibrations if digests.get(one.question) == one.prompt)
 
 
-def given_calibrations(paths: Iterable[Path], config: ClaimsConfig) -> list[Given]:
+def given_calibrations(paths: Iterable[Path], config: ClaimsConfig) -> list[GivenCalibrations]:
     """The files that a command was given, for claims that are verified by `config`.
 
     Raises:
@@ -74,7 +74,7 @@ def given_calibrations(paths: Iterable[Path], config: ClaimsConfig) -> list[Give
     return given
 
 
-def check_given(given: Sequence[Given], identities: Mapping[str, EngineIdentity]) -> None:
+def check_given(given: Sequence[GivenCalibrations], identities: Mapping[str, EngineIdentity]) -> None:
     """Refuse a file that no judge can use.
 
     Args:
@@ -102,9 +102,9 @@ def check_given(given: Sequence[Given], identities: Mapping[str, EngineIdentity]
 
 
 def calibrations_for(
-    identity: EngineIdentity, ledger: Ledger, given: Sequence[Given] = ()
+    identity: EngineIdentity, ledger: Ledger, given: Sequence[GivenCalibrations] = ()
 ) -> tuple[Calibration, ...]:
-    """What a judge is calibrated by: the ledger's, and over them those given, of the questions as they are put now."""
+    """The calibrations of a judge: the ledger's, and over them those given, of the questions as they are put now."""
     digest = Identified.of(identity).digest
     found = {(one.question, one.language): one for one in current(ledger.calibrations(digest))}
     for file in given:
@@ -127,7 +127,7 @@ async def keep(judges: Iterable[Judge]) -> None:
 
 
 def in_manifest(judge: Judge, config: ClaimsConfig) -> list[dict[str, Any]]:
-    """What a run's manifest says of a judge's calibrations: those that its verdicts may rest on."""
+    """The calibrations that a judge's verdicts may rest on, as a run's manifest records them."""
     if config.method != "scored" or config.calibration == "none":
         return []
     fields = (

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from indexes.urls import UrlError, normalise_url
-from local_judge.agents.wishes import read_wishes
+from local_judge.agents.evidence_gaps import read_evidence_gaps
 from local_judge.documents import UnreadableReport, parse_report
 from local_judge.errors import InputError
 from local_judge.rows import read_jsonl, read_text
@@ -42,20 +42,20 @@ def collect_urls(
     reports: Sequence[Path] = (),
     tasks: Sequence[Path] = (),
     lists: Sequence[Path] = (),
-    wishes: Sequence[Path] = (),
+    evidence_gaps: Sequence[Path] = (),
 ) -> Cited:
-    """Addresses of reports, task files, lists and wishes, each spelling once, in that order.
+    """Addresses of reports, task files, lists and evidence_gaps, each spelling once, in that order.
 
     Args:
         reports: as `inputs.load_reports` takes them.
         tasks: JSON or JSONL files of any form; addresses in all their texts count.
         lists: one address a line; blank lines and lines that begin with `#` are passed over.
-        wishes: files of what agents missed, or directories of runs (`agents.wishes`).
+        evidence_gaps: files of what agents missed, or directories of runs (`agents.evidence_gaps`).
 
     Raises:
-        InputError: a file cannot be read or is malformed; or nothing was given but wishes without an address.
+        InputError: a file cannot be read or is malformed; or nothing was given but evidence_gaps without an address.
     """
-    if not (reports or tasks or lists or wishes):
+    if not (reports or tasks or lists or evidence_gaps):
         raise InputError("no report, task file or list of addresses was given; name at least one")
     urls: dict[str, None] = {}
     unreadable: list[Unreadable] = []
@@ -71,13 +71,13 @@ def collect_urls(
             urls.update(dict.fromkeys(_in_value(row)))
     for path in lists:
         urls.update(dict.fromkeys(_lines(path)))
-    missed = [wish for path in wishes for wish in read_wishes(path)]
-    urls.update({wish.url: None for wish in missed if wish.url is not None})
-    queries = dict.fromkeys(wish.query for wish in missed if wish.query is not None)
-    if wishes and not urls:
+    missed = [gap for path in evidence_gaps for gap in read_evidence_gaps(path)]
+    urls.update({gap.url: None for gap in missed if gap.url is not None})
+    queries = dict.fromkeys(gap.query for gap in missed if gap.query is not None)
+    if evidence_gaps and not urls:
         noun = "query" if len(queries) == 1 else "queries"
         raise InputError(
-            f"{wishes[0]}: no page is missed in it, only {len(queries)} {noun}; find the pages another way and "
+            f"{evidence_gaps[0]}: no page is missed in it, only {len(queries)} {noun}; find the pages another way and "
             "give them with --urls"
         )
     return Cited(tuple(urls), tuple(unreadable), tuple(queries))

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from local_judge.claims.config import ClaimsConfig
 from local_judge.errors import ConfigError, brief
-from local_judge.protocols.base import Evaluation, load_protocol
+from local_judge.protocols.base import AnyProtocol, load_protocol
 from serving.strict_yaml import load_yaml
 from serving.types import Frozen
 
@@ -44,7 +44,7 @@ def settled(config: RunConfig) -> RunConfig:
         ConfigError: an unknown protocol, or settings that it does not take, or of one that is not run.
     """
     settings = {
-        name: load_protocol(name, config.settings.get(name)).given.model_dump(mode="json")
+        name: load_protocol(name, config.settings.get(name)).settings.model_dump(mode="json")
         for name in config.protocols
     }
     idle = [name for name in config.settings if name not in config.protocols]
@@ -53,7 +53,7 @@ def settled(config: RunConfig) -> RunConfig:
     return config.model_copy(update={"settings": settings})
 
 
-def chosen_protocols(config: RunConfig) -> list[Evaluation[Any]]:
+def chosen_protocols(config: RunConfig) -> list[AnyProtocol]:
     """The protocols to run, as they are set."""
     return [load_protocol(name, config.settings.get(name)) for name in config.protocols]
 

@@ -1,4 +1,4 @@
-"""Carrying a run out.
+"""Run all reports through all protocols and judges.
 
 Invariants: a report's claim sets and findings are on disk as soon as they are complete; a report that cannot be
 evaluated is a line in `cases.jsonl` with its failure and stops no other; no judge waits for a slower one but for the
@@ -20,16 +20,15 @@ from indexes.text.language import detect_language
 from local_judge.claims.build import extract_claim_set, verify_claim_set
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import UnreadableReport, parse_report
-from local_judge.documents.size import body_size
+from local_judge.documents.words import body_size
 from local_judge.errors import ConfigError, UserError
 from local_judge.judge.errors import JudgeError
 from local_judge.judge.judge import Judge
-from local_judge.protocols.base import Bench, Case, Evaluation, Findings, Particular, ReadsPages, Rival
+from local_judge.protocols.base import AnyProtocol, Case, EvalContext, Findings, OtherReport
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.rescoring import rescore
-from local_judge.runs.rivals import rivals_of
 from local_judge.runs.store import CASES, RunStore, claims_file, file_key, findings_file
 from local_judge.runs.too_long import n_too_long
 from local_judge.tasks.model import Task
@@ -39,29 +38,28 @@ CASES_IN_FLIGHT = 8
 """Reports that a judge examines at the same time: enough to keep an engine busy, few enough to finish early ones early.
 """
 
+RUN_ERRORS = (UserError, ServingError, IndexesError, JudgeError)
+"""Errors that concern every report alike, such as a full disk or an altered snapshot: they end the run in one line."""
 
-MENDABLE = (UserError, ServingError, IndexesError, JudgeError)
-"""What concerns every report alike, such as a full disk or an altered snapshot: it ends the run in one line."""
 
-
-class Member(NamedTuple):
+class RunJudge(NamedTuple):
     """One judge of a run."""
 
     judge: Judge
     name: str | None
-    """As its files bear it; None for the only one."""
+    """Its name in the names of its files; None for the only judge."""
     gate: asyncio.Semaphore
-    """How many reports it examines at a time."""
+    """Limit of the reports that it examines at a time."""
 
 
-class Course(NamedTuple):
-    """What all reports of a run share while it is carried out."""
+class RunContext(NamedTuple):
+    """Everything that the evaluations of a run's reports share."""
 
-    members: Sequence[Member]
+    judges: Sequence[RunJudge]
     """The first extracts the claims."""
     snapshot: Snapshot | None
     config: RunConfig
-    protocols: Sequence[Evaluation[Any]]
+    protocols: Sequence[AnyProtocol]
     store: RunStore | None
     """None writes nothing."""
 
@@ -75,7 +73,7 @@ async def execute(
     done: Callable[[CaseRecord], None] = lambda record: None,
     kept: Mapping[str, CaseRecord] = MappingProxyType({}),
 ) -> list[CaseRecord]:
-    """Evaluate `reports`, in order.
+    """Evaluate `reports`.
 
     Args:
         reports: what to evaluate.
@@ -93,21 +91,21 @@ async def execute(
         UserError, ServingError, IndexesError, JudgeError: what concerns every report; no report is worked on any more.
     """
     named = judges if isinstance(judges, Mapping) else {"": judges}
-    members = [
-        Member(judge, name if len(named) > 1 else None, asyncio.Semaphore(CASES_IN_FLIGHT))
+    run_judges = [
+        RunJudge(judge, name if len(named) > 1 else None, asyncio.Semaphore(CASES_IN_FLIGHT))
         for name, judge in named.items()
     ]
-    course = Course(members, snapshot, config, chosen_protocols(config), store)
+    run = RunContext(run_judges, snapshot, config, chosen_protocols(config), store)
     # So many that no judge is idle while a slower one has its hands full.
-    gate = asyncio.Semaphore(CASES_IN_FLIGHT * len(members))
-    rivals = rivals_of(reports)
+    gate = asyncio.Semaphore(CASES_IN_FLIGHT * len(run_judges))
+    others = other_reports_of(reports)
 
     async def one(report: RawReport) -> CaseRecord:
         if report.id in kept:
             done(kept[report.id])
             return kept[report.id]
         async with gate:
-            record = await _evaluate(report, rivals[report.id], course)
+            record = await _evaluate(report, others[report.id], run)
         done(record)
         return record
 
@@ -115,7 +113,7 @@ async def execute(
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one(report)) for report in reports]
     except ExceptionGroup as failed:
-        raise next(_leaves(failed)) from None
+        raise next(_errors_in(failed)) from None
     records = [task.result() for task in tasks]
     if store is not None:
         store.write_jsonl(CASES, records)
@@ -123,17 +121,38 @@ async def execute(
     return records
 
 
+def other_reports_of(reports: Sequence[RawReport]) -> dict[str, tuple[OtherReport, ...]]:
+    """The reports of other systems on the same task that come after each report, by its id.
+
+    So of any two reports on a task by different systems, one has the other. A report whose input names no system is of
+    a system of its own.
+    """
+    by_task: dict[Task, list[RawReport]] = {}
+    for report in reports:
+        if report.task is not None:
+            by_task.setdefault(report.task, []).append(report)
+    found: dict[str, tuple[OtherReport, ...]] = {report.id: () for report in reports}
+    for same in by_task.values():
+        for place, report in enumerate(same):
+            found[report.id] = tuple(
+                OtherReport(id=other.id, system=other.system, content=other.content)
+                for other in same[place + 1 :]
+                if other.system is None or other.system != report.system
+            )
+    return found
+
+
 def check_inputs(
-    reports: Sequence[RawReport], snapshot: Snapshot | None, protocols: Sequence[Evaluation[Any]]
+    reports: Sequence[RawReport], snapshot: Snapshot | None, protocols: Sequence[AnyProtocol]
 ) -> None:
-    """Refuse what some protocol cannot do without, before a judge is asked.
+    """Refuse inputs that lack what some protocol needs, before a judge is asked.
 
     Raises:
-        ConfigError: names the first report without a task, or whose task lacks something, or the protocol that needs a
-        snapshot.
+        ConfigError: a report without a task, or whose task lacks something (the first one is named), or no snapshot for
+            a protocol that needs one.
     """
     for protocol in protocols:
-        reads = protocol.needs_claims or (isinstance(protocol, ReadsPages) and protocol.needs_snapshot)
+        reads = protocol.needs_claims or protocol.needs_snapshot
         if reads and snapshot is None:
             raise ConfigError(f"{protocol.name}: verifying claims needs a snapshot; give --snapshot")
         without = [report for report in reports if report.task is None]
@@ -143,19 +162,16 @@ def check_inputs(
                 f"{protocol.name}: report {without[0].id!r} has no task{others}; give --tasks, or do without: "
                 f"{protocol.without_task}"
             )
-        if isinstance(protocol, Particular):
-            _check_particular(protocol, protocol.name, reports)
+        lacking = [
+            (report, why) for report in reports if (why := protocol.missing_inputs(report.task)) is not None
+        ]
+        if lacking:
+            report, why = lacking[0]
+            others = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
+            raise ConfigError(f"{protocol.name}: report {report.id!r}{others}: {why}")
 
 
-def _check_particular(protocol: Particular, name: str, reports: Sequence[RawReport]) -> None:
-    lacking = [(report, why) for report in reports if (why := protocol.lacks(report.task)) is not None]
-    if lacking:
-        report, why = lacking[0]
-        others = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
-        raise ConfigError(f"{name}: report {report.id!r}{others}: {why}")
-
-
-async def _evaluate(report: RawReport, rivals: tuple[Rival, ...], course: Course) -> CaseRecord:
+async def _evaluate(report: RawReport, others: tuple[OtherReport, ...], run: RunContext) -> CaseRecord:
     record = CaseRecord(
         id=report.id,
         key=file_key(report.id),
@@ -175,35 +191,35 @@ async def _evaluate(report: RawReport, rivals: tuple[Rival, ...], course: Course
             **body_size(document)._asdict(),
         }
     )
-    case = Case(id=report.id, report=document, task=report.task, rivals=rivals)
+    case = Case(id=report.id, report=document, task=report.task, others=others)
     try:
-        examined = await _examine(case, course)
-    except MENDABLE:
+        examined = await _examine(case, run)
+    except RUN_ERRORS:
         raise
     except Exception as error:  # a defect of ours: this report's failure, not the run's
         place = traceback.extract_tb(error.__traceback__)[-1]
         detail = f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"
         return record.model_copy(update={"status": "crashed", "detail": detail})
-    return record.model_copy(update=_counts(examined, course))
+    return record.model_copy(update=_counts(examined, run))
 
 
 def _attributes(task: Task) -> dict[str, str]:
-    """By what the reports on a task can be grouped; its language is that of the request where it names none."""
+    """The attributes by which reports are grouped; a task that names no language has that of its request."""
     said = {**dict(task.attributes), **({"topic": task.topic} if task.topic else {})}
     return said if "language" in said else {**said, "language": detect_language(task.prompt)}
 
 
 class Examined(NamedTuple):
-    """What one judge has found of a report."""
+    """The claim set and the findings of one judge about a report."""
 
     claims: ClaimSet | None
     findings: Sequence[Findings]
     """Of each protocol."""
 
 
-async def _examine(case: Case, course: Course) -> list[Examined]:
-    """What each judge finds, by every protocol; all questions about the report together."""
-    needed = any(protocol.needs_claims for protocol in course.protocols)
+async def _examine(case: Case, run: RunContext) -> list[Examined]:
+    """The findings of each judge by every protocol; all questions about the report are asked at once."""
+    needed = any(protocol.needs_claims for protocol in run.protocols)
     extraction: asyncio.Task[ClaimSet] | None = None
     try:
         async with asyncio.TaskGroup() as group:
@@ -212,68 +228,68 @@ async def _examine(case: Case, course: Course) -> list[Examined]:
                 """Begun when the first of the judges comes to the report."""
                 nonlocal extraction
                 if extraction is None:
-                    lead = course.members[0].judge
+                    lead = run.judges[0].judge
                     extraction = group.create_task(
-                        extract_claim_set(case.report, snapshot, lead, course.config.claims)
+                        extract_claim_set(case.report, snapshot, lead, run.config.claims)
                     )
                 return extraction
 
-            async def verified(snapshot: Snapshot, member: Member) -> ClaimSet:
+            async def verified(snapshot: Snapshot, by: RunJudge) -> ClaimSet:
                 # Shielded: who stops waiting for it does not stop it for the others.
                 claims = await asyncio.shield(extracted(snapshot))
-                made = await verify_claim_set(claims, snapshot, member.judge, course.config.claims)
-                if course.store is not None:
-                    course.store.write_json(claims_file(file_key(case.id), member.name), made)
+                made = await verify_claim_set(claims, snapshot, by.judge, run.config.claims)
+                if run.store is not None:
+                    run.store.write_json(claims_file(file_key(case.id), by.name), made)
                 return made
 
-            async def by(member: Member) -> Examined:
-                async with member.gate, asyncio.TaskGroup() as own:
-                    snapshot = course.snapshot
-                    claims = own.create_task(verified(snapshot, member)) if snapshot and needed else None
+            async def examined_by(by: RunJudge) -> Examined:
+                async with by.gate, asyncio.TaskGroup() as own:
+                    snapshot = run.snapshot
+                    claims = own.create_task(verified(snapshot, by)) if snapshot and needed else None
                     findings = [
-                        own.create_task(_findings(case, protocol, member, claims, course))
-                        for protocol in course.protocols
+                        own.create_task(_findings(case, protocol, by, claims, run))
+                        for protocol in run.protocols
                     ]
                 return Examined(claims.result() if claims else None, [task.result() for task in findings])
 
-            examined = [group.create_task(by(member)) for member in course.members]
+            examined = [group.create_task(examined_by(by)) for by in run.judges]
     except ExceptionGroup as failed:
         # One is enough to say what is wrong with a report; what concerns every report goes before what is its own.
-        leaves = list(_leaves(failed))
-        raise next((leaf for leaf in leaves if isinstance(leaf, MENDABLE)), leaves[0]) from None
+        leaves = list(_errors_in(failed))
+        raise next((leaf for leaf in leaves if isinstance(leaf, RUN_ERRORS)), leaves[0]) from None
     return [task.result() for task in examined]
 
 
 async def _findings(
     case: Case,
-    protocol: Evaluation[Any],
-    member: Member,
+    protocol: AnyProtocol,
+    by: RunJudge,
     claims: asyncio.Task[ClaimSet] | None,
-    course: Course,
+    run: RunContext,
 ) -> Findings:
     async def claim_set() -> ClaimSet:
         if claims is None:
             raise RuntimeError("a protocol that says it needs no claims asked for them")
         return await asyncio.shield(claims)
 
-    bench = Bench(judge=member.judge, snapshot=course.snapshot, today=course.config.date, claims=claim_set)
-    found = await protocol.examine(case, bench)
-    if course.store is not None:
-        course.store.write_json(findings_file(protocol.name, file_key(case.id), member.name), found)
+    context = EvalContext(judge=by.judge, snapshot=run.snapshot, today=run.config.date, claims=claim_set)
+    found = await protocol.examine(case, context)
+    if run.store is not None:
+        run.store.write_json(findings_file(protocol.name, file_key(case.id), by.name), found)
     return found
 
 
-def _leaves(group: ExceptionGroup[Exception]) -> Iterator[Exception]:
+def _errors_in(group: ExceptionGroup[Exception]) -> Iterator[Exception]:
     for error in group.exceptions:
         if isinstance(error, ExceptionGroup):
-            yield from _leaves(cast("ExceptionGroup[Exception]", error))
+            yield from _errors_in(cast("ExceptionGroup[Exception]", error))
         else:
             yield error
 
 
-def _counts(examined: Sequence[Examined], course: Course) -> dict[str, Any]:
-    """What is missing of all judges' answers, and of each one's."""
-    by_judge = [_missing(one, course) for one in examined]
+def _counts(examined: Sequence[Examined], run: RunContext) -> dict[str, Any]:
+    """Counts of the answers that are missing: of all judges, and of each one."""
+    by_judge = [_missing(one, run) for one in examined]
     unread = 0
     counts: dict[str, Any] = {}
     claims = examined[0].claims
@@ -293,16 +309,16 @@ def _counts(examined: Sequence[Examined], course: Course) -> dict[str, Any]:
     if len(examined) > 1:
         totals = [sum(one.values()) for one in by_judge]
         totals[0] += unread
-        names = [member.name for member in course.members]
+        names = [by.name for by in run.judges]
         counts["n_failed_by_judge"] = dict(zip(names, totals, strict=True))
     return counts
 
 
-def _missing(examined: Examined, course: Course) -> dict[str, int]:
+def _missing(examined: Examined, run: RunContext) -> dict[str, int]:
     verdicts = examined.claims.verdicts if examined.claims is not None else ()
     unrated = {verdict.url for verdict in verdicts if verdict.reliable is None}
     return {
         "n_verdicts_failed": sum(verdict.failure is not None for verdict in verdicts),
-        "n_pages_unrated": len(unrated) if course.config.claims.reliability else 0,
+        "n_pages_unrated": len(unrated) if run.config.claims.reliability else 0,
         "n_questions_failed": sum(found.n_failed for found in examined.findings),
     }

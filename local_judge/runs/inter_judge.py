@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from local_judge.protocols.base import Compares, Rated
+from local_judge.protocols.base import AnyProtocol
 from local_judge.runs.seal import AGREEMENT
 from local_judge.runs.store import RunStore
-from local_judge.stats.agreement.inter_judge import Answer, InterJudgeAgreement, agreement_of_judges
+from local_judge.stats.agreement.inter_judge import Answer, agreement_of_judges
 from local_judge.stats.estimate import Estimate
 from serving.types import Frozen
+
+Scale = Literal["nominal", "ordinal", "interval"]
 
 SEED = 0
 """Seed of the bootstrap: fixed, so that the same findings give the same bytes."""
@@ -27,15 +29,15 @@ class AgreementRecord(Frozen):
     protocol: str
     version: str
     metric: str
-    scale: Literal["nominal", "ordinal", "interval"]
+    scale: Scale
     judges: tuple[str, ...]
-    """Who is compared."""
+    """The judges that are compared."""
     n_reports: int
     """Reports in which some judge lists an item of the metric."""
     n_items: int
     """Items that two of the judges at least have answered."""
     n_missing: dict[str, int]
-    """For each judge, items without an answer of it."""
+    """Number of items without an answer, by judge."""
     alike: Estimate
     """Items to which all gave the same answer, of those that all answered."""
     alike_pairs: Estimate
@@ -49,65 +51,49 @@ class AgreementRecord(Frozen):
     seed: int = SEED
 
 
+class _Metric(NamedTuple):
+    """The decisions of all judges that share a metric."""
+
+    scale: Scale
+    reports: dict[str, dict[str, dict[str, Answer]]]
+    """Answers by report, item and judge; a judge without an answer to an item is absent there."""
+
+
 def agreement_rows(
-    protocol: Compares,
-    name: str,
-    version: str,
+    protocol: AnyProtocol,
     found: Mapping[str, Sequence[Any]],
     judges: Sequence[str],
 ) -> list[AgreementRecord]:
-    """The agreement of `judges` by each metric of a protocol, metrics in the order in which they first occur.
+    """The agreement of `judges` by each metric of a protocol, in the order in which the metrics first occur.
 
     Args:
-        protocol: says what was decided.
-        name: of the protocol.
-        version: of the protocol.
+        protocol: gives the decisions in the findings.
         found: by report, the findings of each judge, in the judges' order.
         judges: names, two at least.
     """
-    answers: dict[str, dict[str, dict[str, dict[str, Answer]]]] = {}
-    scales: dict[str, Literal["nominal", "ordinal", "interval"]] = {}
+    metrics: dict[str, _Metric] = {}
     for case, findings in found.items():
         for judge, own in zip(judges, findings, strict=True):
-            for rated in protocol.rated(own):
-                scales.setdefault(rated.metric, rated.scale)
-                _note(answers.setdefault(rated.metric, {}).setdefault(case, {}), judge, rated)
+            for decision in protocol.decisions(own):
+                metric = metrics.setdefault(decision.metric, _Metric(decision.scale, {}))
+                answers = metric.reports.setdefault(case, {}).setdefault(decision.item, {})
+                if decision.value is not None:
+                    answers[judge] = decision.value
     compared = [tuple(judges)]
     if len(judges) > 2:
         compared += combinations(judges, 2)
-    return [
-        _record(
-            (name, version, metric),
-            scales[metric],
-            group,
-            len(reports),
-            agreement_of_judges(list(reports.values()), group, scales[metric], seed=SEED),
-        )
-        for metric, reports in answers.items()
-        for group in compared
-    ]
+    return [_record(protocol, name, metric, group) for name, metric in metrics.items() for group in compared]
 
 
-def _note(items: dict[str, dict[str, Answer]], judge: str, rated: Rated) -> None:
-    given = items.setdefault(rated.item, {})
-    if rated.value is not None:
-        given[judge] = rated.value
-
-
-def _record(
-    metric: tuple[str, str, str],
-    scale: Literal["nominal", "ordinal", "interval"],
-    judges: tuple[str, ...],
-    n_reports: int,
-    found: InterJudgeAgreement,
-) -> AgreementRecord:
+def _record(protocol: AnyProtocol, name: str, metric: _Metric, judges: tuple[str, ...]) -> AgreementRecord:
+    found = agreement_of_judges(list(metric.reports.values()), judges, metric.scale, seed=SEED)
     return AgreementRecord(
-        protocol=metric[0],
-        version=metric[1],
-        metric=metric[2],
-        scale=scale,
+        protocol=protocol.name,
+        version=protocol.version,
+        metric=name,
+        scale=metric.scale,
         judges=judges,
-        n_reports=n_reports,
+        n_reports=len(metric.reports),
         n_items=found.n_items,
         n_missing=dict(found.n_missing),
         alike=found.alike,

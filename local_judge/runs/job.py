@@ -19,16 +19,16 @@ from indexes.snapshot import Snapshot
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import fenced
 from local_judge.judge.planning import PlanningEngine
-from local_judge.runs.calibrations import Given, keep
+from local_judge.runs.calibrations import GivenCalibrations, keep
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.execute import check_inputs, execute
 from local_judge.runs.inputs import RawReport
+from local_judge.runs.judge_specs import JudgeSpec
 from local_judge.runs.lock import locked
 from local_judge.runs.manifest import build_manifest, claim_directory, existing_manifest
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.resume import Journal, kept_of, remove_journal
 from local_judge.runs.seal import seal_run
-from local_judge.runs.seats import Seat
 from local_judge.runs.session import open_judges
 from local_judge.runs.standings import GivenStanding, as_json, standings_of
 from local_judge.runs.store import RunStore
@@ -43,13 +43,13 @@ class Job:
     reports: Sequence[RawReport]
     snapshot: Snapshot | None
     """None where no protocol verifies claims."""
-    seats: Sequence[Seat]
+    judge_specs: Sequence[JudgeSpec]
     """The judges; the first extracts the claims."""
     config: RunConfig
     store: RunStore
     ledger: Path
     offline: bool = True
-    calibrations: Sequence[Given] = ()
+    calibrations: Sequence[GivenCalibrations] = ()
     """Files that count before what the ledger has."""
     qualifications: Sequence[GivenStanding] = ()
     """Of the judges, before what this machine remembers."""
@@ -63,7 +63,7 @@ class Job:
         if self.held is not None:
             return contextlib.nullcontext(self.held)
         return open_judges(
-            self.seats,
+            self.judge_specs,
             ledger=self.ledger,
             reasks=self.config.reasks,
             only_engine=self.offline,
@@ -93,13 +93,13 @@ class NotPlanned(Frozen):
 
 
 class Plan(Frozen):
-    """What a run would ask, as far as it can be known."""
+    """The calls that a run would make, as far as they can be known."""
 
     reports: int
     calls: int
     """Calls that would be made now."""
     prompt_tokens: int
-    """Of those calls."""
+    """Prompt tokens of those calls."""
     replayed: int
     """Calls that the ledger answers already."""
     sentences_unread: int
@@ -112,7 +112,7 @@ class Plan(Frozen):
     """Ids of reports with a question, of those that can be planned, that does not fit the judge's context."""
 
 
-async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[CaseRecord]:
+async def run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[CaseRecord]:
     """Evaluate all reports of `job` into its run directory.
 
     Args:
@@ -131,10 +131,10 @@ async def carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[Ca
     existing_manifest(job.store)  # a directory of something else is refused before a ledger is put into it
     check_inputs(job.reports, job.snapshot, chosen_protocols(job.config))
     with locked(job.store.root):
-        return await _carry_out(job, arguments, watch)
+        return await _run_job(job, arguments, watch)
 
 
-async def _carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[CaseRecord]:
+async def _run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[CaseRecord]:
     async with job.judges() as judges:
         digest = job.snapshot.digest if job.snapshot else None
         manifest = await build_manifest(job.config, judges, job.reports, digest, arguments)
@@ -163,7 +163,7 @@ async def _carry_out(job: Job, arguments: Sequence[str], watch: Watch) -> list[C
 
 
 async def plan(job: Job) -> Plan:
-    """What `carry_out` would ask now."""
+    """Plan the calls that `run_job` would make now."""
     check_inputs(job.reports, job.snapshot, chosen_protocols(job.config))
     async with job.judges(planning=True) as judges:
         records = await execute(job.reports, judges, job.snapshot, job.config, store=None)

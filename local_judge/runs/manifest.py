@@ -1,4 +1,4 @@
-"""What a run was made of.
+"""The manifest of a run: everything that its results are derived from.
 
 Invariants: two runs with equal manifests ask the same questions of the same judges about the same reports and pages; a
 run directory takes up only a run whose manifest equals its own. The versions in it are those of the program that
@@ -25,12 +25,12 @@ import serving
 from local_judge.errors import RunError
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import SYSTEM
-from local_judge.judge.standing import Standing
+from local_judge.judge.qualification_record import QualificationRecord
 from local_judge.runs.calibrations import in_manifest
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.seal import content_digest, seal_of, sealed_as, unsealed
-from local_judge.runs.store import MANIFEST, RunStore, digest_of
+from local_judge.runs.store import FORMAT, MANIFEST, RunStore, check_format, digest_of
 from local_judge.tasks.model import Guidance, Task
 from serving.types import EngineIdentity
 
@@ -63,6 +63,7 @@ async def build_manifest(
         for protocol in chosen_protocols(config)
     }
     return {
+        "format_version": FORMAT,
         "local_judge": local_judge.__version__,
         "revision": _revision(),
         "code": code_digest(),
@@ -164,7 +165,7 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
 
 
 def changed(there: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[str]:
-    """In what a run that is made differs from the one that is there, versions and arguments apart."""
+    """The keys in which a new run differs from the one that is there, apart from versions and arguments."""
     keys = ("config", "judges", "snapshot", "protocols", "prompts", "reports")
     return [key for key in keys if there.get(key) != manifest[key]]
 
@@ -258,11 +259,12 @@ def read_manifest(store: RunStore) -> dict[str, Any]:
     """The manifest of a run directory.
 
     Raises:
-        RunError: there is none, or it is not that of a run.
+        RunError: there is none, it is not that of a run, or it is that of a run of another format version.
     """
     manifest: object = store.read_json("manifest.json")
     if not isinstance(manifest, dict) or "config" not in manifest or "reports" not in manifest:
         raise RunError(f"{store.root}: its manifest.json is not that of a run; choose another directory")
+    check_format(store.root, cast("dict[str, Any]", manifest))
     try:
         _Shape.model_validate(manifest)
     except ValidationError as error:
@@ -296,7 +298,7 @@ class _Shape(_Lax):
     config: _ShapeOfConfig
     judges: list[_ShapeOfJudge] = []
     reports: list[_ShapeOfReport]
-    qualifications: dict[str, Standing | None] | None = None
+    qualifications: dict[str, QualificationRecord | None] | None = None
 
 
 def protocols_of(store: RunStore) -> tuple[str, ...]:
@@ -311,7 +313,7 @@ def judges_of(store: RunStore) -> tuple[str, ...]:
 
 
 def judge_of(store: RunStore, wanted: str | None) -> str | None:
-    """The judge of this name, whose scores are to be read; None where none is wanted, for those of all together.
+    """The judge of this name, whose scores are to be read; None where none is wanted, for those of the ensemble.
 
     Raises:
         RunError: the run has no judge of that name, or only one.

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from local_judge.errors import InputError
-from local_judge.protocols.scores import Coverage, Score, coverage_of
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.scored import Nodes, find_paths, load_scored
+from local_judge.scoring.coverage import Coverage, coverage_of
+from local_judge.scoring.node import Score
 
 Measure = Literal["words", "characters", "sentences"]
 
@@ -63,7 +64,7 @@ def score_columns(
         wanted: path of a score (`a/b/c`), or the end of one that fits one score only; None for the roots, and for what
             stands below a root that is alone.
         measure: of length.
-        judge: of several; None for all together.
+        judge: one of several; None for the ensemble.
 
     Raises:
         RunError: a directory holds no finished run, or not of this protocol or profile; there is no such score.

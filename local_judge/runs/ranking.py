@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.errors import InputError, RunError
-from local_judge.protocols.base import Contests, load_protocol
-from local_judge.protocols.scores import Coverage, Profile, Score, coverage_of
+from local_judge.protocols.base import load_protocol
 from local_judge.runs.manifest import judge_of, judges_of, protocols_of, read_manifest
 from local_judge.runs.records import load_records
 from local_judge.runs.scored import SystemScore, find_path, protocol_of, scored_reports, system_scores
 from local_judge.runs.store import RunStore, canonical, findings_file
+from local_judge.scoring.coverage import Coverage, coverage_of
+from local_judge.scoring.node import Profile, Score
 from local_judge.stats.numeric import exact
 from local_judge.stats.ranking import Match
 
@@ -47,7 +48,7 @@ def compared(
         runs: run directories.
         protocol: which; None where it is the only one of the first run that compares reports.
         profile: by whose rule a comparison is decided.
-        judge: of several; None for all together.
+        judge: one of several; None for the ensemble.
 
     Raises:
         RunError: a directory holds no finished run, or no such judge, or nothing was compared in it.
@@ -61,7 +62,7 @@ def compared(
     for number, run in enumerate(runs):
         store = RunStore(run)
         loaded = load_protocol(name) if name in protocols_of(store) else None
-        if not isinstance(loaded, Contests):
+        if loaded is None or not loaded.compares_reports:
             raise RunError(f"{run}: {name} compared no reports there; give --score to compare scores")
         chosen = judge_of(store, judge)
         judges = _identities(store, chosen)
@@ -71,7 +72,7 @@ def compared(
                 without.append(record.id)
                 continue
             findings = [
-                store.read_model(findings_file(name, record.key, one), loaded.findings) for one in names
+                store.read_model(findings_file(name, record.key, one), loaded.findings_type) for one in names
             ]
             task, system = record.task or record.id, record.system or record.id
             for contest in loaded.contests(findings, profile):
@@ -107,7 +108,7 @@ def _identities(store: RunStore, chosen: str | None) -> list[str]:
 def _comparing(run: Path) -> str:
     """The one protocol of a run that compares reports."""
     names = protocols_of(RunStore(run))
-    found = [name for name in names if isinstance(load_protocol(name), Contests)]
+    found = [name for name in names if load_protocol(name).compares_reports]
     if len(found) == 1:
         return found[0]
     said = "several of its protocols compare" if found else "none of its protocols compares"
@@ -126,7 +127,7 @@ def by_scores(
         protocol: whose score; None where the runs have one protocol only.
         profile: by whose formulas.
         score: as `runs.scored.find_path` takes it.
-        judge: of several; None for all together.
+        judge: one of several; None for the ensemble.
 
     Raises:
         RunError: no finished run, no such protocol, profile, score or judge, or no task with scores of two systems.

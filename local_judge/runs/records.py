@@ -1,7 +1,7 @@
 """The lines of a run's files.
 
 Invariant: a line names whose it is: the report, the protocol and profile, and the judge where there are several; a line
-without judge is of the one judge, or of all together.
+without judge is of the only judge, or of the ensemble.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from local_judge.protocols.scores import Profile, Score, ScoreNode
 from local_judge.runs.seal import check_seal
 from local_judge.runs.store import CASES, RunStore
+from local_judge.scoring.node import Profile, Score, ScoreNode
 from serving.types import Frozen
 
 
@@ -55,12 +55,12 @@ class CaseRecord(Frozen):
     """Of several judges, how many of each one's answers are missing; those about sentences are the first judge's."""
 
     def calls_failed(self, judge: str | None) -> int:
-        """How many of one judge's answers are missing; of all judges', or of the only one's, for None."""
+        """Number of one judge's answers that are missing; of all judges together for None."""
         return self.n_calls_failed if judge is None else self.n_failed_by_judge.get(judge, 0)
 
     @property
     def n_calls_failed(self) -> int:
-        """How many of the judges' answers are missing."""
+        """Number of the judges' answers that are missing."""
         return (
             self.n_sentences_failed + self.n_verdicts_failed + self.n_pages_unrated + self.n_questions_failed
         )
@@ -74,7 +74,7 @@ class ScoreRecord(Frozen):
     version: str
     profile: Profile
     judge: str | None = None
-    """Whose scores, where there are several judges; None for those of all together, or of the only one."""
+    """Whose scores, where there are several judges; None for those of the ensemble, or of the only one."""
     scores: tuple[ScoreNode, ...]
 
 
@@ -96,24 +96,24 @@ class RunScoreRecord(Frozen):
 
 
 def scores_over_reports(
-    over: Sequence[RunScoreRecord], like: ScoreRecord, system: str | None
+    aggregates: Sequence[RunScoreRecord], like: ScoreRecord, system: str | None
 ) -> dict[tuple[str, ...], Score]:
     """A protocol's own scores over a system's reports, by path: they stand for the system in place of plain means.
 
     Args:
-        over: of a run.
-        like: names protocol, profile and judge.
-        system: who wrote the reports.
+        aggregates: the run's scores over all reports of each system.
+        like: a score record with the protocol, profile and judge that are wanted.
+        system: the agent that wrote the reports.
     """
     key = (like.protocol, like.profile, like.judge, system)
-    own = (row for row in over if (row.protocol, row.profile, row.judge, row.system) == key)
+    own = (row for row in aggregates if (row.protocol, row.profile, row.judge, row.system) == key)
     return {path: node.score for row in own for root in row.scores for path, node in root.walk()}
 
 
 Judges = Sequence[str | None]
-"""Whose lines to read; None for those of all judges together, or of the only one."""
+"""Whose lines to read; None for those of the ensemble, or of the only judge."""
 
-TOGETHER: Judges = (None,)
+ENSEMBLE: Judges = (None,)
 
 
 def load_records(store: RunStore, *, rescoring: bool = False) -> list[CaseRecord]:
@@ -137,14 +137,14 @@ def read_records(store: RunStore) -> list[CaseRecord]:
     return store.read_models(CASES, CaseRecord)
 
 
-def load_scores(store: RunStore, protocols: Sequence[str], judges: Judges = TOGETHER) -> list[ScoreRecord]:
+def load_scores(store: RunStore, protocols: Sequence[str], judges: Judges = ENSEMBLE) -> list[ScoreRecord]:
     """The stored scores by some protocols and judges."""
     rows = [row for name in protocols for row in store.read_models(f"scores/{name}.jsonl", ScoreRecord)]
     return [row for row in rows if row.judge in judges]
 
 
 def load_run_scores(
-    store: RunStore, protocols: Sequence[str], judges: Judges = TOGETHER
+    store: RunStore, protocols: Sequence[str], judges: Judges = ENSEMBLE
 ) -> list[RunScoreRecord]:
     """The stored scores over all reports by those protocols that have any, and by some judges."""
     files = [f"scores/{name}.all.jsonl" for name in protocols]

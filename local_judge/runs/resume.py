@@ -1,4 +1,4 @@
-"""What a run that goes on need not do again.
+"""Resuming a run: the reports that are taken as they stand.
 
 Invariants: a report is taken as it stands only if the run that is there was derived from the same inputs by the same
 program, nothing about the report failed, and its files are what was written; everything else is evaluated again from
@@ -51,7 +51,7 @@ class JournalEntry(Frozen):
 
 
 class Kept(NamedTuple):
-    """What is taken as it stands."""
+    """Reports that are taken as they stand."""
 
     entries: Mapping[str, JournalEntry]
     """By the report's id."""
@@ -73,7 +73,7 @@ def derivation(manifest: Mapping[str, Any]) -> str:
 
 
 def kept_of(store: RunStore, judges: Sequence[str]) -> Kept:
-    """What is complete of the run whose manifest is in the directory.
+    """The complete reports of the run whose manifest is in the directory.
 
     Args:
         store: the run; takes over the digests of the files that are kept.

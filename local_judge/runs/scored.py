@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.errors import RunError
-from local_judge.protocols.scores import Profile, Score, ScoreNode, mean_of
 from local_judge.runs.manifest import judge_of, protocols_of
 from local_judge.runs.records import CaseRecord, load_records, load_run_scores, load_scores
 from local_judge.runs.store import RunStore
+from local_judge.scoring.algebra import mean_of, undefined, unknown
+from local_judge.scoring.node import Profile, Score, ScoreNode
 
 
 class ScoredReport(NamedTuple):
@@ -70,7 +71,7 @@ def load_scored(run: Path, protocol: str | None, profile: str, judge: str | None
         run: its directory.
         protocol: whose scores; None where the run has one protocol only.
         profile: by which formulas.
-        judge: of several; None for all together.
+        judge: one of several; None for the ensemble.
 
     Raises:
         RunError: no finished run, or it has no such protocol, profile or judge.
@@ -127,7 +128,7 @@ def scored_reports(
         protocol: whose score; None where the run has one protocol only.
         profile: by which formulas.
         score: as `find_path` takes it.
-        judge: of several; None for all together.
+        judge: one of several; None for the ensemble.
 
     Raises:
         RunError: no finished run, or it has no such protocol, profile, judge or score.
@@ -152,20 +153,20 @@ def system_scores(
         store: a finished run.
         protocol: whose scores.
         profile: by which formulas.
-        judge: of several; None for all together.
+        judge: one of several; None for the ensemble.
 
     Raises:
         RunError: as `load_scored`.
     """
     scored = load_scored(store.root, protocol, profile, judge)
-    over = [row for row in load_run_scores(store, (protocol,), (judge,)) if row.profile == profile]
+    aggregates = [row for row in load_run_scores(store, (protocol,), (judge,)) if row.profile == profile]
     labels = {path: node.label for nodes in scored.nodes.values() for path, node in nodes.items()}
     found: list[SystemScore] = []
     for system in dict.fromkeys(record.system for record in scored.records):
         own = [record.id for record in scored.records if record.system == system]
         rules = {
             path: node
-            for row in over
+            for row in aggregates
             if row.system == system
             for root in row.scores
             for path, node in root.walk()
@@ -188,10 +189,10 @@ def system_scores(
 
 
 def _score(node: ScoreNode | None, evaluated: bool) -> Score:
-    """A report's score; one that the report has not is undefined, of a report without scores it failed."""
+    """A report's score: undefined where the report lacks it, failed where the report has no scores at all."""
     if node is not None:
         return node.score
-    return Score(value=None, n_undefined=1) if evaluated else Score(value=None, n_expected=1, n_failed=1)
+    return undefined("") if evaluated else unknown(None, None)
 
 
 def protocol_of(store: RunStore, wanted: str | None) -> str:

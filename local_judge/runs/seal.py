@@ -15,10 +15,10 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from local_judge.agents.wishes import WISHES
+from local_judge.agents.evidence_gaps import EVIDENCE_GAPS
 from local_judge.errors import RunError
 from local_judge.judge.requests import sha256
-from local_judge.runs.store import CASES, MANIFEST, RunStore, canonical, digest_of
+from local_judge.runs.store import CASES, MANIFEST, RunStore, canonical, check_format, digest_of
 from serving.types import Frozen
 
 AGREEMENT = "agreement.jsonl"
@@ -93,11 +93,15 @@ def differences(store: RunStore, *, rescoring: bool = False) -> list[str]:
     """Where the files of a finished run differ from its seal, in order of their names.
 
     Where no score is in the seal (see `unseal_scores`), `rescoring` leaves the scores out.
+
+    Raises:
+        RunError: the run has another format version.
     """
     manifest: Any = store.read_json(MANIFEST)
     if not isinstance(manifest, dict):
         return [f"{MANIFEST} is not that of a run"]
     manifest = cast("dict[str, Any]", manifest)
+    check_format(store.root, manifest)
     try:
         seal = seal_of(manifest)
     except ValidationError:
@@ -205,7 +209,11 @@ def content_digest(manifest: dict[str, Any]) -> str:
 
 def is_run_file(name: str) -> bool:
     """Whether a file of this name is under the seal."""
-    return name.startswith(tuple(f"{folder}/" for folder in FOLDERS)) or name in (CASES, WISHES, AGREEMENT)
+    return name.startswith(tuple(f"{folder}/" for folder in FOLDERS)) or name in (
+        CASES,
+        EVIDENCE_GAPS,
+        AGREEMENT,
+    )
 
 
 def run_files(root: Path) -> list[str]:
@@ -214,7 +222,7 @@ def run_files(root: Path) -> list[str]:
     Raises:
         RunError: one of its folders leads out of the directory.
     """
-    found = [name for name in (CASES, WISHES, AGREEMENT) if (root / name).is_file()]
+    found = [name for name in (CASES, EVIDENCE_GAPS, AGREEMENT) if (root / name).is_file()]
     for folder in FOLDERS:
         RunStore(root).check_inside(root / folder)
         found += [
@@ -226,7 +234,7 @@ def run_files(root: Path) -> list[str]:
 
 
 def _is_score(name: str) -> bool:
-    return name.startswith("scores/") or name in (WISHES, AGREEMENT)
+    return name.startswith("scores/") or name in (EVIDENCE_GAPS, AGREEMENT)
 
 
 def _write(store: RunStore, files: dict[str, str]) -> None:

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.errors import InputError
-from local_judge.protocols.scores import Coverage, Profile, coverage_of
 from local_judge.runs.manifest import judges_of
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.scored import Nodes, find_paths, load_scored, protocol_of
 from local_judge.runs.store import RunStore
+from local_judge.scoring.coverage import Coverage, coverage_of
+from local_judge.scoring.node import Profile
 from local_judge.stats.agreement.stability import JudgedReport
 
 
@@ -30,7 +31,7 @@ class JudgedColumn(NamedTuple):
 
 
 class JudgedRuns(NamedTuple):
-    """What was scored, and by whom."""
+    """Scores of the same reports by several judges."""
 
     protocol: str
     judges: tuple[str, ...]
@@ -38,7 +39,9 @@ class JudgedRuns(NamedTuple):
     columns: tuple[JudgedColumn, ...]
 
 
-class _Seat(NamedTuple):
+class _RunJudge(NamedTuple):
+    """One judge of one run."""
+
     run: Path
     judge: str | None
 
@@ -59,7 +62,7 @@ def judged_runs(
         InputError: there is one judge only, a run is given twice, runs have different protocols, or a report is another
             text or answers another task in two runs.
     """
-    seats = _seats(runs)
+    sources = _run_judges(runs)
     names = {run: protocol_of(RunStore(run), protocol) for run in runs}
     for run, name in names.items():
         if name != names[runs[0]]:
@@ -68,14 +71,14 @@ def judged_runs(
             )
     known: dict[str, tuple[CaseRecord, Path]] = {}
     given: dict[str, dict[str, Nodes]] = {}
-    for label, seat in seats.items():
-        scored = load_scored(seat.run, names[seat.run], profile, seat.judge)
+    for label, source in sources.items():
+        scored = load_scored(source.run, names[source.run], profile, source.judge)
         given[label] = scored.nodes
         for record in scored.records:
-            before, place = known.setdefault(record.id, (record, seat.run))
+            before, place = known.setdefault(record.id, (record, source.run))
             if (before.document, before.task) != (record.document, record.task):
                 raise InputError(
-                    f"report {record.id!r} is another text, or answers another task, in {place} than in {seat.run}"
+                    f"report {record.id!r} is another text, or answers another task, in {place} than in {source.run}"
                 )
     paths = (path for nodes in given.values() for own in nodes.values() for path in own)
     columns = [
@@ -88,27 +91,27 @@ def judged_runs(
         )
         for path in find_paths(paths, wanted, f"{runs[0]}: {names[runs[0]]}")
     ]
-    return JudgedRuns(names[runs[0]], tuple(seats), tuple(columns))
+    return JudgedRuns(names[runs[0]], tuple(sources), tuple(columns))
 
 
-def _seats(runs: Sequence[Path]) -> dict[str, _Seat]:
+def _run_judges(runs: Sequence[Path]) -> dict[str, _RunJudge]:
     """The judges of all runs by the names that they have here."""
     twice = next((run for place, run in enumerate(runs) if run.resolve() in _resolved(runs[:place])), None)
     if twice is not None:
         raise InputError(f"{twice}: given twice; a run agrees with itself")
     unlike = len({run.resolve().name for run in runs}) == len(runs)
-    seats: dict[str, _Seat] = {}
+    sources: dict[str, _RunJudge] = {}
     for run in runs:
         own = judges_of(RunStore(run))
         title = run.resolve().name if unlike else str(run)
         for judge in own or (None,):
             label = title if judge is None else judge if len(runs) == 1 else f"{title}/{judge}"
-            seats[label] = _Seat(run, judge)
-    if len(seats) < 2:
+            sources[label] = _RunJudge(run, judge)
+    if len(sources) < 2:
         raise InputError(
             f"{runs[0]}: one judge scored its reports; give a run with several judges, or several runs"
         )
-    return seats
+    return sources
 
 
 def _resolved(runs: Sequence[Path]) -> list[Path]:

@@ -1,4 +1,4 @@
-"""What the judges of a run were found to be worth.
+"""Qualifications of the judges of a run.
 
 Invariant: a judge has only a standing of its own identity; one that was given on the command line counts before the one
 that this machine remembers, and what a run recorded before either.
@@ -16,13 +16,13 @@ from pydantic import ValidationError
 from local_judge.errors import ConfigError, InputError
 from local_judge.judge.calibration import differing_fields
 from local_judge.judge.judge import Judge
-from local_judge.judge.standing import Standing, checked_standing, remembered
+from local_judge.judge.qualification_record import QualificationRecord, checked_standing, remembered
 from local_judge.rows import read_text
 from local_judge.runs.manifest import read_manifest
 from local_judge.runs.store import RunStore
 from serving.types import EngineIdentity
 
-Standings = Mapping[str, Standing | None]
+Standings = Mapping[str, QualificationRecord | None]
 """By the judge's name; None for one that was never qualified."""
 
 
@@ -30,7 +30,7 @@ class GivenStanding(NamedTuple):
     """A standing and the file that it is from."""
 
     path: Path
-    standing: Standing
+    standing: QualificationRecord
 
 
 def load_standing(path: Path) -> GivenStanding:
@@ -80,13 +80,13 @@ def recorded_standings(store: RunStore) -> Standings:
     """
     manifest = read_manifest(store)
     known: dict[str, Any] = manifest.get("qualifications") or {}
-    found: dict[str, Standing | None] = {}
+    found: dict[str, QualificationRecord | None] = {}
     for judge in cast("list[dict[str, Any]]", manifest.get("judges", [])):
         kept = known.get(judge["name"])
         found[judge["name"]] = (
             remembered(EngineIdentity.model_validate(judge["identity"]))
             if kept is None
-            else Standing.model_validate(kept)
+            else QualificationRecord.model_validate(kept)
         )
     return found
 

@@ -5,7 +5,7 @@
     claims/<key>.json          the claim set of one report
     findings/<protocol>/<key>.json
     scores/<protocol>.jsonl    one line per report and profile
-    wishes.jsonl               what the protocols' agents missed in the snapshot, where they have any
+    evidence_gaps.jsonl        what the protocols' agents missed in the snapshot, where they have any
     agreement.jsonl            of several judges: one line per protocol, metric and judges compared
     journal.jsonl              of an unfinished run: see `runs.resume`
     ledger.sqlite              the judges' replies, unless another ledger was named
@@ -25,17 +25,20 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from local_judge.errors import RunError
+from local_judge.errors import RunError, brief
 
 T = TypeVar("T", bound=BaseModel)
 
 MANIFEST = "manifest.json"
+FORMAT = 2
+"""Version of a run's files, `format_version` in the manifest; 1 is that of manifests without. Raised when findings,
+scores or records change form."""
 CASES = "cases.jsonl"
 
 PARTIAL = ".partial"
@@ -48,18 +51,32 @@ def file_key(case_id: str) -> str:
 
 
 def claims_file(key: str, judge: str | None) -> str:
-    """Where a report's claim set is kept; `judge` None for the only one."""
+    """Name of the file with a report's claim set; `judge` is None for the only one."""
     return f"claims/{key}.json" if judge is None else f"claims/{judge}/{key}.json"
 
 
 def findings_file(protocol: str, key: str, judge: str | None) -> str:
-    """Where what a protocol learnt about a report is kept; `judge` None for the only one."""
+    """Name of the file with a protocol's findings on a report; `judge` is None for the only one."""
     return f"findings/{protocol}/" + (f"{key}.json" if judge is None else f"{judge}/{key}.json")
 
 
 def digest_of(content: bytes) -> str:
     """Hex SHA-256."""
     return hashlib.sha256(content).hexdigest()
+
+
+def check_format(root: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse the directory of a run whose files have another form than those written here.
+
+    Raises:
+        RunError: it has another format version.
+    """
+    found = manifest.get("format_version", 1)
+    if found != FORMAT:
+        raise RunError(
+            f"{root}: a run of format {brief(found)}, and this version of local_judge reads format {FORMAT}; "
+            "run the evaluation again with another --out (--ledger reuses the replies)"
+        )
 
 
 def canonical(value: object) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from local_judge.agents.result import AgentResult
 from local_judge.errors import RunError
-from local_judge.protocols.base import KeepsRuns, load_protocol
+from local_judge.protocols.base import load_protocol
 from local_judge.runs.manifest import one_judge_of, protocols_of
 from local_judge.runs.records import load_records
 from local_judge.runs.store import RunStore, findings_file
@@ -44,13 +44,11 @@ def stored_runs(
     found: list[StoredRun] = []
     for name in protocols_of(store):
         protocol = load_protocol(name)
-        if not isinstance(protocol, KeepsRuns):
-            continue
         for record in records:
-            findings = store.read_model(findings_file(name, record.key, judge), protocol.findings)
+            findings = store.read_model(findings_file(name, record.key, judge), protocol.findings_type)
             found += [
                 StoredRun(name, record.id, about, result)
-                for about, result in protocol.runs(findings)
+                for about, result in protocol.agent_runs(findings)
                 if item is None or item in about.split(", ")
             ]
     if not found:

@@ -1,4 +1,4 @@
-"""What did not fit a judge's context.
+"""Failures of prompts that do not fit a judge's context.
 
 Invariant: counted from the failures in what was found, so that a dry run, which keeps nothing, counts what a run would.
 """
@@ -16,7 +16,7 @@ KINDS = ("prompt_too_long", "report_too_long")
 
 
 def n_too_long(found: Iterable[BaseModel]) -> int:
-    """How many failures in findings or claim sets say that a question did not fit."""
+    """Number of such failures in findings or claim sets."""
     return sum(failure.kind in KINDS for one in found for failure in failures_in(one))
 
 

@@ -19,7 +19,7 @@ from local_judge.tasks.topics import TOPICS
 
 
 class TopicCounts(NamedTuple):
-    """How the tasks of one file are distributed."""
+    """Distribution of the tasks of one file over topics."""
 
     path: Path
     counts: dict[str, int]
@@ -38,7 +38,7 @@ class TopicCounts(NamedTuple):
 
 
 class TopicAgreement(NamedTuple):
-    """How far a judge's topics are those that were given."""
+    """Agreement of a judge's topics with given ones."""
 
     n: int
     """Tasks that have both."""
@@ -82,7 +82,7 @@ def distance(one: TopicCounts, other: TopicCounts) -> float | None:
 
 
 def agreement_with_given(path: Path) -> TopicAgreement | None:
-    """How far the topics of a file of `tasks classify` are those `given`; None where none is. Raises InputError."""
+    """Agreement of the topics of a file of `tasks classify` with those given; None without any. Raises InputError."""
     both = [
         (str(row.get("id")), str(row["given"]), str(row["topic"]))
         for _, row in (read_jsonl(path) if path.is_file() and path.suffix.lower() != ".csv" else ())

@@ -22,5 +22,4 @@ What is written for a task is of one of five kinds:
     review                  rows that a judge drafts and a person decides on
     rowfile, joining        files of rows, one a task; which row is whose
     topics, need            what a task is about, and whether it needs deep research
-    building                making tasks
 """

@@ -16,7 +16,7 @@ SAME = 0.9
 T = TypeVar("T")
 
 
-class Mark(NamedTuple):
+class Fingerprint(NamedTuple):
     """What of a text is compared."""
 
     numbers: tuple[str, ...]
@@ -24,22 +24,22 @@ class Mark(NamedTuple):
     """Of three letters or digits, whatever its case and punctuation."""
 
 
-def mark(text: str) -> Mark:
+def fingerprint(text: str) -> Fingerprint:
     """What of `text` is compared."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     bare = "  " + " ".join(re.findall(r"[^\W_]+", folded)) + "  "
     runs = frozenset(bare[start : start + 3] for start in range(len(bare) - 2))
-    return Mark(tuple(re.findall(r"\d+", folded)), runs)
+    return Fingerprint(tuple(re.findall(r"\d+", folded)), runs)
 
 
-def alike(one: Mark, other: Mark) -> bool:
+def alike(one: Fingerprint, other: Fingerprint) -> bool:
     """Whether two texts say the same: Jaccard of their runs, shared / all, is at least `SAME`."""
     if one.numbers != other.numbers:
         return False
     return len(one.runs & other.runs) >= SAME * len(one.runs | other.runs)
 
 
-def overlap(one: Mark, other: Mark) -> float:
+def overlap(one: Fingerprint, other: Fingerprint) -> float:
     """Jaccard of the runs of two texts with the same numbers, 0 to 1; 0 where a number differs."""
     every = one.runs | other.runs
     if one.numbers != other.numbers or not every:
@@ -49,13 +49,13 @@ def overlap(one: Mark, other: Mark) -> float:
 
 def firsts(texts: Iterable[str]) -> list[int]:
     """For each text the position of the first that says the same: its own if none before it does."""
-    marks: list[Mark] = []
+    seen: list[Fingerprint] = []
     found: list[int] = []
     for position, text in enumerate(texts):
-        own = mark(text)
-        same = (at for at, other in enumerate(marks) if found[at] == at and alike(own, other))
+        own = fingerprint(text)
+        same = (at for at, other in enumerate(seen) if found[at] == at and alike(own, other))
         found.append(next(same, position))
-        marks.append(own)
+        seen.append(own)
     return found
 
 

@@ -8,7 +8,6 @@ give the same draft.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Annotated, NamedTuple
 
 from pydantic import Field
@@ -16,16 +15,22 @@ from pydantic import Field
 from indexes.text.language import detect_language
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.judge.layout import Prompt, fence, fill
 from local_judge.tasks.alike import distinct
 from local_judge.tasks.checklist_lint import lint
 from local_judge.tasks.checklists import CHECKLIST_KIND, ChecklistRow
 from local_judge.tasks.dates import leaves_open
-from local_judge.tasks.drafting import UNREADABLE, Reply, limited, one_line, request_block, shared_prompt
+from local_judge.tasks.drafting import (
+    UNREADABLE,
+    Reply,
+    limited,
+    one_line,
+    request_block,
+    shared_prompt,
+    template,
+)
 from local_judge.tasks.languages import language_name
 from local_judge.tasks.model import Checklist, Task
-
-template = partial(load_prompt, "local_judge.tasks")
 
 LEAST, MOST = 3, 15
 """Items of a draft."""

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from indexes.text.language import detect_language
-from local_judge.documents.model import Frozen
 from local_judge.tasks import checklist_rules as wording
 from local_judge.tasks.alike import firsts
 from local_judge.tasks.checklists import CHECKLIST_KIND
 from local_judge.tasks.dataset import bare
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Checklist, ChecklistItem
+from serving.types import Frozen
 
 FEWEST, MOST = 3, 20
 """Items of a checklist; the published ones have 6.8 on average."""
@@ -142,8 +142,8 @@ def lint_file(path: Path, tasks: Path | None = None) -> dict[str, Linted]:
     for row in (entry.value for entry in rows.rows):
         task = known.get(bare(row.key))
         request = row.task or (task.prompt if task else None)
-        if row.checklist is not None:
-            found[row.key] = lint(row.checklist, request)
+        if row.content is not None:
+            found[row.key] = lint(row.content, request)
     return found
 
 

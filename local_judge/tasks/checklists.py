@@ -37,7 +37,7 @@ class ChecklistRow(OwnRow):
     """As drafted, where a reviewer changed them."""
 
     @property
-    def checklist(self) -> Checklist | None:
+    def content(self) -> Checklist | None:
         """As a task holds it; None for a rejected draft."""
         if self.status == "rejected":
             return None
@@ -90,7 +90,6 @@ CHECKLIST_KIND = Kind(
     "checklist",
     "checklists",
     ChecklistRow,
-    lambda row: row.checklist,
     other_forms=_other_forms,
     bare_id=bare,
 )

@@ -99,6 +99,11 @@ class CriteriaRow(DraftRow, Weighed):
             return self
         return row.model_copy(update={"before": self.before or before})
 
+    @property
+    def content(self) -> Criteria | None:
+        """As a task holds them; None for a rejected draft."""
+        return None if self.status == "rejected" else self.criteria()
+
     def criteria(self) -> Criteria:
         """As a task holds them. Raises InputError: they were rejected."""
         if self.status == "rejected":
@@ -128,7 +133,6 @@ CRITERIA_KIND = Kind(
     "criteria",
     "criteria",
     CriteriaRow,
-    content=lambda row: None if row.status == "rejected" else row.criteria(),
     clash="has the same prompt as",
 )
 

@@ -14,19 +14,24 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fill, load_prompt
+from local_judge.judge.layout import Prompt, fill
 from local_judge.tasks.criteria import CRITERIA_KIND, DIMENSIONS, CriteriaRow, CriterionRow
-from local_judge.tasks.drafting import Reply, failed_at, language_of, one_line, request_block, shared_prompt
+from local_judge.tasks.drafting import (
+    Reply,
+    failed_at,
+    language_of,
+    one_line,
+    request_block,
+    shared_prompt,
+    template,
+)
 from local_judge.tasks.model import Task
-
-template = partial(load_prompt, "local_judge.tasks")
 
 SAMPLES = 5
 """Of the dimensions' weights. A judge without temperature gives one: the others would be the same."""

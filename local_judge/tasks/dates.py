@@ -1,7 +1,7 @@
 """Dates that a task leaves open: `{{date}}`, `{{current_date}}`, `{{current_year}}`, `{{last_year}}`.
 
-Invariant: they are filled from the day that the run was told and never from the clock; a task that leaves a date open
-is asked about by no run that was told none.
+Invariant: they are filled from the day that the run was given and never from the clock; a task that leaves a date open
+is refused by a run without a day.
 """
 
 from __future__ import annotations

@@ -42,9 +42,7 @@ def _published(path: Path, open_dates: bool) -> list[Keyed[DimensionsRow]] | Non
     return [Keyed(place, row.key, row.request, row) for place, row in rows]
 
 
-DIMENSIONS_KIND = Kind(
-    "dimensions", "dimensions", DimensionsRow, lambda row: row.quality(), other_forms=_published
-)
+DIMENSIONS_KIND = Kind("dimensions", "dimensions", DimensionsRow, other_forms=_published)
 
 
 def _object(path: Path) -> Json:

@@ -139,7 +139,8 @@ class DimensionsRow(OwnRow, Dimensions):
             return self
         return row.model_copy(update={"before": self.before or before})
 
-    def quality(self) -> QualityDimensions | None:
+    @property
+    def content(self) -> QualityDimensions | None:
         """As a task holds them, the general ones first; None for a rejected draft."""
         if self.status == "rejected":
             return None

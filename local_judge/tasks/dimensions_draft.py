@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
 from typing import Annotated, NamedTuple
 
 from pydantic import Field, model_validator
 
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.judge.layout import Prompt, fence, fill
 from local_judge.tasks.dimension_files import DIMENSIONS_KIND
 from local_judge.tasks.dimensions import (
     GENERAL,
@@ -30,10 +29,16 @@ from local_judge.tasks.dimensions import (
     DimensionsRow,
     key_of,
 )
-from local_judge.tasks.drafting import Reply, failed_at, language_of, one_line, request_block, shared_prompt
+from local_judge.tasks.drafting import (
+    Reply,
+    failed_at,
+    language_of,
+    one_line,
+    request_block,
+    shared_prompt,
+    template,
+)
 from local_judge.tasks.model import DimensionKind, Task
-
-template = partial(load_prompt, "local_judge.tasks")
 
 LEAST_CRITERIA = 1
 DIMENSIONS_TOKENS = MOST_SPECIFIC * 200
@@ -126,10 +131,10 @@ async def draft_dimensions(task: Task, judge: Judge) -> DimensionsRow | Failure:
     Raises:
         LedgerError: a reply could not be stored.
     """
-    told = await judge.ask(dimensions_prompt(task), DimensionsReply, max_tokens=DIMENSIONS_TOKENS)
-    if isinstance(told, Failure):
-        return failed_at(told, "specific dimensions")
-    named = [*_GENERAL, *map(_specific, told.value.new)]
+    reply = await judge.ask(dimensions_prompt(task), DimensionsReply, max_tokens=DIMENSIONS_TOKENS)
+    if isinstance(reply, Failure):
+        return failed_at(reply, "specific dimensions")
+    named = [*_GENERAL, *map(_specific, reply.value.new)]
 
     def weights_for(indices: Sequence[int]) -> Prompt:
         return weights_prompt(task, named, [named[index].id for index in indices])
@@ -149,7 +154,7 @@ async def draft_dimensions(task: Task, judge: Judge) -> DimensionsRow | Failure:
             )
         ),
     )
-    replies = list(told.replies)
+    replies = list(reply.replies)
     entries: list[DimensionEntry] = []
     for one, weighed, criteria in zip(named, weights, lists, strict=True):
         if isinstance(weighed, Failure):

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -18,10 +18,13 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from indexes.text.language import detect_language
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence
+from local_judge.judge.layout import Prompt, fence, load_prompt
 from local_judge.tasks.languages import language_name
 from local_judge.tasks.model import Task
 from local_judge.tasks.rowfile import R, RowFile
+
+template = partial(load_prompt, "local_judge.tasks")
+"""The text of a prompt by its name."""
 
 UNREADABLE: tuple[FailureKind, ...] = ("truncated", "invalid_reply")
 """Failures of one question, as opposed to those of the engine: a shorter question may still be answered."""
@@ -61,7 +64,7 @@ async def draft_all(
         tasks: all of them; the file is written in their order.
         file: where the rows go.
         judge: who is asked.
-        done: told of each task that is finished.
+        done: called for each task that is finished.
 
     Raises:
         InputError: the file cannot be read or written.

@@ -13,12 +13,12 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import ConfigDict
 
 from local_judge.claims.model import Quote
-from local_judge.documents.model import Frozen
 from local_judge.errors import InputError
 from local_judge.tasks.joining import Keyed, Rows
 from local_judge.tasks.kinds import Kind
 from local_judge.tasks.model import Guidance, Task
 from local_judge.tasks.review import OwnRow
+from serving.types import Frozen
 
 Scope = Literal[
     "request_fulfillment",
@@ -122,7 +122,7 @@ class GuidanceRow(OwnRow):
         """None: guidance is found by the task's id alone."""
 
     @property
-    def guidance(self) -> Guidance | None:
+    def content(self) -> Guidance | None:
         """What a judge is shown; None for a rejected draft."""
         if self.status == "rejected":
             return None
@@ -161,4 +161,4 @@ class _GuidanceKind(Kind[GuidanceRow]):
         return f"none of its {len(rows.rows)} task ids is that of a report's task"
 
 
-GUIDANCE_KIND = _GuidanceKind("guidance", "guidance", GuidanceRow, lambda row: row.guidance)
+GUIDANCE_KIND = _GuidanceKind("guidance", "guidance", GuidanceRow)

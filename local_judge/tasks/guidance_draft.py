@@ -12,8 +12,8 @@ it is asked again for one dimension at a time, for no more than `PER_SCOPE` each
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, partial
-from typing import Annotated, Any, Literal, cast, get_args
+from functools import cache
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, create_model
 
@@ -23,17 +23,15 @@ from indexes.text.language import detect_language
 from local_judge.claims.evidence import estimate_tokens
 from local_judge.claims.quotes import QuoteFinder
 from local_judge.documents.sentences import split_sentences
-from local_judge.judge.failures import Failure, FailureKind
+from local_judge.judge.failures import Failure, failure_of
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.judge.layout import Prompt, fence, fill
 from local_judge.tasks.alike import distinct
-from local_judge.tasks.drafting import UNREADABLE, Drafts, Reply, limited, one_line, shared_prompt
+from local_judge.tasks.drafting import UNREADABLE, Drafts, Reply, limited, one_line, shared_prompt, template
 from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow, Point, PointSource, Scope, render
 from local_judge.tasks.model import Task
 from serving.errors import EngineError
 from serving.types import Frozen
-
-template = partial(load_prompt, "local_judge.tasks")
 
 LEAST, MOST = 5, 12
 """Points of a draft, unless it is to have fewer, or more."""
@@ -120,7 +118,7 @@ async def draft_guidance(
     try:
         found = await _fitting(task, found, judge, settings)
     except EngineError as error:
-        return Failure(kind=cast("FailureKind", error.kind), detail=str(error))
+        return failure_of(error, "measuring the passages for guidance")
     collected = _Collected(found, settings.points)
     prompt = draft_prompt(task, found, settings)
     failure = await collected.ask(judge, prompt, settings.least, settings.points)
@@ -214,7 +212,7 @@ def _number(least: int, most: int) -> str:
 def _prompt(task: Task, passages: Sequence[Hit], wanted: str, beside: str) -> Prompt:
     values = {"wanted": wanted, "scopes": template("scopes"), "beside": beside}
     own = fill(template("draft" if passages else "draft_alone"), values)
-    return shared_prompt("guidance", exhibit(task.prompt, passages), own)
+    return shared_prompt("guidance", request_and_passages(task.prompt, passages), own)
 
 
 @cache
@@ -289,7 +287,7 @@ def shown(hit: Hit, number: int) -> str:
     return fence("\n\n".join(filter(None, parts)), f"Passage {number}:")
 
 
-def exhibit(prompt: str, passages: Sequence[Hit]) -> str:
+def request_and_passages(prompt: str, passages: Sequence[Hit]) -> str:
     """The request and the passages, each in its fence."""
     parts = [fence(prompt.strip(), "Request:")]
     parts += [shown(hit, number) for number, hit in enumerate(passages, 1)]

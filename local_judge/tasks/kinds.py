@@ -18,14 +18,12 @@ from local_judge.errors import InputError
 from local_judge.rows import read_jsonl
 from local_judge.tasks.drafting import Drafts, Write
 from local_judge.tasks.joining import Keyed, Rows
-from local_judge.tasks.model import Checklist, Criteria, Guidance, Plan, QualityDimensions, Task
+from local_judge.tasks.model import Task
 from local_judge.tasks.review import D
 from local_judge.tasks.rowfile import RowFile
 
 UNMATCHED = "none of its rows has the id or the request of a report's task"
 """What is said of a file that holds nothing for any task."""
-
-Content = Guidance | Criteria | QualityDimensions | Checklist | Plan
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,6 @@ class Kind(Generic[D]):
     """What a file holds, for messages."""
     row: type[D]
     """The form of a row."""
-    content: Callable[[D], Content | None]
-    """A row as a task holds it; None for a rejected one."""
     other_forms: Callable[[Path, bool], Sequence[Keyed[D]] | None] = lambda path, open_dates: None
     """The rows of a file in a published form, with or without open dates; None for a file of our own."""
     bare_id: Callable[[str], str] = str
@@ -95,7 +91,7 @@ class Kind(Generic[D]):
             return None
         if len(found.rows) > 1:
             raise InputError(f"{found.rows[1].place}: {self.clash} {found.rows[0].place}; keep one")
-        content = self.content(found.rows[0].value)
+        content = found.rows[0].value.content
         if content is None or (content.status == "drafted" and self.has(task)):
             return task
         joined = {"joined": found.by} if "joined" in type(content).model_fields else {}

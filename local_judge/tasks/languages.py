@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 OWN = "the language of the request"
-"""Where the language cannot be told, or has no name here: a judge sees the request."""
+"""Where the language is not known, or has no name here: a judge sees the request."""
 
 _NAMES = {
     "ar": "Arabic",

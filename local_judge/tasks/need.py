@@ -5,7 +5,6 @@ Invariant: every task that was decided on has a row, kept or dropped, with the r
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,14 +12,12 @@ from pydantic import Field
 
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, load_prompt
+from local_judge.judge.layout import Prompt
 from local_judge.rows import read_models
-from local_judge.tasks.drafting import Drafts, Reply, request_block, shared_prompt
+from local_judge.tasks.drafting import Drafts, Reply, request_block, shared_prompt, template
 from local_judge.tasks.model import Task
 from local_judge.tasks.rowfile import RowFile
 from local_judge.tasks.topics import AnswerRow
-
-template = partial(load_prompt, "local_judge.tasks")
 
 REPLY_TOKENS = 300
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -16,13 +15,11 @@ from pydantic import Field, model_validator
 from local_judge.agents.limits import AgentLimits
 from local_judge.agents.observations import Shown
 from local_judge.agents.toolbox import ToolSettings
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
-from local_judge.tasks.drafting import Reply, language_of, one_line, request_block, shared_prompt
+from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.tasks.drafting import Reply, language_of, one_line, request_block, shared_prompt, template
 from local_judge.tasks.model import Task
 from local_judge.tasks.plans import KeyRow, PlanMethod
 from serving.types import Frozen
-
-template = partial(load_prompt, "local_judge.tasks")
 
 PER_PAGE = 3
 """Items that are asked for where one page is shown by itself."""
@@ -132,7 +129,7 @@ class GivenRating(Reply):
 
 
 def agent_task(settings: PlanSettings) -> str:
-    """What the agent is told, the same for all tasks."""
+    """The agent's instructions, the same for all tasks."""
     values = {"number": _number(settings.items, "item"), "today": _today(settings)}
     return fill(template("plan_key_information"), values)
 

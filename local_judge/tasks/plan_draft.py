@@ -61,7 +61,7 @@ _PASSED_OVER: tuple[FailureKind, ...] = (*UNREADABLE, "prompt_too_long")
 """Failures of one question, after which a page may still be asked about."""
 
 Keep = Callable[[Task, AgentResult[Any]], None]
-"""Told of the agent's run on a task as soon as it has ended, whatever came of it."""
+"""Receives the agent's run on a task as soon as it has ended, whatever came of it."""
 
 
 def _nothing(task: Task, run: AgentResult[Any]) -> None:
@@ -78,7 +78,7 @@ async def draft_plan(
         judge: the agent, and who writes the reasoning questions.
         toolbox: over the snapshot, with `settings.tools`.
         settings: how much is wanted, and how long the agent may work for it.
-        keep: told of the agent's run.
+        keep: receives the agent's run.
 
     Raises:
         LedgerError: a reply could not be stored.

@@ -88,7 +88,7 @@ def lint_file(path: Path, requests: Mapping[str, str], snapshot: Snapshot | None
     return {
         row.key: lint(plan, row.task or requests.get(row.key), snapshot)
         for _, row in PLAN_KIND.read(path)
-        if (plan := row.plan) is not None
+        if (plan := row.content) is not None
     }
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from local_judge.agents.result import AgentResult, Tally, Wish, merged
+from local_judge.agents.result import AgentResult, EvidenceGap, Tally, merged
 from local_judge.agents.transcript import render_transcript
 from local_judge.errors import InputError
 from local_judge.rows import read_text, write_lines
@@ -66,9 +66,9 @@ class PlanTranscripts:
         return tuple(sorted(found, key=lambda one: one.task_id))
 
 
-def all_wishes(found: Sequence[TaskRun]) -> tuple[Wish, ...]:
+def all_evidence_gaps(found: Sequence[TaskRun]) -> tuple[EvidenceGap, ...]:
     """What all runs asked for and the snapshot could not answer."""
-    return merged(wish for task in found for wish in task.run.wishes)
+    return merged(gap for task in found for gap in task.run.evidence_gaps)
 
 
 def all_coverage(found: Sequence[TaskRun]) -> dict[str, Tally]:

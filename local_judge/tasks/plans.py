@@ -21,7 +21,7 @@ PlanMethod = Literal["request", "retrieval", "agent"]
 """How key information is gathered. `request`: the judge is asked with the request alone. `retrieval`: behind the
 passages that one search for the request finds. `agent`: by an agent that searches and opens pages."""
 
-Said = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class _Row(BaseModel):
@@ -31,17 +31,17 @@ class _Row(BaseModel):
 class KeyRow(_Row):
     """An item of key information."""
 
-    question: Said
+    question: Text
     source: KeySource | None = None
 
 
 class ReasoningRow(_Row):
     """A reasoning question with its validation plan."""
 
-    question: Said
-    extract: Said
-    verify: Said
-    compare: Said
+    question: Text
+    extract: Text
+    verify: Text
+    compare: Text
 
 
 WhyOut = Literal["not_in_page", "not_shown", "double", "surplus"]
@@ -82,7 +82,7 @@ class AgentEnd(_Row):
 
 
 class _KeyEdit(_Row):
-    question: Said
+    question: Text
     url: str | None = None
     quote: str = ""
 
@@ -132,7 +132,7 @@ class PlanRow(OwnRow, Planned):
         return row
 
     @property
-    def plan(self) -> Plan | None:
+    def content(self) -> Plan | None:
         """As a task holds it; None for a rejected draft."""
         if self.status == "rejected":
             return None
@@ -197,4 +197,4 @@ def _read(text: str, place: str) -> _Edited:
         raise InputError(f"{place}: {where}: {first['msg']}") from None
 
 
-PLAN_KIND = Kind("plan", "plans", PlanRow, lambda row: row.plan)
+PLAN_KIND = Kind("plan", "plans", PlanRow)

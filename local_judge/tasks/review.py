@@ -15,11 +15,13 @@ from pydantic import BaseModel
 
 from local_judge.errors import InputError
 from local_judge.rows import row_of
+from local_judge.tasks.model import Checklist, Criteria, Guidance, Plan, QualityDimensions
 from local_judge.tasks.rowfile import TaskRow
 from serving.strict_yaml import load_yaml
 from serving.types import EngineIdentity
 
 Decision = Literal["accept", "edit", "reject"]
+Content = Guidance | Criteria | QualityDimensions | Checklist | Plan
 RowStatus = Literal["given", "drafted", "reviewed", "rejected"]
 """As `GuidanceStatus`; `rejected`: drafted, then refused by a person, and read by no run."""
 
@@ -42,6 +44,11 @@ class DraftRow(TaskRow):
     def parse(cls, data: dict[str, Any], place: str) -> Self:
         """A row from the data of a file. Raises InputError, which says `place`: it is none."""
         return row_of(cls, data, place)
+
+    @property
+    @abstractmethod
+    def content(self) -> Content | None:
+        """As a task holds it; None for a rejected draft."""
 
     @property
     @abstractmethod

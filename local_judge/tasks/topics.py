@@ -7,7 +7,6 @@ judge's answer.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,14 +14,12 @@ from pydantic import ConfigDict, Field, create_model
 
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fill, load_prompt
+from local_judge.judge.layout import Prompt, fill
 from local_judge.rows import read_models
-from local_judge.tasks.drafting import Drafts, Reply, request_block, shared_prompt
+from local_judge.tasks.drafting import Drafts, Reply, request_block, shared_prompt, template
 from local_judge.tasks.model import Task
 from local_judge.tasks.rowfile import RowFile, TaskRow
 from serving.types import EngineIdentity
-
-template = partial(load_prompt, "local_judge.tasks")
 
 TOPICS: Mapping[str, str] = {
     "Science & Technology": "natural sciences, mathematics, engineering, the environment, and research in them",

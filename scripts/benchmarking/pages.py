@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
-from local_judge.planting.pages import PlantPage, plant_pages, usable
-from local_judge.planting.sentences import standalone_sentences
+from local_judge.lab.planting.pages import PlantPage, plant_pages, usable
+from local_judge.lab.planting.sentences import standalone_sentences
 
 SPARE = 8
 """Pages looked at beyond those needed, of each kind: extraction can lose sentences."""

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt
-from local_judge.planting.kinds import ALTERATIONS
-from local_judge.planting.model import PlantedClaim
+from local_judge.lab.planting.model import ALTERATIONS, PlantedClaim
 from scripts.benchmarking.prefixes import BLOCK_TOKENS
 from scripts.benchmarking.vllm_server import MeasuredServer, measured_server
 from serving.presets import Preset

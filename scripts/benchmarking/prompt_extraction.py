@@ -34,8 +34,8 @@ from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence
 from local_judge.judge.schemas import json_schema
-from local_judge.planting.composed import Composed
-from local_judge.qualification.parts.extraction import Form, Heard, Read, heard
+from local_judge.lab.planting.composed import Composed
+from local_judge.lab.qualification.parts.extraction import Form, Read, SentenceAnswer, answer_of
 from scripts.benchmarking.planted import share
 from scripts.benchmarking.prompt_rows import digest_of, instructions
 
@@ -180,7 +180,7 @@ async def extracted(way: Way, reports: Sequence[Composed], judge: Judge) -> list
 
 def extraction_figures(reports: Sequence[Composed], found: Sequence[Claims]) -> dict[str, Any]:
     """Recall, precision and F1 over the sentences that were answered; formulas in `qualification.parts.extraction`."""
-    answers: list[tuple[bool, bool, Heard]] = []
+    answers: list[tuple[bool, bool, SentenceAnswer]] = []
     kinds: set[str] = set()
     asked = 0
     for report, claims in zip(reports, found, strict=True):
@@ -190,7 +190,7 @@ def extraction_figures(reports: Sequence[Composed], found: Sequence[Claims]) -> 
             if isinstance(given, str):
                 kinds.add(given)
             else:
-                answers.append((sentence.planted, sentence.cited, heard(sentence, given)))
+                answers.append((sentence.planted, sentence.cited, answer_of(sentence, given)))
     planted = [(cited, one.said) for is_planted, cited, one in answers if is_planted]
     uncited = [said for cited, said in planted if not cited]
     right, called = sum(said for _, said in planted), sum(one.called for _, _, one in answers)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from indexes.model import Page
-from local_judge.claims.evidence import Exhibit
+from local_judge.claims.evidence import PageEvidence
 from local_judge.claims.model import Claim
 from local_judge.documents.model import Span
 from local_judge.judge.layout import Prompt
@@ -31,11 +31,11 @@ def digest_of(prompts: Iterable[Prompt], answers: Iterable[Any]) -> str:
     return sha256(canonical([[prompt_digest(one) for one in prompts], list(answers)]))[:12]
 
 
-def sample_exhibit() -> Exhibit:
+def sample_exhibit() -> PageEvidence:
     """A page that never changes."""
     url = "https://page.example/"
     page = Page(url=url, original_url=url, status="ok", title="T", text="Text.")
-    return Exhibit(page, (), whole=True)
+    return PageEvidence(page, (), whole=True)
 
 
 def sample_claims() -> list[Claim]:

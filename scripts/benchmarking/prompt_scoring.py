@@ -16,7 +16,6 @@ from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from local_judge.annotations.load import sample_folder as annotated_folder
 from local_judge.demo.outcome import sample_folder as demo_folder
 from local_judge.documents import Document, parse_report
 from local_judge.documents.clean import clean
@@ -24,9 +23,10 @@ from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence
 from local_judge.judge.schemas import json_schema
-from local_judge.planting.flaws.flaws import FlawSettings, twins
-from local_judge.planting.flaws.twin import Twin
-from local_judge.planting.model import FlawKind
+from local_judge.lab.annotations.load import sample_folder as annotated_folder
+from local_judge.lab.planting.flaws.flaws import FlawSettings, perturbed_reports
+from local_judge.lab.planting.flaws.perturbed import PerturbedReport
+from local_judge.protocols.probes import FlawKind
 from local_judge.protocols.race.asking import Articles, Question, Scored, number_prompt, prompt
 from local_judge.protocols.race.findings import TOP, Scoring
 from local_judge.protocols.race.judging import judge_race
@@ -71,8 +71,8 @@ def cases(n_reports: int, seed: int) -> list[Case]:
     for name, request, content in texts[:n_reports]:
         document = parse_report(content)
         found.append(Case(name, name, document, request))
-        for twin in twins(name, document, FlawSettings(kinds=KINDS, seed=seed)):
-            if isinstance(twin, Twin):
+        for twin in perturbed_reports(name, document, FlawSettings(kinds=KINDS, seed=seed)):
+            if isinstance(twin, PerturbedReport):
                 found.append(Case(twin.flaw.id, name, twin.document, request))
     return found
 
@@ -105,7 +105,7 @@ async def own(case: Case, judge: Judge, scoring: Scoring) -> float | FailureKind
     settings = RaceSettings(mode="vanilla", scoring=scoring)
     task = Task(id=case.report, prompt=case.request)
     findings = await judge_race(case.id, case.document, task, judge, settings)
-    mark = findings.sheets[0].marks[0]
+    mark = findings.comparisons[0].scores[0]
     if mark.failure is not None or mark.target is None:
         return mark.failure.kind if mark.failure else "malformed"
     return mark.target

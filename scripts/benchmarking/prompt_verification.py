@@ -24,16 +24,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from indexes.snapshot import Snapshot
 from indexes.urls import normalise_url
-from local_judge.claims.belief import OPTIONS, QUESTIONS, question
 from local_judge.claims.config import ClaimsConfig, View
-from local_judge.claims.evidence import Exhibit, exhibits
+from local_judge.claims.evidence import PageEvidence, evidence_groups
 from local_judge.claims.grouped import FullFinding, TerseFinding, verification_prompt
 from local_judge.claims.model import Claim, Label, Quote
+from local_judge.claims.yes_no import OPTIONS, QUESTIONS, question
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence
 from local_judge.judge.schemas import json_schema
-from local_judge.planting.model import PlantedClaim
+from local_judge.lab.planting.model import PlantedClaim
 from local_judge.runs.verify import ClaimRow, VerifiedRow, claim_of, verify_rows
 from local_judge.stats.calibration.folds import out_of_fold
 from local_judge.stats.calibration.separation import NEUTRAL, Judged, auc
@@ -103,13 +103,13 @@ class AccuracyReply(_Reply):
     accurate: bool
 
 
-def deer_prompt(exhibit: Exhibit, claims: Sequence[Claim]) -> Prompt:
+def deer_prompt(exhibit: PageEvidence, claims: Sequence[Claim]) -> Prompt:
     """Instructions, claims, page."""
     own = f"{_listed(claims, 'Claims:')}\n\n{exhibit.shared}"
     return Prompt(shared="", own=own, prefix_key="deer", system=instructions("deer_verification"))
 
 
-def fact_prompt(exhibit: Exhibit, claims: Sequence[Claim]) -> Prompt:
+def fact_prompt(exhibit: PageEvidence, claims: Sequence[Claim]) -> Prompt:
     """Instructions, page, statements."""
     return Prompt(
         shared=exhibit.shared,
@@ -119,7 +119,7 @@ def fact_prompt(exhibit: Exhibit, claims: Sequence[Claim]) -> Prompt:
     )
 
 
-def accuracy_prompt(exhibit: Exhibit, claim: Claim) -> Prompt:
+def accuracy_prompt(exhibit: PageEvidence, claim: Claim) -> Prompt:
     """Instructions, one claim, page."""
     own = f"{fence(claim.text, 'Claim:')}\n\n{exhibit.shared}"
     return Prompt(
@@ -134,7 +134,7 @@ def _listed(claims: Sequence[Claim], title: str) -> str:
     return fence("\n".join(f"{number}. {claim.text}" for number, claim in enumerate(claims, 1)), title)
 
 
-async def deer(exhibit: Exhibit, claims: Sequence[Claim], judge: Judge) -> list[Said]:
+async def deer(exhibit: PageEvidence, claims: Sequence[Claim], judge: Judge) -> list[Said]:
     """DEER's way (its `claim_verifier`): all claims of a page in one call."""
     limit = FORM_TOKENS + EACH_TOKENS * len(claims)
     answer = await judge.ask(deer_prompt(exhibit, claims), DeerReply, max_tokens=limit)
@@ -144,7 +144,7 @@ async def deer(exhibit: Exhibit, claims: Sequence[Claim], judge: Judge) -> list[
     return _by_number(results, DEER_RANKS, len(claims))
 
 
-async def fact(exhibit: Exhibit, claims: Sequence[Claim], judge: Judge) -> list[Said]:
+async def fact(exhibit: PageEvidence, claims: Sequence[Claim], judge: Judge) -> list[Said]:
     """FACT's way (its `validate`): all statements of a page in one call."""
     limit = FORM_TOKENS + EACH_TOKENS * len(claims)
     answer = await judge.ask(fact_prompt(exhibit, claims), FactReply, max_tokens=limit)
@@ -153,7 +153,7 @@ async def fact(exhibit: Exhibit, claims: Sequence[Claim], judge: Judge) -> list[
     return _by_number([(one.idx, one.result) for one in answer.value.results], FACT_RANKS, len(claims))
 
 
-async def liveresearchbench(exhibit: Exhibit, claims: Sequence[Claim], judge: Judge) -> list[Said]:
+async def liveresearchbench(exhibit: PageEvidence, claims: Sequence[Claim], judge: Judge) -> list[Said]:
     """LiveResearchBench's way (its appendix on E3): one call for each claim."""
 
     async def one(claim: Claim) -> Said:
@@ -178,7 +178,7 @@ def _by_number(given: Sequence[tuple[int, str]], ranks: Mapping[str, int], n: in
     return found
 
 
-Original = Callable[[Exhibit, Sequence[Claim], Judge], Awaitable[list[Said]]]
+Original = Callable[[PageEvidence, Sequence[Claim], Judge], Awaitable[list[Said]]]
 
 
 class Way(NamedTuple):
@@ -271,7 +271,7 @@ async def verified(way: Way, planted: Sequence[PlantedClaim], snapshot: Snapshot
     groups = [
         group
         for url, claims in by_url.items()
-        for group in exhibits(snapshot.page(url), claims, snapshot, way.config)
+        for group in evidence_groups(snapshot.page(url), claims, snapshot, way.config)
     ]
     answers = await asyncio.gather(*(original(exhibit, claims, judge) for exhibit, claims in groups))
     said = {

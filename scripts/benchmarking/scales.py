@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 
 from local_judge.errors import InputError
-from local_judge.protocols.race.findings import Mark, RaceFindings
+from local_judge.protocols.race.findings import CriterionScore, RaceFindings
 from local_judge.rows import read_jsonl
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.store import RunStore, findings_file
@@ -48,9 +48,9 @@ def scores_of(store: RunStore, judge: str | None = None) -> dict[str, Scores]:
         if record.status != "done":
             continue
         found = store.read_model(findings_file("race", record.key, judge), RaceFindings)
-        marks: dict[str, list[Mark]] = {}
-        for sheet in found.sheets:
-            for mark in sheet.marks:
+        marks: dict[str, list[CriterionScore]] = {}
+        for comparison in found.comparisons:
+            for mark in comparison.scores:
                 marks.setdefault(mark.criterion, []).append(mark)
         for criterion, given in marks.items():
             key = (record.id, criterion)

@@ -12,7 +12,7 @@ import pytest
 from local_judge.agents.limits import AgentLimits
 from local_judge.agents.loop import agent_rules, run_agent
 from local_judge.agents.observations import Asked
-from local_judge.agents.result import AgentResult, Tally, Wish
+from local_judge.agents.result import AgentResult, EvidenceGap, Tally
 from local_judge.agents.toolbox import Toolbox
 from local_judge.judge.layout import SYSTEM
 from serving.engines.scripted import Call, Reply, ScriptedEngine
@@ -297,10 +297,10 @@ async def test_what_the_snapshot_could_not_answer_is_counted(make_judge: MakeJud
     ]
     result, _ = await run(make_judge, toolbox, script)
     assert result.coverage == {"search": Tally(asked=2, answered=1), "page": Tally(asked=3, answered=1)}
-    assert result.wishes == (
-        Wish(url=DEAD, tool="page", why="dead", times=1),
-        Wish(url="https://nowhere.example/a", tool="page", why="not_in_snapshot", times=2),
-        Wish(query="zeppelin hangar insurance", tool="search", why="nothing_found", times=2),
+    assert result.evidence_gaps == (
+        EvidenceGap(url=DEAD, tool="page", why="dead", times=1),
+        EvidenceGap(url="https://nowhere.example/a", tool="page", why="not_in_snapshot", times=2),
+        EvidenceGap(query="zeppelin hangar insurance", tool="search", why="nothing_found", times=2),
     )
     assert result.transcript.observations[2].note == (
         "There is no text of this page here (dead). It cannot be had in another way."

@@ -1,7 +1,8 @@
-"""What a run leaves: tallies, wishes, checked citations, a transcript."""
+"""What a run leaves: tallies, evidence gaps, checked citations, a transcript."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +10,20 @@ import pytest
 
 from local_judge.agents.ask import ask_question
 from local_judge.agents.citations import CheckedCitation
+from local_judge.agents.evidence_gaps import read_evidence_gaps, write_evidence_gaps
 from local_judge.agents.limits import AgentLimits
 from local_judge.agents.observations import Asked
-from local_judge.agents.result import Tally, Wish, merged, tallied, wished
+from local_judge.agents.result import EvidenceGap, Tally, gaps_of, merged, tallied
 from local_judge.agents.toolbox import Toolbox
 from local_judge.agents.transcript import render_transcript
-from local_judge.agents.wishes import read_wishes, write_wishes
 from local_judge.errors import InputError
 from local_judge.judge.layout import load_prompt
 from local_judge.reporting.agents import answer_text
 
 from ..scripted_judge import MakeJudge
 from .conftest import HEAT, HEAT_TEXT, PAPER, act
+
+template = partial(load_prompt, "local_judge.agents")
 
 ASKED = [
     Asked(kind="search", what="pump", lack="weak"),
@@ -31,10 +34,10 @@ ASKED = [
     Asked(kind="page", what="https://a.example/", lack="not_in_snapshot"),
     Asked(kind="page", what="https://b.example/", lack="dead"),
 ]
-WISHES = (
-    Wish(url="https://a.example/", tool="page", why="not_in_snapshot", times=1),
-    Wish(url="https://b.example/", tool="page", why="dead", times=2),
-    Wish(query="pump", tool="search_papers", why="nothing_found", times=1),
+EVIDENCE_GAPS = (
+    EvidenceGap(url="https://a.example/", tool="page", why="not_in_snapshot", times=1),
+    EvidenceGap(url="https://b.example/", tool="page", why="dead", times=2),
+    EvidenceGap(query="pump", tool="search_papers", why="nothing_found", times=1),
 )
 
 
@@ -44,17 +47,17 @@ def test_each_different_thing_counts_once_and_is_answered_if_it_ever_was() -> No
         "search_papers": Tally(asked=1, answered=0),
         "page": Tally(asked=2, answered=0),
     }
-    assert wished(ASKED) == WISHES
+    assert gaps_of(ASKED) == EVIDENCE_GAPS
     assert tallied([]) == {}
 
 
-def test_wishes_of_several_runs_add_up_in_an_order_of_their_own(tmp_path: Path) -> None:
-    other = Wish(url="https://b.example/", tool="page", why="dead", times=3)
-    expected = (WISHES[0], WISHES[1].model_copy(update={"times": 5}), WISHES[2])
-    assert merged([other, *WISHES]) == merged([*reversed(WISHES), other]) == expected
-    write_wishes(tmp_path / "wishes.jsonl", [other, *WISHES])
-    assert read_wishes(tmp_path) == read_wishes(tmp_path / "wishes.jsonl") == expected
-    first = (tmp_path / "wishes.jsonl").read_text().splitlines()[0]
+def test_evidence_gaps_of_several_runs_add_up_in_an_order_of_their_own(tmp_path: Path) -> None:
+    other = EvidenceGap(url="https://b.example/", tool="page", why="dead", times=3)
+    expected = (EVIDENCE_GAPS[0], EVIDENCE_GAPS[1].model_copy(update={"times": 5}), EVIDENCE_GAPS[2])
+    assert merged([other, *EVIDENCE_GAPS]) == merged([*reversed(EVIDENCE_GAPS), other]) == expected
+    write_evidence_gaps(tmp_path / "evidence_gaps.jsonl", [other, *EVIDENCE_GAPS])
+    assert read_evidence_gaps(tmp_path) == read_evidence_gaps(tmp_path / "evidence_gaps.jsonl") == expected
+    first = (tmp_path / "evidence_gaps.jsonl").read_text().splitlines()[0]
     assert first == (
         '{"query": null, "times": 1, "tool": "page", "url": "https://a.example/", "why": "not_in_snapshot"}'
     )
@@ -67,10 +70,10 @@ def test_wishes_of_several_runs_add_up_in_an_order_of_their_own(tmp_path: Path) 
         ('{"url": "a", "tool": "page", "why": "gone", "times": 1}', r"w\.jsonl:1: why: "),
     ],
 )
-def test_a_line_that_is_no_wish_is_named(tmp_path: Path, line: str, message: str) -> None:
+def test_a_line_that_is_no_gap_is_named(tmp_path: Path, line: str, message: str) -> None:
     (tmp_path / "w.jsonl").write_text(line + "\n")
     with pytest.raises(InputError, match=message):
-        read_wishes(tmp_path / "w.jsonl")
+        read_evidence_gaps(tmp_path / "w.jsonl")
 
 
 QUESTION = "How large is the heat pump?"

@@ -14,7 +14,7 @@ from indexes.verify import verify
 from local_judge.demo.outcome import sample_folder
 from serving.stub import StubPlan
 
-from ..qualification.broken import served
+from ..lab.qualification.broken import served
 from ..stub_thread import answer, leaning, write_preset
 
 CONCURRENCY = 4
@@ -36,7 +36,7 @@ The works ended in October 2023 [1]. The lake supplies most of the heat. The pip
 """
 
 QUALIFY = """verification: {claims: 8, grouped: false, folds: 2}
-obedience: {attacks: 1, pages: 1}
+prompt_injection: {attacks: 1, pages: 1}
 draws: 0
 """
 
@@ -98,7 +98,7 @@ RUN = """run {inputs}/reports --tasks {inputs}/tasks.jsonl --snapshot {inputs}/s
 SCORED = "--method scored --protocol deer --set deer.parts=[verification]"
 RACE = "--protocol race --set race.mode=pointwise --set race.criteria=static --set race.scoring=expected"
 QUALIFYING = """qualify {inputs}/stub.yaml --base-url {url} --quick --config {inputs}/qualify.yaml
-    --parts verification,obedience --out out"""
+    --parts verification,prompt_injection --out out"""
 FETCH = "snapshot fetch pages --urls {inputs}/urls.txt --allow-host {host} --delay 0"
 
 

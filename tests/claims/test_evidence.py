@@ -10,7 +10,7 @@ from indexes.making.importing import import_pages
 from indexes.model import Page
 from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
-from local_judge.claims.evidence import estimate_tokens, exhibits
+from local_judge.claims.evidence import estimate_tokens, evidence_groups
 from local_judge.claims.stretches import GAP
 
 from .conftest import TOPICS, claim, paragraph
@@ -42,14 +42,14 @@ def test_tokens_are_estimated_by_length_and_script(text: str, tokens: int) -> No
 def test_a_page_within_the_limit_is_shown_whole_and_alike_to_all_groups(snapshot: Snapshot) -> None:
     page = snapshot.page(RENEWAL)
     claims = [claim(n, f"Claim {n}.") for n in range(5)]
-    found = exhibits(page, claims, snapshot, ClaimsConfig(claims_per_call=2))
+    found = evidence_groups(page, claims, snapshot, ClaimsConfig(claims_per_call=2))
     assert [[c.id for c in group] for _, group in found] == [
         ["L1.S0.1", "L1.S1.1"],
         ["L1.S2.1", "L1.S3.1"],
         ["L1.S4.1"],
     ]
     first = found[0][0]
-    assert all(exhibit is first for exhibit, _ in found)
+    assert all(page_evidence is first for page_evidence, _ in found)
     assert first.shared == f"Page:\n```\nAddress: {RENEWAL}\n\n{page.title}\n\n{page.text}\n```"
     assert first.evidence.whole_page
     assert first.evidence.chunks == tuple(chunk.id for chunk in snapshot.chunks(page))
@@ -61,7 +61,9 @@ def test_the_limit_is_where_the_page_stops_being_whole(long_page: LongPage) -> N
     snapshot, page = long_page
     tokens = estimate_tokens(page.text)
     at, below = (
-        exhibits(page, [claim(1, "It traded tallow.")], snapshot, ClaimsConfig(evidence_tokens=limit))[0][0]
+        evidence_groups(page, [claim(1, "It traded tallow.")], snapshot, ClaimsConfig(evidence_tokens=limit))[
+            0
+        ][0]
         for limit in (tokens, tokens - 1)
     )
     assert at.evidence.whole_page
@@ -73,16 +75,17 @@ def test_passages_stand_in_page_order_with_a_mark_where_something_is_left_out(lo
     assert [chunk.text for chunk in snapshot.chunks(page)] == [paragraph(topic) for topic in TOPICS]
     config = ClaimsConfig(evidence_tokens=1000, passages_per_claim=1)
     claims = [claim(1, "It traded walnut."), claim(2, "It traded copper."), claim(3, "It traded timber.")]
-    [(exhibit, _)] = exhibits(page, claims, snapshot, config)
+    [(page_evidence, _)] = evidence_groups(page, claims, snapshot, config)
     # Best first per claim, but in page order; timber and walnut are neighbours, so no mark between them.
-    assert shown(exhibit.shared) == ["copper", "timber", "walnut"]
-    assert exhibit.shared.count(GAP) == 1
+    assert shown(page_evidence.shared) == ["copper", "timber", "walnut"]
+    assert page_evidence.shared.count(GAP) == 1
     assert (
-        f"{paragraph('copper')}\n{GAP}\n{paragraph('timber')}\n\n{paragraph('walnut')}\n```" in exhibit.shared
+        f"{paragraph('copper')}\n{GAP}\n{paragraph('timber')}\n\n{paragraph('walnut')}\n```"
+        in page_evidence.shared
     )
-    starts = [int(chunk.split(":")[1].split("-")[0]) for chunk in exhibit.evidence.chunks]
+    starts = [int(chunk.split(":")[1].split("-")[0]) for chunk in page_evidence.evidence.chunks]
     assert starts == sorted(starts)
-    assert exhibit.prefix_key.endswith(",".join(exhibit.evidence.chunks))
+    assert page_evidence.prefix_key.endswith(",".join(page_evidence.evidence.chunks))
 
 
 def test_each_claim_gets_its_best_passage_before_any_gets_its_second(long_page: LongPage) -> None:
@@ -91,8 +94,8 @@ def test_each_claim_gets_its_best_passage_before_any_gets_its_second(long_page: 
     claims = [claim(n, f"It traded {topic}.") for n, topic in enumerate(("velvet", "tallow", "copper"))]
     # Room for three passages and a half: one for each claim, whatever else each would like to have.
     config = ClaimsConfig(evidence_tokens=cost * 7 // 2, passages_per_claim=4)
-    [(exhibit, _)] = exhibits(page, claims, snapshot, config)
-    assert shown(exhibit.shared) == ["copper", "tallow", "velvet"]
+    [(page_evidence, _)] = evidence_groups(page, claims, snapshot, config)
+    assert shown(page_evidence.shared) == ["copper", "tallow", "velvet"]
 
 
 def test_the_cap_holds_but_one_passage_is_always_shown(long_page: LongPage) -> None:
@@ -100,17 +103,20 @@ def test_the_cap_holds_but_one_passage_is_always_shown(long_page: LongPage) -> N
     claims = [claim(n, f"It traded {topic}.") for n, topic in enumerate(TOPICS)]
     for limit in (200, 600, 1500):
         config = ClaimsConfig(evidence_tokens=limit, passages_per_claim=3)
-        [(exhibit, _)] = exhibits(page, claims, snapshot, config)
-        spent = sum(estimate_tokens(paragraph(topic)) for topic in shown(exhibit.shared))
-        assert spent <= limit or len(shown(exhibit.shared)) == 1
-    assert len(shown(exhibits(page, claims, snapshot, ClaimsConfig(evidence_tokens=200))[0][0].shared)) == 1
+        [(page_evidence, _)] = evidence_groups(page, claims, snapshot, config)
+        spent = sum(estimate_tokens(paragraph(topic)) for topic in shown(page_evidence.shared))
+        assert spent <= limit or len(shown(page_evidence.shared)) == 1
+    assert (
+        len(shown(evidence_groups(page, claims, snapshot, ClaimsConfig(evidence_tokens=200))[0][0].shared))
+        == 1
+    )
 
 
 def test_groups_of_a_long_page_each_have_their_own_passages(long_page: LongPage) -> None:
     snapshot, page = long_page
     claims = [claim(1, "It traded barley."), claim(2, "It traded pewter.")]
     config = ClaimsConfig(evidence_tokens=300, passages_per_claim=1, claims_per_call=1)
-    first, second = (exhibit for exhibit, _ in exhibits(page, claims, snapshot, config))
+    first, second = (page_evidence for page_evidence, _ in evidence_groups(page, claims, snapshot, config))
     assert (shown(first.shared), shown(second.shared)) == (["barley"], ["pewter"])
     assert first.prefix_key != second.prefix_key
 
@@ -142,11 +148,11 @@ def test_overlapping_chunks_show_each_sentence_once(flowing_page: LongPage) -> N
     words = [f"{WORDS[n % 5]}{n:03}" for n in (held[1][12], held[0][12], held[4][12])]
     claims = [claim(n, f"It is {word}.") for n, word in enumerate(words)]
     config = ClaimsConfig(evidence_tokens=1_000, passages_per_claim=1)
-    [(exhibit, _)] = exhibits(page, claims, snapshot, config)
-    assert exhibit.evidence.chunks == (chunks[0].id, chunks[1].id, chunks[4].id)
-    assert numbers(exhibit.shared) == [*range(held[1][-1] + 1), *held[4]]
-    assert exhibit.shared.count(GAP) == 1
-    assert page.text[: chunks[1].end] in exhibit.shared  # one stretch, as it stands in the page
+    [(page_evidence, _)] = evidence_groups(page, claims, snapshot, config)
+    assert page_evidence.evidence.chunks == (chunks[0].id, chunks[1].id, chunks[4].id)
+    assert numbers(page_evidence.shared) == [*range(held[1][-1] + 1), *held[4]]
+    assert page_evidence.shared.count(GAP) == 1
+    assert page.text[: chunks[1].end] in page_evidence.shared  # one stretch, as it stands in the page
 
 
 def test_what_a_neighbour_shows_already_is_not_counted_again(flowing_page: LongPage) -> None:
@@ -158,8 +164,8 @@ def test_what_a_neighbour_shows_already_is_not_counted_again(flowing_page: LongP
     claims = [claim(n, f"It is {word}.") for n, word in enumerate(words)]
     # One token more: the new part of the second chunk is rounded up by itself.
     config = ClaimsConfig(evidence_tokens=together + 1, passages_per_claim=1)
-    [(exhibit, _)] = exhibits(page, claims, snapshot, config)
-    assert exhibit.evidence.chunks == (first.id, second.id)
+    [(page_evidence, _)] = evidence_groups(page, claims, snapshot, config)
+    assert page_evidence.evidence.chunks == (first.id, second.id)
     config = ClaimsConfig(evidence_tokens=together - 2, passages_per_claim=1)
-    [(exhibit, _)] = exhibits(page, claims, snapshot, config)
-    assert exhibit.evidence.chunks == (first.id,)
+    [(page_evidence, _)] = evidence_groups(page, claims, snapshot, config)
+    assert page_evidence.evidence.chunks == (first.id,)

@@ -100,3 +100,15 @@ def test_a_quotation_is_not_cut_out_of_a_word_or_a_number(
 def test_labels_are_no_part_of_a_quotation(quotation: str, found: str | None) -> None:
     quote = find_labelled(QuoteFinder(PAGE), quotation)
     assert (quote.text if quote else None) == found
+
+
+def test_a_quotation_is_found_or_rejected_or_was_not_given() -> None:
+    finder = QuoteFinder("It cost 3 million. The town paid all of it.")
+    found = finder.check("The town paid")
+    assert found.quote is not None and (found.quote.start, found.rejected) == (19, None)
+    assert finder.check("Nobody paid anything") == (None, "Nobody paid anything")
+    assert finder.check(" ") == (None, None)
+    # Labels that judges copy from a report are passed over, and kept in what is rejected.
+    assert finder.check("L1.S2: The town paid").quote is None
+    assert finder.check("L1.S2: The town paid", labelled=True).quote == found.quote
+    assert finder.check("L1.S2: Nobody paid", labelled=True).rejected == "L1.S2: Nobody paid"

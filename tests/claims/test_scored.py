@@ -7,13 +7,13 @@ import pytest
 
 from indexes.model import Chunk, Page
 from indexes.snapshot import Snapshot
-from local_judge.claims import belief
-from local_judge.claims.belief import digest_as_laid_out, question, question_digest
+from local_judge.claims import yes_no
 from local_judge.claims.config import ClaimsConfig
-from local_judge.claims.evidence import Exhibit, exhibits
+from local_judge.claims.evidence import PageEvidence, evidence_groups
 from local_judge.claims.model import Quote
 from local_judge.claims.nearest import nearest_of, nearest_sentences
 from local_judge.claims.scored import verify_scored
+from local_judge.claims.yes_no import digest_as_laid_out, question, question_digest
 from local_judge.judge.calibration import Calibration, Quality
 from local_judge.judge.judge import Judge, JudgeSettings
 from serving.engines.scripted import Call, Reply
@@ -34,8 +34,8 @@ COMPARE = (
 
 
 @pytest.fixture
-def exhibit(snapshot: Snapshot) -> Exhibit:
-    return exhibits(snapshot.page(RENEWAL), [DWELLINGS], snapshot, CONFIG)[0][0]
+def page_evidence(snapshot: Snapshot) -> PageEvidence:
+    return evidence_groups(snapshot.page(RENEWAL), [DWELLINGS], snapshot, CONFIG)[0][0]
 
 
 def always(reply: Reply) -> Callable[[Call], Reply]:
@@ -48,14 +48,15 @@ def is_second(call: Call) -> bool:
 
 
 def test_the_two_questions_share_page_nearest_sentence_and_claim(
-    exhibit: Exhibit, snapshot: Snapshot
+    page_evidence: PageEvidence, snapshot: Snapshot
 ) -> None:
-    [nearest] = nearest_sentences(exhibit.page, [DWELLINGS], snapshot, CONFIG)
+    [nearest] = nearest_sentences(page_evidence.page, [DWELLINGS], snapshot, CONFIG)
     first, second = (
-        question(exhibit, name, DWELLINGS, nearest).messages()[1].content
+        question(page_evidence, name, DWELLINGS, nearest).messages()[1].content
         for name in ("supported", "contradicted")
     )
-    start = f"{exhibit.shared}\n\nThe page says:\n```\n{nearest[0].text}\n```\n\nClaim:\n```\n{DWELLINGS.text}\n```\n\n"
+    says = f"The page says:\n```\n{nearest[0].text}\n```"
+    start = f"{page_evidence.shared}\n\n{says}\n\nClaim:\n```\n{DWELLINGS.text}\n```\n\n"
     assert [quote.text[:56] for quote in nearest] == [
         "The retrofit connected 1,240 dwellings in three quarters"
     ]
@@ -66,16 +67,16 @@ def test_the_two_questions_share_page_nearest_sentence_and_claim(
 
 
 async def test_the_judge_is_shown_what_the_verdict_quotes(
-    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
+    page_evidence: PageEvidence, snapshot: Snapshot, make_judge: MakeJudge
 ) -> None:
     judge, engine = make_judge(["Yes"])
-    [verdict] = await verify_scored(exhibit, [DWELLINGS], judge, snapshot, CONFIG)
+    [verdict] = await verify_scored(page_evidence, [DWELLINGS], judge, snapshot, CONFIG)
     assert verdict.quote is not None
     assert f"The page says:\n```\n{verdict.quote.text}\n```" in engine.calls[0].prompt
 
 
 async def test_a_supported_claim_takes_one_question_and_another_two(
-    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
+    page_evidence: PageEvidence, snapshot: Snapshot, make_judge: MakeJudge
 ) -> None:
     def script(call: Call) -> Reply:
         if is_second(call):
@@ -83,14 +84,14 @@ async def test_a_supported_claim_takes_one_question_and_another_two(
         return {"Yes": 0.75, "No": 0.25} if DWELLINGS.text in call.prompt else {"Yes": 0.2, "No": 0.2}
 
     judge, engine = make_judge(script)
-    first, second = await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], judge, snapshot, CONFIG)
+    first, second = await verify_scored(page_evidence, [DWELLINGS, CONTRACTOR], judge, snapshot, CONFIG)
     assert (first.label, first.confidence, len(first.replies)) == ("supported", 0.75, 1)
     # 0.2 / (0.2 + 0.2): what the model gives to other words does not count.
     assert (second.label, second.confidence) == ("supported", 0.5)
     assert all(call.options == ("Yes", "No") for call in engine.calls)
     assert len(engine.calls) == 2
     strict = ClaimsConfig(method="scored", threshold=0.6)
-    first, second = await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], judge, snapshot, strict)
+    first, second = await verify_scored(page_evidence, [DWELLINGS, CONTRACTOR], judge, snapshot, strict)
     assert (first.label, second.label, second.confidence) == ("supported", "contradicted", 0.5)
     assert len(second.replies) == 2
     assert [is_second(call) for call in engine.calls] == [False, False, True]
@@ -98,24 +99,24 @@ async def test_a_supported_claim_takes_one_question_and_another_two(
 
 @pytest.mark.parametrize(("yes", "label"), [(0.5, "contradicted"), (0.49, "not_found")])
 async def test_the_second_question_tells_contradicted_from_not_found(
-    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge, yes: float, label: str
+    page_evidence: PageEvidence, snapshot: Snapshot, make_judge: MakeJudge, yes: float, label: str
 ) -> None:
     judge, _ = make_judge([{"Yes": 0.1, "No": 0.9}, {"Yes": yes, "No": 1 - yes}])
-    [verdict] = await verify_scored(exhibit, [CONTRACTOR], judge, snapshot, CONFIG)
+    [verdict] = await verify_scored(page_evidence, [CONTRACTOR], judge, snapshot, CONFIG)
     assert (verdict.label, verdict.confidence, verdict.method) == (label, 0.1, "scored")
 
 
 async def test_the_quotation_is_the_sentence_of_the_page_that_shares_most_words(
-    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
+    page_evidence: PageEvidence, snapshot: Snapshot, make_judge: MakeJudge
 ) -> None:
     judge, _ = make_judge(["Yes", "Yes"])
-    first, second = await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], judge, snapshot, CONFIG)
+    first, second = await verify_scored(page_evidence, [DWELLINGS, CONTRACTOR], judge, snapshot, CONFIG)
     assert first.quote is not None and second.quote is not None
     assert first.quote.text.startswith("The retrofit connected 1,240 dwellings in three quarters")
     assert second.quote.text.startswith("Halvorsen Pipework, which had come second")
     for verdict in (first, second):
         assert verdict.quote is not None
-        assert exhibit.page.text[verdict.quote.start : verdict.quote.end] == verdict.quote.text
+        assert page_evidence.page.text[verdict.quote.start : verdict.quote.end] == verdict.quote.text
 
 
 def test_the_nearest_sentence_and_the_one_that_adds_most() -> None:
@@ -137,7 +138,7 @@ def test_the_nearest_sentence_and_the_one_that_adds_most() -> None:
 
 
 async def test_a_question_without_an_answer_is_a_failure_of_that_claim(
-    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
+    page_evidence: PageEvidence, snapshot: Snapshot, make_judge: MakeJudge
 ) -> None:
     def script(call: Call) -> Reply:
         if DWELLINGS.text in call.prompt:
@@ -146,35 +147,35 @@ async def test_a_question_without_an_answer_is_a_failure_of_that_claim(
         return Choice(logprobs={"Yes": -9.0, "No": -9.5})
 
     judge, _ = make_judge(script)
-    first, second = await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], judge, snapshot, CONFIG)
+    first, second = await verify_scored(page_evidence, [DWELLINGS, CONTRACTOR], judge, snapshot, CONFIG)
     assert [(v.label, v.failure.kind if v.failure else None) for v in (first, second)] == [
         (None, "timeout"),
         (None, "off_menu"),
     ]
-    assert first.evidence == exhibit.evidence
+    assert first.evidence == page_evidence.evidence
     assert (first.confidence, first.quote) == (None, None)
 
 
 async def test_a_bound_on_both_sides_of_the_threshold_decides_nothing(
-    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
+    page_evidence: PageEvidence, snapshot: Snapshot, make_judge: MakeJudge
 ) -> None:
     # P(yes) is between 0.985 and 1: above 0.5, but on both sides of 0.99.
     nearly = Choice(logprobs={"Yes": math.log(0.985), "No": math.log(0.015)}, bounded=("No",))
     judge, _ = make_judge(always(nearly))
-    [low] = await verify_scored(exhibit, [DWELLINGS], judge, snapshot, CONFIG)
+    [low] = await verify_scored(page_evidence, [DWELLINGS], judge, snapshot, CONFIG)
     strict = CONFIG.model_copy(update={"threshold": 0.99})
-    [high] = await verify_scored(exhibit, [DWELLINGS], judge, snapshot, strict)
+    [high] = await verify_scored(page_evidence, [DWELLINGS], judge, snapshot, strict)
     assert (low.label, low.confidence) == ("supported", pytest.approx(0.985))
     assert high.label is None
     assert high.failure is not None and high.failure.kind == "unreported"
 
 
 async def test_a_server_that_reports_no_option_supports_no_claim(
-    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
+    page_evidence: PageEvidence, snapshot: Snapshot, make_judge: MakeJudge
 ) -> None:
     silent = Choice(logprobs={"Yes": -2.35, "No": -2.35}, bounded=("Yes", "No"))
     judge, _ = make_judge(always(silent))
-    for verdict in await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], judge, snapshot, CONFIG):
+    for verdict in await verify_scored(page_evidence, [DWELLINGS, CONTRACTOR], judge, snapshot, CONFIG):
         assert verdict.label is None
         assert verdict.failure is not None and verdict.failure.kind == "unreported"
 
@@ -211,16 +212,16 @@ def calibrated(
 
 
 async def test_a_calibration_takes_the_place_of_probability_and_threshold(
-    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
+    page_evidence: PageEvidence, snapshot: Snapshot, make_judge: MakeJudge
 ) -> None:
     def script(call: Call) -> Reply:
         return {"Yes": 0.9, "No": 0.1} if DWELLINGS.text in call.prompt else {"Yes": 0.8, "No": 0.2}
 
     plain, before = make_judge(script)
-    await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], plain, snapshot, CONFIG)
+    await verify_scored(page_evidence, [DWELLINGS, CONTRACTOR], plain, snapshot, CONFIG)
     judge, engine = make_judge(script)
     judge = calibrated(judge, ("all", 2.0, -3.5, 0.6))
-    first, second = await verify_scored(exhibit, [DWELLINGS, CONTRACTOR], judge, snapshot, CONFIG)
+    first, second = await verify_scored(page_evidence, [DWELLINGS, CONTRACTOR], judge, snapshot, CONFIG)
     # 2 ln(9) - 3.5 = 0.894449: 1 / (1 + e^-0.894449) = 0.709807. 2 ln(4) - 3.5 = -0.727411: 0.325754.
     assert (first.label, first.confidence, first.confidence_raw) == (
         "supported",
@@ -235,34 +236,34 @@ async def test_a_calibration_takes_the_place_of_probability_and_threshold(
 
 
 async def test_the_language_of_the_page_chooses_the_calibration(
-    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
+    page_evidence: PageEvidence, snapshot: Snapshot, make_judge: MakeJudge
 ) -> None:
     judge, _ = make_judge([{"Yes": 0.5, "No": 0.5}] * 8)
-    assert exhibit.page.language == "en"
+    assert page_evidence.page.language == "en"
     both = calibrated(judge, ("all", 1.0, -1.0, 0.5), ("en", 1.0, 1.0, 0.5), ("zh", 1.0, 3.0, 0.5))
-    [verdict] = await verify_scored(exhibit, [DWELLINGS], both, snapshot, CONFIG)
+    [verdict] = await verify_scored(page_evidence, [DWELLINGS], both, snapshot, CONFIG)
     # log-odds 0: 1 / (1 + e^-1)
     assert (verdict.calibration, verdict.confidence) == (both.calibrations[1].id, pytest.approx(0.731059))
     other = calibrated(judge, ("zh", 1.0, 3.0, 0.5))
-    [verdict] = await verify_scored(exhibit, [DWELLINGS], other, snapshot, CONFIG)
+    [verdict] = await verify_scored(page_evidence, [DWELLINGS], other, snapshot, CONFIG)
     assert (verdict.calibration, verdict.confidence, verdict.confidence_raw) == (None, 0.5, None)
 
 
 async def test_a_threshold_of_the_config_counts_before_the_calibration_s(
-    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
+    page_evidence: PageEvidence, snapshot: Snapshot, make_judge: MakeJudge
 ) -> None:
     judge, _ = make_judge([{"Yes": 0.6, "No": 0.4}, "No"])
     judge = calibrated(
         Judge(judge.engine, judge.ledger, JudgeSettings(threshold=0.3)), ("all", 1.0, 0.0, 0.5)
     )
-    [verdict] = await verify_scored(exhibit, [DWELLINGS], judge, snapshot, CONFIG)
+    [verdict] = await verify_scored(page_evidence, [DWELLINGS], judge, snapshot, CONFIG)
     # The preset's 0.3 is one of P(yes), and does not count beside a calibration.
     assert (verdict.label, verdict.threshold) == ("supported", 0.5)
     strict = CONFIG.model_copy(update={"threshold": 0.7})
-    [verdict] = await verify_scored(exhibit, [DWELLINGS], judge, snapshot, strict)
+    [verdict] = await verify_scored(page_evidence, [DWELLINGS], judge, snapshot, strict)
     assert (verdict.label, verdict.threshold) == ("not_found", 0.7)
     bare = CONFIG.model_copy(update={"calibration": "none"})
-    [verdict] = await verify_scored(exhibit, [DWELLINGS], judge, snapshot, bare)
+    [verdict] = await verify_scored(page_evidence, [DWELLINGS], judge, snapshot, bare)
     assert (verdict.threshold, verdict.calibration, verdict.confidence) == (0.3, None, 0.6)
 
 
@@ -274,7 +275,7 @@ def test_a_question_is_known_by_its_words(monkeypatch: pytest.MonkeyPatch) -> No
     def other(name: str) -> str:
         return "{{claim}}\n\nIs it so? Answer Yes or No."
 
-    monkeypatch.setattr(belief, "template", other)
+    monkeypatch.setattr(yes_no, "template", other)
     changed = question_digest("supported")
     digest_as_laid_out.cache_clear()
     monkeypatch.undo()
@@ -289,9 +290,9 @@ async def test_near_opens_with_the_question_and_shows_what_stands_around_the_nea
 ) -> None:
     snapshot, page = long_page
     silver = claim(1, "In year 1905 the town traded silver worth 5 crowns a cask.")
-    [(exhibit, _)] = exhibits(page, [silver], snapshot, NEAR)
+    [(page_evidence, _)] = evidence_groups(page, [silver], snapshot, NEAR)
     judge, engine = make_judge(["No", "Yes"])
-    [verdict] = await verify_scored(exhibit, [silver], judge, snapshot, NEAR)
+    [verdict] = await verify_scored(page_evidence, [silver], judge, snapshot, NEAR)
     around = " ".join(
         f"In year {1900 + n} the town traded silver worth {n} crowns a cask." for n in (4, 5, 6)
     )
@@ -317,32 +318,32 @@ async def test_near_opens_with_the_question_and_shows_what_stands_around_the_nea
 
 
 async def test_claims_of_all_pages_share_the_question_that_near_opens_with(
-    exhibit: Exhibit, snapshot: Snapshot, long_page: tuple[Snapshot, Page]
+    page_evidence: PageEvidence, snapshot: Snapshot, long_page: tuple[Snapshot, Page]
 ) -> None:
-    other = Exhibit(long_page[1], (), whole=True)
+    other = PageEvidence(long_page[1], (), whole=True)
     quotes = [Quote(text="A", start=0, end=1)]
-    prompts = [question(one, "supported_near", DWELLINGS, quotes) for one in (exhibit, other)]
+    prompts = [question(one, "supported_near", DWELLINGS, quotes) for one in (page_evidence, other)]
     assert prompts[0].shared == prompts[1].shared
     assert prompts[0].prefix_key == prompts[1].prefix_key == "question:supported_near"
 
 
 async def test_a_claim_in_another_language_is_asked_about_with_the_page_in_front(
-    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
+    page_evidence: PageEvidence, snapshot: Snapshot, make_judge: MakeJudge
 ) -> None:
     # A Chinese sentence shares no word with an English page: what is near to it cannot be told by words.
     chinese = claim(3, "改造工程在三个季度内为一千二百四十户住宅接通了供热管网。")
     judge, engine = make_judge(["Yes", "Yes", "Yes"])
-    first, second = await verify_scored(exhibit, [chinese, DWELLINGS], judge, snapshot, NEAR)
-    assert (first.evidence, second.evidence is exhibit.evidence) == (exhibit.evidence, False)
-    assert exhibit.shared in engine.calls[0].prompt
-    assert exhibit.shared not in engine.calls[1].prompt
+    first, second = await verify_scored(page_evidence, [chinese, DWELLINGS], judge, snapshot, NEAR)
+    assert (first.evidence, second.evidence is page_evidence.evidence) == (page_evidence.evidence, False)
+    assert page_evidence.shared in engine.calls[0].prompt
+    assert page_evidence.shared not in engine.calls[1].prompt
     # Nor does anything stand near to a claim that has no word in common with the page.
-    [strange] = await verify_scored(exhibit, [claim(4, "Quokkas hop.")], judge, snapshot, NEAR)
-    assert strange.evidence == exhibit.evidence and exhibit.shared in engine.calls[2].prompt
+    [strange] = await verify_scored(page_evidence, [claim(4, "Quokkas hop.")], judge, snapshot, NEAR)
+    assert strange.evidence == page_evidence.evidence and page_evidence.shared in engine.calls[2].prompt
 
 
 async def test_near_has_a_calibration_and_a_threshold_of_its_own(
-    exhibit: Exhibit, snapshot: Snapshot, make_judge: MakeJudge
+    page_evidence: PageEvidence, snapshot: Snapshot, make_judge: MakeJudge
 ) -> None:
     def script(call: Call) -> Reply:
         return {"Yes": 0.6, "No": 0.4}
@@ -350,19 +351,19 @@ async def test_near_has_a_calibration_and_a_threshold_of_its_own(
     made, _ = make_judge(script)
     plain = Judge(made.engine, made.ledger, JudgeSettings(threshold=0.7))
     # The preset's threshold is one of the other question: 0.6 is above 0.5.
-    [verdict] = await verify_scored(exhibit, [DWELLINGS], plain, snapshot, NEAR)
+    [verdict] = await verify_scored(page_evidence, [DWELLINGS], plain, snapshot, NEAR)
     assert (verdict.label, verdict.threshold, verdict.calibration) == ("supported", 0.5, None)
     other = calibrated(plain, ("all", 1.0, 0.0, 0.9))
-    [verdict] = await verify_scored(exhibit, [DWELLINGS], other, snapshot, NEAR)
+    [verdict] = await verify_scored(page_evidence, [DWELLINGS], other, snapshot, NEAR)
     assert (verdict.label, verdict.calibration) == ("supported", None)
     own = calibrated(plain, ("all", 1.0, 0.0, 0.9), question_name="supported_near")
-    [verdict] = await verify_scored(exhibit, [DWELLINGS], own, snapshot, NEAR)
+    [verdict] = await verify_scored(page_evidence, [DWELLINGS], own, snapshot, NEAR)
     # The question for a contradiction has 0.6 too.
     assert (verdict.label, verdict.threshold) == ("contradicted", 0.9)
     given = NEAR.model_copy(update={"threshold": 0.65})
     # Of either view: of a claim in Chinese too, which is asked about with the page in front.
     chinese = claim(3, "改造工程在三个季度内为一千二百四十户住宅接通了供热管网。")
-    [verdict] = await verify_scored(exhibit, [chinese], plain, snapshot, given)
+    [verdict] = await verify_scored(page_evidence, [chinese], plain, snapshot, given)
     assert (verdict.label, verdict.threshold) == ("contradicted", 0.65)
-    [verdict] = await verify_scored(exhibit, [DWELLINGS], plain, snapshot, given)
+    [verdict] = await verify_scored(page_evidence, [DWELLINGS], plain, snapshot, given)
     assert (verdict.label, verdict.threshold) == ("contradicted", 0.65)

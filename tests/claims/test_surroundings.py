@@ -5,7 +5,7 @@ import re
 import pytest
 
 from indexes.model import Page
-from local_judge.claims.evidence import Exhibit
+from local_judge.claims.evidence import PageEvidence
 from local_judge.claims.model import Quote
 from local_judge.claims.surroundings import LONGEST, head, surroundings
 
@@ -73,8 +73,10 @@ def test_a_long_title_is_cut_behind_a_word() -> None:
 
 def test_evidence_is_the_title_and_the_surroundings() -> None:
     url = "https://crops.example/"
-    exhibit = Exhibit(Page(url=url, original_url=url, status="ok", title="Crops", text=TEXT), (), whole=True)
-    evidence, shown = exhibit.near([quote(TEXT, "Rye is grown."), quote(TEXT, "Flax is spun.")])
+    page_evidence = PageEvidence(
+        Page(url=url, original_url=url, status="ok", title="Crops", text=TEXT), (), whole=True
+    )
+    evidence, shown = page_evidence.near([quote(TEXT, "Rye is grown."), quote(TEXT, "Flax is spun.")])
     assert shown == (
         "Page:\n```\nCrops\n\nRye is grown. Oats are sold.\n[…]\nWheat is cheap. Flax is spun.\n```"
     )

@@ -14,9 +14,9 @@ from typing import Any
 
 import typer
 
-from local_judge.annotations.load import sample_folder as annotated_folder
 from local_judge.cli.commands import Lazy, app
 from local_judge.demo.outcome import sample_folder
+from local_judge.lab.annotations.load import sample_folder as annotated_folder
 from serving.stub_fill import fill
 
 from ..known_claims import write_known

@@ -15,10 +15,10 @@ import pytest
 
 from indexes.snapshot import Snapshot
 from local_judge.agents.ask import AskedQuestion
+from local_judge.agents.evidence_gaps import write_evidence_gaps
 from local_judge.agents.mcp_server import make_server
-from local_judge.agents.result import Wish
+from local_judge.agents.result import EvidenceGap
 from local_judge.agents.toolbox import Toolbox
-from local_judge.agents.wishes import write_wishes
 from local_judge.errors import UserError
 from local_judge.runs.cited import collect_urls
 
@@ -51,7 +51,7 @@ def test_a_question_is_answered_with_a_quotation_that_was_looked_up(
     assert ended.startswith("answered: 2 turns, 1 call, ")
     assert coverage == "asked by search: 1, of which the snapshot could answer 1"
     assert (out / "transcript.md").read_text() == "\n".join(rest[1:]) + "\n"
-    assert (out / "wishes.jsonl").read_text() == ""
+    assert (out / "evidence_gaps.jsonl").read_text() == ""
     before = len(server.chats)
     again = ask(command, snapshot, preset, server, QUESTION, "--ledger", out / "ledger.sqlite", "--json")
     assert json.loads(again.out) == json.loads((out / "answer.json").read_text())
@@ -97,21 +97,21 @@ def test_a_directory_holds_one_question_and_no_run(
     )
     run.mkdir()
     (run / "manifest.json").write_text("{}")
-    (run / "wishes.jsonl").write_text("its own\n")
+    (run / "evidence_gaps.jsonl").write_text("its own\n")
     refused = ask(command, snapshot, preset, server, QUESTION, "--out", run)
     assert (refused.code, refused.err) == (1, f"local-judge: {run}: holds a run; choose another --out\n")
     assert (out / "answer.json").read_bytes() == kept
-    assert (run / "wishes.jsonl").read_text() == "its own\n"
+    assert (run / "evidence_gaps.jsonl").read_text() == "its own\n"
 
 
-def test_what_was_not_found_is_a_wish(
+def test_what_was_not_found_is_a_gap(
     command: Command, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
 ) -> None:
     done = ask(command, snapshot, preset, server, "zeppelin", "--out", tmp_path / "asked", "--turns", "2")
     assert done.code == 0
     assert done.out.splitlines()[0] == "Unknown."
     assert "out_of_turns: 2 turns, 1 call" in done.out
-    [line] = (tmp_path / "asked" / "wishes.jsonl").read_text().splitlines()
+    [line] = (tmp_path / "asked" / "evidence_gaps.jsonl").read_text().splitlines()
     assert json.loads(line) == {
         "query": "zeppelin",
         "times": 1,
@@ -119,7 +119,7 @@ def test_what_was_not_found_is_a_wish(
         "url": None,
         "why": "nothing_found",
     }
-    vain = command("snapshot", "fetch", tmp_path / "next", "--wishes", tmp_path / "asked")
+    vain = command("snapshot", "fetch", tmp_path / "next", "--evidence-gaps", tmp_path / "asked")
     assert vain.code == 1
     assert "no page is missed in it, only 1 query" in vain.line()
 
@@ -166,13 +166,21 @@ def site() -> Iterator[str]:
 
 
 def test_missed_pages_are_fetched_and_queries_are_named(command: Command, site: str, tmp_path: Path) -> None:
-    missed = Wish(url=f"http://{site}/missed", tool="page", why="not_in_snapshot", times=3)
-    query = Wish(query="zeppelin", tool="search", why="weak", times=1)
-    write_wishes(tmp_path / "wishes.jsonl", [query, missed])
-    found = collect_urls(wishes=[tmp_path])
+    missed = EvidenceGap(url=f"http://{site}/missed", tool="page", why="not_in_snapshot", times=3)
+    query = EvidenceGap(query="zeppelin", tool="search", why="weak", times=1)
+    write_evidence_gaps(tmp_path / "evidence_gaps.jsonl", [query, missed])
+    found = collect_urls(evidence_gaps=[tmp_path])
     assert (found.urls, found.queries) == ((missed.url,), ("zeppelin",))
     done = command(
-        "snapshot", "fetch", tmp_path / "next", "--wishes", tmp_path, "--allow-host", site, "--delay", "0"
+        "snapshot",
+        "fetch",
+        tmp_path / "next",
+        "--evidence-gaps",
+        tmp_path,
+        "--allow-host",
+        site,
+        "--delay",
+        "0",
     )
     assert done.code == 0
     assert done.line() == "A query cannot be fetched: zeppelin"

@@ -16,9 +16,9 @@ from local_judge.cli.ending import ASKS_AGAIN
 from local_judge.judge.judge import Judge
 from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.inputs import load_reports
-from local_judge.runs.job import Job, carry_out
+from local_judge.runs.job import Job, run_job
+from local_judge.runs.judge_specs import JudgeSpec
 from local_judge.runs.records import CaseRecord
-from local_judge.runs.seats import Seat
 from local_judge.runs.store import RunStore
 from serving.presets import load_preset
 from serving.stub import Fault, StubPlan
@@ -335,13 +335,13 @@ def met(tmp_path_factory: pytest.TempPathFactory, snapshot: Path) -> Iterator[Me
         job = Job(
             load_reports([folder / "mill.md"]),
             Snapshot.open(snapshot),
-            [Seat(judge, (server.url,))],
+            [JudgeSpec(judge, (server.url,))],
             settled(RunConfig(settings={"deer": {"parts": ["verification"]}})),
             store,
             store.ledger,
             offline=False,
         )
-        [record] = await carry_out(job, [], Silent)
+        [record] = await run_job(job, [], Silent)
         return record
 
     async def all_of_them(servers: dict[str, StubThread]) -> list[CaseRecord]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from local_judge.annotations.load import sample_folder
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.requests import Identified
+from local_judge.lab.annotations.load import sample_folder
 from serving.stub import StubPlan
 from serving.types import EngineIdentity
 

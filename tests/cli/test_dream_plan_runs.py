@@ -101,7 +101,7 @@ def test_a_run_by_plans(run: tuple[Path, Ended], command: Command, server: StubT
     ]
     manifest = json.loads((out / "manifest.json").read_text())
     assert len(manifest["reports"][0]["plan_sha256"]) == 64
-    assert json.loads((out / "wishes.jsonl").read_text())["query"] == "zeppelin hangar"
+    assert json.loads((out / "evidence_gaps.jsonl").read_text())["query"] == "zeppelin hangar"
     shown = command("show", out, "--report", "mill").out
     assert (
         "key information: 1 yes, 1 no; 1 quotation not in the report; 1 of 2 items on a page with a date; plan "

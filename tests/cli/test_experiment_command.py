@@ -10,8 +10,8 @@ import pytest
 from local_judge.runs import session
 from serving.engines.scripted import ScriptedEngine
 
-from ..experiments.conftest import fenced
-from ..experiments.truth import judge_by_truth, passages, topic_of
+from ..lab.experiments.conftest import fenced
+from ..lab.experiments.truth import judge_by_truth, passages, topic_of
 from ..scripted_judge import MakeJudge
 from ..stub_thread import StubThread
 from .conftest import Command

@@ -19,7 +19,7 @@ def test_export_says_what_it_wrote_and_what_it_did_not(command: Command, tmp_pat
     ended = command("export", tmp_path / "run", tmp_path / "out", "--format", "deer")
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.splitlines() == [
-        f"4 files of 1 report in {tmp_path / 'out'}; samples.json there says which report is which sample",
+        f"4 files of 1 of 2 reports in {tmp_path / 'out'}; samples.json there says which",
         f"{failed} items failed, written as N/A with a description that says so",
         "b: left out: unreadable",
     ]
@@ -28,7 +28,7 @@ def test_export_says_what_it_wrote_and_what_it_did_not(command: Command, tmp_pat
         in command("export", tmp_path / "run", tmp_path / "out", "--format", "deer").line()
     )
     ended = command("export", tmp_path / "run", tmp_path / "again", "--format", "deer", "--json")
-    assert [sample["sample"] for sample in json.loads(ended.out)["samples"]] == [1, None]
+    assert [sample["sample"] for sample in json.loads(ended.out)["lists"]["samples.json"]] == [1, None]
 
 
 def test_export_wants_a_format_that_it_knows(command: Command, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from local_judge.agents.wishes import read_wishes
+from local_judge.agents.evidence_gaps import read_evidence_gaps
 from serving.stub import StubPlan
 
 from ..stub_thread import StubThread, answer
@@ -51,7 +51,7 @@ def test_from_a_report_to_files_and_back(
     assert script.count("## Turn") == 2 and "address:" not in script
     assert command("agent", "transcript", run).out.count("# answered") == 2
     assert "holds no run of an agent about 'L9.S9.1'" in command("agent", "transcript", run, "L9.S9.1").line()
-    assert {wish.tool for wish in read_wishes(run)} <= {"search"}
+    assert {gap.tool for gap in read_evidence_gaps(run)} <= {"search"}
 
     before = files(run)
     assert command("rescore", run).code == 0
@@ -152,4 +152,4 @@ def test_killed_and_resumed_no_call_is_made_twice(tmp_path: Path, snapshot: Path
         assert distinct(last).isdisjoint(answered)
         assert len(distinct(last)) == len(last) == n_calls - len(answered)
         assert files(killed / "run") == files(whole / "run")
-        assert "wishes.jsonl" in files(whole / "run")
+        assert "evidence_gaps.jsonl" in files(whole / "run")

@@ -125,7 +125,7 @@ def test_review_by_flags(command: Command, file: Path, monkeypatch: pytest.Monke
     assert command(*review, "--accept").out == f"{file}: no draft waits for a decision\n"
     # A decision can be taken back by name.
     assert command(*review, "--task", "a", "--accept").out == "task a: reviewed\n"
-    assert all(row.guidance for row in GUIDANCE_KIND.file(file).load().values())
+    assert all(row.content for row in GUIDANCE_KIND.file(file).load().values())
     assert "text\n1. Names all who paid." in command("tasks", "guidance", "show", file, "--task", "b").out
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from indexes.snapshot import Snapshot
-from local_judge.agents.result import Wish
+from local_judge.agents.result import EvidenceGap
 from local_judge.tasks.plan_transcripts import PlanTranscripts
 from local_judge.tasks.plans import PLAN_KIND
 from serving.stub import StubPlan
@@ -93,12 +93,12 @@ def test_what_a_draft_leaves(drafted: Path, snapshot: Path) -> None:
     page = Snapshot.open(snapshot).page(item.source.url)
     assert page.text[item.source.start : item.source.end] == item.source.quote
     assert [one.why for one in rows["pump"].left_out] == ["not_in_page"]
-    wishes = [
-        Wish.model_validate_json(line)
-        for line in (drafted.parent / "plans.jsonl.wishes.jsonl").read_text().splitlines()
+    evidence_gaps = [
+        EvidenceGap.model_validate_json(line)
+        for line in (drafted.parent / "plans.jsonl.evidence_gaps.jsonl").read_text().splitlines()
     ]
     # The markup in the request is two rare words, which no passage has.
-    assert [(one.query, one.why, one.times) for one in wishes] == [
+    assert [(one.query, one.why, one.times) for one in evidence_gaps] == [
         (TASKS[0]["prompt"], "weak", 1),
         ("zeppelin hangar", "nothing_found", 2),
     ]
@@ -131,7 +131,7 @@ def test_review(command: Command, drafted: Path, monkeypatch: pytest.MonkeyPatch
     assert command(*review, "--task", "pump", "--edit").out == "task pump: reviewed\n"
     assert command(*review, "--reject").out == "task mill/1: rejected\n"
     rows = PLAN_KIND.file(drafted).load()
-    assert rows["pump"].reasoning[0].verify == "The minutes." and rows["mill/1"].plan is None
+    assert rows["pump"].reasoning[0].verify == "The minutes." and rows["mill/1"].content is None
     assert "questions as drafted" in command("tasks", "plan", "show", drafted, "--task", "pump").out
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from indexes.making.importing import import_pages
-from local_judge.annotations.load import sample_folder as annotated_folder
 from local_judge.demo.outcome import sample_folder
-from local_judge.planting.flaws.flaws import FLAWS
+from local_judge.lab.annotations.load import sample_folder as annotated_folder
+from local_judge.lab.planting.commands import read_planted_claims, read_planted_flaws
+from local_judge.lab.planting.flaws.flaws import FLAWS
 from local_judge.runs.inputs import load_reports
-from local_judge.runs.planting import read_planted_claims, read_planted_flaws
 from local_judge.runs.verify import load_claim_rows
 from serving.stub import StubPlan
 

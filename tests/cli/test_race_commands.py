@@ -82,7 +82,7 @@ def test_from_tasks_to_the_result_files(
     items = command("show", run, "--report", "1", "--items").out
     assert items.count("[b]So.[/b]") == 16 and "readability.4" in items
     dumped = json.loads(command("show", run, "--report", "1", "--items", "--json").out)
-    assert len(dumped["race"]["sheets"][0]["marks"]) == 16
+    assert len(dumped["race"]["comparisons"][0]["scores"]) == 16
 
     ended = command("export", run, tmp_path / "out", "--format", "race")
     assert ended.out.splitlines() == [

@@ -58,7 +58,16 @@ def made(command: Command, tmp_path: Path, server: StubThread, preset: Path) -> 
         "run",
         write(tmp_path / "reports.jsonl", *rows),
         *("--references", write(tmp_path / "baseline.jsonl", *baselines)),
-        *("--judge", preset, "--base-url", server.url, "--protocol", "depth", "--set", "depth.against=all"),
+        *(
+            "--judge",
+            preset,
+            "--base-url",
+            server.url,
+            "--protocol",
+            "depth",
+            "--set",
+            "depth.depth.against=all",
+        ),
         *("--out", out),
     )
     assert (ended.code, ended.err) == (0, "")

@@ -157,6 +157,22 @@ def test_a_run_without_a_seal_is_refused_too(made: Made) -> None:
     assert made.read("show").code == 1  # rescoring seals nothing that was not sealed
 
 
+def test_a_run_of_another_format_is_refused_in_one_line_that_says_what_to_do(made: Made) -> None:
+    manifest = made.out / "manifest.json"
+    written = json.loads(manifest.read_text())
+    del written["format_version"]  # as of runs before formats had numbers
+    manifest.write_text(json.dumps(written))
+    before = files(made.out)
+    for more in ((), ("--allow-modified",)):
+        for reader in READERS:
+            ended = made.read(*reader, more=more)
+            assert (ended.code, ended.out) == (1, ""), reader
+            assert "a run of format 1, and this version of local_judge reads format 2" in ended.line(), reader
+            assert "run the evaluation again with another --out" in ended.line(), reader
+    assert "a run of format 1" in made.run().line()
+    assert files(made.out) == before
+
+
 def test_what_may_be_modified_is_marked_wherever_it_is_printed(made: Made) -> None:
     path = flip_finding(made.out)
     line = f"{made.out}: {path.relative_to(made.out)} differs from the seal"

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from local_judge.protocols.scores import Score, ScoreNode
 from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
+from local_judge.scoring.node import Score, ScoreNode
 
 from .conftest import Command
 
@@ -30,6 +30,7 @@ def write_run(
     store.write_json(
         "manifest.json",
         {
+            "format_version": 2,
             "config": {"protocols": list(protocols)},
             "reports": [],
             "judges": [

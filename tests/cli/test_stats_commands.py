@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.protocols.scores import Score, ScoreNode
 from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
+from local_judge.scoring.node import Score, ScoreNode
 
 from .conftest import Command
 
@@ -19,7 +19,7 @@ from .conftest import Command
 def run(tmp_path: Path) -> Path:
     """Two tasks of three systems each, a report without a task, one without a score, one that could not be read."""
     store = RunStore(tmp_path / "run")
-    store.write_json("manifest.json", {"config": {"protocols": ["deer"]}, "reports": []})
+    store.write_json("manifest.json", {"format_version": 2, "config": {"protocols": ["deer"]}, "reports": []})
     rows: list[tuple[str, str | None, int, float | None]] = [
         ("a1", "a", 100, 7.0),
         ("a2", "a", 200, 8.0),

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from local_judge.documents import parse_report
-from local_judge.documents.size import Size, body_size
+from local_judge.documents.words import Size, body_size
 
 
 def test_references_citations_and_headings_are_no_words() -> None:

@@ -12,13 +12,13 @@ from hypothesis.strategies import SearchStrategy
 
 from indexes.errors import ImportRefused
 from indexes.making.pagelist import read_page_list
-from local_judge.annotations.load import load_report
 from local_judge.documents import UnreadableReport
 from local_judge.errors import UserError
-from local_judge.qualification.config import load_qualify_config
+from local_judge.lab.annotations.load import load_report
+from local_judge.lab.labelled_claims import load_labelled
+from local_judge.lab.qualification.config import load_qualify_config
 from local_judge.runs.calibrations import load_calibrations
 from local_judge.runs.config import load_config, parse_settings
-from local_judge.runs.known import load_known
 from local_judge.runs.standings import load_standing
 from local_judge.runs.verify import load_claim_rows
 from local_judge.tasks.checklists import CHECKLIST_KIND
@@ -288,7 +288,7 @@ TARGETS = (
     ),
     _rows(
         "known-claims",
-        load_known,
+        load_labelled,
         {"id": "1", "claim": "Sales rose.", "url": "https://a.example", "label": "supported"},
         {"id": "2", "claim": "Sales fell.", "url": "https://a.example", "supported": False},
     ),

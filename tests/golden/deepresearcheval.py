@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from local_judge.protocols.deepresearcheval.facts.upstream import merged, ratio_range
-from local_judge.protocols.deepresearcheval.quality import upstream
-from local_judge.tasks.building import upstream as filters
+from local_judge.lab.task_construction import upstream as filters
+from local_judge.protocols.deepresearcheval import upstream
+from tests.golden import dre_replies as replies
 from tests.golden.cases import Case, Comparison
 
 FILTER_THRESHOLD = 0.7
@@ -19,28 +19,28 @@ FILTER_THRESHOLD = 0.7
 
 def _weights(given: Case) -> object:
     additional = given["additional_dimensions"]
-    found = [upstream.weights_of(reply, additional) for reply in given["judge_replies"]]
+    found = [replies.weights_of(reply, additional) for reply in given["judge_replies"]]
     return [
-        {"weights": weights, "missing_for_aggregation": upstream.unweighted(weights, additional)}
+        {"weights": weights, "missing_for_aggregation": replies.unweighted(weights, additional)}
         for weights in found
     ]
 
 
 def _extracted(given: Case) -> object:
     return [
-        {"response": upstream.extract_json(text), "analysis": upstream.extract_answer(text)}
+        {"response": replies.extract_json(text), "analysis": replies.extract_answer(text)}
         for text in given["texts"]
     ]
 
 
 def _merged(given: Case) -> list[dict[str, str]]:
-    rows = merged(given["segment_final_texts"])
+    rows = replies.merged_statements(given["segment_final_texts"])
     return [{name: row[name] for name in ("statement", "verification")} for row in rows]
 
 
 def _ratio_ranges(given: Case) -> list[tuple[float, float]]:
     rows = given["rows_model_statements_right_wrong_unknown"]
-    return [ratio_range(right, statements) for _, statements, right, _, _ in rows]
+    return [replies.ratio_range(right, statements) for _, statements, right, _, _ in rows]
 
 
 def _within(printed: list[float], ranges: list[tuple[float, float]]) -> list[object]:

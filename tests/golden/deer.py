@@ -10,14 +10,13 @@ from collections.abc import Mapping
 from typing import cast
 
 from local_judge.claims.backtrack import UpstreamRow, upstream_rows
-from local_judge.protocols.deer.formats.folder import final_file
-from local_judge.protocols.deer.formats.labels import label
-from local_judge.protocols.deer.formats.others import with_na, without_na
-from local_judge.protocols.deer.formats.references import extract_references
+from local_judge.protocols.deer.formats.files import NA
+from local_judge.protocols.deer.formats.folder import final_file, with_na
 from local_judge.protocols.deer.rubric import upstream as rubric
 from local_judge.protocols.deer.verification import upstream
 from local_judge.protocols.deer.verification.rows import ClaimRow, Outcome, PairRow, Rows
 from tests.golden.cases import Case, Comparison
+from tests.golden.deer_reading import extract_references, label
 
 _OUTCOMES: Mapping[str, Outcome] = {
     "supported": "supported",
@@ -102,4 +101,11 @@ def run_integration(case: Case) -> Comparison:
 
 
 def _items(scores: object) -> rubric.Items:
-    return cast("rubric.Items", without_na(scores))
+    return cast("rubric.Items", _without_na(scores))
+
+
+def _without_na(value: object) -> object:
+    """Nested data with None for "N/A"."""
+    if isinstance(value, Mapping):
+        return {key: _without_na(part) for key, part in cast("Mapping[str, object]", value).items()}
+    return None if value == NA else value

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from local_judge.errors import InputError
+from local_judge.protocols.fact.aggregate import aggregate
 from local_judge.protocols.fact.formats import fact_result, findings_of
-from local_judge.protocols.fact.over import over
 from tests.golden.cases import Case, Comparison
 
 
@@ -26,7 +26,9 @@ def run_fact(case: Case) -> Comparison:
         upstream = fact_result(reports)._asdict()
     except ZeroDivisionError as error:
         upstream = {"raises": f"ZeroDivisionError: {error}"}
-    accuracy, effective, *_ = over(reports, "paper", case["tasks_in_benchmark"] - len(reports))
+    accuracy, effective, *_ = aggregate(
+        [[one] for one in reports], "paper", case["tasks_in_benchmark"] - len(reports)
+    )
     paper = {"c_acc_macro": accuracy.score.low, "e_cit": effective.score.low}
     got = {"upstream_fact_result": upstream, "paper_appendix_E": paper}
     return Comparison({key: case[key] for key in got}, got)

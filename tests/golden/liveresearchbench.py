@@ -10,7 +10,7 @@ from typing import Any
 
 from local_judge.protocols.liveresearchbench import upstream
 from local_judge.protocols.liveresearchbench.depth.upstream import winners
-from local_judge.protocols.liveresearchbench.issues.table import PUBLISHED, score_of
+from local_judge.protocols.liveresearchbench.issues import PUBLISHED, score_of
 from tests.golden.cases import Case, Comparison
 
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from indexes.dense import DenseRanker
 from indexes.errors import MissingExtra
 from indexes.model import Chunk
-from indexes.rank import Bm25Ranker, best_passages
+from indexes.rank import Bm25Ranker, DenseRanker, best_passages
 from indexes.text.chunk import make_chunks
 from indexes.text.tokens import tokenise
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from local_judge.judge.calls import SingleFlight
 from local_judge.judge.errors import TooManyFailures
 from local_judge.judge.failures import Failure, FailureKind
-from local_judge.judge.judge import Answer, Judge, JudgeSettings, Pick
+from local_judge.judge.judge import Answer, ChoiceResult, Judge, JudgeSettings
 from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.planning import PlanningEngine
@@ -363,7 +363,7 @@ async def test_a_pick_carries_probabilities_in_the_order_of_the_options(tmp_path
         assert pick == await judge.choose(prompt(), ["Yes", "No"])
         with pytest.raises(ValueError, match="all different"):
             await judge.choose(prompt(), ["Yes", "Yes"])
-    assert isinstance(pick, Pick)
+    assert isinstance(pick, ChoiceResult)
     assert list(pick.probabilities) == ["Yes", "No"]
     assert pick.probabilities["Yes"] == pytest.approx(0.731059, abs=1e-6)
     assert pick.mass == pytest.approx(0.829661, abs=1e-6)
@@ -404,7 +404,7 @@ async def test_a_pick_rests_on_reported_values_or_on_bounds_that_decide_it(
         again = await judge.choose(prompt(), ["Yes", "No"])  # as the ledger holds it
     assert pick == again
     assert (pick.kind if isinstance(pick, Failure) else None) == kind
-    if isinstance(pick, Pick):
+    if isinstance(pick, ChoiceResult):
         assert pick.unreported == pytest.approx(0.015)
 
 

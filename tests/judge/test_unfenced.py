@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.claims.belief import question_digest
+from local_judge.claims.yes_no import question_digest
 from local_judge.judge.layout import BARE_SYSTEM, SYSTEM, Prompt, fence, fenced, unfenced
 from local_judge.judge.requests import Identified, Request, prompt_digest
 from local_judge.runs.config import RunConfig
-from local_judge.runs.job import Job, carry_out
+from local_judge.runs.job import Job, run_job
 from local_judge.runs.store import RunStore
 from serving.types import EngineIdentity
 
@@ -90,5 +90,5 @@ def test_neither_ledger_nor_calibrations_take_one_for_the_other() -> None:
 async def test_no_run_is_made_without_fences(tmp_path: Path) -> None:
     job = Job((), None, (), RunConfig(), RunStore(tmp_path / "run"), tmp_path / "replies.sqlite")
     with unfenced(), pytest.raises(RuntimeError, match="without fences"):
-        await carry_out(job, (), lambda judges, n: pytest.fail("it began"))
+        await run_job(job, (), lambda judges, n: pytest.fail("it began"))
     assert not (tmp_path / "run").exists()

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from local_judge.protocols.deepresearcheval import DeepResearchEval, DreFindings
-from local_judge.protocols.scores import ScoreNode
-from local_judge.reporting.dre_files import export_deepresearcheval
+from local_judge.reporting.exports import export_files
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
+from local_judge.scoring.node import ScoreNode
 from local_judge.tasks.dimension_files import DIMENSIONS_KIND
 from local_judge.tasks.dimensions import DimensionsRow
 
@@ -41,7 +41,7 @@ SCORES = {
 
 def findings(system: str, task: str) -> DreFindings:
     row = {**ROW, "task_id": task, "dimensions": [*GENERAL, *SPECIFIC[task]]}
-    quality = DimensionsRow.model_validate(row).quality()
+    quality = DimensionsRow.model_validate(row).content
     assert quality is not None
     ids = [one.id for dimension in quality.dimensions for one in dimension.criteria]
     scores = dict(zip(ids, SCORES[system, task], strict=True))
@@ -58,7 +58,13 @@ def finished(folder: Path) -> RunStore:
     """A run of two systems on three tasks."""
     store = RunStore(folder)
     store.write_json(
-        "manifest.json", {"config": {"protocols": ["deepresearcheval"]}, "judges": [JUDGE], "reports": []}
+        "manifest.json",
+        {
+            "format_version": 2,
+            "config": {"protocols": ["deepresearcheval"]},
+            "judges": [JUDGE],
+            "reports": [],
+        },
     )
     cases = [record(f"{system}/{task}", task, system) for system, task in SCORES]
     for case, (system, task) in zip(cases, SCORES, strict=True):
@@ -77,7 +83,7 @@ def value(tree: Sequence[ScoreNode], path: str) -> float:
 
 def test_the_published_script_prints_our_averages_from_our_cache(tmp_path: Path, shared: Path) -> None:
     """`example_pointwise_usage.py` on the exported cache, against our `upstream` scores of each system."""
-    export_deepresearcheval(finished(tmp_path / "run"), tmp_path / "out")
+    export_files(finished(tmp_path / "run"), tmp_path / "out", "deepresearcheval")
     data = tmp_path / "data"
     (data / "input_queries").mkdir(parents=True)
     queries = "".join(json.dumps({"id": int(task), "prompt": ROW["task"]}) + "\n" for task in SPECIFIC)
@@ -98,7 +104,9 @@ def test_the_published_script_prints_our_averages_from_our_cache(tmp_path: Path,
     rows = [line.split() for line in printed.splitlines()]
     columns = ("coverage", "insight", "instruction_following", "clarity")
     for system in ("ada", "bob"):
-        tree = DeepResearchEval().over([findings(*key) for key in SCORES if key[0] == system], "upstream", 0)
+        tree = DeepResearchEval().aggregate(
+            [[findings(*key)] for key in SCORES if key[0] == system], "upstream", 0
+        )
         ours = [
             f"{value(tree, 'quality'):.3f}",
             *(f"{value(tree, f'quality/general/{name}'):.1f}" for name in columns),
@@ -123,7 +131,7 @@ def test_the_published_script_prints_our_averages_from_our_cache(tmp_path: Path,
 
 
 def test_the_cache_is_read_as_dimensions(tmp_path: Path) -> None:
-    export_deepresearcheval(finished(tmp_path / "run"), tmp_path / "out")
+    export_files(finished(tmp_path / "run"), tmp_path / "out", "deepresearcheval")
     cached, written = (
         DIMENSIONS_KIND.load(tmp_path / "out" / name) for name in ("cache", "quality_results.json")
     )
@@ -137,13 +145,19 @@ def test_the_cache_is_read_as_dimensions(tmp_path: Path) -> None:
 def test_a_task_without_a_number_has_no_place_in_the_cache(tmp_path: Path, task: str) -> None:
     store = RunStore(tmp_path / "run")
     store.write_json(
-        "manifest.json", {"config": {"protocols": ["deepresearcheval"]}, "judges": [JUDGE], "reports": []}
+        "manifest.json",
+        {
+            "format_version": 2,
+            "config": {"protocols": ["deepresearcheval"]},
+            "judges": [JUDGE],
+            "reports": [],
+        },
     )
     case = record("ada/1", task, "ada")
     found = findings("ada", "1").model_copy(update={"task": task})
     store.write_json(f"findings/deepresearcheval/{case.key}.json", found)
     store.write_jsonl("cases.jsonl", [case])
     seal_run(store)
-    export_deepresearcheval(store, tmp_path / "out")
+    export_files(store, tmp_path / "out", "deepresearcheval")
     assert not (tmp_path / "out/cache").exists()
     assert json.loads((tmp_path / "out/quality_results.json").read_text())["query_results"].keys() == {task}

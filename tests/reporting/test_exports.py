@@ -11,7 +11,8 @@ import pytest
 
 from local_judge.errors import RunError
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
-from local_judge.reporting.exports import export_deer, folder_name
+from local_judge.protocols.file_formats import folder_name
+from local_judge.reporting.exports import export_files, list_rows
 
 from ..protocols.deer.rubric_cases import drawn, everywhere, findings
 from ..rubric_run import record, write_run
@@ -32,7 +33,7 @@ def test_whole_numbers_of_tasks_are_the_numbers_of_samples(tmp_path: Path) -> No
     store = write_run(
         tmp_path / "run", {"a": SIX, "b": SIX}, record("a", task="12"), record("b", task="0003")
     )
-    exported = export_deer(store, tmp_path / "out")
+    exported = export_files(store, tmp_path / "out", "deer")
     assert tree(tmp_path / "out") == [
         "final.json",
         "final/0003.json",
@@ -42,7 +43,7 @@ def test_whole_numbers_of_tasks_are_the_numbers_of_samples(tmp_path: Path) -> No
         "others/summary.json",
         "samples.json",
     ]
-    assert exported.n_files == 6
+    assert len(exported.files) == 6
     assert mapping(tmp_path / "out") == [("a", ".", 12), ("b", ".", 3)]
 
 
@@ -53,7 +54,7 @@ def test_else_reports_are_numbered_by_position(tasks: tuple[str | None, str | No
     store = write_run(
         tmp_path / "run", {"a": SIX, "b": SIX}, record("a", task=tasks[0]), record("b", task=tasks[1])
     )
-    export_deer(store, tmp_path / "out")
+    export_files(store, tmp_path / "out", "deer")
     assert mapping(tmp_path / "out") == [("a", ".", 1), ("b", ".", 2)]
 
 
@@ -61,7 +62,7 @@ def test_each_system_has_a_folder_of_its_own(tmp_path: Path) -> None:
     systems = {"a": "fast", "b": "../../etc/Pass wd", "c": None, "d": "fast"}
     records = [record(id, task=str(n % 3), system=system) for n, (id, system) in enumerate(systems.items())]
     store = write_run(tmp_path / "run", dict.fromkeys(systems, SIX), *records)
-    export_deer(store, tmp_path / "out")
+    export_files(store, tmp_path / "out", "deer")
     assert [row[1:] for row in mapping(tmp_path / "out")] == [
         # both reports of this system answer task 0
         ("fast", 1),
@@ -109,9 +110,10 @@ def test_what_failed_and_what_was_left_out_is_told(tmp_path: Path) -> None:
         },
         record("broken", status="unreadable"),
     )
-    exported = {sample.report: sample for sample in export_deer(store, tmp_path / "out").samples}
-    assert exported["good"].n_failed == sum(answer == "failed" for answer in answers.values()) > 0
-    assert {id: (sample.sample, sample.left_out) for id, sample in exported.items()} == {
+    [found] = export_files(store, tmp_path / "out", "deer").lists
+    exported = {row["report"]: row for row in list_rows(found)}
+    assert exported["good"]["n_failed"] == sum(answer == "failed" for answer in answers.values()) > 0
+    assert {id: (row["sample"], row["left_out"]) for id, row in exported.items()} == {
         "good": (1, ""),
         "mute": (None, "no claims"),
         "half": (3, "no claims"),
@@ -128,22 +130,23 @@ def test_failures_that_the_files_have_no_word_for_are_counted(tmp_path: Path) ->
     )
     some = Rows(claims=(ClaimRow(id="1", type="A", pairs=pairs),), n_unread=40)
     store = write_run(tmp_path / "run", {"some": (some, None), "none": (Rows(claims=(), n_unread=30), None)})
-    one, other = export_deer(store, tmp_path / "out").samples
+    [found] = export_files(store, tmp_path / "out", "deer").lists
+    one, other = list_rows(found)
     # A page that is dead is the report's; a verdict that the judge did not give is ours.
-    assert (one.n_sentences_failed, one.n_pairs_failed, one.left_out) == (40, 1, "")
-    assert (other.sample, other.left_out) == (None, "claims unknown")
+    assert (one["n_sentences_failed"], one["n_pairs_failed"], one["left_out"]) == (40, 1, "")
+    assert (other["sample"], other["left_out"]) == (None, "claims unknown")
 
 
 def test_nothing_is_written_over(tmp_path: Path) -> None:
     store = write_run(tmp_path / "run", {"a": SIX})
-    export_deer(store, tmp_path / "out")
+    export_files(store, tmp_path / "out", "deer")
     for target in (tmp_path / "out", tmp_path / "out" / "final.json"):
         with pytest.raises(RunError, match="not an empty folder; choose another"):
-            export_deer(store, target)
+            export_files(store, target, "deer")
 
 
 def test_a_run_without_deer_has_nothing_to_export(tmp_path: Path) -> None:
     store = write_run(tmp_path / "run", {"a": SIX})
-    store.write_json("manifest.json", {"config": {"protocols": ["race"]}, "reports": []})
+    store.write_json("manifest.json", {"format_version": 2, "config": {"protocols": ["race"]}, "reports": []})
     with pytest.raises(RunError, match="DEER was not run there; its protocols: race"):
-        export_deer(store, tmp_path / "out")
+        export_files(store, tmp_path / "out", "deer")

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from local_judge.cli.export import FAILED, Format, lines
 from local_judge.errors import RunError
 from local_judge.protocols.fact.formats import read_validated
-from local_judge.reporting.exports_fact import export_fact
+from local_judge.reporting.exports import export_files, export_lines, list_rows
 from local_judge.runs.store import RunStore
 
 from ..originals import run_original
@@ -26,7 +25,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
 def test_the_four_files(tmp_path: Path) -> None:
     found = {"a": findings("ssuf"), "b": findings("dd"), "c": findings("")}
     cases = [record("a", task="12"), record("b", task="3"), record("c", task="7")]
-    exported = export_fact(write_run(tmp_path / "run", found, *cases), tmp_path / "out")
+    exported = export_files(write_run(tmp_path / "run", found, *cases), tmp_path / "out", "fact")
     out = tmp_path / "out"
     assert sorted(path.name for path in out.iterdir()) == [
         "deduplicated.jsonl",
@@ -35,7 +34,7 @@ def test_the_four_files(tmp_path: Path) -> None:
         "samples.json",
         "validated.jsonl",
     ]
-    assert exported.n_files == 4
+    assert len(exported.files) == 4
     for name in ("extracted", "deduplicated", "validated"):
         assert [row["id"] for row in rows(out / f"{name}.jsonl")] == [12, 3, 7]
     # Two reports cite; three pairs are known, two supported: 3/2, 2/2, 2/3.
@@ -43,8 +42,8 @@ def test_the_four_files(tmp_path: Path) -> None:
     assert (out / "fact_result.txt").read_text() == result
     again = read_validated(out / "validated.jsonl")
     assert [len(one.pairs) for one in again] == [4, 2, 0]
-    assert lines(exported, out, FAILED[Format.fact]) == [
-        f"4 files of 3 reports in {out}; samples.json there says which report is which sample",
+    assert list(export_lines(exported, out)) == [
+        f"4 files of 3 of 3 reports in {out}; samples.json there says which",
         "1 pair failed, written as unknown or with the error of their URL",
     ]
 
@@ -53,7 +52,7 @@ def test_the_published_stat_script_prints_the_same_of_our_rows(tmp_path: Path, s
     found = {"a": findings("ssuxd"), "b": findings("ssnf"), "c": findings(""), "d": findings("u")}
     cases = [record(name, task=str(number)) for number, name in enumerate(found, 1)]
     out = tmp_path / "out"
-    export_fact(write_run(tmp_path / "run", found, *cases), out)
+    export_files(write_run(tmp_path / "run", found, *cases), out, "fact")
     script = shared / "originals/drb/utils/stat.py"
     theirs = tmp_path / "theirs.txt"
     run_original(script, tmp_path, "--input_path", out / "validated.jsonl", "--output_path", theirs)
@@ -73,8 +72,10 @@ def test_each_system_has_a_folder_and_what_is_missing_is_named(tmp_path: Path) -
         record("c", task="2", system="bob", status="unreadable"),
     ]
     found = {"a": findings("s"), "b": findings("d")}
-    exported = export_fact(write_run(tmp_path / "run", found, *cases), tmp_path / "out")
-    assert [(one.report, one.folder, one.sample, one.left_out) for one in exported.samples] == [
+    exported = export_files(write_run(tmp_path / "run", found, *cases), tmp_path / "out", "fact")
+    assert [
+        (row["report"], row["folder"], row["sample"], row["left_out"]) for row in list_rows(exported.lists[0])
+    ] == [
         ("a", "ada", 1, ""),
         ("b", "bob", 1, ""),
         ("c", "bob", None, "unreadable"),
@@ -82,11 +83,11 @@ def test_each_system_has_a_folder_and_what_is_missing_is_named(tmp_path: Path) -
     assert (tmp_path / "out/ada/fact_result.txt").exists()
     # Nothing known: the published code divides by zero, and leaves no file.
     assert not (tmp_path / "out/bob/fact_result.txt").exists()
-    assert exported.n_files == 7
+    assert len(exported.files) == 7
 
 
 def test_a_run_without_fact_is_refused(tmp_path: Path) -> None:
     store = RunStore(tmp_path / "run")
-    store.write_json("manifest.json", {"config": {"protocols": ["deer"]}, "reports": []})
+    store.write_json("manifest.json", {"format_version": 2, "config": {"protocols": ["deer"]}, "reports": []})
     with pytest.raises(RunError, match="FACT was not run there; its protocols: deer"):
-        export_fact(store, tmp_path / "out")
+        export_files(store, tmp_path / "out", "fact")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from local_judge.claims.model import Quote
-from local_judge.protocols.fact.findings import FactFindings, Pair
-from local_judge.reporting.fact import fact_line, pair_table
+from local_judge.protocols.fact.findings import FactFindings, Judged, Pair
+from local_judge.protocols.fact.tables import fact_line, pair_table
 
 from ..protocols.fact.fact_cases import findings
 
@@ -27,13 +27,27 @@ def test_each_pair_stands_with_its_page_its_outcome_and_the_reason() -> None:
         url="https://heat.example/",
         outcome="supported",
         sentence="L2.S1",
-        quote=Quote(text="3 million", start=5, end=14),
-        rationale="The page says so.",
+        judged=Judged(
+            label="supported",
+            quote=Quote(text="3 million", start=5, end=14),
+            rationale="The page says so.",
+        ),
     )
-    found = findings("df").model_copy(update={"pairs": (quoted, *findings("df").pairs)})
+    shared = Pair(statement="It rose.", url="https://h.example/", outcome="unsupported", claim="L2.S2.1")
+    found = findings("df").model_copy(update={"pairs": (quoted, *findings("df").pairs, shared)})
     sentences, statements, sources, outcomes, why = cells(found)
-    assert sentences == ["L2.S1", "", ""]
-    assert statements == [r"It cost \[b]3\[/b] million.", "Statement 1.", "Statement 2."]
-    assert sources == ["https://heat.example/", "https://1.example/", "https://2.example/"]
-    assert outcomes == ["supported", "unknown: dead", "unknown: judge failed"]
-    assert why == ['"3 million" The page says so.', "", "timeout: no answer"]
+    assert sentences == ["L2.S1", "", "", ""]
+    assert statements == [r"It cost \[b]3\[/b] million.", "Statement 1.", "Statement 2.", "It rose."]
+    assert sources == [
+        "https://heat.example/",
+        "https://1.example/",
+        "https://2.example/",
+        "https://h.example/",
+    ]
+    assert outcomes == ["supported", "unknown: dead", "unknown: judge failed", "unsupported"]
+    assert why == [
+        '"3 million" The page says so.',
+        "",
+        "timeout: no answer",
+        "see claim L2.S2.1 with --claims",
+    ]

@@ -14,7 +14,6 @@ from rich.console import Console, RenderableType
 from local_judge.errors import InputError, RunError
 from local_judge.protocols import base
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
-from local_judge.protocols.scores import Score, ScoreNode
 from local_judge.reporting.group_labels import label_counts
 from local_judge.reporting.group_tables import group_tables, label_tables
 from local_judge.reporting.groups import Groups, group_scores
@@ -23,6 +22,7 @@ from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.seal import reseal_scores, seal_run
 from local_judge.runs.store import RunStore, file_key
+from local_judge.scoring.node import PERCENT, Score, ScoreNode
 
 from ..protocols.fact.fact_cases import findings, write_run
 
@@ -183,11 +183,15 @@ def lrb_run(folder: Path, *scores: float | None) -> Path:
     """A run of one report with these scores for presentation, consistency and citation association."""
     store = RunStore(folder)
     case = record("a", "ada")
-    store.write_json("manifest.json", {"config": {"protocols": ["liveresearchbench"]}, "reports": []})
+    store.write_json(
+        "manifest.json", {"format_version": 2, "config": {"protocols": ["liveresearchbench"]}, "reports": []}
+    )
     store.write_jsonl("cases.jsonl", [case])
     store.write_json(f"findings/liveresearchbench/{case.key}.json", LrbFindings(case="a", document="d-a"))
     roots = tuple(
-        ScoreNode(id=name, label=name, score=Score(value=value, n_undefined=int(value is None)))
+        ScoreNode(
+            id=name, label=name, score=Score(value=value, n_undefined=int(value is None)), scale=PERCENT
+        )
         for name, value in zip(("presentation", "consistency", "citation"), scores, strict=True)
     )
     row = ScoreRecord(

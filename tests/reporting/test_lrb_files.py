@@ -10,12 +10,11 @@ import pytest
 
 from local_judge.errors import RunError
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
-from local_judge.protocols.liveresearchbench.coverage.findings import CoverageFindings
+from local_judge.protocols.liveresearchbench.coverage import CoverageFindings
 from local_judge.protocols.liveresearchbench.depth.findings import Pair
-from local_judge.protocols.liveresearchbench.issues.findings import Issue, IssueFindings
-from local_judge.protocols.liveresearchbench.issues.table import PUBLISHED
+from local_judge.protocols.liveresearchbench.issues import PUBLISHED, Issue, IssueFindings
 from local_judge.protocols.liveresearchbench.upstream import average
-from local_judge.reporting.lrb_files import export_liveresearchbench
+from local_judge.reporting.exports import export_files, list_rows
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 
@@ -35,6 +34,7 @@ def findings(checks: str | None, delivered: str | None = None) -> LrbFindings:
     )
 
 
+PROTOCOL = "liveresearchbench"
 JUDGE = {"name": "small", "identity": {"engine": "vllm", "model": "Small-1B"}, "sampling": {}}
 
 
@@ -42,7 +42,13 @@ def finished(folder: Path, reports: Mapping[str, tuple[str | None, LrbFindings]]
     """A run with these findings, by report, each with its system, told no date."""
     store = RunStore(folder)
     store.write_json(
-        "manifest.json", {"config": {"protocols": ["liveresearchbench"]}, "judges": [JUDGE], "reports": []}
+        "manifest.json",
+        {
+            "format_version": 2,
+            "config": {"protocols": ["liveresearchbench"]},
+            "judges": [JUDGE],
+            "reports": [],
+        },
     )
     cases = [record(name, name, system) for name, (system, _) in reports.items()]
     for case, (_, found) in zip(cases, reports.values(), strict=True):
@@ -59,13 +65,13 @@ def test_what_failed_is_left_out_and_named(tmp_path: Path) -> None:
         "3": (None, findings("ffffffffff", "mm")),
         "4": (None, findings("ffffffffff", "ff")),
     }
-    exported = export_liveresearchbench(finished(tmp_path / "run", reports), tmp_path / "out")
-    assert exported.files == ("detailed_results.json", "summary.json")
-    assert [(one.criteria, one.left_out, one.n_failed) for one in exported.reports] == [
-        (("presentation", "coverage"), "", 0),
-        (("presentation",), "", 7),
-        (("coverage",), "", 10),
-        ((), "no answer of the judge", 12),
+    exported = export_files(finished(tmp_path / "run", reports), tmp_path / "out", PROTOCOL)
+    assert list(exported.files) == ["detailed_results.json", "summary.json"]
+    assert [(row["criteria"], row["left_out"], row["n_failed"]) for row in list_rows(exported.lists[0])] == [
+        (["presentation", "coverage"], "", 0),
+        (["presentation"], "", 7),
+        (["coverage"], "", 10),
+        ([], "no answer of the judge", 12),
     ]
     summary = json.loads((tmp_path / "out/summary.json").read_text(encoding="utf-8"))
     # 100 and 50, what failed being 0 in the published code; report 2's checklist has no answer at all.
@@ -93,7 +99,7 @@ def compared(*pairs: Pair) -> LrbFindings:
 
 
 def test_the_published_average_of_two_judges_is_the_same(tmp_path: Path, shared: Path) -> None:
-    """`average_results.py` on our two exports, against our average of them and our scores of both judges together."""
+    """`average_results.py` on our two exports, against our average of them and our scores of the ensemble."""
     first = {
         "1": ("ada", compared(against((20, 17), (12, 19)))),
         "2": ("ada", findings("mmmmmuuuuu", "mm")),
@@ -106,7 +112,7 @@ def test_the_published_average_of_two_judges_is_the_same(tmp_path: Path, shared:
     }
     files = [tmp_path / name / "summary.json" for name in ("a", "b")]
     for reports, file in zip((first, second), files, strict=True):
-        export_liveresearchbench(finished(tmp_path / f"run_{file.parent.name}", reports), file.parent)
+        export_files(finished(tmp_path / f"run_{file.parent.name}", reports), file.parent, PROTOCOL)
     script, theirs = shared / "originals/lrb/average_results.py", tmp_path / "averaged.json"
     printed = run_original(script, tmp_path, "--input-a", files[0], "--input-b", files[1], "--output", theirs)
     averaged = json.loads(theirs.read_text(encoding="utf-8"))
@@ -119,11 +125,11 @@ def test_the_published_average_of_two_judges_is_the_same(tmp_path: Path, shared:
     # ada's games by the first judge: won 20 to 12, lost 17 to 19; by the second: won both. (50 + 100) / 2.
     assert averaged["results_by_model"]["ada"]["depth"]["win_rate"] == 75
     for name in ("presentation", "coverage"):
-        together = [
-            next(root for root in LiveResearchBench().together([a, b], "upstream") if root.id == name)
+        ensemble = [
+            next(root for root in LiveResearchBench().score([a, b], "upstream") if root.id == name)
             for (_, a), (_, b) in ((first[report], second[report]) for report in ("1", "2"))
         ]
-        mean = sum(root.score.value or 0 for root in together) / 2
+        mean = sum(root.score.value or 0 for root in ensemble) / 2
         assert averaged["results_by_model"]["ada"][name]["mean"] == pytest.approx(mean, abs=1e-12)
     overall = averaged["overall_results"]["presentation"]
     # Of all reports: (80 + 50 + 80) / 3 = 70 and (80 + 30 + 100) / 3 = 70.
@@ -132,10 +138,10 @@ def test_the_published_average_of_two_judges_is_the_same(tmp_path: Path, shared:
 
 def test_a_run_without_results_is_refused_and_writes_nothing(tmp_path: Path) -> None:
     store = finished(tmp_path / "run", {"1": (None, findings("ffffffffff"))})
-    with pytest.raises(RunError, match="no report has a result of LiveResearchBench's files; no answer"):
-        export_liveresearchbench(store, tmp_path / "out")
+    with pytest.raises(RunError, match="no report has a result for LiveResearchBench's files; no answer"):
+        export_files(store, tmp_path / "out", PROTOCOL)
     assert not (tmp_path / "out").exists()
     other = RunStore(tmp_path / "other")
-    other.write_json("manifest.json", {"config": {"protocols": ["deer"]}, "reports": []})
+    other.write_json("manifest.json", {"format_version": 2, "config": {"protocols": ["deer"]}, "reports": []})
     with pytest.raises(RunError, match="LiveResearchBench was not run there"):
-        export_liveresearchbench(other, tmp_path / "out")
+        export_files(other, tmp_path / "out", PROTOCOL)

@@ -8,16 +8,10 @@ from rich.console import Console
 
 from local_judge.claims.model import Quote
 from local_judge.documents.model import Span
-from local_judge.protocols.items import Place
-from local_judge.protocols.liveresearchbench import LrbFindings
-from local_judge.protocols.liveresearchbench.accuracy.findings import (
-    AccuracyFindings,
-    CitedClaim,
-    CitedPage,
-)
-from local_judge.protocols.liveresearchbench.issues.findings import Issue, IssueFindings
-from local_judge.protocols.liveresearchbench.issues.table import PUBLISHED
-from local_judge.reporting.liveresearchbench import SHOWN_PLACES, lrb_lines, lrb_tables
+from local_judge.protocols.checklist import SHOWN_PLACES, Location
+from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
+from local_judge.protocols.liveresearchbench.accuracy import AccuracyFindings, CitedClaim, CitedPage
+from local_judge.protocols.liveresearchbench.issues import PUBLISHED, Issue, IssueFindings
 
 from ..protocols.liveresearchbench.depth_cases import findings as comparisons
 from ..protocols.liveresearchbench.depth_cases import order, pair
@@ -28,26 +22,30 @@ SPAN = Span(start=0, end=1)
 
 def printed(findings: LrbFindings) -> str:
     console = Console(file=StringIO(), width=200)
-    for table in lrb_tables(findings):
-        console.print(table)
+    for part in LiveResearchBench().view(findings, (), items=True).parts:
+        console.print(part)
     assert isinstance(console.file, StringIO)
     return console.file.getvalue()
 
 
+def lines(findings: LrbFindings) -> list[object]:
+    return list(LiveResearchBench().view(findings, (), items=False).parts)
+
+
 def test_places_quotations_and_failures_are_shown() -> None:
-    checks = presentation("mumfmmmmmn").checks
-    places = tuple(Place(label=f"L{n}", span=SPAN, what=f"[{n}] is not cited") for n in range(1, 24))
+    checks = presentation("mumfmmmmmn").items
+    places = tuple(Location(label=f"L{n}", span=SPAN, what=f"[{n}] is not cited") for n in range(1, 24))
     first = checks[0].model_copy(update={"quote": Quote(text="[red]so[/red]", start=0, end=1)})
     second = checks[1].model_copy(update={"by": "code", "places": places})
     third = checks[2].model_copy(update={"quote_rejected": "made up"})
-    given = presentation("mumfmmmmmn").model_copy(update={"checks": (first, second, third, *checks[3:])})
+    given = presentation("mumfmmmmmn").model_copy(update={"items": (first, second, third, *checks[3:])})
     findings = LrbFindings(case="a", document="d", presentation=given)
     shown = printed(findings)
     assert '"[red]so[/red]"' in shown and 'not in the report: "made up"' in shown
     assert "unmet (code)" in shown and "L20: [20] is not cited" in shown
     assert f"and {23 - SHOWN_PLACES} more" in shown and "L21" not in shown
     assert "failed: incomplete" in shown and "not applicable" in shown
-    assert list(lrb_lines(findings)) == [
+    assert lines(findings) == [
         "presentation: 7 met, 1 unmet, 1 not applicable, 1 failed; 1 quotation not in the report; 1 of 10 decided by "
         "code"
     ]
@@ -83,15 +81,13 @@ def test_issues_with_their_fate_and_pages_with_their_claims() -> None:
     shown = printed(findings)
     assert "repeated: as 1" in shown and "covered: c1, c2" in shown and "misplaced: [b]7[/b]" in shown
     assert "1 supported, 1 no verdict" in shown and "failed: incomplete" in shown
-    assert list(lrb_lines(findings)) == [
+    assert lines(findings) == [
         "consistency: 2 issues listed (1 counted, 0 rejected, 0 covered, 1 repeated); the list is full at 2",
         "citation: 2 issues listed (1 counted, 0 rejected, 1 covered, 0 repeated); 1 misplaced citation",
         "accuracy: 3 cited pages (2 ok, 1 dead), 1 off topic",
     ]
     lost = IssueFindings(metric="citation", limit=25, table=PUBLISHED, failure=FAILURE)
-    assert list(lrb_lines(LrbFindings(case="a", document="d", citation=lost))) == [
-        "citation: failed: incomplete"
-    ]
+    assert lines(LrbFindings(case="a", document="d", citation=lost)) == ["citation: failed: incomplete"]
 
 
 def test_each_comparison_with_marks_word_flaws_and_why() -> None:
@@ -99,7 +95,7 @@ def test_each_comparison_with_marks_word_flaws_and_why() -> None:
         update={"analysis": "[b]Asks[/b] why.", "report_flaws": ("Long.",), "other_flaws": ("Lists\nonly.",)}
     )
     turned = order(False, 18, 19, said="other")
-    pairs = (pair(told, turned, ("plan",)), pair(order(True, None), order(False, 5, 5), rival="bo"))
+    pairs = (pair(told, turned, ("plan",)), pair(order(True, None), order(False, 5, 5), system="bo"))
     depth = comparisons(*pairs).model_copy(update={"defects": ("refusal",), "unreadable": ("cy-1",)})
     findings = LrbFindings(case="a", document="d", depth=depth)
     rows = [[cell.strip() for cell in line.split("│")] for line in printed(findings).splitlines()]
@@ -125,7 +121,7 @@ def test_each_comparison_with_marks_word_flaws_and_why() -> None:
         ["other", "5 : 5", "neither"],
     ]
     assert "bo (bo-1)" in printed(findings) and "failed: timeout" in printed(findings)
-    assert list(lrb_lines(findings)) == [
+    assert lines(findings) == [
         "depth: 1 baseline and 1 other system in both orders, 1 of 4 comparisons failed; the report itself is none "
         "(refusal); not compared, unreadable: cy-1"
     ]

@@ -14,9 +14,8 @@ from rich.console import Console
 from local_judge.protocols import base
 from local_judge.protocols.base import Findings
 from local_judge.protocols.deepresearcheval import DreFindings
-from local_judge.protocols.dream.findings import DreamFindings
+from local_judge.protocols.dream import DreamFindings
 from local_judge.protocols.liveresearchbench import LrbFindings
-from local_judge.protocols.scores import Profile
 from local_judge.reporting.exports_csv import export_csv
 from local_judge.reporting.groups import group_scores
 from local_judge.reporting.judges import judge_tables
@@ -29,6 +28,7 @@ from local_judge.runs.rescoring import rescore
 from local_judge.runs.scored import system_scores
 from local_judge.runs.seal import reseal_scores, seal_run
 from local_judge.runs.store import RunStore, findings_file
+from local_judge.scoring.node import Profile
 
 from ..protocols.deepresearcheval.facts_cases import findings as facts
 from ..protocols.dream.test_dream_citation import findings as citations
@@ -182,7 +182,10 @@ POOLED: dict[str, tuple[str, float, dict[str, tuple[Findings, Findings]]]] = {
 def pooled_run(folder: Path, protocol: str) -> RunStore:
     store = RunStore(folder)
     judge = {"name": "small", "identity": {"engine": "vllm", "model": "Small-1B"}, "sampling": {}}
-    store.write_json("manifest.json", {"config": {"protocols": [protocol]}, "judges": [judge], "reports": []})
+    store.write_json(
+        "manifest.json",
+        {"format_version": 2, "config": {"protocols": [protocol]}, "judges": [judge], "reports": []},
+    )
     records: list[CaseRecord] = []
     for system, reports in POOLED[protocol][2].items():
         for task, found in enumerate(reports):

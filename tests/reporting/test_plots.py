@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from local_judge.errors import UserError
-from local_judge.protocols.scores import Coverage
 from local_judge.reporting import plots
 from local_judge.reporting.plots import (
     CostPanel,
@@ -25,6 +24,7 @@ from local_judge.reporting.plots import (
     svg,
 )
 from local_judge.runs.agreement import JoinedRun
+from local_judge.scoring.coverage import Coverage
 from local_judge.stats.agreement.ratings import RatedReport, RatedTask
 from local_judge.stats.calibration.reliability import bins
 from local_judge.stats.calibration.separation import Judged

@@ -12,12 +12,12 @@ import pytest
 from local_judge.errors import RunError
 from local_judge.protocols.race import RaceFindings
 from local_judge.protocols.race.formats import result_row
-from local_judge.reporting.race_files import export_race
+from local_judge.reporting.exports import export_files, list_rows
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 
-from ..protocols.race.race_cases import IDS, REFERENCE_SCORES, TARGET_SCORES, findings, register, sheet
+from ..protocols.race.race_cases import IDS, REFERENCE_SCORES, TARGET_SCORES, comparison, findings, register
 from ..rubric_run import record
 
 TARGET: dict[str, float | None] = {**TARGET_SCORES}
@@ -27,7 +27,7 @@ REFERENCE: dict[str, float | None] = {**REFERENCE_SCORES}
 def finished(folder: Path, reports: Mapping[str, tuple[str | None, RaceFindings]]) -> RunStore:
     """A run with these findings, by report, each with its system."""
     store = RunStore(folder)
-    store.write_json("manifest.json", {"config": {"protocols": ["race"]}, "reports": []})
+    store.write_json("manifest.json", {"format_version": 2, "config": {"protocols": ["race"]}, "reports": []})
     cases = [record(name, found.task, system) for name, (system, found) in reports.items()]
     for case, (_, found) in zip(cases, reports.values(), strict=True):
         store.write_json(f"findings/race/{case.key}.json", found)
@@ -48,20 +48,21 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 def test_rows_and_means_as_published(tmp_path: Path) -> None:
-    whole = findings(sheet(TARGET, REFERENCE), task="10", request="磨坊?")
-    even = findings(sheet(dict.fromkeys(IDS, 5.0), dict.fromkeys(IDS, 5.0)), task="9")
-    lost = findings(sheet(dict.fromkeys(IDS), REFERENCE), task="11")
+    whole = findings(comparison(TARGET, REFERENCE), task="10", request="磨坊?")
+    even = findings(comparison(dict.fromkeys(IDS, 5.0), dict.fromkeys(IDS, 5.0)), task="9")
+    lost = findings(comparison(dict.fromkeys(IDS), REFERENCE), task="11")
     store = finished(tmp_path / "run", {"a": (None, whole), "b": (None, even), "c": (None, lost)})
-    exported = export_race(store, tmp_path / "out")
-    assert exported.n_files == 2
-    assert [(one.report, one.written) for one in exported.reports] == [
+    exported = export_files(store, tmp_path / "out", "race")
+    assert len(exported.files) == 2
+    listed = list_rows(exported.lists[0])
+    assert [(row["report"], row["written"]) for row in listed] == [
         ("a", True),
         ("b", True),
         ("c", False),
         ("broken", False),
     ]
-    assert "drops the report" in exported.reports[2].left_out
-    assert exported.reports[3].left_out == "unreadable"
+    assert "drops the report" in listed[2]["left_out"]
+    assert listed[3]["left_out"] == "unreadable"
     written = rows(tmp_path / "out/raw_results.jsonl")
     assert [list(row) for row in written] == [
         [
@@ -87,11 +88,13 @@ def test_rows_and_means_as_published(tmp_path: Path) -> None:
 
 
 def test_a_folder_for_each_system(tmp_path: Path) -> None:
-    one = findings(sheet(TARGET, REFERENCE))
-    turned = findings(sheet(TARGET, REFERENCE), sheet(REFERENCE, TARGET, target_first=False), task="t-1")
+    one = findings(comparison(TARGET, REFERENCE))
+    turned = findings(
+        comparison(TARGET, REFERENCE), comparison(REFERENCE, TARGET, target_first=False), task="t-1"
+    )
     store = finished(tmp_path / "run", {"a": ("ada", one), "b": ("../bo", turned)})
-    exported = export_race(store, tmp_path / "out")
-    folders = [report.folder for report in exported.reports if report.written]
+    exported = export_files(store, tmp_path / "out", "race")
+    folders = [row["folder"] for row in list_rows(exported.lists[0]) if row["written"]]
     assert folders[0] == "ada" and "/" not in folders[1]
     [row] = rows(tmp_path / "out" / folders[1] / "raw_results.jsonl")
     # A report and its reference exchanged: x and 1 - x.
@@ -99,16 +102,18 @@ def test_a_folder_for_each_system(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    whole = findings(sheet(TARGET, REFERENCE))
+    whole = findings(comparison(TARGET, REFERENCE))
     store = finished(tmp_path / "run", {"a": (None, whole)})
     (tmp_path / "full").mkdir()
     (tmp_path / "full/file").touch()
     with pytest.raises(RunError, match="not an empty folder"):
-        export_race(store, tmp_path / "full")
-    vanilla = findings(sheet({"overall": 6.0}, None), mode="vanilla", criteria=None)
+        export_files(store, tmp_path / "full", "race")
+    vanilla = findings(comparison({"overall": 6.0}, None), mode="vanilla", criteria=None)
     other = finished(tmp_path / "other", {"a": (None, vanilla)})
-    with pytest.raises(RunError, match="no report has a row of RACE; the published code has no such mode"):
-        export_race(other, tmp_path / "out")
-    store.write_json("manifest.json", {"config": {"protocols": ["deer"]}, "reports": []})
+    with pytest.raises(
+        RunError, match="no report has a result for RACE's files; the published code has no such mode"
+    ):
+        export_files(other, tmp_path / "out", "race")
+    store.write_json("manifest.json", {"format_version": 2, "config": {"protocols": ["deer"]}, "reports": []})
     with pytest.raises(RunError, match="RACE was not run there; its protocols: deer"):
-        export_race(store, tmp_path / "out")
+        export_files(store, tmp_path / "out", "race")

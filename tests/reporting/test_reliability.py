@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from local_judge.reporting.calibration import WIDTH, bar, reliability_table
+from local_judge.lab.calibration_tables import WIDTH, bar, reliability_table
 from local_judge.stats.calibration.reliability import bins
 from local_judge.stats.calibration.separation import Judged
 

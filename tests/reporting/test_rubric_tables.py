@@ -9,14 +9,15 @@ import pytest
 from rich.console import Console, RenderableType
 
 from local_judge.claims.model import Quote
+from local_judge.protocols.deer import Deer
 from local_judge.protocols.deer.overall import score
 from local_judge.protocols.deer.rubric.cost import costs
 from local_judge.protocols.deer.rubric.findings import Grade, RubricFindings
 from local_judge.protocols.deer.rubric.model import Path
+from local_judge.protocols.deer.rubric.tables import cost_table, grade_table, rubric_line
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
-from local_judge.protocols.scores import ScoreNode
-from local_judge.reporting.rubric import cost_table, item_table, rubric_line, score_notes
-from local_judge.reporting.tables import score_table
+from local_judge.reporting.tables import score_notes, score_table
+from local_judge.scoring.node import Profile, ScoreNode, placed
 from local_judge.tasks.model import Guidance
 
 from ..protocols.deer.rubric_cases import EC, FS, RF, everywhere, findings
@@ -81,8 +82,9 @@ def answered() -> RubricFindings:
     )
 
 
-def both(rubric: RubricFindings, rows: Rows | None = None) -> dict[str, Sequence[ScoreNode]]:
-    return {"paper": score(rows, rubric, "paper"), "upstream": score(rows, rubric, "upstream")}
+def both(rubric: RubricFindings, *rows: Rows) -> dict[str, Sequence[ScoreNode]]:
+    profiles: tuple[Profile, ...] = ("paper", "upstream")
+    return {profile: placed(score(rows, [rubric], profile), Deer.places) for profile in profiles}
 
 
 def test_the_table_goes_down_to_subdimensions() -> None:
@@ -121,7 +123,7 @@ def test_the_line_counts_quotations_caps_and_guidance() -> None:
 
 def test_the_ten_items_that_cost_most() -> None:
     rubric = answered()
-    roots = score(None, rubric, "paper")
+    roots = score([], [rubric], "paper")
     table = cost_table(costs(roots, rubric), rubric)
     shown = printed(table).splitlines()
     assert len([line for line in shown if "│" in line and "." in line.split("│")[2]]) == 10
@@ -131,7 +133,7 @@ def test_the_ten_items_that_cost_most() -> None:
 
 
 def test_items_are_told_with_what_they_rest_on() -> None:
-    table = item_table(answered())
+    table = grade_table(answered())
     shown = " ".join(printed(table, width=400).split())
     assert "2 (capped from 7)" in shown
     assert "(120-155)" in shown
@@ -139,7 +141,7 @@ def test_items_are_told_with_what_they_rest_on() -> None:
     assert "failed: timeout" in shown
     assert f"{FS}.report_format.1.C1-2 │ 9 │ 3 of 3." in shown
     assert f"{EC}.perspective_balance.1.C1-1 │ N/A │ Nothing of the kind." in shown
-    whole = printed(item_table(findings({(): 4}, mode="vanilla")))
+    whole = printed(grade_table(findings({(): 4}, mode="vanilla")))
     assert "whole report" in whole
 
 
@@ -148,19 +150,19 @@ def test_nothing_is_left_that_a_terminal_would_act_on(kind: str) -> None:
     rubric = answered()
     odd = findings({(f"odd{HOSTILE}", "part", "1", "C1-1"): 3})
     shown = {
-        "items": lambda: printed(item_table(rubric)),
-        "costs": lambda: printed(cost_table(costs(score(None, rubric, "paper"), rubric), rubric)),
-        "notes": lambda: "".join(printed(note) for note in score_notes({"paper": score(None, odd, "paper")})),
-        "scores": lambda: printed(score_table("deer", {"paper": score(None, odd, "paper")})),
+        "items": lambda: printed(grade_table(rubric)),
+        "costs": lambda: printed(cost_table(costs(score([], [rubric], "paper"), rubric), rubric)),
+        "notes": lambda: "".join(printed(note) for note in score_notes({"paper": score([], [odd], "paper")})),
+        "scores": lambda: printed(score_table("deer", {"paper": score([], [odd], "paper")})),
     }[kind]()
     assert shown.strip()
     assert not {"\x1b", "\x07", "\r", "\u202e"} & set(shown)
 
 
 def test_notes_say_what_a_reader_must_know() -> None:
-    notes = list(score_notes({"paper": score(ROWS, answered(), "paper")}))
+    notes = list(score_notes({"paper": both(answered(), ROWS)["paper"]}))
     assert "Recency: not counted: no sub-dimension of the paper" in notes
-    alone = list(score_notes({"paper": score(None, answered(), "paper")}))
+    alone = list(score_notes({"paper": both(answered())["paper"]}))
     assert "Overall: evaluated: 5 of the 7 dimensions" in alone
     assert sum(note.startswith("Recency") for note in alone) == 1
     # What holds of every profile is said once.

@@ -9,11 +9,12 @@ from rich.console import Console, RenderableType
 
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 from local_judge.protocols.deer.verification.scores import score
-from local_judge.protocols.scores import Profile, Score, ScoreNode, mean_of
-from local_judge.reporting.numbers import ratio
 from local_judge.reporting.tables import run_summary, score_table
 from local_judge.reporting.verticals import verticals
 from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord
+from local_judge.scoring.algebra import mean_of
+from local_judge.scoring.node import Profile, Score, ScoreNode
+from local_judge.scoring.text import ratio
 
 PROFILES: tuple[Profile, ...] = ("paper", "upstream")
 
@@ -114,7 +115,7 @@ def test_each_profile_shows_its_own_failures_and_bounds() -> None:
             ClaimRow(id="L1.S2.1", type="A", pairs=(pair,)),
         )
     )
-    lines = drawn(score_table("deer", {name: score(open_rows, name).dimensions for name in PROFILES}))
+    lines = drawn(score_table("deer", {name: score([open_rows], name) for name in PROFILES}))
     cells = [cell.strip() for cell in next(line for line in lines if "Citation Support" in line).split("│")]
     # Of two pairs one is supported and one failed: 1/1 by the paper, 1/2 by the code; 1/2 or 2/2 when resolved.
     # The paper has a column for what is undefined: the evenness of one source.
@@ -125,7 +126,7 @@ def test_each_profile_shows_its_own_failures_and_bounds() -> None:
 def test_a_table_without_failures_has_no_columns_for_them() -> None:
     pair = PairRow(url="https://a.example", outcome="supported", reliable=True)
     rows = Rows(claims=(ClaimRow(id="L1.S1.1", type="A", pairs=(pair,)),), references=("https://a.example",))
-    shown = "\n".join(drawn(score_table("deer", {name: score(rows, name).dimensions for name in PROFILES})))
+    shown = "\n".join(drawn(score_table("deer", {name: score([rows], name) for name in PROFILES})))
     assert "paper" in shown and "upstream" in shown
     assert "failed" not in shown and "bounds" not in shown
 

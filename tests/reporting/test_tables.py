@@ -20,9 +20,7 @@ from local_judge.reporting.tables import (
     plan_notes,
     plan_table,
     run_summary,
-    safe,
     score_table,
-    stdout,
     trees,
     verdict_table,
     verified_table,
@@ -30,6 +28,7 @@ from local_judge.reporting.tables import (
 from local_judge.runs.job import NotPlanned, Plan
 from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.verify import VerifiedRow
+from local_judge.terminal import safe, stdout
 
 HOSTILE = "\x1b]0;title\x07\x1b[31m[bold]x[/nonsense] [link=http://a.example]y[/link]\r\u202ez"
 
@@ -86,7 +85,7 @@ def claim_set() -> ClaimSet:
 def test_every_table_takes_hostile_text() -> None:
     record = CaseRecord(id=HOSTILE, key="k", status="done")
     crashed = CaseRecord(id=HOSTILE, key="k", status="crashed", detail=HOSTILE)
-    nodes = Deer().score(DeerFindings(case=HOSTILE, document="d", rows=Rows(claims=())), "paper")
+    nodes = Deer().score([DeerFindings(case=HOSTILE, document="d", rows=Rows(claims=()))], "paper")
     scores = [ScoreRecord(case=HOSTILE, protocol="deer", version="1", profile="paper", scores=nodes)]
     row = VerifiedRow(
         id=HOSTILE, claim=HOSTILE, url="https://a.example", status="ok", label=None, quote=HOSTILE

@@ -1,27 +1,24 @@
-"""The taxonomy has a place for every score that a protocol can have, and a run is read by it as one profile."""
+"""Every score that an installed protocol can have has a place, and a run is read by these as one profile."""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import io
-from collections.abc import Callable, Sequence
-from importlib.metadata import entry_points
+from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 
 import pytest
 from rich.console import Console
 
-from local_judge.protocols.base import GROUP
+from local_judge.protocols.base import load_protocol, protocol_names
 from local_judge.protocols.deepresearcheval import DeepResearchEval
 from local_judge.protocols.deer.overall import score as deer_score
 from local_judge.protocols.deer.verification.rows import Rows
 from local_judge.protocols.fact import Fact
+from local_judge.protocols.metric import MetricProtocol
 from local_judge.protocols.race import Race
-from local_judge.protocols.scores import Score, ScoreNode
-from local_judge.reporting.taxonomy import ASIDE, LABELS, PLACES, Place, unplaced, vertical_of
 from local_judge.reporting.verticals import vertical_tables, verticals
 from local_judge.runs.records import CaseRecord, ScoreRecord
+from local_judge.scoring.node import VERTICALS, Place, Scale, Score, ScoreNode, Tree, Vertical, placed
 
 from ..protocols.deepresearcheval import dre_cases
 from ..protocols.deer import rubric_cases
@@ -30,96 +27,101 @@ from ..protocols.race import race_cases
 from ..rubric_run import record
 
 
-def _ids(roots: Sequence[ScoreNode]) -> list[str]:
-    return [root.id for root in roots]
-
-
-def _deer() -> list[str]:
+def _deer() -> list[ScoreNode]:
     """With and without verification, and with and without the rubric."""
     rubric = rubric_cases.findings(rubric_cases.drawn(1))
     rows = Rows(claims=(), references=())
-    trees = [deer_score(*one, "paper") for one in product((rows, None), (rubric, None)) if any(one)]
-    return [id for tree in trees for id in _ids(tree)]
+    trees = [deer_score(*one, "paper") for one in product(([rows], []), ([rubric], [])) if any(one)]
+    return [root for tree in trees for root in tree]
 
 
-def _race() -> list[str]:
+def _race() -> Tree:
     """Both ways round and with two draws, so that all that it measures is there."""
     sheets = [
-        race_cases.sheet(race_cases.TARGET_SCORES, race_cases.REFERENCE_SCORES, target_first=first, draw=draw)
+        race_cases.comparison(
+            race_cases.TARGET_SCORES, race_cases.REFERENCE_SCORES, target_first=first, draw=draw
+        )
         for first in (True, False)
         for draw in (0, 1)
     ]
-    return _ids(Race().score(race_cases.findings(*sheets), "paper"))
+    return Race().score([race_cases.findings(*sheets)], "paper")
 
 
-def _parts_of(protocol: str) -> list[str]:
-    """Of a protocol each of whose parts is a root by its name."""
-    settings = importlib.import_module(f"local_judge.protocols.{protocol}.settings")
-    return list(settings.PARTS)
-
-
-ROOTS: dict[str, Callable[[], Sequence[str]]] = {
+TREES: dict[str, Callable[[], Tree]] = {
     "deer": _deer,
     "race": _race,
-    "fact": lambda: _ids(Fact().score(fact_cases.findings("sudxnf"), "paper")),
-    "liveresearchbench": lambda: _parts_of("liveresearchbench"),
-    "dream": lambda: _parts_of("dream"),
-    "deepresearcheval": lambda: [
-        *_ids(DeepResearchEval().score(dre_cases.findings(), "paper")),
-        *_parts_of("deepresearcheval"),
-    ],
+    "fact": lambda: Fact().score([fact_cases.findings("sudxnf")], "paper"),
+    "deepresearcheval": lambda: DeepResearchEval().score([dre_cases.findings()], "paper"),
 }
-"""How the roots of a protocol are learnt."""
-
-REGISTERED = sorted(entry.name for entry in entry_points(group=GROUP)) or sorted(ROOTS)
+"""Scores with all roots that a protocol has beside one for each of its metrics."""
 
 
-@pytest.mark.parametrize("protocol", REGISTERED)
-def test_every_root_of_a_registered_protocol_has_a_place(protocol: str) -> None:
-    assert protocol in ROOTS and protocol in PLACES, f"{protocol}: the taxonomy has never heard of it"
-    if importlib.util.find_spec(f"local_judge.protocols.{protocol}") is None:
-        pytest.skip(f"{protocol} is not in this checkout")
-    roots = ROOTS[protocol]()
-    assert roots and unplaced(protocol, roots) == []
+def roots_of(protocol: str) -> set[str]:
+    kind = type(load_protocol(protocol))
+    metrics = kind.metrics if issubclass(kind, MetricProtocol) else ()
+    scored = TREES[protocol]() if protocol in TREES else ()
+    return {metric.id for metric in metrics} | {root.id for root in scored}
+
+
+def unplaced(places: Mapping[str, Place], roots: Iterable[str]) -> list[str]:
+    """The roots that neither have a place nor stand above a score that has one."""
+    return [root for root in roots if root not in {path.partition("/")[0] for path in places}]
+
+
+@pytest.mark.parametrize("protocol", protocol_names())
+def test_every_root_of_an_installed_protocol_has_a_place(protocol: str) -> None:
+    roots = roots_of(protocol)
+    assert roots and unplaced(load_protocol(protocol).places, roots) == []
 
 
 def test_a_root_without_a_place_is_noticed() -> None:
-    assert unplaced("race", ["insight", "wit", "overall"]) == ["wit"]
-    assert unplaced("mine", ["wit"]) == ["wit"]
+    assert unplaced(load_protocol("race").places, ["insight", "wit", "overall"]) == ["wit"]
+    assert unplaced({}, ["wit"]) == ["wit"]
 
 
-def test_nothing_is_placed_twice() -> None:
-    for protocol, places in PLACES.items():
-        for path in places:
-            above = {path[:length] for length in range(1, len(path))}
-            assert not above & set(places), f"{protocol}: {path} stands below another place"
-        assert not set(places) & set(ASIDE.get(protocol, {}))
+@pytest.mark.parametrize("protocol", protocol_names())
+def test_a_place_has_a_vertical_or_a_reason_and_none_below_it(protocol: str) -> None:
+    places = load_protocol(protocol).places
+    for path, place in places.items():
+        assert (place.vertical is None) != (place.aside == ""), path
+        above = [path[:end] for end, letter in enumerate(path) if letter == "/"]
+        assert place.vertical is None or not any(
+            places[one].vertical is not None for one in above if one in places
+        ), f"{path} stands below another place"
+
+
+def vertical_of(protocol: str, path: str) -> Vertical | None:
+    """Of the score itself, or of the one above it that has one."""
+    places = load_protocol(protocol).places
+    steps = path.split("/")
+    above = ["/".join(steps[:length]) for length in range(len(steps), 0, -1)]
+    return next((places[one].vertical for one in above if one in places), None)
 
 
 def test_what_stands_below_a_place_has_its_vertical() -> None:
-    assert vertical_of("deer", ("request_fulfillment", "scope", "2")) == "compliance"
-    assert vertical_of("deepresearcheval", ("quality", "general", "clarity", "1")) == "presentation"
-    assert vertical_of("deepresearcheval", ("quality", "specific", "costs")) == "compliance"
-    assert vertical_of("deepresearcheval", ("quality",)) is None
-    assert vertical_of("race", ("overall",)) is None
+    assert vertical_of("deer", "request_fulfillment/scope/2") == "compliance"
+    assert vertical_of("deepresearcheval", "quality/general/clarity/1") == "presentation"
+    assert vertical_of("deepresearcheval", "quality/specific/costs") == "compliance"
+    assert vertical_of("deepresearcheval", "quality") is None
+    assert vertical_of("race", "overall") is None
     # Table 1 of DREAM's paper: factual consistency is source quality.
-    assert vertical_of("liveresearchbench", ("consistency",)) == "sources"
-    every = {place.vertical for places in PLACES.values() for place in places.values()}
-    assert every == set(LABELS)
+    assert vertical_of("liveresearchbench", "consistency") == "sources"
+    every = {place.vertical for name in protocol_names() for place in load_protocol(name).places.values()}
+    assert every - {None} == set(VERTICALS)
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "expected"),
+    ("scale", "value", "expected"),
     [
-        (Place("depth"), 40.0, 40.0),
-        (Place("depth", 0, 10), 6.13, 61.3),
-        (Place("depth", 1, 10), 5.5, 50.0),  # half of the way from 1 to 10
-        (Place("depth", 0, 50, "lower"), 10.0, 80.0),
-        (Place("sources", 0, None, "lower"), 12.0, None),
+        (Scale(), 40.0, 40.0),
+        (Scale(high=10), 6.13, 61.3),
+        (Scale(low=1, high=10), 5.5, 50.0),  # half of the way from 1 to 10
+        (Scale(high=50, better="lower"), 10.0, 80.0),
+        (Scale(high=None, better="lower"), 12.0, None),
     ],
 )
-def test_normalised(place: Place, value: float, expected: float | None) -> None:
-    found = place.normalised(value)
+def test_normalised(scale: Scale, value: float, expected: float | None) -> None:
+    found = scale.normalised(value)
     assert found == (None if expected is None else pytest.approx(expected))
 
 
@@ -130,7 +132,10 @@ def root(id: str, value: float | None, *children: ScoreNode, failed: int = 0) ->
 
 
 def row(case: str, protocol: str, *roots: ScoreNode) -> ScoreRecord:
-    return ScoreRecord(case=case, protocol=protocol, version="1", profile="paper", scores=roots)
+    places: Mapping[str, Place] = load_protocol(protocol).places if protocol in protocol_names() else {}
+    return ScoreRecord(
+        case=case, protocol=protocol, version="1", profile="paper", scores=placed(roots, places)
+    )
 
 
 def quality(insight: float | None, failed: int = 0) -> ScoreNode:
@@ -159,15 +164,11 @@ def test_a_run_as_a_profile() -> None:
     found = verticals(RECORDS, SCORES, "paper")
     ada = {(one.protocol, "/".join(one.path)): one for one in found.metrics if one.system == "ada"}
     assert [(one.vertical, one.protocol, one.path[-1]) for one in ada.values()] == [
-        ("presentation", "deepresearcheval", "clarity"),
-        ("compliance", "deepresearcheval", "coverage"),
-        ("compliance", "deepresearcheval", "instruction_following"),
         ("compliance", "deepresearcheval", "specific"),
         ("depth", "race", "insight"),
         ("depth", "deepresearcheval", "insight"),
         (None, "mine", "wit"),
     ]
-    assert ada["deepresearcheval", "quality/general/clarity"].n_failed == 3  # no report here has it
     insight = ada["race", "insight"]
     # Two of three reports, 60 and 40; the third is not there and may have anything from 0 to 100.
     assert (insight.value, insight.normalised) == (50.0, 50.0)
@@ -224,14 +225,16 @@ def test_printed() -> None:
 @pytest.mark.parametrize(
     ("protocol", "path", "value", "share"),
     [
-        ("fact", ("citation_accuracy",), 0.95, 95.0),  # a share, 0 to 1
-        ("deer", ("format_style",), 1.0, 0.0),  # a rubric's least is 1
-        ("deepresearcheval", ("quality", "specific"), 7.5, 75.0),
-        ("liveresearchbench", ("accuracy",), 3.0, None),  # a number of errors has no upper end
+        ("fact", "citation_accuracy", 0.95, 95.0),  # a share, 0 to 1
+        ("deer", "format_style", 1.0, 0.0),  # a rubric's least is 1
+        ("deepresearcheval", "quality/specific", 7.5, 75.0),
+        ("liveresearchbench", "accuracy", 3.0, None),  # a number of errors has no upper end
     ],
 )
 def test_values_are_read_on_their_own_scale(
-    protocol: str, path: tuple[str, ...], value: float, share: float | None
+    protocol: str, path: str, value: float, share: float | None
 ) -> None:
-    found = PLACES[protocol][path].normalised(value)
+    scale = load_protocol(protocol).places[path].scale
+    assert scale is not None
+    found = scale.normalised(value)
     assert found == (None if share is None else pytest.approx(share))

@@ -9,12 +9,19 @@ import pytest
 
 from indexes.model import SourceStatus
 from indexes.snapshot import Snapshot
-from local_judge.annotations.load import load_annotations, sample_folder
-from local_judge.claims.belief import question_digest
 from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.yes_no import question_digest
 from local_judge.judge.failures import Failure
-from local_judge.runs.calibrate import KnownSet, calibrate, calibrate_judge, fits_of
-from local_judge.runs.known import Heard, KnownClaim, annotated_claims, data_digest, hear, load_known
+from local_judge.lab.annotations.load import load_annotations, sample_folder
+from local_judge.lab.calibrate import LabelledSet, calibrate, calibrate_judge, fits_of
+from local_judge.lab.labelled_claims import (
+    ClaimAnswer,
+    LabelledClaim,
+    annotated_claims,
+    ask_claims,
+    data_digest,
+    load_labelled,
+)
 from local_judge.stats.calibration.assess import Settings
 from local_judge.stats.calibration.fitting import Uncalibratable
 from serving.engines.scripted import Call, Reply
@@ -28,12 +35,12 @@ JUDGE = EngineIdentity(model="m", engine="scripted", engine_version="1")
 QUICK = Settings(draws=0)
 
 
-def heard(language: str, n: int, lean: float, *, per_page: int = 4, seed: int = 0) -> list[Heard]:
+def heard(language: str, n: int, lean: float, *, per_page: int = 4, seed: int = 0) -> list[ClaimAnswer]:
     """Claims, every second one true, of a judge that adds `lean` to log-odds of +-1 and noise."""
     random = Random(seed)
     return [
-        Heard(
-            row=KnownClaim(id=f"{language}{number:03}", claim="c", url="u", true=number % 2 == 0),
+        ClaimAnswer(
+            row=LabelledClaim(id=f"{language}{number:03}", claim="c", url="u", true=number % 2 == 0),
             url=f"https://{language}.example/{number // per_page}",
             status="ok",
             language=language,
@@ -46,7 +53,7 @@ def heard(language: str, n: int, lean: float, *, per_page: int = 4, seed: int = 
     ]
 
 
-def unanswered(one: Heard, status: SourceStatus = "ok") -> Heard:
+def unanswered(one: ClaimAnswer, status: SourceStatus = "ok") -> ClaimAnswer:
     failure = Failure(kind="timeout", detail="no answer") if status == "ok" else None
     return one._replace(log_odds=None, failure=failure, status=status, reply=None)
 
@@ -115,7 +122,7 @@ def test_what_is_missing_is_counted_and_opens_bounds() -> None:
 
 
 def test_claims_in_the_pages_words_and_in_peoples_stand_apart_under_one_fit() -> None:
-    def in_words(rows: list[Heard], annotated: bool) -> list[Heard]:
+    def in_words(rows: list[ClaimAnswer], annotated: bool) -> list[ClaimAnswer]:
         changes = [{"id": f"{annotated}/{one.row.id}", "annotated": annotated} for one in rows]
         return [
             one._replace(row=one.row.model_copy(update=change))
@@ -174,7 +181,7 @@ def test_what_people_have_labelled_is_known() -> None:
 async def test_a_judge_that_cannot_be_calibrated_keeps_what_it_had(
     make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
 ) -> None:
-    rows = load_known(write_known(tmp_path))
+    rows = load_labelled(write_known(tmp_path))
     mood = {"constant": False}
 
     def script(call: Call) -> Reply:
@@ -183,24 +190,24 @@ async def test_a_judge_that_cannot_be_calibrated_keeps_what_it_had(
 
     judge, engine = make_judge(script, ledger="one.sqlite")
     config = ClaimsConfig(method="scored")
-    report = await calibrate_judge([KnownSet(rows, snapshot)], judge, config, QUICK)
+    report = await calibrate_judge([LabelledSet(rows, snapshot)], judge, config, QUICK)
     kept = judge.ledger.calibrations(report.calibrations[0].judge)
     assert kept == report.calibrations
     # Replayed: not a call more, and the same calibrations.
-    again = await calibrate_judge([KnownSet(rows, snapshot)], judge, config, QUICK)
+    again = await calibrate_judge([LabelledSet(rows, snapshot)], judge, config, QUICK)
     assert (again, len(engine.calls)) == (report, len(rows))
     mood["constant"] = True
     twisted, _ = make_judge(script, ledger="two.sqlite")
     with pytest.raises(Uncalibratable, match="the same probability"):
-        await calibrate_judge([KnownSet(rows, snapshot)], twisted, config, QUICK)
+        await calibrate_judge([LabelledSet(rows, snapshot)], twisted, config, QUICK)
     assert twisted.ledger.calibrations(kept[0].judge) == ()
 
 
 async def test_each_row_has_its_answer_in_its_place(
     make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
 ) -> None:
-    rows = load_known(write_known(tmp_path, n_pages=2))
-    missing = KnownClaim(id="x", claim="Nobody knows.", url="https://nowhere.example/", true=True)
+    rows = load_labelled(write_known(tmp_path, n_pages=2))
+    missing = LabelledClaim(id="x", claim="Nobody knows.", url="https://nowhere.example/", true=True)
 
     def script(call: Call) -> Reply:
         if rows[1].claim in call.prompt:
@@ -208,7 +215,7 @@ async def test_each_row_has_its_answer_in_its_place(
         return {"Yes": 0.8, "No": 0.2}
 
     judge, _ = make_judge(script)
-    found = await hear([missing, *rows], snapshot, judge, ClaimsConfig())
+    found = await ask_claims([missing, *rows], snapshot, judge, ClaimsConfig())
     assert [one.row.id for one in found] == ["x", *(row.id for row in rows)]
     assert (found[0].status, found[0].log_odds, found[0].failure) == ("not_in_snapshot", None, None)
     assert found[2].failure is not None and found[2].failure.kind == "timeout"

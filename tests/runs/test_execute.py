@@ -9,7 +9,7 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.errors import ConfigError
 from local_judge.judge.errors import LedgerError
-from local_judge.protocols.base import Bench, Case
+from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.deer import Deer
 from local_judge.protocols.deer.protocol import DeerFindings
 from local_judge.runs.config import RunConfig
@@ -126,10 +126,10 @@ async def test_a_defect_of_a_protocol_is_that_report_s_record(
 ) -> None:
     examine = Deer.examine
 
-    async def crashing(self: Deer, case: Case, bench: Bench) -> DeerFindings:
+    async def crashing(self: Deer, case: Case, context: EvalContext) -> DeerFindings:
         if case.id == "a":
             raise ZeroDivisionError("nobody cites")
-        return await examine(self, case, bench)
+        return await examine(self, case, context)
 
     monkeypatch.setattr(Deer, "examine", crashing)
     judge, _ = make_judge()

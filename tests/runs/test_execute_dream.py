@@ -1,4 +1,4 @@
-"""Runs of DREAM: two judges together and over reports, agreement, wishes, and a plan that asks nothing."""
+"""Runs of DREAM: an ensemble of two judges, its aggregates, agreement, evidence gaps, and a plan that asks nothing."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from indexes.snapshot import Snapshot
-from local_judge.agents.wishes import read_wishes
+from local_judge.agents.evidence_gaps import read_evidence_gaps
 from local_judge.protocols.dream import DreamFindings
-from local_judge.protocols.scores import ScoreNode
 from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.execute import execute
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.records import load_scores
 from local_judge.runs.store import RunStore
+from local_judge.scoring.node import ScoreNode
 from serving.engines.scripted import Call, Reply
 
 from ..scripted_judge import MakeJudge, believe
@@ -94,14 +94,14 @@ async def test_two_judges_over_two_reports(make_judge: MakeJudge, snapshot: Snap
     judges = {"one": one, "other": other}
     records = await execute(reports, judges, snapshot, settled(CONFIG), store)
     assert [(record.status, record.n_questions_failed) for record in records] == [("done", 0), ("done", 0)]
-    together = {node.id: node for node in tree(store, None)["cited"]}
-    assert together["writing"].score.value == 60
+    ensemble = {node.id: node for node in tree(store, None)["cited"]}
+    assert ensemble["writing"].score.value == 60
     # Of dwellings one judge says supported, the other contradicted: 1 / 2. The other claims stay open.
-    assert (together["factuality"].score.value, together["factuality"].score.denominator) == (50, 2)
+    assert (ensemble["factuality"].score.value, ensemble["factuality"].score.denominator) == (50, 2)
     # Three claims, two of them cited, of which one page is dead: CA = 2/3, CF = 1.
-    assert together["citation"].score.value == pytest.approx(80)
+    assert ensemble["citation"].score.value == pytest.approx(80)
     # Two domains with 8 by the one and 4 by the other.
-    assert together["authority"].score.value == pytest.approx(60)
+    assert ensemble["authority"].score.value == pytest.approx(60)
     uncited = {node.id: node.score.value for node in tree(store, None)["uncited"]}
     assert (uncited["citation"], uncited["authority"]) == (0, 0)
 
@@ -121,7 +121,7 @@ async def test_two_judges_over_two_reports(make_judge: MakeJudge, snapshot: Snap
 
     agreement = (store.root / "agreement.jsonl").read_text()
     assert all(f'"{metric}"' in agreement for metric in ("factuality", "faithfulness", "authority"))
-    missed = [(wish.query, wish.why, wish.times) for wish in read_wishes(store.root)]
+    missed = [(gap.query, gap.why, gap.times) for gap in read_evidence_gaps(store.root)]
     # By two judges, the second about both reports; of the expense there are passages, none of which has both words.
     assert missed == [("retrofit expense", "weak", 4), ("zeppelin hangar", "nothing_found", 2)]
 

@@ -14,7 +14,6 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
 from local_judge.judge.judge import Judge
 from local_judge.protocols.deer import DeerFindings
-from local_judge.protocols.scores import ScoreNode, known_share
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import CASES_IN_FLIGHT, execute
 from local_judge.runs.inputs import RawReport
@@ -22,6 +21,8 @@ from local_judge.runs.inter_judge import load_agreement
 from local_judge.runs.records import load_scores, read_records
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore, claims_file, file_key, findings_file
+from local_judge.scoring.coverage import known_share
+from local_judge.scoring.node import ScoreNode
 from local_judge.tasks.model import Task
 from serving.engine import JsonSchema
 from serving.engines.scripted import Call, Reply, ScriptedEngine
@@ -151,9 +152,9 @@ async def test_a_judge_that_fails_half_of_its_calls_leaves_holes_and_no_zeros(
     }
     n_open = 0
     for case in ("one", "two"):
-        for path, together in rows[case, None].items():
+        for path, ensemble in rows[case, None].items():
             alone, other = rows[case, "steady"][path].score, rows[case, "shaky"][path].score
-            score = together.score
+            score = ensemble.score
             assert score.n_failed == alone.n_failed + other.n_failed
             if other.n_failed and known_share(other) == 0 and alone.value is not None:
                 # What the other judge did not say changes no value, and opens its bounds.

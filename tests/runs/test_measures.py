@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from local_judge.errors import InputError, RunError
-from local_judge.protocols.scores import Score, ScoreNode
 from local_judge.runs.measures import score_columns
 from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
+from local_judge.scoring.node import Score, ScoreNode
 
 
 def node(name: str, value: float | None, *children: ScoreNode) -> ScoreNode:
@@ -30,7 +30,7 @@ def case(name: str, n_words: int = 100, **fields: Any) -> CaseRecord:
 def make(root: Path, cases: Sequence[CaseRecord], roots: dict[str, tuple[ScoreNode, ...]]) -> Path:
     """A run directory with `cases`, and these scores by the profile `paper`."""
     store = RunStore(root)
-    store.write_json("manifest.json", {"config": {"protocols": ["deer"]}, "reports": []})
+    store.write_json("manifest.json", {"format_version": 2, "config": {"protocols": ["deer"]}, "reports": []})
     store.write_jsonl("cases.jsonl", cases)
     rows = [
         ScoreRecord(case=name, protocol="deer", version="1", profile="paper", scores=scores)

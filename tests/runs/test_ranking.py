@@ -11,7 +11,6 @@ import pytest
 
 from local_judge.errors import InputError, RunError
 from local_judge.judge.judge import Judge, JudgeSettings
-from local_judge.protocols.scores import Score, ScoreNode
 from local_judge.reporting.ranking import ranking_json, ranking_notes
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import execute
@@ -22,6 +21,7 @@ from local_judge.runs.records import CaseRecord, ScoreRecord, load_run_scores, l
 from local_judge.runs.scored import system_scores
 from local_judge.runs.seal import reseal_scores, seal_run
 from local_judge.runs.store import RunStore
+from local_judge.scoring.node import Score, ScoreNode
 from local_judge.stats.ranking import Match, rank_systems
 from local_judge.tasks.files import TaskFiles
 from serving.types import Sampling
@@ -34,7 +34,7 @@ WORTH = {"ada": 22, "bo": 18, "cy": 10, "9 million": 14}
 
 
 @pytest.fixture(autouse=True)
-def known_protocols(monkeypatch: pytest.MonkeyPatch) -> None:
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch)
 
 
@@ -76,7 +76,9 @@ async def run(
             )
         ),
     )
-    config = RunConfig(protocols=protocols, settings={"depth": settings} if "depth" in protocols else {})
+    config = RunConfig(
+        protocols=protocols, settings={"depth": {"depth": settings}} if "depth" in protocols else {}
+    )
     store = RunStore(out)
     named = judges if isinstance(judges, Mapping) else {"judge": judges}
     store.write_json("manifest.json", await build_manifest(config, named, reports, None, []))
@@ -99,12 +101,12 @@ async def test_a_baseline_connects_the_systems(make_judge: MakeJudge, tmp_path: 
         for task in ("1", "2")
     )
     assert compared([out], "depth", "upstream").matches[0].points == (1.0, 1.0)
-    over = {
+    aggregates = {
         row.system: row.scores[0]
         for row in load_run_scores(RunStore(out), ["depth"])
         if row.profile == "paper"
     }
-    assert {name: node.score.value for name, node in over.items()} == {"ada": 100, "bo": 100, "cy": 0}
+    assert {name: node.score.value for name, node in aggregates.items()} == {"ada": 100, "bo": 100, "cy": 0}
     by_report = {row.case: row.scores[0] for row in load_scores(RunStore(out), ["depth"])}
     assert by_report["cy-1"].find("margin").score.value == -4
 
@@ -251,7 +253,10 @@ async def test_scores_are_compared_by_task(make_judge: MakeJudge, tmp_path: Path
 def scored(folder: Path, *rows: tuple[str, str, Score]) -> Path:
     """A run of `length` whose reports, on one task, have these ids, systems and scores."""
     store = RunStore(folder)
-    store.write_json("manifest.json", {"config": {"protocols": ["length"]}, "reports": [], "judges": []})
+    store.write_json(
+        "manifest.json",
+        {"format_version": 2, "config": {"protocols": ["length"]}, "reports": [], "judges": []},
+    )
     cases = [
         CaseRecord(id=id, key=id, document="d", task="t", system=system, status="done")
         for id, system, _ in rows

@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from local_judge.protocols import base
+from local_judge.protocols.base import Decision
 from local_judge.protocols.fact import Fact, FactFindings
-from local_judge.protocols.scores import Profile, ScoreNode
 from local_judge.runs import rescoring
 from local_judge.runs.inter_judge import load_agreement
 from local_judge.runs.records import CaseRecord, load_run_scores, load_scores
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore, file_key, findings_file
+from local_judge.scoring.ensemble import mean_trees
+from local_judge.scoring.node import Profile, ScoreNode
 
 from ..protocols.fact.fact_cases import findings
 
@@ -23,23 +25,22 @@ JUDGES = ("a", "b")
 ACCURACY = "citation_accuracy"
 
 
-class Plain:
-    """FACT's scores, and none of its rules for several judges."""
+class Averaged(Fact):
+    """FACT's scores, of several judges their mean."""
 
-    version = Fact.version
-    profiles = Fact.profiles
-    findings = FactFindings
+    def score(self, judges: Sequence[FactFindings], profile: Profile) -> tuple[ScoreNode, ...]:
+        return mean_trees([super(Averaged, self).score([one], profile) for one in judges])
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def score(self, findings: FactFindings, profile: Profile) -> tuple[ScoreNode, ...]:
-        return Fact().score(findings, profile)
-
-    def over(
-        self, findings: Sequence[FactFindings], profile: Profile, n_missing: int
+    def aggregate(
+        self, reports: Sequence[Sequence[FactFindings]], profile: Profile, n_missing: int
     ) -> tuple[ScoreNode, ...]:
-        return Fact().over(findings, profile, n_missing)
+        by_judge = zip(*reports, strict=True)
+        return mean_trees(
+            [super(Averaged, self).aggregate([[one] for one in own], profile, n_missing) for own in by_judge]
+        )
+
+    def decisions(self, findings: FactFindings) -> tuple[Decision, ...]:
+        return ()
 
 
 def fact_alone(group: str) -> list[EntryPoint]:
@@ -76,20 +77,20 @@ def accuracies(store: RunStore, judge: str | None = None) -> dict[str, float | N
     return {row.case: row.scores[0].score.value for row in rows}
 
 
-def over(store: RunStore, judge: str | None = None) -> dict[str | None, float | None]:
+def aggregates(store: RunStore, judge: str | None = None) -> dict[str | None, float | None]:
     rows = [row for row in load_run_scores(store, ["fact"], (judge,)) if row.profile == "paper"]
     return {row.system: row.scores[0].score.value for row in rows}
 
 
-def test_each_judge_and_all_together(stored: tuple[RunStore, list[CaseRecord]]) -> None:
+def test_each_judge_and_the_ensemble(stored: tuple[RunStore, list[CaseRecord]]) -> None:
     store, records = stored
     rescore(store, ["fact"], records, JUDGES)
     assert accuracies(store, "a") == {"x": 0.5, "y": 1.0, "z": 0.0}
     assert accuracies(store, "b") == {"x": 0.25, "y": None, "z": 1.0}
     # Of x the second pair is a tie, one of the three others is supported; the one pair of z is a tie.
     assert accuracies(store) == {"x": pytest.approx(1 / 3), "y": 1.0, "z": None}
-    assert over(store, "a") == {"ada": 0.75, "bo": 0.0}
-    assert over(store) == {"ada": pytest.approx(2 / 3), "bo": None}
+    assert aggregates(store, "a") == {"ada": 0.75, "bo": 0.0}
+    assert aggregates(store) == {"ada": pytest.approx(2 / 3), "bo": None}
     missing = [(row.system, row.n_reports, row.n_missing) for row in load_run_scores(store, ["fact"])[::2]]
     assert missing == [("ada", 3, 1), ("bo", 1, 0)]
     (support,) = load_agreement(store)
@@ -98,10 +99,13 @@ def test_each_judge_and_all_together(stored: tuple[RunStore, list[CaseRecord]]) 
     assert support.alike.low is not None
 
 
-def test_a_protocol_without_a_rule_of_its_own_is_averaged(
+def test_the_mean_of_the_judges_where_a_protocol_says_so(
     stored: tuple[RunStore, list[CaseRecord]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rescoring, "load_protocol", Plain)
+    def load(name: str) -> Averaged:
+        return Averaged()
+
+    monkeypatch.setattr(rescoring, "load_protocol", load)
     store, records = stored
     rescore(store, ["fact"], records, JUDGES)
     assert accuracies(store) == {"x": 0.375, "y": 1.0, "z": 0.5}
@@ -113,7 +117,7 @@ def test_a_protocol_without_a_rule_of_its_own_is_averaged(
     assert (score.n_expected, score.n_failed, score.low, score.high) == (2, 1, 0.5, 1.0)
     assert score.note == "1 of 2 judges failed"
     # Of ada, a: (0.5 + 1) / 2, of b one of three reports is known, so a's stands alone; of bo, a: 0 and b: 1.
-    assert over(store) == {"ada": 0.75, "bo": 0.5}
+    assert aggregates(store) == {"ada": 0.75, "bo": 0.5}
     assert load_agreement(store) == []
 
 
@@ -123,5 +127,5 @@ def test_a_run_of_which_nothing_could_be_read_has_no_scores(
     store, records = stored
     rescore(store, ["fact"], records[3:], JUDGES)
     assert accuracies(store) == {}
-    assert over(store) == {"ada": None}
+    assert aggregates(store) == {"ada": None}
     assert load_agreement(store) == []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from local_judge.planting.claims import DrawSettings, draw_claims
-from local_judge.planting.kinds import ALTERATIONS
+from local_judge.lab.planting.claims import DrawSettings, draw_claims
+from local_judge.lab.planting.model import ALTERATIONS
 from scripts.benchmarking.pages import planted_snapshot
 
 

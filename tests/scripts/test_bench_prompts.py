@@ -16,14 +16,14 @@ import pytest
 from indexes.making.importing import import_pages
 from indexes.model import Page
 from indexes.snapshot import Snapshot
-from local_judge.annotations.load import sample_folder
 from local_judge.demo.outcome import sample_folder as demo_folder
 from local_judge.documents.clean import clean
 from local_judge.judge.layout import fence
-from local_judge.planting.claims import DrawSettings, draw_claims
-from local_judge.planting.composed import Composed, ComposeSettings, compose
-from local_judge.planting.model import PlantedClaim
-from local_judge.planting.pages import plant_pages, usable
+from local_judge.lab.annotations.load import sample_folder
+from local_judge.lab.planting.claims import DrawSettings, draw_claims
+from local_judge.lab.planting.composed import Composed, ComposeSettings, compose
+from local_judge.lab.planting.model import PlantedClaim
+from local_judge.lab.planting.pages import plant_pages, usable
 from scripts.benchmarking import prompt_extraction, prompt_scoring, prompt_verification
 from scripts.benchmarking.planted import quality, tokens_of
 from scripts.benchmarking.prompt_rows import instructions, sample_claims, sample_exhibit

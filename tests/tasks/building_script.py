@@ -20,7 +20,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from local_judge.tasks.building.settings import default_domains
+from local_judge.lab.task_construction.settings import default_domains
 from serving.engines.scripted import Call
 
 DOMAINS = [domain.name for domain in default_domains()]

@@ -12,12 +12,12 @@ import pytest
 from indexes.search.encoder import EncoderIdentity
 from indexes.search.model import Vectors
 from local_judge.errors import ConfigError, InputError
-from local_judge.tasks.building.duplicates import likenesses, method_of
-from local_judge.tasks.building.filters import necessary, qualified
-from local_judge.tasks.building.model import Assessment, Candidate, Qualification, task_id
-from local_judge.tasks.building.outcome import Build, settle
-from local_judge.tasks.building.ranking import Ballot, ballot_paper, read_ballot, standings
-from local_judge.tasks.building.settings import (
+from local_judge.lab.task_construction.duplicates import likenesses, method_of
+from local_judge.lab.task_construction.filters import necessary, qualified
+from local_judge.lab.task_construction.model import Assessment, Candidate, Qualification, task_id
+from local_judge.lab.task_construction.outcome import Build, settle
+from local_judge.lab.task_construction.ranking import Ballot, ballot_paper, read_ballot, standings
+from local_judge.lab.task_construction.settings import (
     BuildConfig,
     DuplicateSettings,
     NecessitySettings,

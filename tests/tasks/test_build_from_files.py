@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from local_judge.errors import InputError
-from local_judge.runs.building.commands import build_tasks, count_ballot, read_source
-from local_judge.runs.building.store import BuildStore
-from local_judge.tasks.building.duplicates import method_of
-from local_judge.tasks.building.outcome import Outcome
-from local_judge.tasks.building.settings import BuildConfig, DuplicateSettings, PersonaSettings
+from local_judge.lab.task_construction.commands import build_tasks, count_ballot, read_source
+from local_judge.lab.task_construction.duplicates import method_of
+from local_judge.lab.task_construction.outcome import Outcome
+from local_judge.lab.task_construction.settings import BuildConfig, DuplicateSettings, PersonaSettings
+from local_judge.lab.task_construction.store import BuildStore
 from serving.engines.scripted import ScriptedEngine
 
 from ..scripted_judge import MakeJudge

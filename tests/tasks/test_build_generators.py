@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from local_judge.errors import InputError
-from local_judge.runs.building.commands import build_tasks, read_source
-from local_judge.runs.building.store import BuildStore
-from local_judge.tasks.building.duplicates import method_of
-from local_judge.tasks.building.giveaway import look, words
-from local_judge.tasks.building.outcome import Outcome
-from local_judge.tasks.building.settings import BuildConfig, DuplicateSettings, ReformulateSettings
+from local_judge.lab.task_construction.commands import build_tasks, read_source
+from local_judge.lab.task_construction.duplicates import method_of
+from local_judge.lab.task_construction.giveaway import look, words
+from local_judge.lab.task_construction.outcome import Outcome
+from local_judge.lab.task_construction.settings import BuildConfig, DuplicateSettings, ReformulateSettings
+from local_judge.lab.task_construction.store import BuildStore
 from local_judge.tasks.guidance import GUIDANCE_KIND
 from local_judge.tasks.load import load_tasks
 from serving.engines.scripted import Call, Reply, ScriptedEngine

@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,16 @@ from local_judge.errors import RunError
 from local_judge.judge.errors import LedgerError
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import load_prompt
-from local_judge.reporting.building import build_notes
-from local_judge.runs.building.commands import Begun, build_tasks, outcome_of
-from local_judge.runs.building.store import BuildStore
-from local_judge.tasks.building.duplicates import method_of
-from local_judge.tasks.building.judging import baseline_prompt, necessity_prompt, qualify_prompt
-from local_judge.tasks.building.model import Baseline, Candidate
-from local_judge.tasks.building.outcome import Condition, Outcome
-from local_judge.tasks.building.personas import persona_prompt
-from local_judge.tasks.building.pipeline import Source
-from local_judge.tasks.building.settings import BuildConfig, Domain, DuplicateSettings, PersonaSettings
+from local_judge.lab.task_construction.commands import Begun, build_tasks, outcome_of
+from local_judge.lab.task_construction.duplicates import method_of
+from local_judge.lab.task_construction.judging import baseline_prompt, necessity_prompt, qualify_prompt
+from local_judge.lab.task_construction.model import Baseline, Candidate
+from local_judge.lab.task_construction.outcome import Condition, Outcome
+from local_judge.lab.task_construction.personas import persona_prompt
+from local_judge.lab.task_construction.pipeline import Source
+from local_judge.lab.task_construction.settings import BuildConfig, Domain, DuplicateSettings, PersonaSettings
+from local_judge.lab.task_construction.store import BuildStore
+from local_judge.lab.task_construction.tables import build_notes
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Task
 from local_judge.tasks.need import need_prompt
@@ -34,6 +35,8 @@ from serving.errors import EngineUnreachable
 
 from ..scripted_judge import MakeJudge
 from .building_script import DOMAINS, FEWER, fenced, matter, scripted
+
+template = partial(load_prompt, "local_judge.lab.task_construction")
 
 DAY = dt.date(2026, 3, 1)
 LEXICAL = DuplicateSettings(method="lexical")
@@ -334,7 +337,7 @@ def test_a_task_without_a_person_is_judged_by_its_request_alone() -> None:
 
 
 def test_the_assessment_shows_no_value_that_could_be_copied() -> None:
-    text = load_prompt("local_judge.tasks.building", "necessity")
+    text = load_prompt("local_judge.lab.task_construction", "necessity")
     # A scale from 0 to 1 is named; no other number, no JSON object, no boolean.
     assert re.findall(r"\d+(?:\.\d+)?", text) == ["0", "1", "1"]
     assert not re.search(r"\btrue\b|\bfalse\b|[{}]", re.sub(r"\{\{\w+\}\}", "", text))

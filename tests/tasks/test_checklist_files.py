@@ -170,7 +170,7 @@ def test_a_person_edits_one_item_a_line() -> None:
     assert edited is not None
     assert edited.items == (*DRAFTED.items, "Is the year named?")
     assert (edited.items_before, edited.status, edited.reviewer) == (DRAFTED.items, "reviewed", "Ada")
-    assert edited.checklist is not None and edited.checklist.reviewer == "Ada"
+    assert edited.content is not None and edited.content.reviewer == "Ada"
     again = decide(edited, "edit", "Bob", lambda text: "Is all there?")
     assert again is not None and again.items_before == DRAFTED.items
     assert decide(DRAFTED, "edit", "Ada", lambda text: text + "\n") is None

@@ -30,7 +30,7 @@ def changed(change: Callable[[list[Any]], object]) -> dict[str, Any]:
 def test_weights_are_divided_by_their_sum_and_kept_as_written() -> None:
     row = DimensionsRow.model_validate(ROW)
     assert [one.weight for one in row.dimensions] == [3, 2, 1, 1, 2, 1]
-    quality = row.quality()
+    quality = row.content
     assert quality is not None
     assert [one.weight for one in quality.dimensions] == pytest.approx([0.3, 0.2, 0.1, 0.1, 0.2, 0.1])
     assert [one.weight for one in quality.dimensions[4].criteria] == pytest.approx([0.2, 0.8])
@@ -40,7 +40,7 @@ def test_weights_are_divided_by_their_sum_and_kept_as_written() -> None:
 
 def test_general_dimensions_come_first() -> None:
     row = DimensionsRow.model_validate(changed(lambda rows: rows.reverse()))
-    quality = row.quality()
+    quality = row.content
     assert quality is not None
     assert [one.id for one in quality.dimensions] == [
         "coverage",
@@ -54,7 +54,7 @@ def test_general_dimensions_come_first() -> None:
 
 def test_weights_that_no_sum_holds() -> None:
     row = changed(lambda rows: [one.update(weight=1e308) for one in rows])
-    quality = DimensionsRow.model_validate(row).quality()
+    quality = DimensionsRow.model_validate(row).content
     assert quality is not None
     assert [one.weight for one in quality.dimensions] == pytest.approx([1 / 6] * 6)
 
@@ -193,7 +193,7 @@ def test_published_results(tmp_path: Path) -> None:
     path.write_text(json.dumps({"query_results": {"7": result}}))
     [row] = DIMENSIONS_KIND.load(path).rows
     assert (row.id, row.prompt) == ("7", ROW["task"])
-    quality = row.value.quality()
+    quality = row.value.content
     assert quality is not None and len(quality.dimensions) == 6
 
 

@@ -80,7 +80,7 @@ def test_a_run_reads_all_but_what_was_rejected(tmp_path: Path) -> None:
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     rows_read = GUIDANCE_KIND.file(path).load()
-    assert {task: row.guidance for task, row in rows_read.items()} == {
+    assert {task: row.content for task, row in rows_read.items()} == {
         "1": Guidance(text="Given by an expert.", status="given"),
         "2": Guidance(text="1. Names who paid.", status="drafted"),
         "3": Guidance(text="1. Names who paid.", status="reviewed", reviewer="Ada"),

@@ -77,7 +77,7 @@ def test_reports_get_plans_and_dates_leave_them_alone(tmp_path: Path) -> None:
 
 
 def test_rejected_plans_reach_no_run_and_drafts_never_replace_what_was_given() -> None:
-    assert drafted(status="rejected").plan is None
+    assert drafted(status="rejected").content is None
     given = Plan.model_validate({"key_information": [{"id": "k1", **ITEM}]})
     task = Task(id="mill", prompt="What?", plan=given)
     rows = load_plans_of(drafted())

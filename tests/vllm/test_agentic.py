@@ -16,11 +16,8 @@ from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report
 from local_judge.judge.failures import FailureKind
 from local_judge.judge.judge import Judge
-from local_judge.protocols.base import Bench, Case
+from local_judge.protocols.base import Case, EvalContext, load_protocol
 from local_judge.protocols.deepresearcheval import DeepResearchEval
-from local_judge.protocols.deepresearcheval.settings import DreSettings
-from local_judge.protocols.dream import Dream
-from local_judge.protocols.dream.settings import DreamSettings
 from local_judge.tasks.model import Task
 
 pytestmark = pytest.mark.vllm
@@ -70,10 +67,10 @@ def case(id: str, text: str) -> Case:
 
 
 async def test_a_domain_is_judged_once_for_all_reports(judge: Judge) -> None:
-    dream = Dream(DreamSettings(parts=("authority",)))
-    bench = Bench(judge=judge, claims=_no_claims)
+    dream = load_protocol("dream", {"parts": "authority"})
+    context = EvalContext(judge=judge, claims=_no_claims)
     found = [
-        (await dream.examine(case(name, text), bench)).authority
+        (await dream.examine(case(name, text), context)).authority
         for name, text in (("a", REPORT), ("b", OTHER))
     ]
     first, second = (authority.domains for authority in found if authority is not None)
@@ -86,14 +83,14 @@ async def test_a_domain_is_judged_once_for_all_reports(judge: Judge) -> None:
 
 async def test_statements_are_looked_up_within_limits(judge: Judge, snapshot: Snapshot) -> None:
     settings = {"statements": "shared", "limits": {"turns": 3, "reply_tokens": 250}}
-    protocol = DeepResearchEval(DreSettings.model_validate({"parts": ["facts"], "facts": settings}))
+    protocol = DeepResearchEval.configured({"parts": ["facts"], "facts": settings})
     report = case("r", REPORT)
 
     async def claims() -> ClaimSet:
         return await extract_claim_set(report.report, snapshot, judge, ClaimsConfig(extraction="sentences"))
 
-    bench = Bench(judge=judge, snapshot=snapshot, claims=claims)
-    facts = (await protocol.examine(report, bench)).facts
+    context = EvalContext(judge=judge, snapshot=snapshot, claims=claims)
+    facts = (await protocol.examine(report, context)).facts
     assert facts is not None
     assert [one.text for one in facts.statements] == [
         "The Varn tunnel was opened in 1987.",

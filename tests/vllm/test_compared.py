@@ -11,8 +11,8 @@ from local_judge.documents import parse_report
 from local_judge.judge.failures import FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.protocols.race import judging
+from local_judge.protocols.race.scores import score
 from local_judge.protocols.race.settings import RaceSettings
-from local_judge.protocols.race.tree import score
 from local_judge.tasks.model import Reference, Task
 from serving.launch import RunningServer
 from serving.types import Message
@@ -58,20 +58,20 @@ async def test_the_reference_is_computed_once_for_all_systems(
 
 async def test_every_criterion_has_two_marks_or_a_typed_failure(judge: Judge) -> None:
     findings = await judging.judge_race("r", REPORTS[0], TASK, judge, SETTINGS)
-    (sheet,) = findings.sheets
+    (comparison,) = findings.comparisons
     assert findings.criteria is not None
     criteria = [
         criterion.id for dimension in findings.criteria.dimensions for criterion in dimension.criteria
     ]
-    assert [mark.criterion for mark in sheet.marks] == criteria
-    for mark in sheet.marks:
+    assert [mark.criterion for mark in comparison.scores] == criteria
+    for mark in comparison.scores:
         if mark.failure is not None:
             assert mark.failure.kind in get_args(FailureKind)
             continue
         assert mark.target is not None and 0 <= mark.target <= 10
         assert mark.reference is not None and 0 <= mark.reference <= 10
         assert mark.replies
-    overall = next(node for node in score(findings, "paper") if node.id == "overall")
+    overall = next(node for node in score([findings], "paper") if node.id == "overall")
     assert overall.score.n_expected > 0
     if overall.score.value is not None:
         assert overall.score.low is not None and overall.score.high is not None

@@ -6,13 +6,14 @@ from typing import get_args
 
 import pytest
 
+from local_judge.claims.report import shared_report
 from local_judge.documents import parse_report
 from local_judge.judge.failures import FailureKind
 from local_judge.judge.judge import Judge
+from local_judge.protocols.deer.names import JUDGED
 from local_judge.protocols.deer.rubric import judging
-from local_judge.protocols.deer.rubric.asking import context, shared_report
+from local_judge.protocols.deer.rubric.judging import context
 from local_judge.protocols.deer.rubric.load import load_rubric
-from local_judge.protocols.deer.rubric.questions import JUDGED
 from local_judge.protocols.deer.settings import DeerSettings
 from local_judge.tasks.model import Guidance, Task
 from serving.launch import RunningServer

@@ -22,10 +22,10 @@ from local_judge import __version__
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.make import Workers, page_bar
-from local_judge.errors import ConfigError
+from local_judge.errors import ConfigError, plain
 from local_judge.reporting.fetching import FetchProgress, fetch_table
-from local_judge.reporting.tables import plain, stdout
 from local_judge.runs.cited import Cited, collect_urls
+from local_judge.terminal import stdout
 
 _DEFAULTS = FetchSettings()
 _NAMED = USER_AGENT.replace("local_judge", f"local_judge/{__version__}", 1)
@@ -49,7 +49,8 @@ Lists = Annotated[
 Wishes = Annotated[
     list[Path] | None,
     typer.Option(
-        "--wishes", help="Fetch the pages that agents missed: a wishes file, or a run's directory. Repeat."
+        "--evidence-gaps",
+        help="Fetch the pages that agents missed: an evidence-gaps file, or a run's directory. Repeat.",
     ),
 ]
 Base = Annotated[
@@ -86,7 +87,7 @@ def fetch(
     report: Reports = None,
     tasks: Tasks = None,
     urls: Lists = None,
-    wishes: Wishes = None,
+    evidence_gaps: Wishes = None,
     base: Base = None,
     user_agent: UserAgent = _NAMED,
     delay: Delay = _DEFAULTS.delay,
@@ -113,7 +114,7 @@ def fetch(
         render=render,
         render_sandbox=render_sandbox,
     )
-    cited = collect_urls(report or (), tasks or (), urls or (), wishes or ())
+    cited = collect_urls(report or (), tasks or (), urls or (), evidence_gaps or ())
     earlier = None if base is None else Snapshot.open(base)
     try:
         done = _fetched(cited, out, settings, earlier, workers)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from indexes.compare import compare
 from indexes.model import Page
@@ -18,7 +17,8 @@ from indexes.snapshot import Snapshot, SnapshotInfo
 from indexes.verify import verify as verify_bytes
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
-from local_judge.reporting.tables import plain, safe, stdout
+from local_judge.errors import plain
+from local_judge.terminal import plain_table, safe, stdout
 
 SnapshotPath = Annotated[Path, typer.Argument(help="A snapshot directory.")]
 AsOf = Annotated[
@@ -134,7 +134,7 @@ def show_info(description: SnapshotInfo, as_json: bool) -> None:
     if as_json:
         print_json(description)
         return
-    table = Table(show_header=False, show_edge=False, pad_edge=False)
+    table = plain_table(headings=False)
     table.add_column(style="dim")
     table.add_column(overflow="fold")
     for key, entry in description.model_dump(mode="json").items():

@@ -22,8 +22,7 @@ from indexes.making.importing import import_archives, import_pages, merge_snapsh
 from indexes.snapshot import Snapshot
 from local_judge.cli.options import AsJson
 from local_judge.cli.snapshot.look import show_info
-from local_judge.errors import one_line
-from local_judge.reporting.tables import plain
+from local_judge.errors import one_line, plain
 
 Out = Annotated[Path, typer.Argument(help="The snapshot directory to make.")]
 Workers = Annotated[int, typer.Option("--workers", min=1, help="Processes that extract texts.")]

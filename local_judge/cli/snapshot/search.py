@@ -28,7 +28,7 @@ from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.look import AsOf, SnapshotPath, day
 from local_judge.errors import UserError
-from local_judge.reporting.tables import safe, stdout
+from local_judge.terminal import plain_table, safe, stdout
 
 Model = Annotated[
     Path | None,
@@ -167,9 +167,7 @@ def index(
     if as_json:
         print_json(infos)
         return
-    table = Table(show_edge=False, pad_edge=False)
-    for column in ("index", "chunks", "what made it"):
-        table.add_column(column, overflow="fold")
+    table = plain_table(texts=("index", "chunks", "what made it"))
     for name, info in infos.items():
         made = {key: info[key] for key in ("settings", "encoder", "versions") if key in info}
         table.add_row(name, f"{info['n_chunks']:,}", safe(json.dumps(made, ensure_ascii=False)))
@@ -259,7 +257,7 @@ def _lines(path: Path) -> list[str]:
 def _hits(query: str, hits: Sequence[Hit]) -> Table | str:
     if not hits:
         return f"{safe(query)}: nothing found"
-    table = Table(title=safe(query), title_justify="left", show_edge=False, pad_edge=False)
+    table = plain_table(safe(query))
     table.add_column("", justify="right")
     table.add_column("score", justify="right")
     table.add_column("published")
@@ -271,10 +269,7 @@ def _hits(query: str, hits: Sequence[Hit]) -> Table | str:
 
 
 def _qualities(found: dict[Mode, Quality]) -> Table:
-    table = Table(show_edge=False, pad_edge=False)
-    table.add_column("")
-    for name in found:
-        table.add_column(name, justify="right")
+    table = plain_table(texts=("",), numbers=list(found))
     for measure in MEASURES:
         cells = [
             f"{q.means[measure].mean:.3f} ({q.means[measure].low:.3f} to {q.means[measure].high:.3f})"

@@ -11,9 +11,9 @@ from pathlib import Path
 from local_judge.cli.ending import stoppable
 from local_judge.cli.options import BaseUrls, JudgeName, Offline
 from local_judge.cli.tasks.options import OpenDates, OutPath, Replies, TasksPath
+from local_judge.errors import plain
 from local_judge.judge.failures import Failure
 from local_judge.reporting.progress import RunProgress
-from local_judge.reporting.tables import plain
 from local_judge.runs.session import open_judge
 from local_judge.tasks.drafting import Drafts, draft_all, waiting
 from local_judge.tasks.load import load_tasks

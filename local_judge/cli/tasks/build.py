@@ -14,18 +14,23 @@ from local_judge.cli.ending import ASKS_AGAIN, stoppable
 from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Offline, said
 from local_judge.cli.output import print_json
 from local_judge.cli.tasks.options import Replies
-from local_judge.reporting.building import audit_lines, build_notes, build_table
-from local_judge.reporting.numbers import count
+from local_judge.lab.task_construction.commands import (
+    build_tasks,
+    count_ballot,
+    outcome_of,
+    paper_for,
+    read_source,
+)
+from local_judge.lab.task_construction.duplicates import method_of
+from local_judge.lab.task_construction.outcome import Outcome
+from local_judge.lab.task_construction.settings import load_build_config
+from local_judge.lab.task_construction.store import BuildStore
+from local_judge.lab.task_construction.tables import audit_lines, build_notes, build_table
 from local_judge.reporting.progress import RunProgress
-from local_judge.reporting.tables import stdout
 from local_judge.rows import write_lines
-from local_judge.runs.building.commands import build_tasks, count_ballot, outcome_of, paper_for, read_source
-from local_judge.runs.building.store import BuildStore
 from local_judge.runs.lock import locked
 from local_judge.runs.session import open_judge
-from local_judge.tasks.building.duplicates import method_of
-from local_judge.tasks.building.outcome import Outcome
-from local_judge.tasks.building.settings import load_build_config
+from local_judge.terminal import count, stdout
 from serving.presets import Preset, load_preset
 
 N_STAGES = 5

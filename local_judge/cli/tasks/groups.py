@@ -14,9 +14,14 @@ from local_judge.cli.tasks.kinds import commands, leave_findings
 from local_judge.cli.tasks.options import OpenDates, OutPath, Replies, TasksPath
 from local_judge.cli.tasks.reviewing import Shown
 from local_judge.reporting.checklists import checklist_table, checklist_view
-from local_judge.reporting.criteria import criteria_table, criteria_view
-from local_judge.reporting.dimensions import dimensions_table, dimensions_view
-from local_judge.reporting.tasks import guidance_table, guidance_view
+from local_judge.reporting.drafts import (
+    criteria_table,
+    criteria_view,
+    dimensions_table,
+    dimensions_view,
+    guidance_table,
+    guidance_view,
+)
 from local_judge.tasks.checklist_draft import CHECKLIST_DRAFTS
 from local_judge.tasks.checklist_lint import RULES, lint_file
 from local_judge.tasks.checklists import CHECKLIST_KIND

@@ -15,10 +15,10 @@ from local_judge.cli.tasks.asking import Command
 from local_judge.cli.tasks.options import Accept, Edit, FilePath, OneTask, Reject, Reviewer
 from local_judge.cli.tasks.reviewing import Shown, decision_of, review_rows, show_rows
 from local_judge.reporting.checklists import finding_line, unchecked_lines
-from local_judge.reporting.numbers import count
 from local_judge.tasks.checklist_lint import Linted, RuleText
 from local_judge.tasks.kinds import Kind
 from local_judge.tasks.review import D
+from local_judge.terminal import count
 
 
 def commands(

@@ -11,8 +11,8 @@ from rich.console import RenderableType
 
 from indexes.search.searcher import Mode
 from indexes.snapshot import Snapshot
+from local_judge.agents.evidence_gaps import write_evidence_gaps
 from local_judge.agents.limits import AgentLimits
-from local_judge.agents.wishes import write_wishes
 from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Offline, SnapshotDir, Tools, tools_named
 from local_judge.cli.snapshot.look import day
 from local_judge.cli.tasks.asking import Asked, ask_about, leave_drafts
@@ -25,7 +25,7 @@ from local_judge.tasks.load import load_tasks
 from local_judge.tasks.plan_asking import PlanSettings, reply_tokens
 from local_judge.tasks.plan_draft import plan_drafts
 from local_judge.tasks.plan_lint import RULES, lint_file
-from local_judge.tasks.plan_transcripts import PlanTranscripts, all_coverage, all_wishes
+from local_judge.tasks.plan_transcripts import PlanTranscripts, all_coverage, all_evidence_gaps
 from local_judge.tasks.plans import PLAN_KIND, PlanMethod, PlanRow
 
 _DEFAULTS = PlanSettings()
@@ -108,11 +108,11 @@ def draft(
 
 
 def _say_what_was_missed(transcripts: PlanTranscripts, out: Path) -> None:
-    """Write the wishes of all runs beside the file, and print how much the snapshot could answer."""
+    """Write the evidence gaps of all runs beside the file, and print how much the snapshot could answer."""
     found = transcripts.all()
     if not found:
         return
-    write_wishes(out.with_name(f"{out.name}.wishes.jsonl"), all_wishes(found))
+    write_evidence_gaps(out.with_name(f"{out.name}.evidence_gaps.jsonl"), all_evidence_gaps(found))
     for line in coverage_lines(all_coverage(found)):
         print(line)
 

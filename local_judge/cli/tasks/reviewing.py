@@ -21,11 +21,11 @@ from rich.console import RenderableType
 
 from local_judge.cli.options import said
 from local_judge.cli.output import print_json
-from local_judge.errors import InputError, UserError
-from local_judge.reporting.tables import plain, stdout
+from local_judge.errors import InputError, UserError, plain
 from local_judge.tasks.kinds import Kind
 from local_judge.tasks.review import D, Decision, decide
 from local_judge.tasks.rowfile import RowFile
+from local_judge.terminal import stdout
 
 Stop = Literal["skip", "quit"]
 _KEYS: dict[str, Decision | Stop] = {

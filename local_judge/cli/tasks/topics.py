@@ -11,11 +11,11 @@ import typer
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
 from local_judge.cli.tasks.asking import asking_command
-from local_judge.reporting.tables import stdout
 from local_judge.reporting.topics import topic_notes, topic_table, topics_json
 from local_judge.runs.topics import agreement_with_given, count_topics, distance
 from local_judge.tasks.need import NEED_DRAFTS, NeedRow, need_file
 from local_judge.tasks.topics import TOPIC_DRAFTS, topic_file
+from local_judge.terminal import stdout
 
 
 def _kept(rows: Iterable[NeedRow]) -> None:

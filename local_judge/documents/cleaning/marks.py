@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from local_judge.documents.citation_styles import STYLES
 from local_judge.documents.cleaning.model import RemovalKind
 from local_judge.documents.inline import scan
 from local_judge.documents.model import Block, Citation, Document
@@ -65,18 +66,18 @@ def _cited(document: Document) -> Iterator[Cut]:
             continue
         done = end
         block = document.blocks[bisect_right(starts, start) - 1]
-        match citation.style:
-            case "link":
+        match STYLES[citation.style].cleaned:
+            case "words_stay":
                 yield from _link(text, start, end, block)
-            case "bare_url":
+            case "address":
                 yield from _address(text, start, end)
-            case "author_year":
+            case "unless_narrative":
                 if text[start] in "(（":
                     yield Cut(start, end, "marker")
-            case "number":
+            case "unless_index":
                 if not _is_subscript(text, citation, block):
                     yield Cut(start, end, "marker")
-            case _:
+            case "whole":
                 yield Cut(start, end, "marker")
 
 
@@ -85,7 +86,7 @@ def _link(text: str, start: int, end: int, block: Block) -> Iterator[Cut]:
         yield from _anchor(text, start, end, block)
         return
     for mark in scan(text[start:end])[:1]:
-        if mark.kind == "link":
+        if mark.style is not None:
             yield (
                 Cut(start, end, "marker")
                 if _is_nameless(mark.shown)
@@ -98,7 +99,7 @@ def _words(shown: str) -> str:
     parts: list[str] = []
     position = 0
     for mark in scan(shown):
-        if mark.kind in ("number", "footnote", "lenticular"):
+        if mark.style is not None and not mark.style.wording:
             parts.append(shown[position : mark.start].rstrip())
             position = mark.end
     return "".join(parts) + shown[position:]
@@ -158,5 +159,5 @@ def _within(document: Document) -> Iterator[Cut]:
         if _WITHIN.search(source) is None:
             continue
         for mark in scan(source):
-            if mark.kind == "link" and mark.target.startswith("#") and _NUMBERS.fullmatch(mark.shown):
+            if mark.target.startswith("#") and _NUMBERS.fullmatch(mark.shown):
                 yield Cut(block.span.start + mark.start, block.span.start + mark.end, "marker")

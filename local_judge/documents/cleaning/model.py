@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from local_judge.documents.model import Frozen, Span
+from local_judge.documents.model import Span
+from serving.types import Frozen
 
 RemovalKind = Literal["marker", "link", "bare_url", "reference_section", "footnote", "chatter"]
 """`marker` is a mark with no words of the report in it: `[1]`, `(Kim, 2024)`, `([Reuters](https://…))`. `link` is a

@@ -1,6 +1,5 @@
 """DeepResearchEval: adaptive quality, and the facts of a report checked against a search."""
 
-from local_judge.protocols.deepresearcheval.findings import DreFindings
-from local_judge.protocols.deepresearcheval.protocol import DeepResearchEval
+from local_judge.protocols.deepresearcheval.protocol import DeepResearchEval, DreFindings
 
 __all__ = ["DeepResearchEval", "DreFindings"]

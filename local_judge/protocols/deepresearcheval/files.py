@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from local_judge.protocols.deepresearcheval.findings import DreFindings
-from local_judge.protocols.deepresearcheval.quality import upstream
+from local_judge.protocols.deepresearcheval import upstream
+from local_judge.protocols.deepresearcheval.protocol import DreFindings
 from local_judge.protocols.deepresearcheval.quality.findings import QualityFindings
 from local_judge.protocols.deepresearcheval.quality.published import (
     criteria_json,
+    final_scores,
     key_of,
     raw_scores,
     weights_json,
@@ -28,7 +29,7 @@ def left_out(found: QualityFindings | None) -> str:
     if found.dimensions is None:
         return "no dimensions were drafted for its task"
     if found.n_failed:
-        return f"{found.n_failed} of {len(found.marks)} answers missing: the published code would count them as 0"
+        return f"{found.n_failed} of {len(found.scores)} answers missing: the published code would count them as 0"
     return ""
 
 
@@ -52,9 +53,11 @@ def query_result(findings: DreFindings, dimensions: QualityDimensions) -> dict[s
 
 def model_result(found: QualityFindings, dimensions: QualityDimensions) -> dict[str, Any]:
     """What the file has of a report; its text is in its own file, and here it is empty."""
-    raw = raw_scores(found)
-    scores = upstream.final_scores(raw, criteria_json(dimensions), weights_json(dimensions))
-    return {"raw_scores": raw, "final_scores": scores, "report_text": ""}
+    return {
+        "raw_scores": raw_scores(found),
+        "final_scores": final_scores(found, dimensions),
+        "report_text": "",
+    }
 
 
 def cache_files(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -6,23 +6,23 @@ questions are asked while the claim set is being made, since both share the repo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from local_judge.errors import ConfigError
-from local_judge.protocols.base import Bench, Case, Findings, Rated
+from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, Findings, View
 from local_judge.protocols.deer.overall import score
-from local_judge.protocols.deer.rubric.findings import RubricFindings
+from local_judge.protocols.deer.rubric.cost import costs
+from local_judge.protocols.deer.rubric.findings import RubricFindings, decisions_on_rubric
 from local_judge.protocols.deer.rubric.judging import judge_rubric
 from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
-from local_judge.protocols.deer.rubric.model import Rubric
+from local_judge.protocols.deer.rubric.tables import cost_table, grade_table, rubric_line
 from local_judge.protocols.deer.settings import DeerSettings
-from local_judge.protocols.deer.together import Judged, rated, together
-from local_judge.protocols.deer.verification.rows import Rows, rows_of
-from local_judge.protocols.scores import Profile, ScoreNode
-
-_DEFAULTS = DeerSettings()
+from local_judge.protocols.deer.verification.rows import Rows, decisions_on_rows, rows_of
+from local_judge.protocols.file_formats import FileFormat
+from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, citation_expectations, expectations
+from local_judge.scoring.node import ONE_TO_TEN, TEN, WHOLE, Place, Profile, ScoreNode
 
 
 class DeerFindings(Findings):
@@ -37,56 +37,115 @@ class DeerFindings(Findings):
         return sum(grade.status == "failed" for grade in self.rubric.grades) if self.rubric else 0
 
 
-class Deer:
+class Deer(BaseProtocol[DeerSettings, DeerFindings]):
     """The seven dimensions of DEER: five by an expert rubric, two by verification of every claim (section 4)."""
 
-    name: ClassVar[str] = "deer"
-    version: ClassVar[str] = "4"
-    profiles: ClassVar[tuple[Profile, ...]] = ("paper", "upstream")
-    findings = DeerFindings
-    settings = DeerSettings
+    name = "deer"
+    version = "4"
+    profiles = ("paper", "upstream")
+    settings_type = DeerSettings
+    findings_type = DeerFindings
+    places: ClassVar[Mapping[str, Place]] = {
+        "request_fulfillment": Place(vertical="compliance", scale=ONE_TO_TEN),
+        "analytical_soundness": Place(vertical="depth", scale=ONE_TO_TEN),
+        "structural_coherence": Place(vertical="presentation", scale=ONE_TO_TEN),
+        "format_style": Place(vertical="presentation", scale=ONE_TO_TEN),
+        "information_integrity": Place(vertical="sources", scale=TEN),
+        "information_sufficiency": Place(vertical="sources", scale=TEN),
+        "ethics_compliance": Place(vertical="compliance", scale=ONE_TO_TEN),
+        "recency": Place(vertical="sources", scale=ONE_TO_TEN),
+        "information_integrity/reference_quality/recency": Place(
+            scale=ONE_TO_TEN, aside="counts in the published code only"
+        ),
+        "overall": Place(scale=TEN, aside=WHOLE),
+    }
+    sensitivity_probes = (
+        SensitivityProbe(
+            "verification",
+            {"parts": ["verification"]},
+            citation_expectations("information_integrity/citation_support"),
+        ),
+        SensitivityProbe(
+            "rubric",
+            {"parts": ["rubric"]},
+            (
+                *expectations("request_fulfillment", ("dropped",)),
+                *expectations("analytical_soundness", ("contradiction", "reasoning")),
+                *expectations("structural_coherence", ("contradiction",)),
+            ),
+        ),
+    )
+    injection_probes = (
+        InjectionProbe("overall", "score", {"parts": ["rubric"], "mode": "vanilla"}, "overall"),
+    )
 
-    def __init__(self, given: DeerSettings = _DEFAULTS) -> None:
-        self.given = given
+    def __init__(self, settings: DeerSettings | None = None) -> None:
+        super().__init__(settings)
         # Here, so that a faulty rubric ends a run before it begins.
-        self._rubric: Rubric = load_rubric(Path(given.rubric) if given.rubric else None)
+        self._rubric = load_rubric(Path(self.settings.rubric) if self.settings.rubric else None)
 
     @property
     def needs_claims(self) -> bool:
         """Verification does."""
-        return "verification" in self.given.parts
+        return "verification" in self.settings.parts
 
     @property
     def without_task(self) -> str | None:
         """The rubric needs one: what a report should do, its task says."""
-        return "--set deer.parts=[verification]" if "rubric" in self.given.parts else None
+        return "--set deer.parts=[verification]" if "rubric" in self.settings.parts else None
 
     def data_digest(self) -> str:
         """Of the rubric's texts."""
         return rubric_digest(self._rubric)
 
-    async def examine(self, case: Case, bench: Bench) -> DeerFindings:
+    async def examine(self, case: Case, context: EvalContext) -> DeerFindings:
         """Grades of the rubric's items, and the rows of the report's claim set.
 
         Raises:
             ConfigError: the rubric is to be judged and the report has no task.
         """
         rubric = None
-        if "rubric" in self.given.parts:
+        if "rubric" in self.settings.parts:
             if case.task is None:
                 raise ConfigError(f"report {case.id!r} has no task, which DEER's rubric needs")
-            rubric = await judge_rubric(case.report, case.task, bench.judge, self._rubric, self.given)
-        rows = rows_of(await bench.claims(), case.report) if self.needs_claims else None
+            rubric = await judge_rubric(case.report, case.task, context.judge, self._rubric, self.settings)
+        rows = rows_of(await context.claims(), case.report) if self.needs_claims else None
         return DeerFindings(case=case.id, document=case.report.id, rows=rows, rubric=rubric)
 
-    def score(self, findings: DeerFindings, profile: Profile) -> tuple[ScoreNode, ...]:
-        """The dimensions that were examined, and their mean, on scales that end at 10."""
-        return score(findings.rows, findings.rubric, profile)
+    def score(self, judges: Sequence[DeerFindings], profile: Profile) -> tuple[ScoreNode, ...]:
+        """The dimensions that were examined, and their mean, on scales that end at 10.
 
-    def together(self, findings: Sequence[DeerFindings], profile: Profile) -> tuple[ScoreNode, ...]:
-        """By the votes of all judges on each claim and source, and the mean of their scores of each item."""
-        return together([Judged(one.rows, one.rubric) for one in findings], profile)
+        Of several judges: by their votes on each claim and source, and the mean of their scores of each item.
+        """
+        rows = [one.rows for one in judges if one.rows is not None]
+        rubrics = [one.rubric for one in judges if one.rubric is not None]
+        return score(rows, rubrics, profile)
 
-    def rated(self, findings: DeerFindings) -> tuple[Rated, ...]:
-        """Scores of items by dimension, whether they apply, verdicts on claims, the reliability of sources."""
-        return rated(findings.rows, findings.rubric)
+    def decisions(self, findings: DeerFindings) -> tuple[Decision, ...]:
+        """Scores of items by dimension, whether they apply, verdicts on claims, the reliability of sources.
+
+        What code decided is no judge's opinion, and not among them.
+        """
+        rubric = decisions_on_rubric(findings.rubric) if findings.rubric is not None else ()
+        rows = decisions_on_rows(findings.rows) if findings.rows is not None else ()
+        return (*rubric, *rows)
+
+    def view(self, findings: DeerFindings, paper: Sequence[ScoreNode], items: bool) -> View:
+        """The rubric's answers, and what they cost."""
+        rubric = findings.rubric
+        if rubric is None:
+            return View({"rubric": None, "costs": []})
+        cost = costs(paper, rubric) if paper else ()
+        tables = [cost_table(cost, rubric)] if cost else []
+        tables += [grade_table(rubric)] if items else []
+        data = {
+            "costs": [one.model_dump(mode="json") for one in cost],
+            "rubric": rubric.model_dump(mode="json") if items else None,
+        }
+        return View(data, (rubric_line(rubric), *tables))
+
+    def file_format(self) -> FileFormat[DeerFindings]:
+        """See `formats.export`."""
+        from local_judge.protocols.deer.formats.export import DeerFiles
+
+        return DeerFiles()

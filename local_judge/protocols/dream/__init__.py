@@ -1,6 +1,5 @@
 """DREAM: writing quality, factuality, citation integrity, domain authority, and what a task's plan asks for."""
 
-from local_judge.protocols.dream.findings import DreamFindings
-from local_judge.protocols.dream.protocol import Dream
+from local_judge.protocols.dream.protocol import Dream, DreamFindings
 
 __all__ = ["Dream", "DreamFindings"]

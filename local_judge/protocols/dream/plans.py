@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from local_judge.errors import ConfigError
-from local_judge.protocols.asking import task_of
+from local_judge.protocols.asking import given, task_of
 from local_judge.protocols.base import Case
-from local_judge.tasks.model import GuidanceStatus, Plan
+from local_judge.tasks.model import GuidanceStatus, Plan, Task
 
 DRAFTED = "by a plan that a judge has drafted and nobody reviewed"
 
 
-def plan_of(case: Case) -> Plan:
-    """The plan of a report's task.
+def missing_plan(task: Task) -> str | None:
+    """The plan, where the task has none, and where it may come from, in half a line."""
+    if task.plan is not None:
+        return None
+    return f"its task {task.id!r} has no plan; give --plans (`local-judge tasks plan draft` makes them)"
 
-    Raises:
-        ConfigError: there is no task, or it has no plan.
-    """
-    task = task_of(case, "dream")
-    if task.plan is None:
-        raise ConfigError(f"dream: task {task.id!r} has no plan; give --plans")
-    return task.plan
+
+def plan_of(case: Case) -> Plan:
+    """The plan of a report's task."""
+    return given(task_of(case).plan)
 
 
 def plan_note(status: GuidanceStatus) -> str:

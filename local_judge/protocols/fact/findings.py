@@ -1,4 +1,4 @@
-"""What FACT learns about one report: its pairs of statement and URL, each with what the page says of it.
+"""Findings of FACT about one report: its pairs of statement and URL, each with its outcome.
 
 Invariant: a pair has a reason exactly where its outcome is `unknown`, and the reasons tell a page that could not be had
 from a failure of ours; a citation whose statement or verdict could not be had is such a pair, and never a missing one.
@@ -11,9 +11,9 @@ from typing import Literal, Self, get_args
 from pydantic import model_validator
 
 from local_judge.claims.model import Quote
-from local_judge.documents.model import Frozen
 from local_judge.judge.failures import Failure
 from local_judge.protocols.base import Findings
+from serving.types import Frozen
 
 Outcome = Literal["supported", "unsupported", "unknown"]
 
@@ -41,30 +41,44 @@ OURS: frozenset[Reason] = frozenset(
 judges are divided evenly."""
 
 
-class Pair(Frozen):
-    """One statement against one URL that it cites. No two of a report are the same, unless a file has them twice."""
+class Judged(Frozen):
+    """The answer of FACT's own judge about a statement and a page; the claim set keeps its verdicts itself."""
 
-    statement: str
-    url: str
-    outcome: Outcome
-    reason: Reason | None = None
-    label: str = ""
-    """As the judge said: a label of the claim set, of FACT's own flow, or of a row that was read."""
-    sentence: str = ""
-    """Label of the sentence that states it first; empty where it is not known."""
-    key: str = ""
-    """What the citation names, such as `3` for `[3]`; empty where it is not known."""
+    label: str
+    """The label of FACT's own flow, or of a row that was read."""
     quote: Quote | None = None
     quote_rejected: str | None = None
     """What the judge gave as a quotation and the page does not have."""
     rationale: str = ""
+    replies: tuple[str, ...] = ()
+    """Ledger keys."""
+
+
+class Cited(Frozen):
+    """A statement, and a URL that it cites."""
+
+    statement: str
+    url: str
+    sentence: str = ""
+    """Label of the sentence that states it first; empty where it is not known."""
+    key: str = ""
+    """What the citation names, such as `3` for `[3]`; empty where it is not known."""
+
+
+class Pair(Cited):
+    """One statement against one URL that it cites. No two of a report are the same, unless a file has them twice."""
+
+    outcome: Outcome
+    reason: Reason | None = None
+    claim: str = ""
+    """Id of the claim in the claim set, which has the verdict on it and the URL; empty where it has none."""
     confidence: float | None = None
-    """P(supported) where the judge's method gives one."""
+    """P(supported) where the judge's method gives one: it is what several judges vote with."""
     threshold: float | None = None
     """From which confidence on it is supported."""
+    judged: Judged | None = None
+    """None where the verdict is the claim set's, or there is none."""
     failure: Failure | None = None
-    replies: tuple[str, ...] = ()
-    """Keys in the ledger of the replies that the outcome came from."""
 
     @property
     def failed(self) -> bool:
@@ -78,17 +92,25 @@ class Pair(Frozen):
         return self
 
 
-class Repeat(Frozen):
+class Repeat(Cited):
     """A statement on a URL that was taken out, since another one on it says the same."""
 
-    statement: str
-    url: str
-    sentence: str = ""
-    key: str = ""
     of: str = ""
     """The statement that was kept; empty where it is not known."""
     replies: tuple[str, ...] = ()
     """Keys in the ledger of the replies that said so; none where the words are the same."""
+
+
+def repeat(one: Cited, first: Cited, replies: tuple[str, ...] = ()) -> Repeat:
+    """A statement as a repeat of the first that says the same."""
+    return Repeat(
+        statement=one.statement,
+        url=one.url,
+        sentence=one.sentence,
+        key=one.key,
+        of=first.statement,
+        replies=replies,
+    )
 
 
 class FactFindings(Findings):

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from indexes.model import SourceStatus
 from local_judge.errors import InputError
 from local_judge.judge.failures import Failure
-from local_judge.protocols.fact.findings import FactFindings, Pair, Repeat
+from local_judge.protocols.fact.findings import FactFindings, Judged, Pair, Repeat
 from local_judge.rows import is_text, read_jsonl, row_id
 
 JsonObject = dict[str, object]
@@ -43,7 +43,7 @@ class FactResult(NamedTuple):
 
 
 def fact_result(reports: Iterable[FactFindings]) -> FactResult:
-    """What the published code prints for these reports.
+    """The numbers that the published code prints for these reports.
 
     Formula (`utils/stat.py`): over the N reports with citations, total = pairs that are not unknown, valid = supported
     ones; total / N, valid / N, valid / total.
@@ -170,9 +170,10 @@ def _pairs(url: str, page: _Page, keys: Mapping[tuple[str, str], str], place: st
             failure = Failure(kind="incomplete", detail=detail)
             yield pair(outcome="unknown", reason="judge_failed", failure=failure)
         elif label == UNKNOWN:
-            yield pair(outcome="unknown", reason="judged_unknown", label=label)
+            yield pair(outcome="unknown", reason="judged_unknown", judged=Judged(label=label))
         else:
-            yield pair(outcome="supported" if label == SUPPORTED else "unsupported", label=label)
+            outcome = "supported" if label == SUPPORTED else "unsupported"
+            yield pair(outcome=outcome, judged=Judged(label=label))
 
 
 class Rows(NamedTuple):

@@ -5,71 +5,67 @@ Invariant: in `shared` it asks no judge by itself: the claim set has every verdi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from local_judge.errors import ConfigError
-from local_judge.protocols.base import Bench, Case, Rated
+from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, View
+from local_judge.protocols.fact.aggregate import aggregate
 from local_judge.protocols.fact.findings import FactFindings
-from local_judge.protocols.fact.over import over
 from local_judge.protocols.fact.own.flow import examine
-from local_judge.protocols.fact.scores import score
+from local_judge.protocols.fact.pairs import pairs_of, unresolved
+from local_judge.protocols.fact.scores import ASKED, by_key, score
 from local_judge.protocols.fact.settings import FactSettings
-from local_judge.protocols.fact.together import over_together, rated, together
-from local_judge.protocols.fact.view import unresolved, view
-from local_judge.protocols.scores import Profile, ScoreNode
+from local_judge.protocols.fact.tables import fact_line, pair_table
+from local_judge.protocols.file_formats import FileFormat
+from local_judge.protocols.probes import SensitivityProbe, citation_expectations
+from local_judge.scoring.node import COUNT, DIAGNOSTIC, UNIT, Place, Profile, Scale, ScoreNode
 
-_DEFAULTS = FactSettings()
 
-
-class Fact:
+class Fact(BaseProtocol[FactSettings, FactFindings]):
     """Citation accuracy and effective citations (DeepResearch Bench, section 3.2)."""
 
-    name: ClassVar[str] = "fact"
-    version: ClassVar[str] = "2"
-    profiles: ClassVar[tuple[Profile, ...]] = ("paper", "upstream")
-    findings = FactFindings
-    settings = FactSettings
-
-    def __init__(self, given: FactSettings = _DEFAULTS) -> None:
-        self.given = given
+    name = "fact"
+    version = "2"
+    profiles = ("paper", "upstream")
+    settings_type = FactSettings
+    findings_type = FactFindings
+    places: ClassVar[Mapping[str, Place]] = {
+        "citation_accuracy": Place(vertical="sources", scale=UNIT),
+        "effective_citations": Place(vertical="sources", scale=Scale(high=None)),
+        "citations": Place(scale=None, aside=COUNT),
+        "unknown": Place(scale=None, aside=DIAGNOSTIC),
+    }
+    sensitivity_probes = (
+        SensitivityProbe("citation_accuracy", {}, citation_expectations("citation_accuracy")),
+    )
 
     @property
     def needs_claims(self) -> bool:
         """FACT's own flow extracts for itself."""
-        return self.given.claims == "shared"
+        return self.settings.claims == "shared"
 
     @property
     def needs_snapshot(self) -> bool:
         """Both ways judge pages."""
         return True
 
-    @property
-    def without_task(self) -> None:
-        """A report needs none: the pages are what it is judged by."""
-        return
-
-    def data_digest(self) -> None:
-        """Its prompts cannot be replaced."""
-        return
-
-    async def examine(self, case: Case, bench: Bench) -> FactFindings:
+    async def examine(self, case: Case, context: EvalContext) -> FactFindings:
         """The report's pairs of statement and URL, each with what the page says of it.
 
         Raises:
             ConfigError: its own flow is to be run, and there is no snapshot.
         """
         if self.needs_claims:
-            found = view(await bench.claims(), case.report, self.given.recovered)
+            found = pairs_of(await context.claims(), case.report, self.settings.recovered)
             undecided = ()
         else:
-            if bench.snapshot is None:
-                raise ConfigError("fact: judging pages needs a snapshot; give --snapshot")
-            found, undecided = await examine(case.report, bench.snapshot, bench.judge, self.given)
+            found, undecided = await examine(
+                case.report, context.pages(self.name), context.judge, self.settings
+            )
         return FactFindings(
             case=case.id,
             document=case.report.id,
-            source=self.given.claims,
+            source=self.settings.claims,
             prompt=case.task.prompt if case.task else "",
             article=case.report.text,
             pairs=found.pairs,
@@ -79,26 +75,39 @@ class Fact:
             undecided=undecided,
         )
 
-    def score(self, findings: FactFindings, profile: Profile) -> tuple[ScoreNode, ...]:
-        """Accuracy and unknown share from 0 to 1; counts of citations."""
-        return score(findings, profile)
+    def score(self, judges: Sequence[FactFindings], profile: Profile) -> tuple[ScoreNode, ...]:
+        """Accuracy and unknown share from 0 to 1; counts of citations.
 
-    def over(
-        self, findings: Sequence[FactFindings], profile: Profile, n_missing: int
+        Of several judges: by their votes on each pair of the claim set; in FACT's own flow the means of their scores.
+        """
+        return score(judges, profile)
+
+    def aggregate(
+        self, reports: Sequence[Sequence[FactFindings]], profile: Profile, n_missing: int
     ) -> tuple[ScoreNode, ...]:
         """The same over all reports of a system, in every way that is in use."""
-        return over(findings, profile, n_missing)
+        return aggregate(reports, profile, n_missing)
 
-    def together(self, findings: Sequence[FactFindings], profile: Profile) -> tuple[ScoreNode, ...]:
-        """By the votes of all judges on each pair of the claim set; in FACT's own flow the means of their scores."""
-        return together(findings, profile)
-
-    def over_together(
-        self, findings: Sequence[Sequence[FactFindings]], profile: Profile, n_missing: int
-    ) -> tuple[ScoreNode, ...]:
-        """As `over`, by the same votes."""
-        return over_together(findings, profile, n_missing)
-
-    def rated(self, findings: FactFindings) -> tuple[Rated, ...]:
+    def decisions(self, findings: FactFindings) -> tuple[Decision, ...]:
         """The outcome of each pair whose page was judged."""
-        return rated(findings)
+        return tuple(
+            Decision(
+                metric="support",
+                item="\n".join(key),
+                value=None if pair.reason == "judge_failed" else pair.outcome,
+                scale="nominal",
+            )
+            for key, pair in by_key(findings).items()
+            if pair.reason in ASKED
+        )
+
+    def view(self, findings: FactFindings, paper: Sequence[ScoreNode], items: bool) -> View:
+        """Show how many pairs have each outcome; with `items`, each pair."""
+        tables = [pair_table(findings)] if items else []
+        return super().view(findings, paper, items)._replace(parts=(fact_line(findings), *tables))
+
+    def file_format(self) -> FileFormat[FactFindings]:
+        """See `export`."""
+        from local_judge.protocols.fact.export import FactFiles
+
+        return FactFiles()

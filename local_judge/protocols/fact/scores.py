@@ -1,7 +1,8 @@
 """FACT's scores of one report (paper, section 3.2 and appendix E.1).
 
 Invariants: pure functions of stored findings; both profiles give the same tree; a failure of ours leaves the
-denominator and opens the bounds.
+denominator and opens the bounds. Judges of one claim set vote pair by pair; judges that extracted pairs of their own
+have none in common that they could vote on, and their scores are averaged.
 
 Formulas, with N_u pairs and N_s of them supported:
 
@@ -17,23 +18,99 @@ support; only failures of ours are unknown. In `upstream`, whatever is unknown i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from local_judge.protocols.fact.findings import REASONS, FactFindings
-from local_judge.protocols.scores import Profile, Score, ScoreNode
+from local_judge.claims.votes import Vote, decide
+from local_judge.protocols.fact.findings import REASONS, FactFindings, Outcome, Pair, Reason
+from local_judge.protocols.fact.pairs import folded
+from local_judge.scoring.algebra import count, exactly, share
+from local_judge.scoring.ensemble import at_extremes, mean_trees
+from local_judge.scoring.node import Profile, Score, ScoreNode, noted
 
-ACCURACY, EFFECTIVE, CITATIONS, UNKNOWN = (
-    ("citation_accuracy", "Citation Accuracy"),
-    ("effective_citations", "Effective Citations"),
-    ("citations", "Citations"),
-    ("unknown", "Unknown"),
-)
-"""Ids and labels of the roots."""
+ACCURACY, EFFECTIVE, CITATIONS, UNKNOWN = "citation_accuracy", "effective_citations", "citations", "unknown"
+"""Ids of the roots."""
+LABELS = {
+    ACCURACY: "Citation Accuracy",
+    EFFECTIVE: "Effective Citations",
+    CITATIONS: "Citations",
+    UNKNOWN: "Unknown",
+}
+_JUDGED: Mapping[bool, Outcome] = {True: "supported", False: "unsupported"}
+ASKED: frozenset[Reason | None] = frozenset({None, "judged_unknown", "judge_failed"})
+"""Reasons, or none, of outcomes that a judge was asked for; others are the same for all judges."""
+
+
+def score(judges: Sequence[FactFindings], profile: Profile) -> tuple[ScoreNode, ...]:
+    """The four scores of one report; below the share of unknown pairs stands that of each reason."""
+    own = [_of_one(findings, profile) for findings in judges]
+    if not vote_together(judges):
+        return mean_trees(own)
+    return at_extremes(lambda favour: _of_one(voted(judges, favour), profile), own)
+
+
+def _of_one(findings: FactFindings, profile: Profile) -> tuple[ScoreNode, ...]:
+    counts = tally(findings, profile)
+    n = findings.n_unresolved
+    citations = noted(
+        citations_of(counts, profile), f"{n} citations lead to no URL and make no pair" if n else ""
+    )
+    found = {ACCURACY: accuracy(counts, profile), EFFECTIVE: effective(counts), CITATIONS: citations}
+    return (
+        *(ScoreNode(id=id, label=LABELS[id], score=score) for id, score in found.items()),
+        unknown_share((findings,)),
+    )
+
+
+def vote_together(judges: Sequence[FactFindings]) -> bool:
+    """True for several judges of one claim set."""
+    return len(judges) > 1 and all(findings.source == "shared" for findings in judges)
+
+
+def voted(judges: Sequence[FactFindings], favour: bool | None = None) -> FactFindings:
+    """Findings with the outcome of each pair as the judges give it together.
+
+    Args:
+        judges: one judge's findings each, on one claim set.
+        favour: how missing answers and ties count: for the report, against it, or (None) not at all.
+    """
+    found = [by_key(findings) for findings in judges]
+    pairs = tuple(
+        _voted(pair, [one.get(key, pair) for one in found], favour) for key, pair in found[0].items()
+    )
+    return judges[0].model_copy(update={"pairs": pairs})
+
+
+def by_key(findings: FactFindings) -> dict[tuple[str, str], Pair]:
+    """Pairs by what is the same for all judges of one claim set."""
+    return {(folded(pair.statement), pair.url): pair for pair in findings.pairs}
+
+
+def _voted(pair: Pair, judged: Sequence[Pair], favour: bool | None) -> Pair:
+    if pair.reason not in ASKED:
+        return pair
+    votes = [_vote(one) for one in judged]
+    supported = decide(votes, favour)
+    unknown: Reason = "tied" if any(votes) else "judge_failed"
+    return Pair(
+        statement=pair.statement,
+        url=pair.url,
+        outcome="unknown" if supported is None else _JUDGED[supported],
+        reason=unknown if supported is None else None,
+        claim=pair.claim,
+        sentence=pair.sentence,
+        key=pair.key,
+    )
+
+
+def _vote(pair: Pair) -> Vote | None:
+    if pair.outcome == "unknown":
+        return None
+    return Vote(pair.outcome == "supported", pair.confidence, pair.threshold)
 
 
 class Tally(NamedTuple):
-    """The pairs of a report, counted."""
+    """The pairs of one report or of several, counted."""
 
     n: int
     supported: int
@@ -56,77 +133,33 @@ def tally(findings: FactFindings, profile: Profile) -> Tally:
     )
 
 
-def score(findings: FactFindings, profile: Profile) -> tuple[ScoreNode, ...]:
-    """The four scores of one report; below the share of unknown pairs stands that of each reason."""
-    counts = tally(findings, profile)
-    unresolved = (
-        f"{findings.n_unresolved} citations lead to no URL and make no pair" if findings.n_unresolved else ""
-    )
-    citations = citations_of(counts, profile).model_copy(update={"note": unresolved})
-    return (
-        ScoreNode(id=ACCURACY[0], label=ACCURACY[1], score=accuracy(counts, profile)),
-        ScoreNode(id=EFFECTIVE[0], label=EFFECTIVE[1], score=effective(counts)),
-        ScoreNode(id=CITATIONS[0], label=CITATIONS[1], score=citations),
-        unknown_share((findings,)),
-    )
-
-
 def accuracy(counts: Tally, profile: Profile) -> Score:
-    """Supported pairs / pairs that count; without any, `zero` in `paper` and null in `upstream`."""
-    if counts.n == 0 and profile == "paper":
-        return zero()
-    base = counts.known + counts.failed
-    if counts.known == 0:
-        return Score(
-            value=None,
-            n_expected=base,
-            n_failed=counts.failed,
-            n_undefined=int(not counts.failed),
-            low=0.0 if counts.failed else None,
-            high=1.0 if counts.failed else None,
-            note=f"all {counts.failed} failed" if counts.failed else "0/0: no pair is known, the code fails",
-        )
-    return Score(
-        value=counts.supported / counts.known,
-        numerator=counts.supported,
-        denominator=counts.known,
-        n_expected=base,
-        n_failed=counts.failed,
-        low=counts.supported / base,
-        high=(counts.supported + counts.failed) / base,
+    """Supported pairs / pairs that count; without a pair, 0 by the paper's definition (appendix E.1)."""
+    return exactly(0.0, "no citation") if counts.n == 0 and profile == "paper" else pooled(counts)
+
+
+def pooled(counts: Tally) -> Score:
+    """Supported pairs / pairs that count; null without any."""
+    found = share(
+        counts.supported, counts.known, counts.failed, empty="0/0: no pair is known, the code fails"
     )
-
-
-def zero() -> Score:
-    """The accuracy of a report without pairs by the paper's definition (appendix E.1)."""
-    return Score(value=0.0, numerator=0, denominator=0, low=0.0, high=0.0, note="no citation")
+    return noted(found, f"all {counts.failed} failed" if counts.failed and not counts.known else "")
 
 
 def effective(counts: Tally) -> Score:
     """N_s: the supported pairs."""
-    return Score(
-        value=float(counts.supported),
-        numerator=counts.supported,
-        n_expected=counts.known + counts.failed,
-        n_failed=counts.failed,
-        low=float(counts.supported),
-        high=float(counts.supported + counts.failed),
-        note="counts what is known" if counts.failed else "",
-    )
+    note = "counts what is known" if counts.failed else ""
+    return _count(counts.supported, counts, note)
 
 
 def citations_of(counts: Tally, profile: Profile) -> Score:
     """The pairs that the accuracy is of: in `paper` all, known or not; in `upstream` the known ones."""
-    if profile == "paper":
-        return Score(value=float(counts.n), numerator=counts.n, n_expected=counts.n)
-    return Score(
-        value=float(counts.known),
-        numerator=counts.known,
-        n_expected=counts.known + counts.failed,
-        n_failed=counts.failed,
-        low=float(counts.known),
-        high=float(counts.known + counts.failed),
-    )
+    return count(counts.n, n_expected=counts.n) if profile == "paper" else _count(counts.known, counts)
+
+
+def _count(n: int, counts: Tally, note: str = "") -> Score:
+    n_expected = counts.known + counts.failed
+    return count(n, counts.failed, n_expected=n_expected, n_failed=counts.failed, note=note)
 
 
 def unknown_share(reports: Sequence[FactFindings]) -> ScoreNode:
@@ -134,17 +167,15 @@ def unknown_share(reports: Sequence[FactFindings]) -> ScoreNode:
     reasons = Counter(pair.reason for findings in reports for pair in findings.pairs)
     n = sum(reasons.values())
 
-    def share(count: int) -> Score:
-        if n == 0:
-            return Score(value=None, n_undefined=1, note="no pair")
-        return Score(value=count / n, numerator=count, denominator=n, n_expected=n)
+    def of_all(hits: int) -> Score:
+        return share(hits, n, 0, empty="no pair")
 
     return ScoreNode(
-        id=UNKNOWN[0],
-        label=UNKNOWN[1],
-        score=share(n - reasons[None]),
+        id=UNKNOWN,
+        label=LABELS[UNKNOWN],
+        score=of_all(n - reasons[None]),
         children=tuple(
-            ScoreNode(id=reason, label=reason.replace("_", " "), score=share(reasons[reason]))
+            ScoreNode(id=reason, label=reason.replace("_", " "), score=of_all(reasons[reason]))
             for reason in REASONS
             if reason != "tied" or reasons[reason]  # one judge is never divided
         ),

@@ -1,4 +1,4 @@
-"""What can be set of FACT.
+"""Settings of FACT.
 
 Invariant: whatever changes an answer or its meaning is a field here, and is recorded in the run's manifest.
 """
@@ -14,7 +14,7 @@ from serving.types import Frozen
 
 
 class FactSettings(Frozen):
-    """Where the pairs of statement and URL come from, and how they are judged."""
+    """Settings: where the pairs of statement and URL come from, and how they are judged."""
 
     claims: Literal["shared", "own"] = "shared"
     """`shared`: the claim set, which other protocols read too. `own`: FACT's own flow: statements extracted, repeats
@@ -33,7 +33,7 @@ class FactSettings(Frozen):
 
     @property
     def evidence(self) -> ClaimsConfig:
-        """How pages are shown in `own`, in the terms of the claim set."""
+        """The part of these settings that selects passages in `own`, as the claim set names it."""
         return ClaimsConfig(
             claims_per_call=self.statements_per_call,
             evidence_tokens=self.evidence_tokens,

@@ -1,6 +1,5 @@
 """LiveResearchBench (DeepEval): presentation, consistency, citation association, coverage, citation accuracy, depth."""
 
-from local_judge.protocols.liveresearchbench.findings import LrbFindings
-from local_judge.protocols.liveresearchbench.protocol import LiveResearchBench
+from local_judge.protocols.liveresearchbench.protocol import LiveResearchBench, LrbFindings
 
 __all__ = ["LiveResearchBench", "LrbFindings"]

@@ -10,9 +10,8 @@ from typing import Any
 
 from local_judge.protocols.liveresearchbench import upstream
 from local_judge.protocols.liveresearchbench.depth.upstream import result as depth_result
-from local_judge.protocols.liveresearchbench.findings import LrbFindings
-from local_judge.protocols.liveresearchbench.issues.findings import Issue, IssueFindings
-from local_judge.protocols.liveresearchbench.issues.table import score_of
+from local_judge.protocols.liveresearchbench.issues import Issue, IssueFindings, score_of
+from local_judge.protocols.liveresearchbench.protocol import LrbFindings
 
 CRITERIA = ("presentation", "coverage", "consistency", "citation", "depth")
 """The metrics that have a place in the files, in the published order."""
@@ -25,7 +24,7 @@ def grading_results(found: LrbFindings, system: str = "") -> dict[str, dict[str,
     """
     results: dict[str, dict[str, Any]] = {}
     if found.presentation is not None:
-        checks = upstream.evaluations(found.presentation.checks)
+        checks = upstream.evaluations(found.presentation.items)
         results["presentation"] = {
             "evaluations": checks,
             "summary": upstream.presentation_summary(checks),

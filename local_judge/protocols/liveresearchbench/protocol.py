@@ -1,144 +1,76 @@
-"""LiveResearchBench: metrics of a report, each by itself.
+"""LiveResearchBench: the metrics of its DeepEval (section 4), each by itself.
 
-Invariant: a metric neither reads nor changes what another has found; judges give evidence, and code computes every
-score.
+paper      of several judges: presentation and coverage item by item, then the rate; all else the mean of the scores
+upstream   the mean of the judges' scores (`average_results.py`)
+depth      sums of dimensions averaged before a pair is decided (`paper`), or games pooled (`upstream`)
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
 
-from pydantic import BaseModel
-
-from local_judge.protocols.base import Bench, Case, Contest, Rated
-from local_judge.protocols.liveresearchbench.accuracy.judging import judge_accuracy
-from local_judge.protocols.liveresearchbench.coverage.judging import judge_coverage
-from local_judge.protocols.liveresearchbench.depth import (
-    DepthFindings,
-    depth_contests,
-    depth_lacks,
-    judge_depth,
-    over_depth,
+from local_judge.protocols.file_formats import FileFormat
+from local_judge.protocols.liveresearchbench.accuracy import AccuracyFindings, CitationAccuracy
+from local_judge.protocols.liveresearchbench.coverage import Coverage, CoverageFindings
+from local_judge.protocols.liveresearchbench.depth.findings import DepthFindings
+from local_judge.protocols.liveresearchbench.depth.metric import Depth
+from local_judge.protocols.liveresearchbench.issues import CitationAssociation, Consistency, IssueFindings
+from local_judge.protocols.liveresearchbench.presentation import Presentation, PresentationFindings
+from local_judge.protocols.metric import MetricProtocol, PartFindings
+from local_judge.protocols.probes import (
+    InjectionProbe,
+    SensitivityProbe,
+    citation_expectations,
+    expectations,
 )
-from local_judge.protocols.liveresearchbench.findings import LrbFindings
-from local_judge.protocols.liveresearchbench.issues.judging import judge_issues
-from local_judge.protocols.liveresearchbench.presentation.judging import judge_presentation
-from local_judge.protocols.liveresearchbench.scores import rated, score, together
-from local_judge.protocols.liveresearchbench.settings import LrbSettings, Part
-from local_judge.protocols.scores import Profile, ScoreNode
-from local_judge.tasks.model import Task
+from local_judge.scoring.node import Profile, ScoreNode, noted
 
-_DEFAULTS = LrbSettings()
-
-WITHOUT_TASK: tuple[Part, ...] = ("presentation", "consistency", "citation")
-"""The metrics that can do without a task: they read the report, and the request where there is one."""
+NO_REQUEST = "judged without the request: the report has no task"
 
 
-class LiveResearchBench:
-    """The metrics of LiveResearchBench's DeepEval (section 4)."""
+class LrbFindings(PartFindings):
+    """The findings of each metric."""
 
-    name: ClassVar[str] = "liveresearchbench"
-    version: ClassVar[str] = "2"
-    profiles: ClassVar[tuple[Profile, ...]] = ("paper", "upstream")
-    findings = LrbFindings
-    settings = LrbSettings
-
-    def __init__(self, given: LrbSettings = _DEFAULTS) -> None:
-        self.given = given
-
-    @property
-    def needs_claims(self) -> bool:
-        """Citation accuracy does."""
-        return "accuracy" in self.given.parts
-
-    @property
-    def without_task(self) -> str | None:
-        """Half of the metrics need none."""
-        return None if set(self.given.parts) <= set(WITHOUT_TASK) else f"--set {_parts(WITHOUT_TASK)}"
-
-    def lacks(self, task: Task | None) -> str | None:
-        """The checklist that coverage goes by, or the report that depth compares with, where the task has none."""
-        if task is None:
-            return None
-        if "coverage" in self.given.parts and task.checklist is None:
-            others: list[Part] = [part for part in self.given.parts if part != "coverage"]
-            without = f", or do without: --set {_parts(others)}" if others else ""
-            return (
-                f"its task {task.id!r} has no checklist; give --checklists (`local-judge tasks checklist draft` makes "
-                f"them){without}"
-            )
-        return depth_lacks(task, self.given.depth) if "depth" in self.given.parts else None
-
-    def data_digest(self) -> None:
-        """Its prompts cannot be replaced."""
-        return
-
-    async def examine(self, case: Case, bench: Bench) -> LrbFindings:
-        """What each metric that is set finds; all questions about the report together.
-
-        Raises:
-            ExceptionGroup: of what its metrics raise; a ConfigError where one needs the task, its checklist or a
-                snapshot, and it is not there.
-        """
-        asked = self._asked(case, bench)
-        async with asyncio.TaskGroup() as group:
-            found = {part: group.create_task(asked[part]()) for part in self.given.parts}
-        return LrbFindings(
-            case=case.id,
-            document=case.report.id,
-            task=case.task.id if case.task else None,
-            request=case.task.prompt if case.task else None,
-        ).model_copy(update={part: task.result() for part, task in found.items()})
-
-    def _asked(self, case: Case, bench: Bench) -> Mapping[Part, Callable[[], Coroutine[Any, Any, BaseModel]]]:
-        """How each metric is examined."""
-        given = self.given
-        return {
-            "presentation": lambda: judge_presentation(case, bench, given.presentation),
-            "coverage": lambda: judge_coverage(case, bench, given.coverage),
-            "consistency": lambda: judge_issues("consistency", case, bench, given.issues),
-            "citation": lambda: judge_issues("citation", case, bench, given.issues),
-            "accuracy": lambda: judge_accuracy(case, bench, given.accuracy),
-            "depth": lambda: judge_depth(case, bench, given.depth),
-        }
-
-    def score(self, findings: LrbFindings, profile: Profile) -> tuple[ScoreNode, ...]:
-        """One root for each metric that was run: 0 to 100, and for citation accuracy a number of errors."""
-        return score(findings, profile)
-
-    def together(self, findings: Sequence[LrbFindings], profile: Profile) -> tuple[ScoreNode, ...]:
-        """The scores of several judges together."""
-        return together(findings, profile)
-
-    def over(
-        self, findings: Sequence[LrbFindings], profile: Profile, n_missing: int
-    ) -> tuple[ScoreNode, ...]:
-        """Depth over all reports of a system, by one judge; all else is means of the reports' scores."""
-        return self.over_together([(found,) for found in findings], profile, n_missing)
-
-    def over_together(
-        self, findings: Sequence[Sequence[LrbFindings]], profile: Profile, n_missing: int
-    ) -> tuple[ScoreNode, ...]:
-        """Depth over all reports of a system, the games of all judges together."""
-        compared = [_depth(judges) for judges in findings]
-        known = [judges for judges in compared if judges]
-        return (over_depth(known, profile, n_missing),) if known else ()
-
-    def contests(self, findings: Sequence[LrbFindings], profile: Profile) -> tuple[Contest, ...]:
-        """The comparisons of analysis depth."""
-        compared = _depth(findings)
-        return depth_contests(compared, profile) if compared else ()
-
-    def rated(self, findings: LrbFindings) -> tuple[Rated, ...]:
-        """What judges can differ in."""
-        return rated(findings)
+    presentation: PresentationFindings | None = None
+    coverage: CoverageFindings | None = None
+    consistency: IssueFindings | None = None
+    citation: IssueFindings | None = None
+    accuracy: AccuracyFindings | None = None
+    depth: DepthFindings | None = None
 
 
-def _depth(judges: Sequence[LrbFindings]) -> list[DepthFindings]:
-    return [found.depth for found in judges if found.depth is not None]
+class LiveResearchBench(MetricProtocol[LrbFindings]):
+    """LiveResearchBench's metrics: scores from 0 to 100, and for citation accuracy a number of errors."""
 
+    name = "liveresearchbench"
+    version = "3"
+    profiles = ("paper", "upstream")
+    findings_type = LrbFindings
+    metrics = (Presentation, Coverage, Consistency, CitationAssociation, CitationAccuracy, Depth)
+    sensitivity_probes = (
+        SensitivityProbe("accuracy", {"parts": ["accuracy"]}, citation_expectations("accuracy/e3_rate")),
+        SensitivityProbe("coverage", {"parts": ["coverage"]}, expectations("coverage", ("dropped",))),
+        SensitivityProbe(
+            "consistency", {"parts": ["consistency"]}, expectations("consistency", ("contradiction",))
+        ),
+    )
+    injection_probes = (
+        InjectionProbe("presentation", "checklist", {"parts": ["presentation"]}, "presentation"),
+        InjectionProbe("coverage", "checklist", {"parts": ["coverage"]}, "coverage"),
+        InjectionProbe("depth", "winner", {"parts": ["depth"]}),
+    )
 
-def _parts(parts: Sequence[Part]) -> str:
-    return f"liveresearchbench.parts=[{','.join(parts)}]"
+    def score(self, judges: Sequence[LrbFindings], profile: Profile) -> tuple[ScoreNode, ...]:
+        """The metrics that were run, with a note where the judge did not see the request, which paper and code show."""
+        roots = super().score(judges, profile)
+        if judges[0].request is not None:
+            return roots
+        return tuple(
+            root.model_copy(update={"score": noted(root.score, NO_REQUEST, first=True)}) for root in roots
+        )
+
+    def file_format(self) -> FileFormat[LrbFindings]:
+        """See `export`."""
+        from local_judge.protocols.liveresearchbench.export import LrbFiles
+
+        return LrbFiles()

@@ -1,4 +1,4 @@
-"""What the published code computes from what its judges say, to the letter.
+"""The numbers that the published code computes from its judges' replies, to the letter.
 
     rate      100 * sum(scores) / n        n: 10 for presentation, the checklist's length for coverage; what is missing
                                            counts as 0, what is too much counts too, nothing is clamped
@@ -17,9 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from local_judge.protocols.items import SCALE, Item
+from local_judge.protocols.checklist import Item
 from local_judge.protocols.liveresearchbench.depth.upstream import summary as games
-from local_judge.protocols.scores import Score
 
 N_CHECKS = 10
 BASELINE = "open-deep-research"
@@ -39,23 +38,12 @@ def evaluations(items: Sequence[Item]) -> dict[str, dict[str, Any]]:
     }
 
 
-def published(rate: Score, value: float) -> Score:
-    """A rate as the published code has it: what is missing counts as 0; without any answer there is no result."""
-    if not rate.n_failed or rate.value is None:
-        return rate
-    note = "; ".join(filter(None, (rate.note, "the published code counts them as 0")))
-    return rate.model_copy(
-        update={"value": value, "numerator": value / SCALE * rate.n_expected, "denominator": rate.n_expected}
-        | {"low": value, "note": note}
-    )
-
-
 def _sum(evaluations: Mapping[str, Row]) -> int:
     return sum(evaluation["score"] for evaluation in evaluations.values())
 
 
 def presentation_summary(evaluations: Mapping[str, Row]) -> dict[str, Any]:
-    """Of the ten checks; `evaluations`: `{id: {"score": 0 or 1, …}}`."""
+    """Summary of the ten checks; `evaluations`: `{id: {"score": 0 or 1, …}}`."""
     total = _sum(evaluations)
     return {
         "total_criteria": N_CHECKS,
@@ -67,7 +55,7 @@ def presentation_summary(evaluations: Mapping[str, Row]) -> dict[str, Any]:
 
 
 def coverage_summary(evaluations: Mapping[str, Row], n_items: int) -> dict[str, Any]:
-    """Of a checklist of `n_items`."""
+    """Summary of a checklist of `n_items`."""
     total = _sum(evaluations)
     return {
         "total_checklists": n_items,
@@ -79,7 +67,7 @@ def coverage_summary(evaluations: Mapping[str, Row], n_items: int) -> dict[str, 
 
 
 def issues_result(reply: Row) -> dict[str, Any]:
-    """What is kept of a judge's reply on consistency or citations: no number of it is computed again."""
+    """The parts that are kept of a judge's reply on consistency or citations; no number is computed again."""
     return {
         "specific_issues": reply.get("specific_issues", []),
         "total_issues": reply.get("total_issues", 0),

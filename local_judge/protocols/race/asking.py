@@ -55,7 +55,7 @@ Answer = Compared | Scored
 
 
 class Articles(NamedTuple):
-    """What is compared, by place."""
+    """The articles of a prompt, by place."""
 
     first: str
     second: str | None

@@ -1,7 +1,7 @@
-"""What the judge said of each criterion, in each comparison of a report.
+"""Findings of RACE: the scores of each criterion, in each comparison of a report.
 
-Invariant: a sheet has each criterion that was asked exactly once, with the scores of all articles that were shown or
-with the failure that left it open; scores are kept by article, whichever came first.
+Invariant: a comparison has each criterion that was asked exactly once, with the scores of all articles that were shown
+or with the failure that left it open; scores are kept by article, whichever came first.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from local_judge.documents.model import Frozen
 from local_judge.judge.failures import Failure
 from local_judge.protocols.base import Findings
 from local_judge.tasks.model import Criteria, JoinedBy
+from serving.types import Frozen
 
 Mode = Literal["reference", "pointwise", "vanilla"]
 """`reference`: report and reference compared. `pointwise`: the report alone, by the same criteria. `vanilla`: the
@@ -41,7 +41,7 @@ TOP = 10.0
 """The highest score; the lowest is 0."""
 
 
-class Mark(Frozen):
+class CriterionScore(Frozen):
     """One criterion and its answer."""
 
     criterion: str
@@ -60,7 +60,7 @@ class Mark(Frozen):
     """Ledger keys."""
 
 
-class Sheet(Frozen):
+class Comparison(Frozen):
     """One comparison: a draw, with one reference, in one order of the articles."""
 
     reference: int | None = None
@@ -68,10 +68,10 @@ class Sheet(Frozen):
     target_first: bool = True
     """Whether the report was article 1."""
     draw: int = 0
-    marks: tuple[Mark, ...]
+    scores: tuple[CriterionScore, ...]
 
 
-class Shown(Frozen):
+class ShownArticle(Frozen):
     """An article as the judge saw it."""
 
     sha256: str
@@ -108,16 +108,16 @@ class RaceFindings(Findings):
     """ISO 639-1 code of the request."""
     criteria: Criteria | None = None
     """As the judge saw them; None in the mode `vanilla`."""
-    report: Shown
-    references: tuple[Shown, ...] = ()
-    sheets: tuple[Sheet, ...] = Field(min_length=1)
+    report: ShownArticle
+    references: tuple[ShownArticle, ...] = ()
+    comparisons: tuple[Comparison, ...] = Field(min_length=1)
 
     @property
-    def n_unmarked(self) -> int:
-        """Questions about criteria without an answer, over all sheets."""
-        return sum(mark.failure is not None for sheet in self.sheets for mark in sheet.marks)
+    def n_unscored(self) -> int:
+        """Questions about criteria without an answer, over all comparisons."""
+        return sum(item.failure is not None for comparison in self.comparisons for item in comparison.scores)
 
     @property
     def n_failed(self) -> int:
         """Those, and pieces that the judge did not clean."""
-        return self.n_unmarked + sum(len(shown.failures) for shown in (self.report, *self.references))
+        return self.n_unscored + sum(len(shown.failures) for shown in (self.report, *self.references))

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from local_judge.protocols.race import upstream
-from local_judge.protocols.race.findings import RaceFindings, Sheet
+from local_judge.protocols.race.findings import Comparison, RaceFindings
 from local_judge.tasks.criteria import DIMENSIONS
 from local_judge.tasks.model import Criteria
 
@@ -18,25 +18,25 @@ RESULTS, MEANS = "raw_results.jsonl", "race_result.txt"
 SCORES = (*DIMENSIONS, "overall_score")
 
 
-def judged_json(sheet: Sheet, criteria: Criteria) -> dict[str, list[dict[str, Any]]]:
-    """A sheet as the JSON that the published judge answers with: article 1 is the report, whichever came first.
+def judged_json(comparison: Comparison, criteria: Criteria) -> dict[str, list[dict[str, Any]]]:
+    """A comparison as the JSON that the published judge answers with: article 1 is the report, whichever came first.
 
     A criterion that failed is left out, as one that the judge forgot would be; a dimension of which all failed too.
     """
-    marks = {mark.criterion: mark for mark in sheet.marks}
+    answered = {item.criterion: item for item in comparison.scores}
     found: dict[str, list[dict[str, Any]]] = {}
     for dimension in criteria.dimensions:
         items: list[dict[str, Any]] = []
         for criterion in dimension.criteria:
-            mark = marks[criterion.id]
-            if mark.failure is not None:
+            item = answered[criterion.id]
+            if item.failure is not None:
                 continue
             scores = (
-                {"target_score": mark.target}
-                if sheet.reference is None
-                else {"article_1_score": mark.target, "article_2_score": mark.reference}
+                {"target_score": item.target}
+                if comparison.reference is None
+                else {"article_1_score": item.target, "article_2_score": item.reference}
             )
-            items.append({"criterion": criterion.criterion, "analysis": mark.analysis, **scores})
+            items.append({"criterion": criterion.criterion, "analysis": item.analysis, **scores})
         if items:
             found[dimension.id] = items
     return found
@@ -62,16 +62,16 @@ def criteria_json(
     }
 
 
-def sheet_sides(sheet: Sheet, findings: RaceFindings) -> upstream.Sides | None:
+def comparison_sides(comparison: Comparison, findings: RaceFindings) -> upstream.Sides | None:
     """The published averages of one comparison.
 
     None where the published code has no defined result: without criteria; without a reference, where its ratio is
     1 whatever the scores are; and where a dimension has no answer at all, for which it asks again and then drops the
     report.
     """
-    if findings.criteria is None or sheet.reference is None:
+    if findings.criteria is None or comparison.reference is None:
         return None
-    judged = judged_json(sheet, findings.criteria)
+    judged = judged_json(comparison, findings.criteria)
     if set(judged) != set(DIMENSIONS):
         return None
     return upstream.sides(
@@ -82,8 +82,8 @@ def sheet_sides(sheet: Sheet, findings: RaceFindings) -> upstream.Sides | None:
 def result_row(findings: RaceFindings) -> dict[str, float] | None:
     """The scores of a report as a row of results has them; the mean over its comparisons, None if one has none."""
     rows: list[dict[str, float]] = []
-    for sheet in findings.sheets:
-        sides = sheet_sides(sheet, findings)
+    for comparison in findings.comparisons:
+        sides = comparison_sides(comparison, findings)
         if sides is None:
             return None
         rows.append(upstream.row(sides))

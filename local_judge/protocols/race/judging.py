@@ -1,7 +1,7 @@
-"""Report + task + judge -> a sheet for each comparison.
+"""Report + task + judge -> its comparisons: one for each reference, order of the articles and draw.
 
-Invariants: every criterion that is asked gets exactly one mark on each sheet; what could not be asked or answered is a
-failure; which article came first changes where its score is read from and nothing else.
+Invariants: every criterion that is asked has exactly one score in each comparison; what could not be asked or answered
+is a failure; which article came first changes where its score is read from and nothing else.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from indexes.text.language import detect_language
 from local_judge.cleaning.judged import clean_by_judge
@@ -18,8 +18,8 @@ from local_judge.documents import parse_report
 from local_judge.documents.clean import Cleaned, clean
 from local_judge.documents.model import Document
 from local_judge.errors import ConfigError
-from local_judge.judge.failures import Failure, FailureKind
-from local_judge.judge.judge import Answer as Told
+from local_judge.judge.failures import Failure, failure_of
+from local_judge.judge.judge import Answer as JudgeAnswer
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt
 from local_judge.judge.scales import expected_score
@@ -33,7 +33,14 @@ from local_judge.protocols.race.asking import (
     number_prompt,
     prompt,
 )
-from local_judge.protocols.race.findings import TOP, Cleaning, Mark, RaceFindings, Sheet, Shown
+from local_judge.protocols.race.findings import (
+    TOP,
+    Cleaning,
+    Comparison,
+    CriterionScore,
+    RaceFindings,
+    ShownArticle,
+)
 from local_judge.protocols.race.settings import RaceSettings
 from local_judge.protocols.race.static import static_criteria
 from local_judge.tasks.languages import language_name
@@ -50,11 +57,11 @@ class Prepared(NamedTuple):
     """An article as it is shown, and what was done to it."""
 
     text: str
-    shown: Shown
+    shown: ShownArticle
 
 
-class _Comparison(NamedTuple):
-    """With which reference, in which order of the articles, in which draw."""
+class _Pairing(NamedTuple):
+    """The reference, the order of the articles and the draw of a comparison."""
 
     reference: int | None
     target_first: bool
@@ -64,7 +71,7 @@ class _Comparison(NamedTuple):
 async def judge_race(
     case: str, document: Document, task: Task, judge: Judge, settings: RaceSettings
 ) -> RaceFindings:
-    """All sheets of one report, by reference, order of the articles and draw.
+    """All comparisons of one report, by reference, order of the articles and draw.
 
     Raises:
         ConfigError: several draws are wanted of a judge that does not sample.
@@ -81,22 +88,22 @@ async def judge_race(
     )
     criteria = criteria_of(task, settings)
     language = detect_language(task.prompt)
-    comparisons = _comparisons(len(references), settings)
-    sheets = await asyncio.gather(
+    pairings = _pairings(len(references), settings)
+    comparisons = await asyncio.gather(
         *(
-            _sheet(
+            _compare(
                 Question(
                     request=task.prompt,
                     criteria=criteria,
-                    articles=_articles(report, references, comparison),
+                    articles=_articles(report, references, pairing),
                     order=settings.order,
                     language=settings.language or language_name(language),
                 ),
-                comparison,
+                pairing,
                 judge,
                 settings,
             )
-            for comparison in comparisons
+            for pairing in pairings
         )
     )
     return RaceFindings(
@@ -115,12 +122,12 @@ async def judge_race(
         criteria=criteria,
         report=report.shown,
         references=tuple(reference.shown for reference in references),
-        sheets=tuple(sheets),
+        comparisons=tuple(comparisons),
     )
 
 
 def criteria_of(task: Task, settings: RaceSettings) -> Criteria | None:
-    """What a report on `task` is judged by; None for the report as a whole."""
+    """The criteria for a report on `task`; None to judge the report as a whole."""
     if settings.mode == "vanilla":
         return None
     return task.criteria if settings.criteria == "adaptive" else static_criteria(settings.criteria_file)
@@ -150,7 +157,7 @@ async def _prepared(article: _Article, judge: Judge, joined: JoinedBy | None = N
     judged = await clean_by_judge(article.document, judge) if article.cleaning == "judge" else None
     cleaned = article.cleaned if judged is None else judged.cleaned
     text = article.document.text if cleaned is None else cleaned.text
-    shown = Shown(
+    shown = ShownArticle(
         sha256=hashlib.sha256(text.encode()).hexdigest(),
         n_characters=len(text),
         n_removed=len(cleaned.removed) if cleaned else 0,
@@ -162,29 +169,29 @@ async def _prepared(article: _Article, judge: Judge, joined: JoinedBy | None = N
     return Prepared(text, shown)
 
 
-def _comparisons(n_references: int, settings: RaceSettings) -> list[_Comparison]:
+def _pairings(n_references: int, settings: RaceSettings) -> list[_Pairing]:
     own = settings.order == "paper"  # the paper shows the report first
     firsts = {"own": [own], "swapped": [not own], "both": [own, not own]}[settings.positions]
     if not n_references:
-        return [_Comparison(None, True, draw) for draw in range(settings.draws)]
+        return [_Pairing(None, True, draw) for draw in range(settings.draws)]
     return [
-        _Comparison(reference, first, draw)
+        _Pairing(reference, first, draw)
         for reference in range(n_references)
         for first in firsts
         for draw in range(settings.draws)
     ]
 
 
-def _articles(report: Prepared, references: Sequence[Prepared], comparison: _Comparison) -> Articles:
-    if comparison.reference is None:
+def _articles(report: Prepared, references: Sequence[Prepared], pairing: _Pairing) -> Articles:
+    if pairing.reference is None:
         return Articles(report.text, None, first_is_shared=False)
-    reference = references[comparison.reference].text
-    if comparison.target_first:
+    reference = references[pairing.reference].text
+    if pairing.target_first:
         return Articles(report.text, reference, first_is_shared=False)
     return Articles(reference, report.text, first_is_shared=True)
 
 
-async def _sheet(question: Question, comparison: _Comparison, judge: Judge, settings: RaceSettings) -> Sheet:
+async def _compare(question: Question, pairing: _Pairing, judge: Judge, settings: RaceSettings) -> Comparison:
     dimensions = question.criteria.dimensions if question.criteria else ()
     every = [criterion for dimension in dimensions for criterion in dimension.criteria]
     calls = (
@@ -193,25 +200,25 @@ async def _sheet(question: Question, comparison: _Comparison, judge: Judge, sett
         else [every]
     )
     if settings.scoring == "expected":
-        asked_one = [Mark(criterion=key) for key in names(every)]
-        marks = [await _on_scale(question, every, asked_one, comparison, judge)]
+        asked_one = [CriterionScore(criterion=key) for key in names(every)]
+        scores = [await _on_scale(question, every, asked_one, pairing, judge)]
     else:
-        marks = await asyncio.gather(*(_ask(question, asked, comparison, judge) for asked in calls))
+        scores = await asyncio.gather(*(_ask(question, asked, pairing, judge) for asked in calls))
         if settings.scoring == "analysed":
-            written = [mark for part in marks for mark in part]
-            marks = [await _on_scale(question, every, written, comparison, judge)]
-    return Sheet(
-        reference=comparison.reference,
-        target_first=comparison.target_first,
-        draw=comparison.draw,
-        marks=tuple(mark for part in marks for mark in part),
+            written = [item for part in scores for item in part]
+            scores = [await _on_scale(question, every, written, pairing, judge)]
+    return Comparison(
+        reference=pairing.reference,
+        target_first=pairing.target_first,
+        draw=pairing.draw,
+        scores=tuple(item for part in scores for item in part),
     )
 
 
 async def _ask(
-    question: Question, asked: Sequence[Criterion], comparison: _Comparison, judge: Judge
-) -> list[Mark]:
-    """The marks of some criteria; a call that leaves too little room for its reply is halved."""
+    question: Question, asked: Sequence[Criterion], pairing: _Pairing, judge: Judge
+) -> list[CriterionScore]:
+    """The scores of some criteria; a call that leaves too little room for its reply is halved."""
     keys = names(asked)
 
     def prompt_for(indices: Sequence[int]) -> Prompt:
@@ -220,28 +227,29 @@ async def _ask(
     try:
         room = await judge.room(prompt_for(range(len(keys))))
     except EngineError as error:
-        failure = Failure(kind=cast("FailureKind", error.kind), detail=str(error))
-        return [Mark(criterion=key, failure=failure) for key in keys]
+        return [CriterionScore(criterion=key, failure=failure_of(error)) for key in keys]
     if room < MIN_REPLY_TOKENS * len(keys):
         if len(asked) > 1:
             middle = len(asked) // 2
             halves = await asyncio.gather(
-                *(_ask(question, half, comparison, judge) for half in (asked[:middle], asked[middle:]))
+                *(_ask(question, half, pairing, judge) for half in (asked[:middle], asked[middle:]))
             )
-            return [mark for half in halves for mark in half]
+            return [item for half in halves for item in half]
         detail = f"the articles leave {room} tokens of the judge's context for one answer"
-        return [Mark(criterion=keys[0], failure=Failure(kind="report_too_long", detail=detail))]
+        return [CriterionScore(criterion=keys[0], failure=Failure(kind="report_too_long", detail=detail))]
     kind: type[Answer] = Scored if question.articles.second is None else Compared
     answers = await judge.ask_items(
         prompt_for,
         kind,
         len(keys),
         names=keys,
-        draw=comparison.draw,
+        draw=pairing.draw,
         max_tokens=REPLY_TOKENS * len(keys),
     )
     return [
-        Mark(criterion=key, failure=answer) if isinstance(answer, Failure) else _mark(key, answer, comparison)
+        CriterionScore(criterion=key, failure=answer)
+        if isinstance(answer, Failure)
+        else _scored(key, answer, pairing)
         for key, answer in zip(keys, answers, strict=True)
     ]
 
@@ -249,44 +257,44 @@ async def _ask(
 async def _on_scale(
     question: Question,
     every: Sequence[Criterion],
-    marks: Sequence[Mark],
-    comparison: _Comparison,
+    scores: Sequence[CriterionScore],
+    pairing: _Pairing,
     judge: Judge,
-) -> list[Mark]:
-    """The same marks with expected values for scores; one that the judge has failed to analyse stays a failure."""
+) -> list[CriterionScore]:
+    """The same answers with expected values for scores; one that the judge has failed to analyse stays a failure."""
 
-    async def one(criterion: Criterion | None, mark: Mark) -> Mark:
-        if mark.failure is not None:
-            return mark
-        asked = number_prompt(question, criterion, mark.analysis)
-        score = await expected_score(judge, asked, 0, int(TOP), draw=comparison.draw)
+    async def one(criterion: Criterion | None, item: CriterionScore) -> CriterionScore:
+        if item.failure is not None:
+            return item
+        asked = number_prompt(question, criterion, item.analysis)
+        score = await expected_score(judge, asked, 0, int(TOP), draw=pairing.draw)
         if isinstance(score, Failure):
-            return mark.model_copy(update={"target": None, "sampled": mark.target, "failure": score})
-        return mark.model_copy(
+            return item.model_copy(update={"target": None, "sampled": item.target, "failure": score})
+        return item.model_copy(
             update={
                 "target": round(score.value, 6),
-                "sampled": mark.target,
+                "sampled": item.target,
                 "spread": round(score.spread, 6),
-                "replies": (*mark.replies, score.reply),
+                "replies": (*item.replies, score.reply),
             }
         )
 
     criteria = list(every) or [None]
-    return await asyncio.gather(*(one(*pair) for pair in zip(criteria, marks, strict=True)))
+    return await asyncio.gather(*(one(*pair) for pair in zip(criteria, scores, strict=True)))
 
 
-def _mark(key: str, told: Told[Answer], comparison: _Comparison) -> Mark:
-    answer = told.value
-    if isinstance(answer, Scored):
-        scores = (answer.score, None)
-    elif comparison.target_first:
-        scores = (answer.article_1, answer.article_2)
+def _scored(key: str, answer: JudgeAnswer[Answer], pairing: _Pairing) -> CriterionScore:
+    value = answer.value
+    if isinstance(value, Scored):
+        scores = (value.score, None)
+    elif pairing.target_first:
+        scores = (value.article_1, value.article_2)
     else:
-        scores = (answer.article_2, answer.article_1)
-    return Mark(
+        scores = (value.article_2, value.article_1)
+    return CriterionScore(
         criterion=key,
         target=scores[0],
         reference=scores[1],
-        analysis=answer.analysis,
-        replies=told.replies,
+        analysis=value.analysis,
+        replies=answer.replies,
     )

@@ -7,48 +7,74 @@ else.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
+from local_judge.documents.clean import clean
+from local_judge.documents.model import Document
 from local_judge.errors import ConfigError
-from local_judge.protocols.base import Bench, Case, Rated
-from local_judge.protocols.race.findings import RaceFindings
+from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, View
+from local_judge.protocols.file_formats import FileFormat
+from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, expectations
+from local_judge.protocols.race.findings import WHOLE as VANILLA
+from local_judge.protocols.race.findings import Comparison, CriterionScore, RaceFindings
 from local_judge.protocols.race.judging import judge_race
+from local_judge.protocols.race.scores import score
 from local_judge.protocols.race.settings import RaceSettings
 from local_judge.protocols.race.static import static_criteria
-from local_judge.protocols.race.together import rated, together
-from local_judge.protocols.race.tree import score
-from local_judge.protocols.scores import Profile, ScoreNode
+from local_judge.protocols.race.tables import criterion_table, race_line
+from local_judge.scoring.node import DIAGNOSTIC, WHOLE, Place, Profile, ScoreNode
 from local_judge.tasks.model import Task
 
-_DEFAULTS = RaceSettings()
+CLEANED = "citations are taken out before the judge reads"
 
 
-class Race:
+def _cleaned(document: Document) -> str:
+    """The words that the judge is shown."""
+    return clean(document).text
+
+
+class Race(BaseProtocol[RaceSettings, RaceFindings]):
     """RACE of DeepResearch Bench: reference-based, adaptive criteria, dynamic weights (section 3.1)."""
 
-    name: ClassVar[str] = "race"
-    version: ClassVar[str] = "2"
-    profiles: ClassVar[tuple[Profile, ...]] = ("paper", "upstream")
-    findings = RaceFindings
-    settings = RaceSettings
+    name = "race"
+    version = "2"
+    profiles = ("paper", "upstream")
+    settings_type = RaceSettings
+    findings_type = RaceFindings
+    places: ClassVar[Mapping[str, Place]] = {
+        "comprehensiveness": Place(vertical="compliance"),
+        "insight": Place(vertical="depth"),
+        "instruction_following": Place(vertical="compliance"),
+        "readability": Place(vertical="presentation"),
+        "overall": Place(aside=WHOLE),
+        "noise": Place(scale=None, aside=DIAGNOSTIC),
+        "position_bias": Place(scale=None, aside=DIAGNOSTIC),
+    }
+    sensitivity_probes = (
+        SensitivityProbe(
+            "overall",  # one token a report
+            {"mode": "vanilla", "scoring": "expected"},
+            expectations(
+                "overall",
+                ("dropped", "contradiction", "reasoning"),
+                {"moved_citations": CLEANED, "shuffled_references": CLEANED},
+            ),
+        ),
+    )
+    injection_probes = (
+        InjectionProbe(
+            "overall",
+            "score",
+            {"mode": "vanilla", "scoring": "expected"},
+            "overall",
+            _cleaned,
+        ),
+    )
 
-    def __init__(self, given: RaceSettings = _DEFAULTS) -> None:
-        self.given = given
-
-    @property
-    def needs_claims(self) -> bool:
-        """It reads articles, and none of their sources."""
-        return False
-
-    @property
-    def without_task(self) -> str | None:
-        """No setting does without a task; see `lacks`."""
-        return None
-
-    def lacks(self, task: Task | None) -> str | None:
-        """What a report's task has not that it is compared by or with, and where that may come from."""
-        given = self.given
+    def missing_inputs(self, task: Task | None) -> str | None:
+        """Name the criteria or references that a report's task lacks, and where they may come from."""
+        given = self.settings
         if task is None:
             return "has no task; give --tasks"
         if given.mode != "vanilla" and given.criteria == "adaptive" and task.criteria is None:
@@ -64,32 +90,64 @@ class Race:
         return None
 
     def data_digest(self) -> str | None:
-        """Of the static criteria, where they are used. Raises ConfigError: their file cannot be used."""
-        if self.given.criteria == "adaptive" or self.given.mode == "vanilla":
+        """Digest of the static criteria, where they are used. Raises ConfigError: their file cannot be used."""
+        if self.settings.criteria == "adaptive" or self.settings.mode == "vanilla":
             return None
         return hashlib.sha256(
-            static_criteria(self.given.criteria_file).model_dump_json().encode()
+            static_criteria(self.settings.criteria_file).model_dump_json().encode()
         ).hexdigest()
 
-    async def examine(self, case: Case, bench: Bench) -> RaceFindings:
+    async def examine(self, case: Case, context: EvalContext) -> RaceFindings:
         """All comparisons of one report.
 
         Raises:
             ConfigError: its task lacks what the settings need, or the judge does not sample and should.
         """
-        lacking = self.lacks(case.task)
+        lacking = self.missing_inputs(case.task)
         if lacking is not None or case.task is None:
             raise ConfigError(f"race: report {case.id!r}: {lacking}")
-        return await judge_race(case.id, case.report, case.task, bench.judge, self.given)
+        return await judge_race(case.id, case.report, case.task, context.judge, self.settings)
 
-    def score(self, findings: RaceFindings, profile: Profile) -> tuple[ScoreNode, ...]:
-        """Four dimensions and the overall score, 0 to 100 (50: as good as the reference); noise and position bias."""
-        return score(findings, profile)
+    def score(self, judges: Sequence[RaceFindings], profile: Profile) -> tuple[ScoreNode, ...]:
+        """Four dimensions and the overall score, 0 to 100 (50: as good as the reference); noise and position bias.
 
-    def together(self, findings: Sequence[RaceFindings], profile: Profile) -> tuple[ScoreNode, ...]:
-        """By the means of all judges' scores of each criterion."""
-        return together(findings, profile)
+        Of several judges: by the means of their scores of each criterion.
+        """
+        return score(judges, profile)
 
-    def rated(self, findings: RaceFindings) -> tuple[Rated, ...]:
-        """Scores of criteria by dimension, and which article each judge prefers."""
-        return rated(findings)
+    def decisions(self, findings: RaceFindings) -> tuple[Decision, ...]:
+        """The report's scores by dimension, the reference's, and which of the two is better by each criterion."""
+        return tuple(
+            decision
+            for comparison in findings.comparisons
+            for item in comparison.scores
+            for decision in _decisions(item, comparison)
+        )
+
+    def view(self, findings: RaceFindings, paper: Sequence[ScoreNode], items: bool) -> View:
+        """Show what was compared; with `items`, the scores of each criterion."""
+        tables = [criterion_table(findings)] if items else []
+        return super().view(findings, paper, items)._replace(parts=(race_line(findings), *tables))
+
+    def file_format(self) -> FileFormat[RaceFindings]:
+        """See `export`."""
+        from local_judge.protocols.race.export import RaceFiles
+
+        return RaceFiles()
+
+
+def _decisions(scored: CriterionScore, comparison: Comparison) -> Iterator[Decision]:
+    item = f"{comparison.reference}.{comparison.target_first}.{comparison.draw}.{scored.criterion}"
+    dimension = VANILLA if scored.criterion == VANILLA else scored.criterion.rpartition(".")[0]
+    yield Decision(metric=dimension, item=item, value=scored.target, scale="interval")
+    if comparison.reference is not None:
+        yield Decision(metric="reference", item=item, value=scored.reference, scale="interval")
+        yield Decision(metric="preference", item=item, value=_preferred(scored), scale="nominal")
+
+
+def _preferred(scored: CriterionScore) -> str | None:
+    if scored.target is None or scored.reference is None:
+        return None
+    if scored.target == scored.reference:
+        return "neither"
+    return "report" if scored.target > scored.reference else "reference"

@@ -1,4 +1,4 @@
-"""What can be set of RACE.
+"""Settings of RACE.
 
 Invariant: whatever changes an answer or its meaning is a field here, and is recorded in the run's manifest.
 """
@@ -17,7 +17,7 @@ Positions = Literal["own", "swapped", "both"]
 
 
 class RaceSettings(Frozen):
-    """How reports are compared."""
+    """Settings of a comparison."""
 
     mode: Mode = "reference"
     criteria: Source = "adaptive"
@@ -26,7 +26,7 @@ class RaceSettings(Frozen):
     order: Order = "shared"
     positions: Positions = "own"
     draws: int = Field(default=1, ge=1, le=64)
-    """How often each comparison is made; needs a judge that samples."""
+    """Number of times that each comparison is made; needs a judge that samples."""
     calls: Literal["task", "dimension"] = "task"
     """One call for all criteria, as in the published code, or one for each dimension: shorter replies, more of them."""
     criterion_weights: bool = True
@@ -36,7 +36,7 @@ class RaceSettings(Frozen):
     scoring: Scoring = "sampled"
     cleaning: Cleaning = "code"
     language: str | None = Field(default=None, min_length=1, max_length=40, pattern=r"^[^\n{}`]+$")
-    """In which the judge writes its analyses, by name; None for that of the request."""
+    """Name of the language in which the judge writes its analyses; None for that of the request."""
 
     @model_validator(mode="after")
     def _a_swap_takes_two(self) -> RaceSettings:

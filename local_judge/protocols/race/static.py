@@ -40,7 +40,7 @@ class _File(_Given):
 
 @cache
 def static_criteria(path: str | None = None) -> Criteria:
-    """Those of a YAML file in the form of `data/static.yaml`; of this one, where none is given.
+    """Read criteria from a YAML file in the form of `data/static.yaml`, or from this one where none is given.
 
     Raises:
         ConfigError: the file cannot be read, has another form, or weights that do not sum to 1.

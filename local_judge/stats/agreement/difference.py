@@ -21,9 +21,9 @@ class Difference(NamedTuple):
     measures: tuple[Measure, ...]
     """By the names of `MethodAgreement`; `n` is the number of tasks, `n_undefined` what either had to leave out."""
     n_reports: int
-    """Rated reports that both have scored: the differences are of these."""
+    """Decision reports that both have scored: the differences are of these."""
     n_first: int
-    """Rated reports that only the first has scored."""
+    """Decision reports that only the first has scored."""
     n_second: int
 
 

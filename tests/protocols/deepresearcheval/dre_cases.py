@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from local_judge.protocols.deepresearcheval import DreFindings
-from local_judge.protocols.deepresearcheval.quality.findings import Mark, QualityFindings
+from local_judge.protocols.deepresearcheval.quality.findings import CriterionScore, QualityFindings
 from local_judge.tasks.dimensions import DimensionsRow
 from local_judge.tasks.model import QualityDimensions, Task
 from serving.engines.scripted import Call, Reply
@@ -40,7 +40,7 @@ ROW: dict[str, Any] = {
 }
 """Weights of the dimensions 3 2 1 1 2 1, of which 10 in all: 0.3 0.2 0.1 0.1 0.2 0.1."""
 
-QUALITY: QualityDimensions = DimensionsRow.model_validate(ROW).quality() or QualityDimensions(dimensions=())
+QUALITY: QualityDimensions = DimensionsRow.model_validate(ROW).content or QualityDimensions(dimensions=())
 TASK = Task(id="7", prompt=ROW["task"], dimensions=QUALITY)
 IDS = [one.id for dimension in QUALITY.dimensions for one in dimension.criteria]
 
@@ -60,13 +60,15 @@ def marked(
     scores: Mapping[str, float | None] = SCORES, dimensions: QualityDimensions = QUALITY, **fields: Any
 ) -> QualityFindings:
     """Findings with these scores; None is a failure."""
-    marks = [
-        Mark.model_validate({"criterion": name, "failure": {"kind": "incomplete", "detail": "none"}})
+    answers = [
+        CriterionScore.model_validate(
+            {"criterion": name, "failure": {"kind": "incomplete", "detail": "none"}}
+        )
         if score is None
-        else Mark(criterion=name, score=score, analysis="So.")
+        else CriterionScore(criterion=name, score=score, analysis="So.")
         for name, score in scores.items()
     ]
-    given: dict[str, Any] = {"dimensions": dimensions, "origin": "task", "marks": tuple(marks)}
+    given: dict[str, Any] = {"dimensions": dimensions, "origin": "task", "scores": tuple(answers)}
     return QualityFindings(**(given | fields))
 
 

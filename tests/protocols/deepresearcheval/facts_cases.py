@@ -15,7 +15,7 @@ from local_judge.claims.model import ClaimSet, ExtractionFailure
 from local_judge.documents import parse_report
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.protocols.base import Bench, Case
+from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.deepresearcheval.facts.findings import (
     Evidence,
     FactsFindings,
@@ -85,13 +85,13 @@ async def no_claims() -> ClaimSet:
     raise AssertionError("nobody needs claims here")
 
 
-def bench(judge: Judge, snapshot: Snapshot | None, claims: ClaimSet | None = None) -> Bench:
+def context(judge: Judge, snapshot: Snapshot | None, claims: ClaimSet | None = None) -> EvalContext:
     """What the part may use."""
 
     async def given() -> ClaimSet:
         return claims if claims is not None else await no_claims()
 
-    return Bench(judge=judge, snapshot=snapshot, claims=given)
+    return EvalContext(judge=judge, snapshot=snapshot, claims=given)
 
 
 def case(text: str = REPORT, task: Task | None = TASK) -> Case:

@@ -9,14 +9,13 @@ import pytest
 
 from local_judge.claims.report import shared_report
 from local_judge.documents import parse_report
+from local_judge.documents.model import Document
 from local_judge.errors import ConfigError
 from local_judge.judge.judge import Judge
-from local_judge.protocols.base import Bench, Case
+from local_judge.protocols.base import Case, EvalContext, load_protocol
 from local_judge.protocols.deepresearcheval import DeepResearchEval, DreFindings
 from local_judge.protocols.deepresearcheval.quality.findings import QualityFindings
-from local_judge.protocols.deepresearcheval.quality.judging import judge_quality
-from local_judge.protocols.deepresearcheval.quality.settings import QualitySettings
-from local_judge.protocols.deepresearcheval.settings import DreSettings
+from local_judge.protocols.deepresearcheval.quality.metric import Quality, QualitySettings
 from local_judge.tasks.model import Task
 from serving.engines.scripted import Call, Reply
 
@@ -29,8 +28,20 @@ REPORT = parse_report(
 BARE = Task(id="7", prompt=TASK.prompt)
 
 
-async def judged(judge: Judge, task: Task = TASK, **settings: Any) -> QualityFindings:
-    return await judge_quality(REPORT, task, judge, QualitySettings.model_validate(settings))
+async def no_claims() -> Any:
+    raise AssertionError("quality needs no claims")
+
+
+async def judged(
+    judge: Judge,
+    task: Task = TASK,
+    report: Document = REPORT,
+    today: date | None = None,
+    **settings: Any,
+) -> QualityFindings:
+    context = EvalContext(judge=judge, claims=no_claims, today=today)
+    metric = Quality(QualitySettings.model_validate(settings))
+    return await metric.examine(Case(id="a", report=report, task=task), context)
 
 
 def asked(call: Call) -> list[str]:
@@ -49,21 +60,23 @@ async def test_one_call_for_each_dimension(make_judge: MakeJudge) -> None:
     one = schema["properties"][asked(engine.calls[0])[0]]
     assert list(one["properties"]) == ["quote", "analysis", "score"]
     assert one["properties"]["score"] == {"type": "number", "minimum": 0, "maximum": 10.0}
-    assert {mark.criterion: mark.score for mark in found.marks} == SCORES
+    assert {answer.criterion: answer.score for answer in found.scores} == SCORES
     assert (found.origin, found.calls, found.n_failed, found.dimensions) == (
         "task",
         "dimension",
         0,
         TASK.dimensions,
     )
-    mark = found.marks[0]
-    assert mark.quote is not None and REPORT.text[mark.quote.start : mark.quote.end] == "It cost 8 million"
-    assert mark.analysis == "So." and mark.replies
+    answer = found.scores[0]
+    assert (
+        answer.quote is not None and REPORT.text[answer.quote.start : answer.quote.end] == "It cost 8 million"
+    )
+    assert answer.analysis == "So." and answer.replies
 
 
 async def test_the_prompt_as_it_is_sent(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(judge_by(SCORES))
-    await judge_quality(REPORT, TASK, judge, QualitySettings(), date(2026, 5, 1))
+    await judged(judge, today=date(2026, 5, 1))
     prompts = {asked(call)[0]: call.messages[1].content for call in engine.calls}
     opening = shared_report(REPORT).shared
     assert prompts["coverage.1"] == (
@@ -111,9 +124,9 @@ async def test_all_in_one_call_is_said(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(judge_by(SCORES))
     found = await judged(judge, calls="task")
     assert [asked(call) for call in engine.calls] == [IDS]
-    assert found.calls == "task" and {mark.criterion: mark.score for mark in found.marks} == SCORES
+    assert found.calls == "task" and {answer.criterion: answer.score for answer in found.scores} == SCORES
     findings = DreFindings(case="a", document="d", task="7", request="", quality=found)
-    assert "all dimensions in one call" in DeepResearchEval().score(findings, "paper")[0].score.note
+    assert "all dimensions in one call" in DeepResearchEval().score([findings], "paper")[0].score.note
 
 
 @pytest.mark.parametrize("wrong", [10.01, -0.5, "7", True, None, float("nan")])
@@ -126,23 +139,23 @@ async def test_what_is_no_score_is_asked_again_and_then_fails(make_judge: MakeJu
         ["coverage.2"],
         ["coverage.2"],
     ]
-    [mark] = [mark for mark in found.marks if mark.failure is not None]
-    assert (mark.criterion, mark.score, found.n_failed) == ("coverage.2", None, 1)
+    [answer] = [answer for answer in found.scores if answer.failure is not None]
+    assert (answer.criterion, answer.score, found.n_failed) == ("coverage.2", None, 1)
 
 
 async def test_scores_have_two_decimals(make_judge: MakeJudge) -> None:
     judge, _ = make_judge(judge_by(SCORES | {"insight.1": 7.126}))
     found = await judged(judge)
-    assert next(mark.score for mark in found.marks if mark.criterion == "insight.1") == 7.13
+    assert next(answer.score for answer in found.scores if answer.criterion == "insight.1") == 7.13
 
 
 async def test_a_quotation_that_the_report_does_not_have_is_kept_as_such(make_judge: MakeJudge) -> None:
     judge, _ = make_judge(judge_by(SCORES, "It cost 9 million in all"))
     found = await judged(judge)
-    assert all(mark.quote is None for mark in found.marks)
-    assert {mark.quote_rejected for mark in found.marks} == {"It cost 9 million in all"}
+    assert all(answer.quote is None for answer in found.scores)
+    assert {answer.quote_rejected for answer in found.scores} == {"It cost 9 million in all"}
     findings = DreFindings(case="a", document="d", task="7", request="", quality=found)
-    note = DeepResearchEval().score(findings, "paper")[0].score.note
+    note = DeepResearchEval().score([findings], "paper")[0].score.note
     assert note == "dimensions given; 9 quotations do not occur in the report"
 
 
@@ -150,7 +163,7 @@ async def test_a_report_that_leaves_no_room_is_a_failure_and_no_0(make_judge: Ma
     judge, engine = make_judge(judge_by(SCORES), context_tokens=100)
     found = await judged(judge)
     assert engine.calls == [] and found.n_failed == 9
-    assert {mark.failure.kind for mark in found.marks if mark.failure} == {"report_too_long"}
+    assert {answer.failure.kind for answer in found.scores if answer.failure} == {"report_too_long"}
 
 
 async def test_a_call_that_leaves_little_room_is_halved(make_judge: MakeJudge) -> None:
@@ -161,7 +174,7 @@ async def test_a_call_that_leaves_little_room_is_halved(make_judge: MakeJudge) -
     small, narrow = make_judge(judge_by(SCORES), context_tokens=tokens + 899)
     found = await judged(small, calls="task")
     assert [asked(call) for call in narrow.calls] == [IDS[:4], IDS[4:]]
-    assert {mark.criterion: mark.score for mark in found.marks} == SCORES
+    assert {answer.criterion: answer.score for answer in found.scores} == SCORES
 
 
 async def test_dimensions_are_drafted_once_for_all_systems(make_judge: MakeJudge) -> None:
@@ -171,7 +184,7 @@ async def test_dimensions_are_drafted_once_for_all_systems(make_judge: MakeJudge
     # Dimensions, weights, criteria of six; six dimensions judged.
     assert n == 2 + 6 + 6
     other = parse_report("# Another\n\nNobody knows what it cost.")
-    second = await judge_quality(other, BARE, judge, QualitySettings())
+    second = await judged(judge, BARE, other)
     assert len(engine.calls) == n + 6
     assert first.dimensions == second.dimensions and first.drafted_by == second.drafted_by != ()
     assert first.dimensions is not None
@@ -185,7 +198,7 @@ async def test_dimensions_are_drafted_once_for_all_systems(make_judge: MakeJudge
         ("sources_of_money", "specific", 0.1),
     ]
     findings = DreFindings(case="a", document="d", task="7", request="", quality=first)
-    assert DeepResearchEval().score(findings, "paper")[0].score.note == "dimensions drafted by the judge"
+    assert DeepResearchEval().score([findings], "paper")[0].score.note == "dimensions drafted by the judge"
 
 
 async def test_dimensions_that_cannot_be_drafted_are_a_failure(make_judge: MakeJudge) -> None:
@@ -201,27 +214,24 @@ async def test_dimensions_that_cannot_be_drafted_are_a_failure(make_judge: MakeJ
 
 async def test_a_task_without_dimensions_may_be_refused(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(judge_by({}))
-    given = DreSettings.model_validate({"parts": "quality", "quality": {"draft": False}})
-    protocol = DeepResearchEval(given)
-    lacking = protocol.lacks(BARE)
+    protocol = load_protocol("deepresearcheval", {"parts": "quality", "quality": {"draft": False}})
+    lacking = protocol.missing_inputs(BARE)
     assert lacking is not None and lacking.startswith("its task '7' has no dimensions; give --dimensions")
-    assert protocol.lacks(TASK) is None and protocol.lacks(None) == "has no task; give --tasks"
-    bench = Bench(judge=judge, claims=no_claims)
+    assert (
+        protocol.missing_inputs(TASK) is None and protocol.missing_inputs(None) == "has no task; give --tasks"
+    )
+    context = EvalContext(judge=judge, claims=no_claims)
     with pytest.raises(ConfigError, match="report 'a': its task '7' has no dimensions"):
-        await protocol.examine(Case(id="a", report=REPORT, task=BARE), bench)
+        await protocol.examine(Case(id="a", report=REPORT, task=BARE), context)
     assert engine.calls == []
-
-
-async def no_claims() -> Any:
-    raise AssertionError("quality needs no claims")
 
 
 async def test_examined_as_a_protocol(make_judge: MakeJudge) -> None:
     judge, _ = make_judge(judge_by(SCORES))
-    protocol = DeepResearchEval(DreSettings(parts=("quality",)))
+    protocol = load_protocol("deepresearcheval", {"parts": "quality"})
     found = await protocol.examine(
-        Case(id="a", report=REPORT, task=TASK), Bench(judge=judge, claims=no_claims)
+        Case(id="a", report=REPORT, task=TASK), EvalContext(judge=judge, claims=no_claims)
     )
     assert (found.case, found.task, found.request) == ("a", "7", TASK.prompt)
-    assert protocol.score(found, "paper")[0].score.value == pytest.approx(6.13)
-    assert protocol.findings.model_validate_json(found.model_dump_json()) == found
+    assert protocol.score([found], "paper")[0].score.value == pytest.approx(6.13)
+    assert protocol.findings_type.model_validate_json(found.model_dump_json()) == found

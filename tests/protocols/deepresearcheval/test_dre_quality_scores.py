@@ -9,9 +9,8 @@ import pytest
 
 from local_judge.protocols.deepresearcheval import DeepResearchEval
 from local_judge.protocols.deepresearcheval.quality.findings import QualityFindings
-from local_judge.protocols.deepresearcheval.quality.over import over_quality
-from local_judge.protocols.deepresearcheval.quality.scores import score_quality
-from local_judge.protocols.scores import Profile, Score, ScoreNode
+from local_judge.protocols.deepresearcheval.quality.scores import aggregate_quality, score_quality
+from local_judge.scoring.node import Profile, Score, ScoreNode
 from local_judge.tasks.dimensions import DimensionsRow
 
 from .dre_cases import GENERAL, IDS, QUALITY, ROW, SCORES, SPECIFIC, entry, findings, marked
@@ -30,7 +29,7 @@ def paths(tree: Sequence[ScoreNode]) -> list[tuple[str, ...]]:
 
 
 def scored(found: QualityFindings, profile: Profile = "paper") -> tuple[ScoreNode, ...]:
-    return DRE.score(findings(found), profile)
+    return DRE.score([findings(found)], profile)
 
 
 def test_weights_as_in_the_paper() -> None:
@@ -132,7 +131,7 @@ def test_dimensions_without_weight() -> None:
             {**one, "weight": 0} if one["kind"] == "specific" else one for one in ROW["dimensions"]
         ],
     }
-    tree = scored(marked(dimensions=DimensionsRow.model_validate(row).quality() or QUALITY))
+    tree = scored(marked(dimensions=DimensionsRow.model_validate(row).content or QUALITY))
     specific, gap = at(tree, "quality/specific"), at(tree, "general_gap")
     assert (specific.value, specific.n_undefined, specific.note) == (None, 1, "all its weights are 0")
     assert (gap.value, gap.n_undefined, gap.low) == (None, 1, None)
@@ -141,14 +140,14 @@ def test_dimensions_without_weight() -> None:
 
 def test_what_has_no_weight_is_undefined_also_where_its_answers_failed() -> None:
     rows = [{**one, "weight": 0} if one["kind"] == "specific" else one for one in ROW["dimensions"]]
-    unweighted = DimensionsRow.model_validate({**ROW, "dimensions": rows}).quality() or QUALITY
+    unweighted = DimensionsRow.model_validate({**ROW, "dimensions": rows}).content or QUALITY
     lost = marked({**SCORES, "sources_of_money.1": None}, unweighted)
     whole, gap = score_quality([lost], "paper")
     specific = whole.find("specific").score
     assert [(one.value, one.n_failed, one.n_undefined) for one in (specific, gap.score)] == [(None, 0, 1)] * 2
     # The failure is counted where an answer could matter, and over reports an undefined part opens no bound.
     assert whole.score.n_failed == 1 and whole.score.value == pytest.approx(GENERAL)
-    over, _ = over_quality([[lost], [marked()]], "paper", 0)
+    over, _ = aggregate_quality([[lost], [marked()]], "paper", 0)
     mean = over.find("specific").score
     assert (mean.low, mean.value, mean.high) == (pytest.approx(SPECIFIC),) * 3
     assert (mean.n_failed, mean.n_undefined) == (0, 1)
@@ -156,7 +155,7 @@ def test_what_has_no_weight_is_undefined_also_where_its_answers_failed() -> None
 
 def test_several_judges_criterion_by_criterion() -> None:
     other = marked(dict.fromkeys(IDS, 4.0) | {"insight.1": None, "coverage.1": 6.0})
-    tree = DRE.together([findings(), findings(other)], "paper")
+    tree = DRE.score([findings(), findings(other)], "paper")
     one = at(tree, "quality/general/coverage/1")
     assert (one.value, one.n_expected) == (7.0, 2)
     insight = at(tree, "quality/general/insight")
@@ -172,11 +171,11 @@ def test_several_judges_criterion_by_criterion() -> None:
 
 def test_judges_with_dimensions_of_their_own_are_averaged_by_score() -> None:
     row = {**ROW, "dimensions": [*ROW["dimensions"][:4], entry("Machines", "specific", 3, Wheels=1)]}
-    quality = DimensionsRow.model_validate(row).quality()
+    quality = DimensionsRow.model_validate(row).content
     assert quality is not None
     ids = [one.id for dimension in quality.dimensions for one in dimension.criteria]
     other = marked(dict.fromkeys(ids, 5.0), quality)
-    tree = DRE.together([findings(), findings(other)], "paper")
+    tree = DRE.score([findings(), findings(other)], "paper")
     assert at(tree, "quality").value == pytest.approx((6.13 + 5) / 2)
     assert at(tree, "quality/general/coverage").value == pytest.approx((7 + 5) / 2)
     machines = at(tree, "quality/specific/machines")
@@ -185,12 +184,12 @@ def test_judges_with_dimensions_of_their_own_are_averaged_by_score() -> None:
 
 def test_a_run_of_a_system() -> None:
     found = [findings(marked()), findings(marked(dict.fromkeys(IDS, 5.0)), "b")]
-    tree = DRE.over(found, "paper", 0)
+    tree = DRE.aggregate([[one] for one in found], "paper", 0)
     assert at(tree, "quality").value == pytest.approx((6.13 + 5) / 2)
     assert at(tree, "quality/general/coverage").value == pytest.approx(6.0)
     assert at(tree, "quality/specific").value == pytest.approx((SPECIFIC + 5) / 2)
     assert at(tree, "general_gap").value == pytest.approx((GENERAL - SPECIFIC) / 2)
-    published = DRE.over(found, "upstream", 0)
+    published = DRE.aggregate([[one] for one in found], "upstream", 0)
     # By name: cost_accounting (4.4 + 5) / 2 = 4.7, sources_of_money (3 + 5) / 2 = 4; their mean.
     assert at(published, "quality/specific").value == pytest.approx(4.35)
     # (6 + 5.5 + 7 + 6.25) / 4
@@ -201,37 +200,43 @@ def test_a_run_of_a_system() -> None:
 
 def test_the_column_task_goes_by_names_and_not_by_reports() -> None:
     row = {**ROW, "dimensions": [*ROW["dimensions"][:4], entry("Cost accounting", "specific", 3, Totals=1)]}
-    quality = DimensionsRow.model_validate(row).quality()
+    quality = DimensionsRow.model_validate(row).content
     assert quality is not None
     ids = [one.id for dimension in quality.dimensions for one in dimension.criteria]
     found = [findings(marked()), findings(marked(dict.fromkeys(ids, 8.0), quality), "b")]
     # cost_accounting (4.4 + 8) / 2 = 6.2, sources_of_money 3 of the one report that has it: (6.2 + 3) / 2.
-    assert at(DRE.over(found, "upstream", 0), "quality/specific").value == pytest.approx(4.6)
-    assert at(DRE.over(found, "paper", 0), "quality/specific").value == pytest.approx((SPECIFIC + 8) / 2)
+    assert at(
+        DRE.aggregate([[one] for one in found], "upstream", 0), "quality/specific"
+    ).value == pytest.approx(4.6)
+    assert at(DRE.aggregate([[one] for one in found], "paper", 0), "quality/specific").value == pytest.approx(
+        (SPECIFIC + 8) / 2
+    )
 
 
 def test_the_published_summary_drops_reports_of_0() -> None:
     zero = findings(marked(dict.fromkeys(IDS, 0.0)), "b")
-    paper, published = (at(DRE.over([findings(), zero], profile, 0), "quality") for profile in PROFILES)
+    paper, published = (
+        at(DRE.aggregate([[findings()], [zero]], profile, 0), "quality") for profile in PROFILES
+    )
     assert paper.value == pytest.approx(6.13 / 2)
     assert published.value == pytest.approx(6.13)
     assert published.note == "1 of 2 reports have a total of 0 and are left out"
 
 
 def test_missing_reports_open_the_bounds_of_a_run() -> None:
-    tree = DRE.over([findings()], "paper", 1)
+    tree = DRE.aggregate([[findings()]], "paper", 1)
     quality, gap = at(tree, "quality"), at(tree, "general_gap")
     assert quality.value == pytest.approx(6.13)
     assert (quality.low, quality.high) == (pytest.approx(6.13 / 2), pytest.approx(16.13 / 2))
     assert gap.low == pytest.approx((GENERAL - SPECIFIC - 10) / 2)
-    published = at(DRE.over([findings()], "upstream", 1), "quality")
+    published = at(DRE.aggregate([[findings()]], "upstream", 1), "quality")
     assert (published.low, published.n_failed) == (None, 1)
     assert published.note == "1 of 2 reports without all answers"
 
 
 def test_upstream_says_of_how_many_reports_a_judge_failed() -> None:
     lost = marked({**SCORES, "insight.1": None})
-    over, _ = over_quality([[marked(), lost], [marked(), marked()]], "upstream", 0)
+    over, _ = aggregate_quality([[marked(), lost], [marked(), marked()]], "upstream", 0)
     # The first report has the value of one judge: nobody knows what the other would have made of it.
     assert over.score.value == pytest.approx(6.13)
     assert (over.score.low, over.score.high, over.score.n_failed) == (None, None, 0)
@@ -239,14 +244,14 @@ def test_upstream_says_of_how_many_reports_a_judge_failed() -> None:
 
 
 def test_judges_are_compared_by_criteria_that_they_share() -> None:
-    rated = DRE.rated(findings())
-    assert [(one.metric, one.item, one.value) for one in rated][:2] == [
+    decisions = DRE.decisions(findings())
+    assert [(one.metric, one.item, one.value) for one in decisions][:2] == [
         ("coverage", "coverage.1", 8.0),
         ("coverage", "coverage.2", 4.0),
     ]
-    assert {one.metric for one in rated[-3:]} == {"specific"}
-    own = DRE.rated(findings(marked(origin="judge")))
-    assert own[0].item.startswith("coverage.1#") and own[0].item != rated[0].item
+    assert {one.metric for one in decisions[-3:]} == {"specific"}
+    own = DRE.decisions(findings(marked(origin="judge")))
+    assert own[0].item.startswith("coverage.1#") and own[0].item != decisions[0].item
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -263,7 +268,7 @@ def test_drawn_scores(seed: int) -> None:
             for one in ROW["dimensions"]
         ],
     }
-    quality = DimensionsRow.model_validate(row).quality()
+    quality = DimensionsRow.model_validate(row).content
     assert quality is not None
     whole = {id: round(10 * draw.random(), 2) for id in IDS}
     paper, published = (at(scored(marked(whole, quality), profile), "quality").value for profile in PROFILES)
@@ -278,6 +283,6 @@ def test_drawn_scores(seed: int) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"coverage.1": 8.0}, {**SCORES, "coverage.9": 1.0}])
-def test_every_criterion_has_one_mark(wrong: dict[str, float | None]) -> None:
-    with pytest.raises(ValueError, match="marks of"):
+def test_every_criterion_has_one_answer(wrong: dict[str, float | None]) -> None:
+    with pytest.raises(ValueError, match="scores of"):
         marked(wrong)

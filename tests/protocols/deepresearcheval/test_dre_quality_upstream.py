@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.protocols.deepresearcheval.quality import upstream
+from local_judge.protocols.deepresearcheval import upstream
 
 CRITERIA = {
     "coverage": [{"criterion": "a", "weight": 0.75}, {"criterion": "b", "weight": 0.25}],

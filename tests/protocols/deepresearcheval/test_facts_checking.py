@@ -11,7 +11,7 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.agents.actions import Open, Search
 from local_judge.agents.loop import agent_rules
-from local_judge.agents.result import Tally, Wish
+from local_judge.agents.result import EvidenceGap, Tally
 from local_judge.agents.toolbox import Toolbox, ToolSettings
 from local_judge.claims.model import Claim, ClaimSet
 from local_judge.demo.outcome import sample_folder
@@ -19,11 +19,10 @@ from local_judge.documents import parse_report
 from local_judge.errors import ConfigError
 from local_judge.judge.layout import SYSTEM
 from local_judge.protocols.deepresearcheval import DeepResearchEval, DreFindings
-from local_judge.protocols.deepresearcheval.facts.by_agent import agent_task
+from local_judge.protocols.deepresearcheval.facts.checking import agent_task
 from local_judge.protocols.deepresearcheval.facts.copies import own_texts
-from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings, Label
-from local_judge.protocols.deepresearcheval.facts.judging import judge_facts
-from local_judge.protocols.deepresearcheval.facts.labels import read_label, ruled
+from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings, Label, borne_out, read_label
+from local_judge.protocols.deepresearcheval.facts.metric import Facts
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 from serving.errors import EngineFault
 
@@ -39,8 +38,8 @@ from .facts_cases import (
     Scripted,
     act,
     asks_statements,
-    bench,
     case,
+    context,
     evidence,
     finish,
     make_web,
@@ -105,7 +104,7 @@ async def check(
     make_judge: MakeJudge, web: Snapshot, script: Any, **given: Any
 ) -> tuple[FactsFindings, ScriptedEngine]:
     judge, engine = make_judge(script)
-    found = await judge_facts(case(), bench(judge, web), settings(**given))
+    found = await Facts(settings(**given)).examine(case(), context(judge, web))
     assert FactsFindings.model_validate_json(found.model_dump_json()) == found
     return found, engine
 
@@ -228,7 +227,7 @@ def test_the_rule(given: Label, stances: str, label: Label) -> None:
         evidence("supports" if letter in "sS" else "contradicts", found=letter.islower())
         for letter in stances
     ]
-    assert ruled(given, words) == label
+    assert borne_out(given, words) == label
 
 
 def test_labels_of_files_are_read_up_to_case() -> None:
@@ -294,21 +293,21 @@ async def test_limits_end_a_run_and_are_recorded(make_judge: MakeJudge, web: Sna
     assert found.runs[0].result.outcome == "out_of_calls"
 
 
-async def test_what_the_snapshot_lacks_is_wished_for(make_judge: MakeJudge, web: Snapshot) -> None:
+async def test_what_the_snapshot_lacks_is_gaps_of_for(make_judge: MakeJudge, web: Snapshot) -> None:
     gone = read("https://mill.example/gone")
     look = act("search", queries=["zeppelins", "mill at Tarn"])
     script = Scripted(
         {COST: [gone, look, finish(verdict("Unknown"))], PAID: [gone, finish(verdict("Unknown"))]}
     )
     found, _ = await check(make_judge, web, script)
-    assert found.wishes == (
-        Wish(url="https://mill.example/gone", tool="page", why="not_in_snapshot", times=2),
-        Wish(query="zeppelins", tool="search", why="nothing_found", times=1),
+    assert found.evidence_gaps == (
+        EvidenceGap(url="https://mill.example/gone", tool="page", why="not_in_snapshot", times=2),
+        EvidenceGap(query="zeppelins", tool="search", why="nothing_found", times=1),
     )
     assert found.coverage == {"page": Tally(asked=2, answered=0), "search": Tally(asked=2, answered=1)}
     found_by_protocol = DreFindings(case="a", document="d", facts=found)
-    assert DeepResearchEval().wishes(found_by_protocol) == found.wishes
-    assert [about for about, _ in DeepResearchEval().runs(found_by_protocol)] == [
+    assert DeepResearchEval().evidence_gaps(found_by_protocol) == found.evidence_gaps
+    assert [about for about, _ in DeepResearchEval().agent_runs(found_by_protocol)] == [
         "L3.S1.1",
         "L3.S2.1",
         "L5.S1.1",
@@ -379,7 +378,7 @@ async def test_statements_of_the_claim_set_are_shown_in_their_segment(
     judge, engine = make_judge(Scripted({}))
     for method, n_segments in (("agent", 1), ("search", 0)):
         given = settings(statements="shared", method=method)
-        found = await judge_facts(case(), bench(judge, web, claims), given)
+        found = await Facts(given).examine(case(), context(judge, web, claims))
         assert (found.source, len(found.segments)) == ("shared", n_segments)
         last = engine.calls[-1].messages[1].content
         assert ("Part of the report" in last) == ("[2].\n\n## Outlook" in last) == (method == "agent")
@@ -443,10 +442,12 @@ async def test_nothing_found_asks_nobody_and_is_missed(make_judge: MakeJudge, tm
     web = make_web(tmp_path / "web")
     other = REPORT.replace("The mill at Tarn cost 9 million crowns", "Xylophones outnumber zeppelins 7:1")
     judge, engine = make_judge(Scripted({}, by_passages("Unknown", 1, "", "supports")))
-    found = await judge_facts(case(other), bench(judge, web), settings(method="search"))
+    found = await Facts(settings(method="search")).examine(case(other), context(judge, web))
     assert labels(found)[0] == ("Unknown", None)
-    missed = Wish(query="Xylophones outnumber zeppelins 7:1.", tool="search", why="nothing_found", times=1)
-    assert missed in found.wishes
+    missed = EvidenceGap(
+        query="Xylophones outnumber zeppelins 7:1.", tool="search", why="nothing_found", times=1
+    )
+    assert missed in found.evidence_gaps
     assert len(agents_calls(engine)) == 2 and all(
         "Xylo" not in call.prompt[-900:] for call in agents_calls(engine)
     )
@@ -465,11 +466,13 @@ async def test_passages_for_which_there_is_no_room_are_left_out(
     web = make_web(tmp_path / "web", *long)
     script = Scripted({}, by_passages("Unknown", 1, "", "supports"))
     judge, engine = make_judge(script, context_tokens=1500)
-    found = await judge_facts(case(), bench(judge, web), settings(method="search", segments={"sentences": 1}))
+    found = await Facts(settings(method="search", segments={"sentences": 1})).examine(
+        case(), context(judge, web)
+    )
     n_shown = [call.prompt.count("\naddress: ") for call in agents_calls(engine)]
     assert found.n_failed == 0 and 0 < n_shown[0] < len(found.lookups[0].observation.shown)
     judge, engine = make_judge(script, context_tokens=900)
-    found = await judge_facts(case(), bench(judge, web), settings(method="search"))
+    found = await Facts(settings(method="search")).examine(case(), context(judge, web))
     assert {one.failure.kind for one in found.rulings if one.failure} == {"prompt_too_long"}
     assert agents_calls(engine) == []
 
@@ -495,7 +498,7 @@ async def test_the_report_is_no_evidence_for_itself(make_judge: MakeJudge, tmp_p
     search, opened = found.runs[0].result.transcript.observations
     assert {shown.url for shown in search.shown} == {YEARBOOK, ACCOUNTS, HOSTILE}
     assert (opened.error, opened.note) == ("no_page", "This page is not shown here.")
-    assert found.wishes == ()  # nobody is to fetch it
+    assert found.evidence_gaps == ()  # nobody is to fetch it
 
 
 def test_a_source_that_a_report_copies_is_still_evidence(tmp_path: Path) -> None:
@@ -526,13 +529,13 @@ def test_hidden_texts_are_not_found_under_any_address(tmp_path: Path) -> None:
 async def test_without_a_snapshot_nothing_is_checked(make_judge: MakeJudge) -> None:
     judge, engine = make_judge()
     with pytest.raises(ConfigError, match="give --snapshot"):
-        await judge_facts(case(), bench(judge, None), settings())
+        await Facts(settings()).examine(case(), context(judge, None))
     assert engine.calls == []
 
 
 async def test_a_report_without_task_is_checked_too(make_judge: MakeJudge, web: Snapshot) -> None:
     judge, engine = make_judge(Scripted({}))
-    found = await judge_facts(case(task=None), bench(judge, web), settings())
+    found = await Facts(settings()).examine(case(task=None), context(judge, web))
     assert labels(found) == [("Unknown", "Unknown")] * 3
     assert TASK.prompt not in agents_calls(engine)[0].prompt
 

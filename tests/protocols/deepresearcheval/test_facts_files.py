@@ -11,8 +11,8 @@ import pytest
 from local_judge.errors import InputError
 from local_judge.protocols.deepresearcheval.facts.files import read_results, result_files, result_rows
 from local_judge.protocols.deepresearcheval.facts.scores import score_facts
-from local_judge.protocols.deepresearcheval.facts.upstream import merged, ratio_range
 from tests.golden.deepresearcheval import run_function
+from tests.golden.dre_replies import merged_statements, ratio_range
 
 from .facts_cases import evidence, findings
 
@@ -33,7 +33,7 @@ def test_the_published_merge_passes_over_what_it_cannot_read() -> None:
         "Error: no answer",
         "} {",
     ]
-    assert merged(texts) == [one, one, one]
+    assert merged_statements(texts) == [one, one, one]
 
 
 def test_a_printed_ratio_lies_in_what_rounding_leaves() -> None:
@@ -75,8 +75,8 @@ def test_files_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert result_rows(found) == rows
     assert [one.label for one in found.rulings] == ["Right", "Right", None]
     # 2 of 3 by what the labels mean, 1 of 3 as they are written
-    assert score_facts(found, "paper").score.value == pytest.approx(200 / 3)
-    assert score_facts(found, "upstream").score.value == pytest.approx(100 / 3)
+    assert score_facts([found], "paper").score.value == pytest.approx(200 / 3)
+    assert score_facts([found], "upstream").score.value == pytest.approx(100 / 3)
     assert found.n_failed == 0
 
 

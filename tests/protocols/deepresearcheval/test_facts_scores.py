@@ -6,24 +6,18 @@ from typing import Any
 
 import pytest
 
-from local_judge.protocols.base import KeepsRuns, ScoresOver, ScoresOverTogether, ScoresTogether, Wishes
+from local_judge.protocols.base import load_protocol
 from local_judge.protocols.deepresearcheval import DeepResearchEval, DreFindings
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings
-from local_judge.protocols.deepresearcheval.facts.over import over_facts
+from local_judge.protocols.deepresearcheval.facts.metric import Facts
 from local_judge.protocols.deepresearcheval.facts.scores import (
     AS_WRITTEN,
     NO_STATEMENTS,
-    rated_facts,
+    aggregate_facts,
     score_facts,
-)
-from local_judge.protocols.deepresearcheval.facts.settings import FactsSettings
-from local_judge.protocols.deepresearcheval.facts.together import (
-    facts_together,
-    over_facts_together,
     voted,
 )
-from local_judge.protocols.deepresearcheval.settings import DreSettings
-from local_judge.protocols.scores import Score, ScoreNode
+from local_judge.scoring.node import Score, ScoreNode
 
 from .facts_cases import findings
 
@@ -38,7 +32,7 @@ def ends(score: Score) -> tuple[float | None, float | None, float | None]:
 
 
 def test_unknown_and_other_labels_lower_the_ratio() -> None:
-    found = of(score_facts(findings("rrwuo"), "paper"))
+    found = of(score_facts([findings("rrwuo")], "paper"))
     # 2 Right of 5 statements
     assert ends(found["ratio"]) == (40.0, 40.0, 40.0)
     assert (found["ratio"].numerator, found["ratio"].denominator) == (2, 5)
@@ -47,7 +41,7 @@ def test_unknown_and_other_labels_lower_the_ratio() -> None:
 
 
 def test_a_failure_is_neither_wrong_nor_missing() -> None:
-    found = of(score_facts(findings("rrwf"), "paper"))
+    found = of(score_facts([findings("rrwf")], "paper"))
     # Of 3 that have a label 2 are Right; of all 4 they are 2 at least and 3 at most.
     assert ends(found["ratio"]) == (50.0, pytest.approx(200 / 3), 75.0)
     assert (found["ratio"].n_expected, found["ratio"].n_failed) == (4, 1)
@@ -57,27 +51,27 @@ def test_a_failure_is_neither_wrong_nor_missing() -> None:
 
 
 def test_sentences_that_were_not_read_open_the_bounds_by_all_they_may_state() -> None:
-    found = of(score_facts(findings("rw", unread=1), "paper"))
+    found = of(score_facts([findings("rw", unread=1)], "paper"))
     # One sentence of two statements at most: 1 of 4 to 3 of 4.
     assert ends(found["ratio"]) == (25.0, 50.0, 75.0)
     assert ends(found["statements"]) == (2, 2, 4)
     assert (found["ratio"].n_expected, found["ratio"].n_failed) == (3, 1)
-    nothing = score_facts(findings("", unread=1), "paper").score
+    nothing = score_facts([findings("", unread=1)], "paper").score
     assert ends(nothing) == (0.0, None, 100.0) and nothing.n_undefined == 0
 
 
 def test_where_only_so_many_are_checked_the_unread_might_have_been_among_them() -> None:
     # Three of three that may be checked: two statements of the unread sentence may have taken two places.
-    full = of(score_facts(findings("rrw", unread=1, limit=3), "paper"))
+    full = of(score_facts([findings("rrw", unread=1, limit=3)], "paper"))
     assert ends(full["ratio"]) == (0.0, pytest.approx(200 / 3), 100.0)
     # Room for one more: of 4, between 1 Right (one left out, one not Right) and 4.
-    room = of(score_facts(findings("rrw", unread=1, limit=4), "paper"))
+    room = of(score_facts([findings("rrw", unread=1, limit=4)], "paper"))
     assert ends(room["ratio"]) == (25.0, pytest.approx(200 / 3), 100.0)
 
 
 def test_a_limit_is_said() -> None:
     found = findings("rw").model_copy(update={"statements": findings("rwuuu").statements, "limit": 2})
-    node = score_facts(found, "paper")
+    node = score_facts([found], "paper")
     assert node.score.note == "2 of 5 statements were to be checked"
     assert (of(node)["statements"].value, of(node)["found"].value) == (2, 5)
 
@@ -95,7 +89,7 @@ def whole(node: ScoreNode) -> tuple[float | None, float | None]:
 
 
 def test_of_a_sample_the_interval_for_the_whole_report_stands_beside_the_bounds() -> None:
-    node = score_facts(sampled("ruuuu"), "paper")
+    node = score_facts([sampled("ruuuu")], "paper")
     # 1 of 5 drawn from 10. At least 1 of 10 is Right.
     # P(X <= 1 | M = 5) = (C(5,5) + 5 C(5,4)) / C(10,5) = 26/252 > 0.025.
     # P(X <= 1 | M = 6) = 6 C(4,4) / 252 = 6/252 < 0.025. So at most 5 of 10 are.
@@ -103,22 +97,22 @@ def test_of_a_sample_the_interval_for_the_whole_report_stands_beside_the_bounds(
     assert node.score.note == (
         "5 of 10 statements were to be checked, drawn at random: the 95 % interval is for all 10"
     )
-    assert whole(score_facts(sampled("uuuuu"), "paper")) == (0.0, 30.0)
+    assert whole(score_facts([sampled("uuuuu")], "paper")) == (0.0, 30.0)
 
 
 def test_failures_in_a_sample_widen_its_interval() -> None:
-    node = score_facts(sampled("ruuuf"), "paper")
+    node = score_facts([sampled("ruuuf")], "paper")
     # 1 or 2 of 5. P(X <= 2 | M = 7) = C(7,2) C(3,3) / 252 = 21/252 > 0.025, and of 8 at least 3 are drawn.
     assert ends(node.score) == (20.0, 25.0, 40.0) and whole(node) == (10.0, 70.0)
     # Two statements that nobody read may be Right or not: 1 to 5 + 2 of 12.
-    unread = score_facts(sampled("ruuuu", unread=1), "paper")
+    unread = score_facts([sampled("ruuuu", unread=1)], "paper")
     assert whole(unread) == (pytest.approx(100 / 12), pytest.approx(700 / 12))
     assert ends(of(unread)["found"]) == (10, 10, 12)
 
 
 @pytest.mark.parametrize("source", ["own", "shared"])
 def test_judges_of_a_sample(source: str) -> None:
-    node = facts_together([sampled("ruuuu", source=source), sampled("ruuur", source=source)], "paper")
+    node = score_facts([sampled("ruuuu", source=source), sampled("ruuur", source=source)], "paper")
     # Of shared statements the last is Right or Unknown: 1 to 2 of 5, as with a failure. Own ones are two samples.
     assert whole(node) == ((10.0, 70.0) if source == "shared" else (None, None))
 
@@ -135,33 +129,33 @@ def test_judges_of_a_sample(source: str) -> None:
     ],
 )
 def test_only_a_random_sample_has_an_interval(found: FactsFindings, says: str) -> None:
-    node = score_facts(found, "paper")
+    node = score_facts([found], "paper")
     assert (whole(node), node.score.note) == ((None, None), says)
-    over = over_facts([sampled("ru"), found], "paper", 0)
+    over = aggregate_facts([[sampled("ru")], [found]], "paper", 0)
     assert (over.score.interval_low, over.find("by_report").score.interval_low) == (None, None)
 
 
 def test_no_statements_is_undefined() -> None:
-    score = score_facts(findings(""), "paper").score
+    score = score_facts([findings("")], "paper").score
     assert (score.value, score.n_undefined, score.note, score.low) == (None, 1, NO_STATEMENTS, None)
 
 
 def test_the_published_code_takes_the_judges_labels() -> None:
     one = findings("rRwu")
-    assert score_facts(one, "paper").score.value == 25.0
-    assert score_facts(one, "upstream").score.value == 50.0
+    assert score_facts([one], "paper").score.value == 25.0
+    assert score_facts([one], "upstream").score.value == 50.0
     file = findings("ro", source="file").model_copy(update={"method": None})
     small = file.rulings[0].model_copy(update={"given": "right"})
     file = file.model_copy(update={"rulings": (small, file.rulings[1])})
     # `right` is read as Right; as it is written it is a label like any other, and both stay among the statements.
-    assert score_facts(file, "paper").score.value == 50.0
-    assert score_facts(file, "paper").score.note == AS_WRITTEN
-    upstream = of(score_facts(file, "upstream"))
+    assert score_facts([file], "paper").score.value == 50.0
+    assert score_facts([file], "paper").score.note == AS_WRITTEN
+    upstream = of(score_facts([file], "upstream"))
     assert (upstream["ratio"].value, upstream["off_label"].value) == (0.0, 2)
 
 
 def test_over_reports_the_ratio_is_pooled_and_the_means_are_the_tables_columns() -> None:
-    found = of(over_facts([findings("rrrw"), findings("ru"), findings("")], "paper", 0))
+    found = of(aggregate_facts([[findings("rrrw")], [findings("ru")], [findings("")]], "paper", 0))
     # 4 Right of 6; by report 75, 50 and undefined; means over three reports.
     assert found["ratio"].value == pytest.approx(400 / 6)
     assert found["ratio"].note == "pooled"
@@ -173,14 +167,14 @@ def test_over_reports_the_ratio_is_pooled_and_the_means_are_the_tables_columns()
 
 
 def test_over_reports_what_is_missing_stays_open() -> None:
-    found = of(over_facts([findings("rrrw"), findings("rf")], "paper", 1))
+    found = of(aggregate_facts([[findings("rrrw")], [findings("rf")]], "paper", 1))
     assert ends(found["ratio"]) == (0.0, 80.0, 100.0)
     assert "1 of the run's reports missing" in found["ratio"].note
     # 75, 100 (or 50 to 100) and a missing one
     assert ends(found["by_report"]) == (pytest.approx(125 / 3), 87.5, pytest.approx(275 / 3))
     assert (found["by_report"].n_expected, found["by_report"].n_failed) == (3, 1)
     assert ends(found["right"]) == (pytest.approx(4 / 3), 2, None)
-    nothing = over_facts((), "paper", 2)
+    nothing = aggregate_facts([[findings("f")]], "paper", 2)
     assert ends(nothing.score) == (0.0, None, 100.0)
 
 
@@ -192,7 +186,7 @@ def test_judges_of_the_same_statements_vote() -> None:
     judges = [shared("rrwfu"), shared("rwwru"), shared("rwrff")]
     made = voted(judges, "paper")
     assert [one.label for one in made.rulings] == ["Right", "Wrong", "Wrong", "Right", "Unknown"]
-    found = of(facts_together(judges, "paper"))
+    found = of(score_facts(judges, "paper"))
     assert found["ratio"].value == 40.0
     # Had the judges that failed at the fourth said Wrong, it would be Wrong; the fifth is Unknown in any case but two.
     assert (found["ratio"].low, found["ratio"].high) == (20.0, 40.0)
@@ -201,7 +195,7 @@ def test_judges_of_the_same_statements_vote() -> None:
 
 def test_divided_judges_leave_a_hole() -> None:
     judges = [shared("rru"), shared("rww")]
-    found = of(facts_together(judges, "paper"))
+    found = of(score_facts(judges, "paper"))
     # One Right of one that is decided. Against the report 1 of 3; for it 2 of 3, which is below what is decided.
     assert ends(found["ratio"]) == (pytest.approx(100 / 3), 100.0, 100.0)
     assert found["ratio"].denominator == 1
@@ -209,7 +203,7 @@ def test_divided_judges_leave_a_hole() -> None:
 
 @pytest.mark.parametrize("letters", [("rr", "ru"), ("ru", "rr")])
 def test_a_tie_opens_the_bounds_whoever_comes_first(letters: tuple[str, str]) -> None:
-    found = of(facts_together([shared(one) for one in letters], "paper"))
+    found = of(score_facts([shared(one) for one in letters], "paper"))
     # The second statement is Right or Unknown: 1 or 2 of 2, and Unknown none or one; Wrong it is by nobody.
     assert ends(found["ratio"]) == (50.0, 100.0, 100.0)
     assert ends(found["right"]) == (1, 1, 2) and ends(found["unknown"]) == (0, 0, 1)
@@ -217,7 +211,7 @@ def test_a_tie_opens_the_bounds_whoever_comes_first(letters: tuple[str, str]) ->
 
 
 def test_a_missing_answer_may_have_been_any_label() -> None:
-    found = of(facts_together([shared(one) for one in "rfu"], "paper"))
+    found = of(score_facts([shared(one) for one in "rfu"], "paper"))
     assert ends(found["ratio"]) == (0.0, None, 100.0)
     # The third judge may have made it Right or Unknown, or have left three divided.
     assert [ends(found[name]) for name in ("right", "wrong", "unknown")] == [(0, 0, 1)] * 3
@@ -225,34 +219,34 @@ def test_a_missing_answer_may_have_been_any_label() -> None:
 
 def test_labels_without_evidence_are_those_of_each_judge() -> None:
     # Two of the first judge's labels are not borne out, one of the second's.
-    assert of(facts_together([shared("RRr"), shared("Rrr")], "paper"))["changed"].value == 1.5
+    assert of(score_facts([shared("RRr"), shared("Rrr")], "paper"))["changed"].value == 1.5
     file = findings("ro", source="file")
-    assert of(score_facts(file, "paper"))["changed"].value == 0  # nobody has looked its evidence up
+    assert of(score_facts([file], "paper"))["changed"].value == 0  # nobody has looked its evidence up
 
 
 def test_several_judges_leave_a_missing_report_without_upper_end() -> None:
-    found = of(over_facts_together([[shared("r"), shared("r")]], "paper", 1))
+    found = of(aggregate_facts([[shared("r"), shared("r")]], "paper", 1))
     assert ends(found["ratio"]) == (0.0, 100.0, 100.0) and ends(found["right"]) == (0.5, 1, None)
 
 
 def test_judges_with_statements_of_their_own_are_averaged() -> None:
     judges = [findings("rw"), findings("rrrw")]
-    assert facts_together(judges, "paper").score.value == 62.5
-    over = over_facts_together([judges, judges], "paper", 0)
+    assert score_facts(judges, "paper").score.value == 62.5
+    over = aggregate_facts([judges, judges], "paper", 0)
     # Each judge's pooled ratio: 2 of 4 and 6 of 8.
     assert over.score.value == 62.5
 
 
 def test_over_reports_judges_vote_first() -> None:
     reports = [[shared("rr"), shared("rr")], [shared("ww"), shared("wf")]]
-    over = over_facts_together(reports, "paper", 0)
+    over = aggregate_facts(reports, "paper", 0)
     # 2 of 4; had the judge that failed said Right, the last would be a tie, and in the report's favour Right.
     assert ends(over.score) == (50.0, 50.0, 75.0)
     assert (over.score.n_expected, over.score.n_failed) == (8, 1)
 
 
 def test_what_judges_can_differ_in() -> None:
-    assert [(one.metric, one.item, one.value, one.scale) for one in rated_facts(findings("rRf"))] == [
+    assert [(one.metric, one.item, one.value, one.scale) for one in Facts().decisions(findings("rRf"))] == [
         ("facts", "L1.S1 Statement 1.", "Right", "nominal"),
         ("facts", "L1.S2 Statement 2.", "Unknown", "nominal"),
         ("facts", "L1.S3 Statement 3.", None, "nominal"),
@@ -260,23 +254,17 @@ def test_what_judges_can_differ_in() -> None:
 
 
 def test_facts_are_a_part_of_the_protocol() -> None:
-    protocol = DeepResearchEval(DreSettings(parts=("facts",)))
-    assert isinstance(protocol, ScoresOver) and isinstance(protocol, ScoresOverTogether)
-    assert (
-        isinstance(protocol, ScoresTogether)
-        and isinstance(protocol, Wishes)
-        and isinstance(protocol, KeepsRuns)
-    )
+    protocol = load_protocol("deepresearcheval", {"parts": "facts"})
     assert (protocol.needs_claims, protocol.needs_snapshot, protocol.without_task) == (False, True, None)
-    sharing = DeepResearchEval(DreSettings(parts=("facts",), facts=FactsSettings(statements="shared")))
-    assert sharing.needs_claims
-    both = DeepResearchEval()
-    assert both.without_task == "--set deepresearcheval.parts=facts"
-    assert not DeepResearchEval(DreSettings(parts=("quality",))).needs_snapshot
+    sharing = load_protocol("deepresearcheval", {"parts": "facts", "facts": {"statements": "shared"}})
+    assert sharing.needs_claims and protocol.searches
+    assert DeepResearchEval().without_task == "--set deepresearcheval.parts=[facts]"
+    assert not load_protocol("deepresearcheval", {"parts": "quality"}).needs_snapshot
     found = DreFindings(case="a", document="d", facts=findings("rwf"))
-    [root] = protocol.score(found, "paper")
+    [root] = protocol.score([found], "paper")
     assert (root.id, root.score.value, found.n_failed) == ("facts", 50.0, 1)
-    [over] = protocol.over([found, found], "paper", 0)
+    [over] = protocol.aggregate([[found], [found]], "paper", 0)
     assert over.score.denominator == 4
-    assert len(protocol.rated(found)) == 3 and protocol.wishes(found) == () and protocol.runs(found) == []
-    assert protocol.over([DreFindings(case="a", document="d")], "paper", 0) == ()
+    assert len(protocol.decisions(found)) == 3
+    assert protocol.evidence_gaps(found) == () and protocol.agent_runs(found) == ()
+    assert protocol.aggregate([[DreFindings(case="a", document="d")]], "paper", 0) == ()

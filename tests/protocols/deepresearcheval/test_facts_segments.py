@@ -10,8 +10,13 @@ import pytest
 
 from local_judge.documents import parse_report
 from local_judge.documents.model import Document
-from local_judge.protocols.deepresearcheval.facts.cutting import cut, cutting_prompt
-from local_judge.protocols.deepresearcheval.facts.segments import Segment, body_sentences, cut_segments
+from local_judge.protocols.deepresearcheval.facts.segments import (
+    Segment,
+    body_sentences,
+    cut,
+    cut_segments,
+    cutting_prompt,
+)
 from local_judge.protocols.deepresearcheval.facts.settings import SegmentSettings
 
 from ...scripted_judge import MakeJudge

@@ -10,9 +10,8 @@ from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.protocols.base import Bench, Case
-from local_judge.protocols.dream.writing.findings import WritingFindings, WritingMark
-from local_judge.protocols.dream.writing.rubric import IDS
+from local_judge.protocols.base import Case, EvalContext
+from local_judge.protocols.dream.writing import IDS, SubdimensionScore, WritingFindings
 from local_judge.tasks.model import Task
 from serving.engines.scripted import Call, Reply
 
@@ -42,13 +41,13 @@ async def no_claims() -> ClaimSet:
     raise AssertionError("nobody needs claims here")
 
 
-def bench(judge: Judge, claims: ClaimSet | None = None, snapshot: Snapshot | None = None) -> Bench:
+def context(judge: Judge, claims: ClaimSet | None = None, snapshot: Snapshot | None = None) -> EvalContext:
     """What a metric may use."""
 
     async def made() -> ClaimSet:
         return claims if claims is not None else await no_claims()
 
-    return Bench(judge=judge, snapshot=snapshot, today=TODAY, claims=made)
+    return EvalContext(judge=judge, snapshot=snapshot, today=TODAY, claims=made)
 
 
 def case(text: str = REPORT, task: Task | None = TASK) -> Case:
@@ -56,7 +55,7 @@ def case(text: str = REPORT, task: Task | None = TASK) -> Case:
     return Case(id="a", report=parse_report(text), task=task)
 
 
-def marking(scores: dict[str, int], quote: str = "The mill cost 9 million") -> Callable[[Call], Reply]:
+def scoring(scores: dict[str, int], quote: str = "The mill cost 9 million") -> Callable[[Call], Reply]:
     """A judge that gives these sub-dimensions of writing these scores, and 50 to others."""
 
     def answer(call: Call) -> Reply:
@@ -72,8 +71,8 @@ def marking(scores: dict[str, int], quote: str = "The mill cost 9 million") -> C
 def writing(*scores: int | None) -> WritingFindings:
     """The ten sub-dimensions by their scores; None failed."""
     return WritingFindings(
-        marks=tuple(
-            WritingMark(id=id, score=score, failure=FAILURE if score is None else None)
+        subdimensions=tuple(
+            SubdimensionScore(id=id, score=score, failure=FAILURE if score is None else None)
             for id, score in zip(IDS, scores, strict=True)
         )
     )

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from local_judge.errors import InputError
+from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.protocols.dream import Dream
-from local_judge.protocols.dream.authority.domains import domain_of, shown
-from local_judge.protocols.dream.authority.findings import AuthorityFindings, CitedDomain
-from local_judge.protocols.dream.authority.judging import cited_domains, judge_authority
-from local_judge.protocols.dream.authority.ratings import read_ratings
-from local_judge.protocols.dream.authority.scores import over_authority, rated_authority, score_authority
-from local_judge.protocols.dream.settings import DreamSettings
+from local_judge.protocols.dream.authority import (
+    Authority,
+    AuthorityFindings,
+    AuthoritySettings,
+    CitedDomain,
+    cited_domains,
+)
+from local_judge.protocols.dream.domains import domain_of, shown
+from local_judge.scoring.node import ScoreNode
 from serving.engines.scripted import Call, Reply
 
 from ...scripted_judge import MakeJudge
-from .dream_cases import FAILURE, bench, case
+from .dream_cases import FAILURE, case, context
 
 SENT = """Task: say how far a careful researcher may rely on what stands on the web domain at the end, by who \
 publishes there and who checks it. Judge by what you know of the domain and by what its name tells, and by nothing \
@@ -40,6 +45,19 @@ Domain:
 ```
 a.example
 ```"""
+
+
+def score_authority(judges: Sequence[AuthorityFindings]) -> ScoreNode:
+    return Authority().score(judges, "paper")
+
+
+def over_authority(reports: Sequence[Sequence[AuthorityFindings]], n_missing: int) -> ScoreNode:
+    return Authority().aggregate(reports, "paper", n_missing)
+
+
+def rated_by(file: Path) -> AnyProtocol:
+    """The protocol with a file of ratings."""
+    return load_protocol("dream", {"authority": {"ratings_file": str(file)}})
 
 
 def rating(call: Call) -> Reply:
@@ -103,7 +121,7 @@ def test_a_domain_is_cited_once_whatever_the_address() -> None:
 
 async def test_a_prompt_holds_the_domain_alone(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(rating)
-    found = await judge_authority(case(), bench(judge), {})
+    found = await Authority().examine(case(), context(judge))
     assert [(one.domain, one.score) for one in found.domains] == [("a.example", 4), ("b.example", 9)]
     sent = sorted(call.messages[1].content for call in engine.calls)
     assert sent == [SENT, SENT.replace("a.example", "b.example")]
@@ -111,21 +129,21 @@ async def test_a_prompt_holds_the_domain_alone(make_judge: MakeJudge) -> None:
 
 async def test_one_judgement_serves_all_reports_and_runs(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(rating, ledger="one.sqlite")
-    first = await judge_authority(case(), bench(judge), {})
+    first = await Authority().examine(case(), context(judge))
     other = case("It is so [a](https://news.b.example/x).", task=None)
-    second = await judge_authority(other, bench(judge), {})
+    second = await Authority().examine(other, context(judge))
     assert len(engine.calls) == 2
     assert second.domains[0].replies == first.domains[1].replies
     again, idle = make_judge(rating, ledger="one.sqlite")
-    assert await judge_authority(case(), bench(again), {}) == first and not idle.calls
+    assert await Authority().examine(case(), context(again)) == first and not idle.calls
 
 
 async def test_a_persons_rating_is_not_asked_for(make_judge: MakeJudge, tmp_path: Path) -> None:
     file = tmp_path / "ratings.jsonl"
     file.write_text('{"domain": "B.example", "score": 10, "note": "the accounts themselves"}\n')
-    given = read_ratings(file)
+    given = Authority(AuthoritySettings(ratings_file=str(file)))
     judge, engine = make_judge(rating)
-    found = await judge_authority(case(), bench(judge), given)
+    found = await given.examine(case(), context(judge))
     assert len(engine.calls) == 1
     assert (found.domains[1].score, found.domains[1].by, found.domains[1].rationale) == (
         10,
@@ -134,13 +152,11 @@ async def test_a_persons_rating_is_not_asked_for(make_judge: MakeJudge, tmp_path
     )
     # DA = 100 * (4/10 + 10/10) / 2
     assert score_authority([found]).score.value == pytest.approx(70)
-    assert [row.item for row in rated_authority(found)] == ["a.example"]
-    set_so = Dream(DreamSettings.model_validate({"authority": {"ratings_file": str(file)}}))
-    digest = set_so.data_digest()
+    assert [row.item for row in given.decisions(found)] == ["a.example"]
+    digest = rated_by(file).data_digest()
     assert digest is not None and Dream().data_digest() is None
     file.write_text('{"domain": "b.example", "score": 9}\n')
-    changed = Dream(DreamSettings.model_validate({"authority": {"ratings_file": str(file)}}))
-    assert changed.data_digest() != digest
+    assert rated_by(file).data_digest() != digest
 
 
 @pytest.mark.parametrize(
@@ -149,7 +165,10 @@ async def test_a_persons_rating_is_not_asked_for(make_judge: MakeJudge, tmp_path
         ('{"domain": "blogs.who.int", "score": 3}', "'blogs.who.int' is judged as 'who.int'; rate that"),
         ('{"domain": "not a domain", "score": 3}', "'not a domain' is no domain"),
         ('{"domain": "who.int", "score": 11}', "score: Input should be less than or equal to 10"),
-        ('{"domain": "who.int", "score": 3}\n{"domain": "WHO.int", "score": 4}', "'WHO.int' is rated twice"),
+        (
+            '{"domain": "who.int", "score": 3}\n{"domain": "WHO.int", "score": 4}',
+            "'WHO.int' is rated twice",
+        ),
         ('{"domain": "who.int", "points": 3}', "score: Field required"),
         ("who.int 3", "not JSON"),
     ],
@@ -158,7 +177,7 @@ def test_a_faulty_file_ends_in_a_line_that_says_where(tmp_path: Path, row: str, 
     file = tmp_path / "ratings.jsonl"
     file.write_text(row + "\n")
     with pytest.raises(InputError) as refused:
-        Dream(DreamSettings.model_validate({"authority": {"ratings_file": str(file)}}))
+        rated_by(file).data_digest()
     message = str(refused.value)
     assert message.startswith(f"{file}:") and why in message and "\n" not in message
 
@@ -171,7 +190,7 @@ async def test_what_is_no_score_is_a_failure(make_judge: MakeJudge, answer: dict
         return answer
 
     judge, _ = make_judge(reply)
-    found = await judge_authority(case(), bench(judge), {})
+    found = await Authority().examine(case(), context(judge))
     assert found.n_failed == 2
     score = score_authority([found]).score
     assert (score.value, score.low, score.high, score.n_failed) == (None, 10, 100, 2)

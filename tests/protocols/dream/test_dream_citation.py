@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,22 +10,19 @@ import pytest
 from indexes.model import SourceStatus
 from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Quote, Source, Verdict
 from local_judge.documents.model import Span
-from local_judge.protocols.dream.citation.findings import (
+from local_judge.protocols.dream.citation import Citation, best_of, harmonic
+from local_judge.protocols.dream.cited_claims import (
     CheckedClaim,
     CheckedSource,
     CitationFindings,
+    CitationSettings,
     Outcome,
+    Unit,
+    Unsettled,
+    cited_claims,
 )
-from local_judge.protocols.dream.citation.judging import cited_claims
-from local_judge.protocols.dream.citation.scores import (
-    best_of,
-    harmonic,
-    over_citation,
-    rated_citation,
-    score_citation,
-)
-from local_judge.protocols.dream.citation.settings import CitationSettings, Unit, Unsettled
-from local_judge.protocols.scores import known_enough_trees
+from local_judge.scoring.coverage import known_enough_trees
+from local_judge.scoring.node import ScoreNode
 
 from .dream_cases import FAILURE, case
 
@@ -36,6 +34,14 @@ WORDS: dict[str, Outcome] = {
     "u": "unverifiable",
     "f": "failed",
 }
+
+
+def score_citation(judges: Sequence[CitationFindings]) -> ScoreNode:
+    return Citation().score(judges, "paper")
+
+
+def over_citation(reports: Sequence[Sequence[CitationFindings]], n_missing: int) -> ScoreNode:
+    return Citation().aggregate(reports, "paper", n_missing)
 
 
 def source(letter: str, url: str = "https://a.example/") -> CheckedSource:
@@ -176,7 +182,7 @@ def test_a_page_that_nobody_fetched_is_unknown_and_a_dead_one_is_the_reports(
         outcome,
         outcome,
     ]
-    assert [row.item for row in rated_citation(found)] == [f"{ids[0]} {urls[0]}"]
+    assert [row.item for row in Citation().decisions(found)] == [f"{ids[0]} {urls[0]}"]
     [root] = known_enough_trees([score_citation([found])])
     score = root.find("faithfulness").score
     if outcome == "failed":
@@ -388,7 +394,7 @@ def test_labels_without_a_quotation_are_counted() -> None:
 
 
 def test_judges_can_be_compared() -> None:
-    rows = rated_citation(findings("su", "f", "", "n"))
+    rows = Citation().decisions(findings("su", "f", "", "n"))
     assert [(row.item, row.value) for row in rows] == [
         ("L1.S1.1 https://0.example/", "supported"),
         ("L2.S1.1 https://0.example/", None),

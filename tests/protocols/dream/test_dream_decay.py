@@ -12,9 +12,7 @@ from datetime import date
 from indexes.snapshot import Snapshot
 from local_judge.documents import parse_report
 from local_judge.protocols.base import Case
-from local_judge.protocols.dream.key_information.judging import judge_key_information
-from local_judge.protocols.dream.key_information.scores import score_key_information
-from local_judge.protocols.dream.key_information.settings import KeyInformationSettings
+from local_judge.protocols.dream.key_information import KeyInformation
 from local_judge.tasks.model import Task
 from local_judge.tasks.plan_asking import PlanSettings
 from local_judge.tasks.plan_draft import plan_drafts
@@ -23,7 +21,7 @@ from serving.engines.scripted import Call, Reply
 
 from ...scripted_judge import MakeJudge
 from ...tasks.plan_pages import COST, COST_WORDS, VOTE, VOTE_WORDS, act, dated_web, finish, reasoning
-from .dream_cases import bench
+from .dream_cases import context
 
 __all__ = ["dated_web"]
 
@@ -56,12 +54,12 @@ async def test_coverage_falls_with_what_a_report_could_know(
     drafts = plan_drafts(dated_web, PlanSettings(items=2))
     row = await drafts.write(TASK, drafter)
     assert isinstance(row, PlanRow)
-    task = TASK.model_copy(update={"plan": row.plan})
+    task = TASK.model_copy(update={"plan": row.content})
     judge, _ = make_judge(says)
     values: list[float | None] = []
     for day in (date(2025, 1, 1), date(2022, 1, 1), date(2020, 1, 1)):
         case = Case(id=str(day), report=parse_report(report_as_of(dated_web, day)), task=task)
-        found = await judge_key_information(case, bench(judge), KeyInformationSettings())
-        values.append(score_key_information([found]).score.value)
+        found = await KeyInformation().examine(case, context(judge))
+        values.append(KeyInformation().score([found], "paper").score.value)
     # The vote was known from 2021 on, the cost from 2024 on.
     assert values == [100.0, 50.0, 0.0]

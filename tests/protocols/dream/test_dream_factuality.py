@@ -16,14 +16,18 @@ from local_judge.documents.model import Span
 from local_judge.errors import ConfigError
 from local_judge.protocols.dream import Dream, DreamFindings
 from local_judge.protocols.dream.factuality.evidence import grouped
-from local_judge.protocols.dream.factuality.findings import CheckedFact, FactLabel, FactualityFindings
-from local_judge.protocols.dream.factuality.judging import judge_factuality
-from local_judge.protocols.dream.factuality.scores import rated_factuality, score_factuality
-from local_judge.protocols.dream.factuality.settings import FactualitySettings
+from local_judge.protocols.dream.factuality.findings import (
+    CheckedFact,
+    FactLabel,
+    FactualityFindings,
+    FactualitySettings,
+)
+from local_judge.protocols.dream.factuality.metric import Factuality
+from local_judge.scoring.node import ScoreNode
 from serving.engines.scripted import Call, Reply
 
 from ...scripted_judge import MakeJudge
-from .dream_cases import FAILURE, bench, case
+from .dream_cases import FAILURE, case, context
 
 BUDGET = "The council set the budget of the retrofit at 23.6 million crowns."
 PUMP = "A heat pump with a capacity of 6.2 kilowatts supplies most of the heat."
@@ -83,6 +87,10 @@ Claims:
 ```
 
 Decide these 1 claims."""
+
+
+def score_factuality(judges: Sequence[FactualityFindings]) -> ScoreNode:
+    return Factuality().score(judges, "paper")
 
 
 def claims(*texts: str, lost: int = 0) -> ClaimSet:
@@ -179,8 +187,8 @@ def findings(letters: str, n_wanted: int = 30, n_lost: int = 0) -> FactualityFin
 
 async def test_from_claims_to_labels(make_judge: MakeJudge, snapshot: Snapshot) -> None:
     judge, engine = make_judge(script())
-    found = await judge_factuality(
-        case(), bench(judge, claims(BUDGET, PUMP), snapshot), FactualitySettings(claims_per_call=1)
+    found = await Factuality(FactualitySettings(claims_per_call=1)).examine(
+        case(), context(judge, claims(BUDGET, PUMP), snapshot)
     )
     asked, *judged = engine.calls
     assert asked.messages[1].content == QUERIES
@@ -210,14 +218,11 @@ async def test_claims_that_share_pages_are_judged_in_one_call(
     make_judge: MakeJudge, snapshot: Snapshot
 ) -> None:
     judge, engine = make_judge(script())
-    found = await judge_factuality(case(), bench(judge, claims(BUDGET, PUMP), snapshot), FactualitySettings())
+    found = await Factuality().examine(case(), context(judge, claims(BUDGET, PUMP), snapshot))
     assert [fact.label for fact in found.facts] == ["contradicted", "partially"]
     assert len(engine.calls) == 2  # queries, and one for both
     again, idle = make_judge(script(), ledger="ledger0.sqlite")
-    assert (
-        await judge_factuality(case(), bench(again, claims(BUDGET, PUMP), snapshot), FactualitySettings())
-        == found
-    )
+    assert await Factuality().examine(case(), context(again, claims(BUDGET, PUMP), snapshot)) == found
     assert not idle.calls
 
 
@@ -225,9 +230,9 @@ async def test_a_call_without_room_for_its_reply_is_halved(make_judge: MakeJudge
     # The prompt has 1,542 tokens with both claims, whose replies need 400; with one 1,523, and 200.
     told = claims(BUDGET, PUMP)
     sizes: list[int] = []
-    for context in (32_768, 1_800):
-        judge, engine = make_judge(script(), context_tokens=context)
-        found = await judge_factuality(case(), bench(judge, told, snapshot), FactualitySettings())
+    for window in (32_768, 1_800):
+        judge, engine = make_judge(script(), context_tokens=window)
+        found = await Factuality().examine(case(), context(judge, told, snapshot))
         sizes.append(len(engine.calls))
         assert [fact.label for fact in found.facts] == ["contradicted", "partially"]
     assert sizes == [2, 3]
@@ -242,7 +247,7 @@ async def test_a_query_that_gives_the_claim_away_is_asked_for_again(
         ["council retrofit budget", "budget 32.6"],
     ]
     judge, engine = make_judge(told)
-    found = await judge_factuality(case(), bench(judge, claims(BUDGET, PUMP), snapshot), FactualitySettings())
+    found = await Factuality().examine(case(), context(judge, claims(BUDGET, PUMP), snapshot))
     first, second, *_ = engine.calls
     assert "search queries" in second.prompt and PUMP not in second.prompt
     assert (
@@ -262,12 +267,14 @@ async def test_a_query_that_gives_the_claim_away_is_asked_for_again(
     assert len(budget.replies) == 3
 
 
-async def test_where_no_query_is_neutral_code_makes_one(make_judge: MakeJudge, snapshot: Snapshot) -> None:
+async def test_where_each_query_gives_something_away_code_makes_one(
+    make_judge: MakeJudge, snapshot: Snapshot
+) -> None:
     told = script()
     told.queries["budget"] = [["budget of 23.6 million"]]
     judge, engine = make_judge(told)
     settings = FactualitySettings(rounds=1)
-    found = await judge_factuality(case(), bench(judge, claims(BUDGET), snapshot), settings)
+    found = await Factuality(settings).examine(case(), context(judge, claims(BUDGET), snapshot))
     assert sum("search queries" in call.prompt for call in engine.calls) == 2
     [query] = found.facts[0].queries
     assert (query.by, query.text) == ("code", "council set budget retrofit crowns")
@@ -275,7 +282,7 @@ async def test_where_no_query_is_neutral_code_makes_one(make_judge: MakeJudge, s
     # Of a claim of which nothing is left, there is no query, and so no label.
     none = "Sales fell in March 2023."
     told.queries["Sales"] = [["Sales fell"]]
-    found = await judge_factuality(case(), bench(judge, claims(none), snapshot), settings)
+    found = await Factuality(settings).examine(case(), context(judge, claims(none), snapshot))
     assert found.facts[0].failure is not None and found.facts[0].failure.kind == "incomplete"
     assert found.n_failed == 1
 
@@ -285,7 +292,7 @@ async def test_a_label_without_quotation_is_asked_for_again_and_then_a_failure(
 ) -> None:
     told = script(budget={"opposing": ["The budget was ninety crowns."]}, pump={"label": "supported"})
     judge, engine = make_judge(told)
-    found = await judge_factuality(case(), bench(judge, claims(BUDGET, PUMP), snapshot), FactualitySettings())
+    found = await Factuality().examine(case(), context(judge, claims(BUDGET, PUMP), snapshot))
     budget, pump = found.facts
     assert (budget.label, pump.label) == (None, "supported")
     assert budget.failure is not None and budget.failure.kind == "invalid_reply"
@@ -296,7 +303,7 @@ async def test_a_label_without_quotation_is_asked_for_again_and_then_a_failure(
     assert (score.value, score.low, score.high, score.n_failed) == (100, 50, 100, 1)
     assert score.note == "1 of 2 decided; claims without a label: 1; quotations that occur in no passage: 1"
     optional = FactualitySettings(quotations="optional")
-    found = await judge_factuality(case(), bench(judge, claims(BUDGET, PUMP), snapshot), optional)
+    found = await Factuality(optional).examine(case(), context(judge, claims(BUDGET, PUMP), snapshot))
     assert [fact.label for fact in found.facts] == ["contradicted", "supported"]
 
 
@@ -311,7 +318,7 @@ async def test_a_quotation_that_was_rejected_stays_so_when_the_claim_is_asked_fo
         return told(call)
 
     judge, engine = make_judge(answer)
-    found = await judge_factuality(case(), bench(judge, claims(BUDGET), snapshot), FactualitySettings())
+    found = await Factuality().examine(case(), context(judge, claims(BUDGET), snapshot))
     [budget] = found.facts
     assert (budget.label, len(budget.opposing), len(engine.calls)) == ("contradicted", 1, 3)
     assert budget.rejected == ("The budget was ninety crowns.",)
@@ -323,23 +330,23 @@ async def test_a_quotation_on_the_wrong_side_is_none_for_the_label(
 ) -> None:
     words = ["The council set the budget of the retrofit at 32.6 million crowns."]
     judge, _ = make_judge(script(budget={"opposing": [], "supporting": words}))
-    found = await judge_factuality(case(), bench(judge, claims(BUDGET), snapshot), FactualitySettings())
+    found = await Factuality().examine(case(), context(judge, claims(BUDGET), snapshot))
     assert found.facts[0].label is None
 
 
-async def test_what_the_search_does_not_find_is_unverifiable_and_a_wish(
+async def test_what_the_search_does_not_find_is_unverifiable_and_a_gap(
     make_judge: MakeJudge, snapshot: Snapshot
 ) -> None:
     told = script()
     told.queries["zeppelin"] = [["zeppelin hangar insurance"]]
     judge, engine = make_judge(told)
     lonely = "The zeppelin was insured for 3 crowns."
-    found = await judge_factuality(case(), bench(judge, claims(lonely), snapshot), FactualitySettings())
+    found = await Factuality().examine(case(), context(judge, claims(lonely), snapshot))
     [fact] = found.facts
     assert (fact.label, fact.by, fact.passages) == ("unverifiable", "code", ())
     assert len(engine.calls) == 1
-    [wish] = Dream().wishes(DreamFindings(case="a", document="d", factuality=found))
-    assert (wish.query, wish.why, wish.tool) == ("zeppelin hangar insurance", "nothing_found", "search")
+    [gap] = Dream().evidence_gaps(DreamFindings(case="a", document="d", factuality=found))
+    assert (gap.query, gap.why, gap.tool) == ("zeppelin hangar insurance", "nothing_found", "search")
     score = score_factuality([found])
     assert (score.score.value, score.score.n_undefined, score.find("decided").score.value) == (None, 1, 0)
 
@@ -347,11 +354,13 @@ async def test_what_the_search_does_not_find_is_unverifiable_and_a_wish(
 async def test_it_needs_a_snapshot(make_judge: MakeJudge) -> None:
     judge, _ = make_judge()
     with pytest.raises(ConfigError, match="needs a snapshot; give --snapshot"):
-        await judge_factuality(case(), bench(judge, claims(BUDGET)), FactualitySettings())
+        await Factuality().examine(case(), context(judge, claims(BUDGET)))
     assert Dream().needs_snapshot and Dream().needs_claims
 
 
-async def test_by_an_agent_whose_searches_are_neutral_too(make_judge: MakeJudge, snapshot: Snapshot) -> None:
+async def test_by_an_agent_whose_searches_give_nothing_away(
+    make_judge: MakeJudge, snapshot: Snapshot
+) -> None:
     url = "https://council.example/minutes/2021-03-18"
     quote = "The council set the budget of the retrofit at 32.6 million crowns."
     answer = {
@@ -367,7 +376,7 @@ async def test_by_an_agent_whose_searches_are_neutral_too(make_judge: MakeJudge,
     ]
     judge, engine = make_judge([{"thought": "So.", "action": action} for action in actions])
     settings = FactualitySettings(method="agent", tools=ToolSettings(tools=("search", "open")))
-    found = await judge_factuality(case(), bench(judge, claims(BUDGET), snapshot), settings)
+    found = await Factuality(settings).examine(case(), context(judge, claims(BUDGET), snapshot))
     [fact] = found.facts
     assert fact.run is not None and (fact.run.spent.turns, fact.run.spent.errors) == (3, 1)
     assert "gives away a number" in engine.calls[1].prompt
@@ -385,8 +394,8 @@ async def test_an_agent_without_answer_is_a_failure(make_judge: MakeJudge, snaps
         return "no JSON"
 
     judge, _ = make_judge(nonsense)
-    found = await judge_factuality(
-        case(), bench(judge, claims(BUDGET), snapshot), FactualitySettings(method="agent")
+    found = await Factuality(FactualitySettings(method="agent")).examine(
+        case(), context(judge, claims(BUDGET), snapshot)
     )
     assert found.facts[0].label is None and found.facts[0].failure is not None and found.n_failed == 1
 
@@ -464,7 +473,7 @@ def test_two_judges_labels_are_counted_together() -> None:
     root = score_factuality([findings("spu"), findings("scc")])
     assert root.score.value == pytest.approx(50)
     assert root.find("contradicted").score.value == 1
-    assert [row.value for row in rated_factuality(findings("sf"))] == ["supported", None]
+    assert [row.value for row in Factuality().decisions(findings("sf"))] == ["supported", None]
 
 
 @pytest.mark.parametrize("false", [0, 5, 15])

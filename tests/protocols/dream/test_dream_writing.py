@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from pydantic import ValidationError
 
-from local_judge.protocols.dream.writing.findings import WritingFindings, WritingMark
-from local_judge.protocols.dream.writing.judging import judge_writing
-from local_judge.protocols.dream.writing.rubric import DIMENSIONS, IDS, SUBDIMENSIONS, of_dimension
-from local_judge.protocols.dream.writing.scores import rated_writing, score_writing
-from local_judge.protocols.dream.writing.settings import WritingSettings
+from local_judge.protocols.dream.writing import (
+    DIMENSIONS,
+    IDS,
+    SUBDIMENSIONS,
+    SubdimensionScore,
+    Writing,
+    WritingFindings,
+    WritingSettings,
+    of_dimension,
+)
+from local_judge.scoring.node import ScoreNode
 
 from ...scripted_judge import MakeJudge
-from .dream_cases import FAILURE, bench, case, marking, writing
+from .dream_cases import FAILURE, case, context, scoring, writing
 
 SENT = """Task: score how well the report above is written, in each of the aspects at the end. Judge the writing \
 alone, not whether what it says is true, complete or well cited. The labels such as L4.S2 at the head of lines are not \
@@ -43,6 +51,10 @@ guess how two are related.
 understood at the first reading."""
 
 
+def score_writing(judges: Sequence[WritingFindings]) -> ScoreNode:
+    return Writing().score(judges, "paper")
+
+
 def test_the_published_weights() -> None:
     weights = {dimension: [one.weight for one in of_dimension(dimension)] for dimension in DIMENSIONS}
     assert weights == {
@@ -54,53 +66,56 @@ def test_the_published_weights() -> None:
 
 
 async def test_one_call_asks_all_ten_behind_the_report(make_judge: MakeJudge) -> None:
-    judge, engine = make_judge(marking({"headings": 90}))
-    found = await judge_writing(case(), bench(judge), WritingSettings())
+    judge, engine = make_judge(scoring({"headings": 90}))
+    found = await Writing().examine(case(), context(judge))
     [call] = engine.calls
     report, _, own = call.messages[1].content.partition("\n\nTask:")
     assert report.startswith("Report:\n```\n# The mill") and report.endswith("[1].\n```")
     assert call.schema is not None and tuple(call.schema["required"]) == IDS
     assert [line.partition("]")[0][1:] for line in own.splitlines() if line.startswith("[")] == list(IDS)
-    assert [mark.score for mark in found.marks] == [50, 50, 50, 50, 90, 50, 50, 50, 50, 50]
+    assert [one.score for one in found.subdimensions] == [50, 50, 50, 50, 90, 50, 50, 50, 50, 50]
     assert all(
-        mark.quote is not None and mark.quote.text == "The mill cost 9 million" for mark in found.marks
+        one.quote is not None and one.quote.text == "The mill cost 9 million" for one in found.subdimensions
     )
     assert found.n_failed == 0
 
 
 async def test_a_call_for_each_dimension_or_subdimension(make_judge: MakeJudge) -> None:
-    judge, engine = make_judge(marking({}))
-    await judge_writing(case(), bench(judge), WritingSettings(calls="dimension"))
+    judge, engine = make_judge(scoring({}))
+    await Writing(WritingSettings(calls="dimension")).examine(case(), context(judge))
     asked = {tuple(call.schema["required"]): call for call in engine.calls if call.schema is not None}
     assert sorted(map(len, asked)) == [3, 3, 4]
     shared = {call.messages[1].content.partition("\n\nTask:")[0] for call in engine.calls}
     assert len(shared) == 1
     fluency = asked["rhythm", "transitions", "readability"]
     assert "Task:" + fluency.messages[1].content.partition("\n\nTask:")[2] == SENT
-    judge, engine = make_judge(marking({}))
-    found = await judge_writing(case(), bench(judge), WritingSettings(calls="subdimension"))
-    assert len(engine.calls) == 10 and tuple(mark.id for mark in found.marks) == IDS
+    judge, engine = make_judge(scoring({}))
+    found = await Writing(WritingSettings(calls="subdimension")).examine(case(), context(judge))
+    assert len(engine.calls) == 10 and tuple(one.id for one in found.subdimensions) == IDS
 
 
 async def test_scores_off_the_scale_are_no_answers_and_quotations_are_looked_up(
     make_judge: MakeJudge,
 ) -> None:
     judge, _ = make_judge(
-        marking({"rhythm": 101, "headings": -1, "coherence": True}, quote="It was free of charge")
+        scoring({"rhythm": 101, "headings": -1, "coherence": True}, quote="It was free of charge")
     )
-    found = await judge_writing(case(), bench(judge), WritingSettings())
-    failed = {mark.id: mark.failure.kind for mark in found.marks if mark.failure is not None}
+    found = await Writing().examine(case(), context(judge))
+    failed = {one.id: one.failure.kind for one in found.subdimensions if one.failure is not None}
     assert failed == dict.fromkeys(("headings", "coherence", "rhythm"), "invalid_reply")
-    assert found.marks[0].quote is None and found.marks[0].quote_rejected == "It was free of charge"
+    assert (
+        found.subdimensions[0].quote is None
+        and found.subdimensions[0].quote_rejected == "It was free of charge"
+    )
     score = score_writing([found]).score
     assert (score.n_expected, score.n_failed) == (10, 3)
     assert score.note == "3 of 10 answers failed; 7 of 7 scores without a quotation that occurs in the report"
 
 
 async def test_a_report_that_does_not_fit_is_a_failure_and_no_zero(make_judge: MakeJudge) -> None:
-    judge, engine = make_judge(marking({}), context_tokens=300)
-    found = await judge_writing(case(), bench(judge), WritingSettings())
-    assert not engine.calls and {mark.failure.kind for mark in found.marks if mark.failure} == {
+    judge, engine = make_judge(scoring({}), context_tokens=300)
+    found = await Writing().examine(case(), context(judge))
+    assert not engine.calls and {one.failure.kind for one in found.subdimensions if one.failure} == {
         "report_too_long"
     }
     score = score_writing([found]).score
@@ -146,7 +161,7 @@ def test_two_judges_are_put_together_by_subdimension() -> None:
 
 
 def test_judges_can_be_compared() -> None:
-    rows = rated_writing(writing(80, 60, 40, 20, 100, None, 0, 10, 20, 90))
+    rows = list(Writing().decisions(writing(80, 60, 40, 20, 100, None, 0, 10, 20, 90)))
     assert len({(row.metric, row.item) for row in rows}) == 10
     assert {row.metric for row in rows} == {"writing.ideas", "writing.organization", "writing.fluency"}
     assert {row.item: row.value for row in rows}["bullet_grouping"] is None
@@ -154,4 +169,4 @@ def test_judges_can_be_compared() -> None:
 
 def test_findings_have_all_ten() -> None:
     with pytest.raises(ValidationError, match="sub-dimensions"):
-        WritingFindings(marks=(WritingMark(id="headings", score=None, failure=FAILURE),))
+        WritingFindings(subdimensions=(SubdimensionScore(id="headings", score=None, failure=FAILURE),))

@@ -42,7 +42,9 @@ def findings(letters: str, case: str = "r") -> FactFindings:
 def write_run(folder: Path, found: Mapping[str, FactFindings], *cases: CaseRecord) -> RunStore:
     """A run whose scores are yet to be computed."""
     store = RunStore(folder)
-    store.write_json("manifest.json", {"config": {"protocols": ["fact"]}, "reports": [], "judges": []})
+    store.write_json(
+        "manifest.json", {"format_version": 2, "config": {"protocols": ["fact"]}, "reports": [], "judges": []}
+    )
     store.write_jsonl("cases.jsonl", cases)
     for case in cases:
         if case.id in found:

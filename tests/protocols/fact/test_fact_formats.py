@@ -59,7 +59,9 @@ def test_a_row_becomes_findings(tmp_path: Path) -> None:
         4,
     )
     # The code compares letter by letter: "Unknown" is a citation without support.
-    assert [(pair.statement, pair.outcome, pair.reason, pair.label) for pair in found.pairs] == [
+    assert [
+        (pair.statement, pair.outcome, pair.reason, pair.judged and pair.judged.label) for pair in found.pairs
+    ] == [
         ("The mill opened in 1974.", "supported", None, "supported"),
         ("It ground rye.", "unsupported", None, "Unknown"),
         ("It was dear.", "unknown", "judged_unknown", "unknown"),

@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from local_judge.protocols.fact import Fact
 from local_judge.protocols.fact.findings import Pair
-from local_judge.protocols.scores import Score, ScoreNode, known_enough
+from local_judge.scoring.coverage import known_enough
+from local_judge.scoring.node import Score, ScoreNode
 
 from .fact_cases import findings
 
@@ -17,7 +18,7 @@ Numbers = tuple[float | None, float | None, float | None]
 
 
 def scores(letters: str, profile: Literal["paper", "upstream"]) -> dict[str, ScoreNode]:
-    return {root.id: root for root in Fact().score(findings(letters), profile)}
+    return {root.id: root for root in Fact().score([findings(letters)], profile)}
 
 
 def numbers(score: Score) -> Numbers:
@@ -85,7 +86,7 @@ def test_the_unknown_are_told_apart() -> None:
 
 def test_citations_that_lead_nowhere_are_said() -> None:
     found = findings("s").model_copy(update={"n_unresolved": 2})
-    notes = {root.id: root.score.note for root in Fact().score(found, "paper")}
+    notes = {root.id: root.score.note for root in Fact().score([found], "paper")}
     assert notes["citations"] == "2 citations lead to no URL and make no pair"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -13,29 +13,22 @@ from local_judge.documents import parse_report
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols import base
-from local_judge.protocols.base import Bench, Case, Contest, Findings, Rated, Rival
-from local_judge.protocols.liveresearchbench.depth import (
-    DepthFindings,
-    DepthSettings,
-    depth_contests,
-    depth_lacks,
-    depth_together,
-    judge_depth,
-    over_depth,
-    rated_depth,
-    score_depth,
-)
+from local_judge.protocols.base import BaseProtocol, Case, EvalContext, Findings, OtherReport
 from local_judge.protocols.liveresearchbench.depth.defects import Defect
 from local_judge.protocols.liveresearchbench.depth.findings import (
     DIMENSIONS,
+    DepthFindings,
     Marks,
     Opponent,
     Order,
     Outcome,
     Pair,
 )
-from local_judge.protocols.liveresearchbench.depth.outcome import decided
-from local_judge.protocols.scores import Profile, ScoreNode
+from local_judge.protocols.liveresearchbench.depth.games import decided
+from local_judge.protocols.liveresearchbench.depth.metric import Depth
+from local_judge.protocols.metric import MetricProtocol, NoSettings, PartFindings
+from local_judge.scoring.algebra import exactly
+from local_judge.scoring.node import Profile, ScoreNode
 from local_judge.tasks.model import Reference, Task
 from serving.engines.scripted import Call, Reply
 
@@ -89,15 +82,17 @@ def first_wins(call: Call) -> Reply:
     return answer(20, 15)
 
 
-def bench(judge: Judge) -> Bench:
+def context(judge: Judge) -> EvalContext:
     async def none() -> Any:
         raise AssertionError("depth reads no claims")
 
-    return Bench(judge=judge, claims=none)
+    return EvalContext(judge=judge, claims=none)
 
 
-def case(text: str = REPORT, task: Task | None = TASK, rivals: Sequence[Rival] = (), id: str = "a") -> Case:
-    return Case(id=id, report=parse_report(text), task=task, rivals=tuple(rivals))
+def case(
+    text: str = REPORT, task: Task | None = TASK, others: Sequence[OtherReport] = (), id: str = "a"
+) -> Case:
+    return Case(id=id, report=parse_report(text), task=task, others=tuple(others))
 
 
 def order(report_first: bool, own: int | None, other: int | None = 0, said: Outcome | None = None) -> Order:
@@ -112,14 +107,14 @@ def order(report_first: bool, own: int | None, other: int | None = 0, said: Outc
     )
 
 
-def pair(first: Order, second: Order, defects: tuple[Defect, ...] = (), rival: str | None = None) -> Pair:
+def pair(first: Order, second: Order, defects: tuple[Defect, ...] = (), system: str | None = None) -> Pair:
     """Two orders, the report first and then the other."""
     assert (first.report_first, second.report_first) == (True, False)
     return Pair(
         opponent=Opponent(
-            kind="rival" if rival else "baseline",
-            name=rival or "baseline",
-            case=rival and f"{rival}-1",
+            kind="system" if system else "baseline",
+            name=system or "baseline",
+            case=system and f"{system}-1",
             document="other",
             n_characters=10,
             defects=defects,
@@ -139,94 +134,49 @@ def findings(*pairs: Pair, leave_out: bool = False) -> DepthFindings:
     return DepthFindings(task="900", document="own", leave_out=leave_out, pairs=pairs)
 
 
-class AloneFindings(Findings):
+class AloneFindings(PartFindings):
     """The findings of depth."""
 
-    depth: DepthFindings
-
-    @property
-    def n_failed(self) -> int:
-        return self.depth.n_failed
+    depth: DepthFindings | None = None
 
 
-class DepthAlone:
+class Default(Depth):
+    """Depth, judged unless something else is asked for."""
+
+    default = True
+
+
+class DepthAlone(MetricProtocol[AloneFindings]):
     """Depth without the other metrics."""
 
-    name: ClassVar[str] = "depth"
-    version: ClassVar[str] = "1"
-    profiles: ClassVar[tuple[Profile, ...]] = ("paper", "upstream")
-    findings = AloneFindings
-    settings = DepthSettings
-    needs_claims = False
-    without_task = None
-
-    def __init__(self, given: DepthSettings | None = None) -> None:
-        self.given = given or DepthSettings()
-
-    def data_digest(self) -> None:
-        return
-
-    def lacks(self, task: Task | None) -> str | None:
-        return depth_lacks(task, self.given)
-
-    async def examine(self, case: Case, bench: Bench) -> AloneFindings:
-        found = await judge_depth(case, bench, self.given)
-        return AloneFindings(case=case.id, document=case.report.id, depth=found)
-
-    def score(self, findings: AloneFindings, profile: Profile) -> tuple[ScoreNode, ...]:
-        return (score_depth(findings.depth, profile),)
-
-    def over(
-        self, findings: Sequence[AloneFindings], profile: Profile, n_missing: int
-    ) -> tuple[ScoreNode, ...]:
-        return (over_depth([(one.depth,) for one in findings], profile, n_missing),)
-
-    def together(self, findings: Sequence[AloneFindings], profile: Profile) -> tuple[ScoreNode, ...]:
-        return (depth_together([one.depth for one in findings], profile),)
-
-    def over_together(
-        self, findings: Sequence[Sequence[AloneFindings]], profile: Profile, n_missing: int
-    ) -> tuple[ScoreNode, ...]:
-        return (over_depth([[one.depth for one in judges] for judges in findings], profile, n_missing),)
-
-    def rated(self, findings: AloneFindings) -> tuple[Rated, ...]:
-        return rated_depth(findings.depth)
-
-    def contests(self, findings: Sequence[AloneFindings], profile: Profile) -> tuple[Contest, ...]:
-        return depth_contests([one.depth for one in findings], profile)
+    name = "depth"
+    version = "1"
+    profiles = ("paper", "upstream")
+    findings_type = AloneFindings
+    metrics = (Default,)
 
 
-class Silent:
+class Length(BaseProtocol[NoSettings, Findings]):
     """A protocol that compares nothing: a length."""
 
-    name: ClassVar[str] = "length"
-    version: ClassVar[str] = "1"
-    profiles: ClassVar[tuple[Profile, ...]] = ("paper",)
-    findings = Findings
-    settings = DepthSettings
-    needs_claims = False
-    without_task = None
+    name = "length"
+    version = "1"
+    settings_type = NoSettings
+    findings_type = Findings
 
-    def __init__(self, given: DepthSettings | None = None) -> None:
-        self.given = given or DepthSettings()
-
-    def data_digest(self) -> None:
-        return
-
-    async def examine(self, case: Case, bench: Bench) -> Findings:
+    async def examine(self, case: Case, context: EvalContext) -> Findings:
         return Findings(case=case.id, document=str(len(case.report.text)))
 
-    def score(self, findings: Findings, profile: Profile) -> tuple[ScoreNode, ...]:
-        value = float(findings.document)
-        return (ScoreNode.model_validate({"id": "overall", "label": "Length", "score": {"value": value}}),)
+    def score(self, judges: Sequence[Findings], profile: Profile) -> tuple[ScoreNode, ...]:
+        return (ScoreNode(id="overall", label="Length", score=exactly(float(judges[0].document))),)
 
 
 def register(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make both known by name."""
-    names: Mapping[str, str] = {"depth": "DepthAlone", "length": "Silent"}
+    names: Mapping[str, str] = {"depth": "DepthAlone", "length": "Length"}
     entries = [EntryPoint(name, f"{__name__}:{kind}", base.GROUP) for name, kind in names.items()]
 
-    def known_ones(group: str) -> list[EntryPoint]:
+    def registered(group: str) -> list[EntryPoint]:
         return entries
 
-    monkeypatch.setattr(base, "entry_points", known_ones)
+    monkeypatch.setattr(base, "entry_points", registered)

@@ -14,10 +14,9 @@ from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols import base
-from local_judge.protocols.base import Bench, Case
-from local_judge.protocols.items import Item, Status
-from local_judge.protocols.liveresearchbench.presentation.checks import CHECKS
-from local_judge.protocols.liveresearchbench.presentation.findings import PresentationFindings
+from local_judge.protocols.base import Case, EvalContext
+from local_judge.protocols.checklist import Item, Status
+from local_judge.protocols.liveresearchbench.presentation import CHECKS, PresentationFindings
 from local_judge.tasks.model import Checklist, ChecklistItem, Task
 from serving.engines.scripted import Call, Reply
 
@@ -57,9 +56,9 @@ async def no_claims() -> ClaimSet:
     raise AssertionError("nobody needs claims here")
 
 
-def bench(judge: Judge, today: date | None = TODAY) -> Bench:
+def context(judge: Judge, today: date | None = TODAY) -> EvalContext:
     """What a metric may use that reads no page."""
-    return Bench(judge=judge, today=today, claims=no_claims)
+    return EvalContext(judge=judge, today=today, claims=no_claims)
 
 
 def case(text: str = REPORT, task: Task | None = TASK) -> Case:
@@ -109,7 +108,7 @@ def items(letters: str, ids: str = "q") -> tuple[Item, ...]:
 def presentation(letters: str) -> PresentationFindings:
     """The ten checks by a letter each."""
     assert len(letters) == len(CHECKS)
-    return PresentationFindings(checks=items(letters, "p"))
+    return PresentationFindings(items=items(letters, "p"))
 
 
 def register(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from local_judge.claims.report import shared_report
 from local_judge.documents import parse_report
 from local_judge.judge.layout import load_prompt
 from local_judge.judge.schemas import json_schema
-from local_judge.protocols.liveresearchbench.depth.asking import Compared, prompt
+from local_judge.protocols.liveresearchbench.depth.judging import Compared, prompt
 
 from .depth_cases import BASELINE, REPORT, TASK, answer
 
@@ -46,9 +46,9 @@ def test_the_prompt() -> None:
     asked = prompt(TASK.prompt, parse_report(REPORT), parse_report(BASELINE))
     assert (
         asked.messages()[1].content
-        == f"{REPORT_SHOWN}\n\n{REST}{load_prompt('local_judge.protocols.liveresearchbench.depth', 'compare')}"
+        == f"{REPORT_SHOWN}\n\n{REST}{load_prompt('local_judge.protocols.liveresearchbench', 'compare')}"
     )
-    assert load_prompt("local_judge.protocols.liveresearchbench.depth", "compare").startswith(
+    assert load_prompt("local_judge.protocols.liveresearchbench", "compare").startswith(
         "Task: compare how deeply the two reports above analyse"
     )
 

@@ -76,7 +76,7 @@ def test_reports_of_liveresearchbench(shared: Path) -> None:
 
 
 @pytest.mark.parametrize("file", ["raw.jsonl", "cleaned.jsonl"])
-def test_no_report_of_deepresearch_bench_is_flagged(file: str, shared: Path) -> None:
+def test_no_report_of_deepresearch_context_is_flagged(file: str, shared: Path) -> None:
     lines = (shared / "data" / "reports" / "drb" / file).read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     assert len(rows) == 60

@@ -6,19 +6,18 @@ from typing import Any
 
 import pytest
 
-from local_judge.protocols.base import Contests, Rival, ScoresOver, ScoresOverTogether
+from local_judge.protocols.base import OtherReport
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
 from local_judge.protocols.liveresearchbench.files import grading_results
-from local_judge.protocols.liveresearchbench.settings import DEFAULT, LrbSettings
 from local_judge.protocols.liveresearchbench.upstream import summary
 from serving.engines.scripted import Call, Reply
 
 from ...scripted_judge import MakeJudge
-from .depth_cases import TASK, against, answer, bench, case, findings, judge_by
+from .depth_cases import TASK, against, answer, case, context, findings, judge_by
 
 
 def protocol(**settings: Any) -> LiveResearchBench:
-    return LiveResearchBench(LrbSettings.model_validate(settings))
+    return LiveResearchBench.configured(settings)
 
 
 def found(*pairs: Any) -> LrbFindings:
@@ -26,12 +25,13 @@ def found(*pairs: Any) -> LrbFindings:
 
 
 def test_it_is_judged_where_it_is_asked_for() -> None:
-    assert "depth" not in DEFAULT and protocol().lacks(TASK.model_copy(update={"checklist": None}))
+    assert "depth" not in protocol().settings.parts
+    assert protocol().missing_inputs(TASK.model_copy(update={"checklist": None}))
     chosen = protocol(parts="depth")
-    assert (chosen.needs_claims, chosen.lacks(TASK)) == (False, None)
+    assert (chosen.needs_claims, chosen.missing_inputs(TASK)) == (False, None)
     bare = TASK.model_copy(update={"references": ()})
-    assert "its task '900' has no reference report" in str(chosen.lacks(bare))
-    assert protocol(parts="depth", depth={"against": "all"}).lacks(bare) is None
+    assert "its task '900' has no reference report" in str(chosen.missing_inputs(bare))
+    assert protocol(parts="depth", depth={"against": "all"}).missing_inputs(bare) is None
     assert chosen.without_task == "--set liveresearchbench.parts=[presentation,consistency,citation]"
 
 
@@ -41,9 +41,9 @@ async def test_it_shares_the_report_with_the_other_metrics(make_judge: MakeJudge
         return {"issues": []} if "issues" in call.schema["properties"] else answer(20, 12)
 
     judge, engine = make_judge(judge_all)
-    rivals = [Rival(id="b", system="bo", content=b"So says Bo.")]
+    others = [OtherReport(id="b", system="bo", content=b"So says Bo.")]
     chosen = protocol(parts=["citation", "depth"], depth={"against": "all"})
-    examined = await chosen.examine(case(rivals=rivals), bench(judge))
+    examined = await chosen.examine(case(others=others), context(judge))
     assert examined.depth is not None and len(examined.depth.pairs) == 2
     assert LrbFindings.model_validate_json(examined.model_dump_json()) == examined
     # One question on citations and four on depth, of which two put the report first.
@@ -60,31 +60,30 @@ def opening(call: Call) -> str:
 def test_its_scores_are_among_the_others() -> None:
     won, lost = against((20, 20), (10, 10)), against((10, 10), (20, 20))
     lrb = LiveResearchBench()
-    assert isinstance(lrb, ScoresOver) and isinstance(lrb, ScoresOverTogether) and isinstance(lrb, Contests)
-    [root] = lrb.score(found(won), "paper")
+    [root] = lrb.score([found(won)], "paper")
     assert (root.id, root.score.value) == ("depth", 100)
     # +10 by the one and -10 by the other: a tie; or two games each.
     judges = [found(won), found(lost)]
-    assert [node.score.value for node in lrb.together(judges, "paper")] == [None]
-    assert [node.score.value for node in lrb.together(judges, "upstream")] == [50]
-    [over] = lrb.over([found(won), found(won), found(lost)], "paper", 0)
+    assert [node.score.value for node in lrb.score(judges, "paper")] == [None]
+    assert [node.score.value for node in lrb.score(judges, "upstream")] == [50]
+    [over] = lrb.aggregate([[found(won)], [found(won)], [found(lost)]], "paper", 0)
     assert over.score.value == pytest.approx(200 / 3)
-    [both] = lrb.over_together([judges, judges], "upstream", 0)
+    [both] = lrb.aggregate([judges, judges], "upstream", 0)
     assert (both.score.value, both.find("games").score.value) == (50, 8)
     [contest] = lrb.contests(judges, "upstream")
     assert contest.points == (1.0, 1.0, 0.0, 0.0)
-    assert len(lrb.rated(found(won))) == 23
+    assert len(lrb.decisions(found(won))) == 23
 
 
 def test_without_it_there_is_nothing_over_a_run() -> None:
     other = LrbFindings(case="a", document="d")
     lrb = LiveResearchBench()
-    assert lrb.over([other], "paper", 0) == lrb.contests([other], "paper") == ()
+    assert lrb.aggregate([[other]], "paper", 0) == tuple(lrb.contests([other], "paper")) == ()
 
 
 async def test_failures_are_counted(make_judge: MakeJudge) -> None:
     judge, _ = make_judge(judge_by(lambda text: 26))
-    examined = await protocol(parts="depth").examine(case(), bench(judge))
+    examined = await protocol(parts="depth").examine(case(), context(judge))
     assert examined.n_failed == 2
 
 

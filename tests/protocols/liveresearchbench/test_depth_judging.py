@@ -5,19 +5,32 @@ from __future__ import annotations
 import pytest
 
 from local_judge.errors import ConfigError
-from local_judge.protocols.base import Rival
-from local_judge.protocols.liveresearchbench.depth import DepthSettings, judge_depth, score_depth
+from local_judge.protocols.base import OtherReport
+from local_judge.protocols.liveresearchbench.depth.metric import Depth, DepthSettings
+from local_judge.protocols.liveresearchbench.depth.scores import score_depth
 from local_judge.tasks.model import Reference
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineError
 
 from ...scripted_judge import MakeJudge
-from .depth_cases import BASELINE, REPORT, TASK, answer, bench, case, first_wins, judge_by, scores, shown
+from .depth_cases import (
+    BASELINE,
+    REPORT,
+    TASK,
+    DepthAlone,
+    answer,
+    case,
+    context,
+    first_wins,
+    judge_by,
+    scores,
+    shown,
+)
 
 ALL = DepthSettings(against="all")
-RIVALS = (
-    Rival(id="b", system="bo", content=b"# Mill\n\nBo says: 7 million."),
-    Rival(id="c", system=None, content=b"# Mill\n\nCy says: 6 million."),
+OTHERS = (
+    OtherReport(id="b", system="bo", content=b"# Mill\n\nBo says: 7 million."),
+    OtherReport(id="c", system=None, content=b"# Mill\n\nCy says: 6 million."),
 )
 
 
@@ -28,7 +41,7 @@ def by_cost(text: str) -> int:
 
 async def test_both_orders_are_asked_and_kept_by_report(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(judge_by(by_cost))
-    found = await judge_depth(case(), bench(judge), DepthSettings())
+    found = await Depth().examine(case(), context(judge))
     assert [shown(call.prompt)[0].startswith("# Mill") for call in engine.calls] == [True, False]
     [pair] = found.pairs
     assert [order.report_first for order in pair.orders] == [True, False]
@@ -46,7 +59,7 @@ async def test_both_orders_are_asked_and_kept_by_report(make_judge: MakeJudge) -
 async def test_all_systems_share_the_baseline_as_their_prefix(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(judge_by(by_cost))
     for text in (REPORT, "# Other\n\nIt cost 5 million."):
-        await judge_depth(case(text), bench(judge), DepthSettings())
+        await Depth().examine(case(text), context(judge))
     firsts = [call.prompt.partition("\n\nRequest:")[0] for call in engine.calls]
     assert firsts[1] == firsts[3] != firsts[0]
     assert "9 million" in firsts[1]
@@ -54,24 +67,24 @@ async def test_all_systems_share_the_baseline_as_their_prefix(make_judge: MakeJu
 
 async def test_a_swap_of_identical_reports_is_a_tie_whatever_place_is_worth(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(first_wins)
-    found = await judge_depth(case(BASELINE), bench(judge), DepthSettings())
+    found = await Depth().examine(case(BASELINE), context(judge))
     # Both orders are one prompt: it is asked once, and answers for both.
     assert len(engine.calls) == 1
-    node = score_depth(found, "paper")
+    node = score_depth([found], "paper")
     # +5 when it comes first, -5 when it comes second: 0 on average.
     assert (node.score.value, node.score.note, node.score.n_undefined) == (None, "tied", 1)
     assert node.find("margin").score.value == 0
     assert node.find("consistency").score.value == 0
     # Two games are one win and one loss.
-    assert score_depth(found, "upstream").score.value == 50
+    assert score_depth([found], "upstream").score.value == 50
 
 
 async def test_a_judge_that_favours_the_first_place_ties_all(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(first_wins)
-    found = await judge_depth(case(), bench(judge), DepthSettings())
+    found = await Depth().examine(case(), context(judge))
     assert len(engine.calls) == 2
-    assert score_depth(found, "paper").score.value is None
-    assert score_depth(found, "paper").find("consistency").score.value == 0
+    assert score_depth([found], "paper").score.value is None
+    assert score_depth([found], "paper").find("consistency").score.value == 0
 
 
 async def test_an_order_that_failed_is_a_hole(make_judge: MakeJudge) -> None:
@@ -81,51 +94,51 @@ async def test_an_order_that_failed_is_a_hole(make_judge: MakeJudge) -> None:
         return answer(20, 12)
 
     judge, _ = make_judge(half)
-    found = await judge_depth(case(), bench(judge), DepthSettings())
+    found = await Depth().examine(case(), context(judge))
     first, second = found.pairs[0].orders
     assert first.failure is None and second.failure is not None
     assert (second.report, second.said, found.n_failed) == (None, None, 1)
-    score = score_depth(found, "paper").score
+    score = score_depth([found], "paper").score
     assert (score.value, score.n_failed, score.low, score.high) == (None, 1, 0, 100)
 
 
 async def test_what_breaks_the_scale_is_asked_for_again(make_judge: MakeJudge) -> None:
     broken = {**answer(20, 12), "first": {**scores(20), "insight": 9}}
     judge, engine = make_judge([broken, answer(12, 20), answer(20, 12)])
-    found = await judge_depth(case(), bench(judge), DepthSettings())
+    found = await Depth().examine(case(), context(judge))
     assert (len(engine.calls), found.n_failed) == (3, 0)
 
 
 async def test_every_baseline_is_a_pair(make_judge: MakeJudge) -> None:
     task = TASK.model_copy(update={"references": (*TASK.references, Reference(text="Nine million."))})
     judge, engine = make_judge(judge_by(by_cost))
-    found = await judge_depth(case(task=task), bench(judge), DepthSettings())
+    found = await Depth().examine(case(task=task), context(judge))
     assert len(engine.calls) == 4
     assert [pair.opponent.n_characters for pair in found.pairs] == [63, 20]  # as shown, labels and all
 
 
 async def test_all_against_all(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(judge_by(by_cost))
-    found = await judge_depth(case(rivals=RIVALS), bench(judge), ALL)
+    found = await Depth(ALL).examine(case(others=OTHERS), context(judge))
     assert [(pair.opponent.kind, pair.opponent.name, pair.opponent.case) for pair in found.pairs] == [
         ("baseline", "baseline", None),
-        ("rival", "bo", "b"),
-        ("rival", "c", "c"),
+        ("system", "bo", "b"),
+        ("system", "c", "c"),
     ]
     assert (len(engine.calls), found.against) == (6, "all")
-    alone = await judge_depth(case(rivals=RIVALS), bench(judge), DepthSettings())
+    alone = await Depth().examine(case(others=OTHERS), context(judge))
     assert len(alone.pairs) == 1
-    assert score_depth(found, "paper").score == score_depth(alone, "paper").score
+    assert score_depth([found], "paper").score == score_depth([alone], "paper").score
     without = TASK.model_copy(update={"references": ()})
-    rivals = await judge_depth(case(task=without, rivals=RIVALS), bench(judge), ALL)
-    score = score_depth(rivals, "paper").score
-    assert (len(rivals.pairs), score.value, score.note) == (2, None, "compared with no baseline")
+    compared = await Depth(ALL).examine(case(task=without, others=OTHERS), context(judge))
+    score = score_depth([compared], "paper").score
+    assert (len(compared.pairs), score.value, score.note) == (2, None, "compared with no baseline")
 
 
-async def test_a_rival_that_cannot_be_read_is_named(make_judge: MakeJudge) -> None:
+async def test_another_report_that_cannot_be_read_is_named(make_judge: MakeJudge) -> None:
     judge, _ = make_judge(judge_by(by_cost))
-    rivals = (Rival(id="bad", system="bad", content=b"\xff\xfe\x00"), *RIVALS[:1])
-    found = await judge_depth(case(rivals=rivals), bench(judge), ALL)
+    others = (OtherReport(id="bad", system="bad", content=b"\xff\xfe\x00"), *OTHERS[:1])
+    found = await Depth(ALL).examine(case(others=others), context(judge))
     assert (found.unreadable, [pair.opponent.name for pair in found.pairs]) == (("bad",), ["baseline", "bo"])
 
 
@@ -135,9 +148,9 @@ async def test_a_task_without_baseline_is_refused(make_judge: MakeJudge) -> None
     with pytest.raises(
         ConfigError, match=r"report 'a': its task '900' has no reference report .*against=all"
     ):
-        await judge_depth(case(task=without), bench(judge), DepthSettings())
+        await DepthAlone().examine(case(task=without), context(judge))
     with pytest.raises(ConfigError, match="report 'a': has no task; give --tasks"):
-        await judge_depth(case(task=None), bench(judge), ALL)
+        await DepthAlone().examine(case(task=None), context(judge))
     assert not engine.calls
 
 
@@ -145,11 +158,11 @@ async def test_a_defective_baseline_is_flagged_and_asked_about_all_the_same(make
     refusal = "I cannot complete this. Please confirm the sources. Once you approve, I will deliver it."
     task = TASK.model_copy(update={"references": (Reference(text=refusal),)})
     judge, engine = make_judge(judge_by(by_cost))
-    found = await judge_depth(case(task=task), bench(judge), DepthSettings())
+    found = await Depth().examine(case(task=task), context(judge))
     assert (len(engine.calls), found.pairs[0].opponent.defects) == (2, ("refusal", "plan"))
-    node = score_depth(found, "paper")
+    node = score_depth([found], "paper")
     assert (node.score.value, node.score.note) == (100, "baseline is no report (refusal and plan)")
-    left = await judge_depth(case(task=task), bench(judge), DepthSettings(defective="leave_out"))
-    node = score_depth(left, "paper")
+    left = await Depth(DepthSettings(defective="leave_out")).examine(case(task=task), context(judge))
+    node = score_depth([left], "paper")
     note = "compared with no baseline; baseline is no report (refusal and plan), left out"
     assert (node.score.value, node.score.note) == (None, note)

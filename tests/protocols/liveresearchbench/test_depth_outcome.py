@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from local_judge.protocols.liveresearchbench.depth.findings import Marks, Order, Pair
-from local_judge.protocols.liveresearchbench.depth.outcome import Game, consistent, decided, games, margin
+from local_judge.protocols.liveresearchbench.depth.games import Game, consistent, decided, games, margin
 from local_judge.protocols.liveresearchbench.depth.upstream import result, summary, winners
 
 from .depth_cases import FAILED, against, order, pair

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from local_judge.protocols.base import Contest, Rated
-from local_judge.protocols.liveresearchbench.depth import (
-    depth_contests,
-    depth_together,
-    over_depth,
-    rated_depth,
-    score_depth,
-)
+from local_judge.protocols.base import Contest, Decision
+from local_judge.protocols.liveresearchbench.depth.aggregate import aggregate_depth
 from local_judge.protocols.liveresearchbench.depth.findings import DIMENSIONS
-from local_judge.protocols.scores import Score, ScoreNode
+from local_judge.protocols.liveresearchbench.depth.metric import Depth
+from local_judge.protocols.liveresearchbench.depth.scores import score_depth
+from local_judge.scoring.node import Score, ScoreNode
 
 from .depth_cases import against, findings, order, pair
 
@@ -26,7 +22,7 @@ def value(node: ScoreNode, *path: str) -> float | None:
 
 
 def test_the_tree_of_a_report() -> None:
-    node = score_depth(findings(WIN), "paper")
+    node = score_depth([findings(WIN)], "paper")
     assert node.score == Score(value=100, numerator=1, denominator=1, n_expected=1, low=100, high=100)
     assert [child.id for child in node.children] == [
         "margin",
@@ -44,7 +40,7 @@ def test_the_tree_of_a_report() -> None:
 
 def test_both_profiles_have_the_same_tree() -> None:
     one = findings(pair(order(True, 20, 19, said="report"), order(False, 20, 19, said="other")))
-    paper, upstream = (score_depth(one, profile) for profile in ("paper", "upstream"))
+    paper, upstream = (score_depth([one], profile) for profile in ("paper", "upstream"))
     assert [path for path, _ in paper.walk()] == [path for path, _ in upstream.walk()]
     assert (paper.score.value, paper.score.note) == (None, "tied")
     # One word for each: a win and a loss.
@@ -55,7 +51,7 @@ def test_both_profiles_have_the_same_tree() -> None:
 
 
 def test_a_failure_is_no_loss() -> None:
-    node = score_depth(findings(OPEN), "paper")
+    node = score_depth([findings(OPEN)], "paper")
     score = node.score
     assert (score.value, score.n_failed, score.n_undefined, score.low, score.high) == (None, 1, 0, 0, 100)
     assert score.note == "1 of 1 games failed"
@@ -66,41 +62,41 @@ def test_a_failure_is_no_loss() -> None:
     assert (insight.value, insight.low, insight.high) == (4, 2, 4.5)
 
 
-def test_judges_together() -> None:
+def test_an_ensemble() -> None:
     # +1 and +2: 1.5 together, more than 1.
     both = [findings(against((20, 20), (19, 19))), findings(against((20, 20), (18, 18)))]
-    together = depth_together(both, "paper")
-    assert (together.score.value, value(together, "margin")) == (100, 1.5)
-    games = depth_together(both, "upstream").score
+    ensemble = score_depth(both, "paper")
+    assert (ensemble.score.value, value(ensemble, "margin")) == (100, 1.5)
+    games = score_depth(both, "upstream").score
     assert (games.value, games.numerator, games.n_expected) == (100, 2, 4)
-    holed = depth_together([both[1], findings(against((None, None), (0, 0)))], "paper").score
+    holed = score_depth([both[1], findings(against((None, None), (0, 0)))], "paper").score
     assert (holed.value, holed.low, holed.high, holed.note) == (100, 0, 100, "1 without some judges")
 
 
 def test_ties_are_in_no_part_of_a_win_rate() -> None:
-    node = over_depth([(findings(one),) for one in (WIN, WIN, LOSS, TIE, TIE)], "paper")
+    node = aggregate_depth([(findings(one),) for one in (WIN, WIN, LOSS, TIE, TIE)], "paper")
     # 2 / (2 + 1), whatever was tied.
     assert node.score.value == pytest.approx(200 / 3)
     assert [value(node, name) for name in ("wins", "losses", "ties", "decisive", "games")] == [2, 1, 2, 3, 5]
     # Both ties come of orders that contradict each other.
     assert (value(node, "consistency"), value(node, "word")) == (60, 100)
     # By order they are a win and a loss each: 6 of 10 games.
-    upstream = over_depth([(findings(one),) for one in (WIN, WIN, LOSS, TIE, TIE)], "upstream")
+    upstream = aggregate_depth([(findings(one),) for one in (WIN, WIN, LOSS, TIE, TIE)], "upstream")
     assert (upstream.score.value, value(upstream, "games")) == (60, 10)
     # By totals two games of the first report are won; of the second one is tied, one lost: 2 of 3, and not the mean of
     # 100 and 0.
     one_lost = pair(order(True, 20, 20), order(False, 10, 20))
     assert value(
-        over_depth([(findings(WIN),), (findings(one_lost),)], "paper"), "by_totals"
+        aggregate_depth([(findings(WIN),), (findings(one_lost),)], "paper"), "by_totals"
     ) == pytest.approx(200 / 3)
 
 
 def test_no_decisive_game_is_no_rate() -> None:
-    node = over_depth([(findings(TIE),), (findings(TIE),)], "paper")
+    node = aggregate_depth([(findings(TIE),), (findings(TIE),)], "paper")
     assert (node.score.value, node.score.note, node.score.n_undefined) == (None, "all tied", 1)
     assert (value(node, "low"), node.find("low").score.note) == (None, "no decisive game")
-    assert value(over_depth([], "paper"), "games") == 0
-    assert over_depth([], "paper").score.note == "compared with no baseline"
+    assert value(aggregate_depth([], "paper"), "games") == 0
+    assert aggregate_depth([], "paper").score.note == "compared with no baseline"
 
 
 def test_games_of_judges_are_pooled_and_not_their_rates() -> None:
@@ -110,7 +106,7 @@ def test_games_of_judges_are_pooled_and_not_their_rates() -> None:
         findings(pair(order(True, 20, 10), order(False, 10, 20))),
     ]
     other = [findings(against((20, 20), (20, 20)))] * 2
-    node = over_depth(list(zip(one, other, strict=True)), "upstream")
+    node = aggregate_depth(list(zip(one, other, strict=True)), "upstream")
     assert node.score.value == 75
     assert [value(node, name) for name in ("wins", "losses", "ties", "decisive", "games")] == [3, 1, 4, 4, 8]
 
@@ -118,24 +114,24 @@ def test_games_of_judges_are_pooled_and_not_their_rates() -> None:
 def test_the_interval_draws_reports() -> None:
     # All reports alike: nothing to vary, in games that are both ways on each.
     alike = [(findings(pair(order(True, 20, 10), order(False, 10, 20))),)] * 6
-    node = over_depth(alike, "upstream")
+    node = aggregate_depth(alike, "upstream")
     assert (node.score.value, value(node, "low"), value(node, "high")) == (50, 50, 50)
-    mixed = over_depth([(findings(one),) for one in (WIN, LOSS) * 10], "paper")
+    mixed = aggregate_depth([(findings(one),) for one in (WIN, LOSS) * 10], "paper")
     low, high = value(mixed, "low"), value(mixed, "high")
     # Binomial of 20 with 1/2: its 2.5 and 97.5 percentiles are 6 and 14.
     assert (mixed.score.value, low, high) == (50, pytest.approx(30, abs=5), pytest.approx(70, abs=5))
     assert mixed.find("low").score.note == "of 1,000 draws of reports, seed 0"
-    alone = over_depth([(findings(WIN),)], "paper")
+    alone = aggregate_depth([(findings(WIN),)], "paper")
     assert (value(alone, "low"), alone.find("low").score.note) == (None, "too few reports")
 
 
 def test_failed_games_and_missing_reports_open_the_bounds() -> None:
-    node = over_depth([(findings(one),) for one in (WIN, LOSS, OPEN)], "paper")
+    node = aggregate_depth([(findings(one),) for one in (WIN, LOSS, OPEN)], "paper")
     # 1 of 2; the third may be a loss or a win: 1 of 3 to 2 of 3.
     score = node.score
     assert (score.value, score.low, score.high) == (50, pytest.approx(100 / 3), pytest.approx(200 / 3))
     assert (score.n_failed, score.note) == (1, "1 of 3 games failed")
-    missing = over_depth([(findings(WIN),)], "paper", n_missing=2).score
+    missing = aggregate_depth([(findings(WIN),)], "paper", n_missing=2).score
     assert (missing.value, missing.low, missing.high, missing.n_failed) == (100, 0, 100, 2)
     assert missing.note == "2 of the run's reports missing"
 
@@ -146,7 +142,7 @@ def test_counts_of_games_are_as_open_as_the_games() -> None:
     The last is won by what is known, and at worst tied: 3 / 4.
     """
     judges = [findings(WIN), findings(WIN)], [findings(OPEN)] * 2, [findings(WIN), findings(OPEN)]
-    node = over_depth(judges, "paper")
+    node = aggregate_depth(judges, "paper")
     bounds = {
         name: (found.value, found.low, found.high)
         for name in ("wins", "losses", "ties", "decisive", "games")
@@ -163,7 +159,7 @@ def test_counts_of_games_are_as_open_as_the_games() -> None:
 
 
 def test_missing_reports_open_every_figure() -> None:
-    whole, holed = (over_depth([(findings(WIN),)], "paper", n_missing=n) for n in (0, 1))
+    whole, holed = (aggregate_depth([(findings(WIN),)], "paper", n_missing=n) for n in (0, 1))
     for name in ("wins", "losses", "ties", "decisive", "games", "defective"):
         known, found = whole.find(name).score, holed.find(name).score
         assert (known.high, known.n_failed) == (known.value, 0)
@@ -175,21 +171,21 @@ def test_missing_reports_open_every_figure() -> None:
 
 def test_defective_baselines() -> None:
     bad = against((20, 20), (5, 5), defects=("plan",))
-    kept = over_depth([(findings(bad),), (findings(LOSS),)], "paper")
+    kept = aggregate_depth([(findings(bad),), (findings(LOSS),)], "paper")
     assert (kept.score.value, value(kept, "sound"), value(kept, "defective")) == (50, 0, 1)
-    left = over_depth([(findings(bad, leave_out=True),), (findings(LOSS, leave_out=True),)], "paper")
+    left = aggregate_depth([(findings(bad, leave_out=True),), (findings(LOSS, leave_out=True),)], "paper")
     assert (left.score.value, value(left, "sound"), value(left, "defective")) == (0, 0, 1)
-    assert depth_contests([findings(bad, leave_out=True)], "paper") == ()
+    assert Depth().contests([findings(bad, leave_out=True)], "paper") == []
 
 
 def test_contests() -> None:
-    rival = pair(order(True, 10, 20), order(False, 12, 20), rival="bo")
-    both = findings(WIN, rival)
-    assert depth_contests([both], "paper") == (
+    other = pair(order(True, 10, 20), order(False, 12, 20), system="bo")
+    both = findings(WIN, other)
+    assert Depth().contests([both], "paper") == [
         Contest(opponent="baseline", case=None, document="other", points=(1.0,), consistent=(True,)),
         Contest(opponent="bo", case="bo-1", document="other", points=(0.0,), consistent=(True,)),
-    )
-    assert depth_contests([both, findings(TIE, OPEN)], "upstream") == (
+    ]
+    assert Depth().contests([both, findings(TIE, OPEN)], "upstream") == [
         Contest(
             opponent="baseline",
             case=None,
@@ -200,20 +196,20 @@ def test_contests() -> None:
         Contest(
             opponent="bo", case="bo-1", document="other", points=(0.0, 0.0, 1.0, None), consistent=(True,)
         ),
-    )
+    ]
 
 
 def test_what_judges_are_compared_in() -> None:
-    rated = rated_depth(findings(OPEN))
+    decisions = list(Depth().decisions(findings(OPEN)))
     # Two orders of five dimensions of two reports, each order's difference, and the winner.
-    assert len(rated) == 2 * (5 * 2 + 1) + 1 == len({(one.metric, one.item) for one in rated})
-    assert {one.scale for one in rated if one.metric != "depth.winner"} == {"interval"}
-    known = {(one.metric, one.item): one.value for one in rated}
+    assert len(decisions) == 2 * (5 * 2 + 1) + 1 == len({(one.metric, one.item) for one in decisions})
+    assert {one.scale for one in decisions if one.metric != "depth.winner"} == {"interval"}
+    known = {(one.metric, one.item): one.value for one in decisions}
     assert known["depth.insight", "baseline 1, report first, report"] == 4
     assert known["depth.insight", "baseline 1, report first, other"] == 2
     assert known["depth.difference", "baseline 1, report first"] == 10
     assert known["depth.difference", "baseline 1, report second"] is None
-    assert rated[-1] == Rated(metric="depth.winner", item="baseline 1", value=None, scale="nominal")
-    assert [rated_depth(findings(pair))[-1].value for pair in (WIN, TIE)] == ["report", "tie"]
-    other = rated_depth(findings(WIN))
-    assert [(one.metric, one.item) for one in other] == [(one.metric, one.item) for one in rated]
+    assert decisions[-1] == Decision(metric="depth.winner", item="baseline 1", value=None, scale="nominal")
+    assert [list(Depth().decisions(findings(pair)))[-1].value for pair in (WIN, TIE)] == ["report", "tie"]
+    other = list(Depth().decisions(findings(WIN)))
+    assert [(one.metric, one.item) for one in other] == [(one.metric, one.item) for one in decisions]

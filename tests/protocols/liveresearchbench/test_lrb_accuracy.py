@@ -12,24 +12,21 @@ from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Label, 
 from local_judge.documents import parse_report
 from local_judge.documents.model import Document
 from local_judge.errors import ConfigError
-from local_judge.protocols.liveresearchbench.accuracy.findings import (
+from local_judge.protocols.liveresearchbench.accuracy import (
+    NOT_CODED,
     AccuracyFindings,
+    CitationAccuracy,
     CitedClaim,
     CitedPage,
+    opening,
+    topic_prompt,
 )
-from local_judge.protocols.liveresearchbench.accuracy.judging import judge_accuracy, opening, topic_prompt
-from local_judge.protocols.liveresearchbench.accuracy.scores import (
-    NOT_CODED,
-    rated_accuracy,
-    score_accuracy,
-)
-from local_judge.protocols.liveresearchbench.accuracy.settings import AccuracySettings
-from local_judge.protocols.scores import Score
+from local_judge.scoring.node import Score
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineError
 
 from ...scripted_judge import MakeJudge
-from .lrb_cases import FAILURE, TASK, bench, case
+from .lrb_cases import FAILURE, TASK, case, context
 
 TEXT = """# The mill
 
@@ -118,8 +115,8 @@ async def judged(make_judge: MakeJudge, script: Any = topical) -> tuple[Accuracy
     )
     judge, engine = make_judge(script)
     fields = {"snapshot": snapshot(), "claims": claims(found)}
-    given = bench(judge).model_copy(update=fields)
-    return await judge_accuracy(case(TEXT), given, AccuracySettings()), engine.calls
+    given = context(judge).model_copy(update=fields)
+    return await CitationAccuracy().examine(case(TEXT), given), engine.calls
 
 
 async def test_each_page_is_looked_at_once_and_each_pair_kept(make_judge: MakeJudge) -> None:
@@ -185,7 +182,7 @@ def figures(score: Score) -> tuple[float | None, float | None, float | None, int
 
 async def test_the_tree_of_errors(make_judge: MakeJudge) -> None:
     found, _ = await judged(make_judge)
-    root = score_accuracy(found, "paper")
+    root = CitationAccuracy().score([found], "paper")
     scores = {child.id: figures(child.score) for child in root.children}
     # The page that nobody fetched may be one error more; of it, one sentence's claims are not known either.
     assert figures(root.score) == (3, 3, 4, 4, 1)
@@ -197,7 +194,7 @@ async def test_the_tree_of_errors(make_judge: MakeJudge) -> None:
     assert scores["e2_rate"] == (1 / 3, 1 / 4, 2 / 4, 4, 1)
     assert scores["e3_rate"] == (1 / 2, 1 / 3, 2 / 3, 3, 1)
     assert scores["unavailable"] == (1, 1, 1, 4, 0)
-    upstream = score_accuracy(found, "upstream")
+    upstream = CitationAccuracy().score([found], "upstream")
     assert [node.id for _, node in upstream.walk()] == [node.id for _, node in root.walk()]
     assert {node.score.note for _, node in upstream.walk()} == {NOT_CODED}
     assert {node.score.value for _, node in upstream.walk()} == {None}
@@ -242,12 +239,12 @@ def pairs(url: str, *labels: Label | None) -> tuple[CitedClaim, ...]:
 def test_errors_and_what_may_come_to_them(
     pages: tuple[CitedPage, ...], claims: tuple[CitedClaim, ...], errors: tuple[float | None, ...]
 ) -> None:
-    score = score_accuracy(AccuracyFindings(pages=pages, claims=claims), "paper").score
+    score = CitationAccuracy().score([AccuracyFindings(pages=pages, claims=claims)], "paper").score
     assert figures(score) == errors
 
 
 def test_a_report_that_cites_nothing_has_no_errors_and_no_rates() -> None:
-    root = score_accuracy(AccuracyFindings(pages=(), claims=()), "paper")
+    root = CitationAccuracy().score([AccuracyFindings(pages=(), claims=())], "paper")
     assert (root.score.value, root.score.note) == (0, "the report cites no page")
     rate = root.find("e1_rate").score
     assert (rate.value, rate.n_undefined, rate.note) == (None, 1, "0/0: the report cites no page")
@@ -261,9 +258,9 @@ async def test_a_judge_that_cannot_tell_is_a_failure(make_judge: MakeJudge) -> N
     found, _ = await judged(make_judge, silent)
     assert found.n_failed == 2
     assert [page.on_topic for page in found.pages] == [None] * 4
-    rated = {(row.metric, row.item): row.value for row in rated_accuracy(found)}
+    decisions = {(row.metric, row.item): row.value for row in CitationAccuracy().decisions(found)}
     lake, survey = list(URLS)[:2]
-    assert rated == {
+    assert decisions == {
         ("on_topic", lake): None,
         ("on_topic", survey): None,
         ("claim_support", f"L2.S1.1 {lake}"): "yes",
@@ -275,4 +272,4 @@ async def test_a_judge_that_cannot_tell_is_a_failure(make_judge: MakeJudge) -> N
 async def test_it_needs_a_snapshot(make_judge: MakeJudge) -> None:
     judge, _ = make_judge()
     with pytest.raises(ConfigError, match="give --snapshot"):
-        await judge_accuracy(case(TEXT), bench(judge), AccuracySettings())
+        await CitationAccuracy().examine(case(TEXT), context(judge))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from local_judge.documents import parse_report
-from local_judge.protocols.liveresearchbench.presentation.counted import Decided, decide
+from local_judge.protocols.liveresearchbench.counted_checks import Decided, decide
 
 from .lrb_cases import REPORT
 

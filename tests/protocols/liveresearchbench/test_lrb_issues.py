@@ -12,15 +12,20 @@ from local_judge.documents import parse_report
 from local_judge.judge.failures import Failure
 from local_judge.protocols.liveresearchbench import LrbFindings
 from local_judge.protocols.liveresearchbench.files import grading_results
-from local_judge.protocols.liveresearchbench.issues.asking import Contradiction, Unlinked
-from local_judge.protocols.liveresearchbench.issues.findings import Issue, IssueFindings
-from local_judge.protocols.liveresearchbench.issues.judging import examined, judge_issues
-from local_judge.protocols.liveresearchbench.issues.scores import rated_issues, score_issues
-from local_judge.protocols.liveresearchbench.issues.settings import IssueSettings
-from local_judge.protocols.liveresearchbench.issues.table import PUBLISHED, score_of
+from local_judge.protocols.liveresearchbench.issue_prompts import Contradiction, Unlinked
+from local_judge.protocols.liveresearchbench.issues import (
+    PUBLISHED,
+    CitationAssociation,
+    Consistency,
+    Issue,
+    IssueFindings,
+    IssueSettings,
+    examined,
+    score_of,
+)
 
 from ...scripted_judge import MakeJudge
-from .lrb_cases import bench, case
+from .lrb_cases import case, context
 
 CITATION = """Task: find the statements of the report above that need a source and are not linked to one that fits. \
 Today is 2025-09-30.
@@ -94,7 +99,7 @@ def saying(*issues: dict[str, str]) -> Callable[[Any], dict[str, Any]]:
 
 async def test_citation_association_as_it_is_asked(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(saying())
-    found = await judge_issues("citation", case(), bench(judge), IssueSettings())
+    found = await CitationAssociation().examine(case(), context(judge))
     [call] = engine.calls
     report, _, own = call.messages[1].content.partition("\n```\n\n")
     assert report.startswith("Report:\n```\n# The mill") and "References" not in report
@@ -103,14 +108,14 @@ async def test_citation_association_as_it_is_asked(make_judge: MakeJudge) -> Non
     listed = call.schema["properties"]["issues"]
     assert (listed["maxItems"], list(listed["items"]["properties"])) == (25, ["quote", "citation", "reason"])
     assert (found.issues, found.failure, found.full) == ((), None, False)
-    assert score_issues(found, "paper").score.value == 100
+    assert CitationAssociation().score([found], "paper").score.value == 100
 
 
 async def test_consistency_as_it_is_asked(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(saying())
     settings = IssueSettings(limit=4)
-    await judge_issues("consistency", case(), bench(judge, today=None), settings)
-    await judge_issues("consistency", case(task=None), bench(judge, today=None), settings)
+    await Consistency(settings).examine(case(), context(judge, today=None))
+    await Consistency(settings).examine(case(task=None), context(judge, today=None))
     call, without = engine.calls
     report, _, own = call.messages[1].content.partition("\n```\n\n")
     assert own == REQUEST + "\n\n" + CONSISTENCY
@@ -299,16 +304,16 @@ async def test_an_address_on_healthcare_behind_market_shares_costs_points(make_j
             {"quote": "Brand A sells 30 % of all cars", "citation": "[1, 3]"},
         )
     )
-    found = await judge_issues("citation", case(MARKET), bench(judge), IssueSettings())
+    found = await CitationAssociation().examine(case(MARKET), context(judge))
     assert fates(found.issues) == ["counted", "counted", "repeated"]
-    node = score_issues(found, "paper")
+    node = CitationAssociation().score([found], "paper")
     assert node.score.value == 90  # two issues
     assert [(kind.id, kind.score.value) for kind in node.find("counted").children] == [
         ("missing", 1),
         ("misplaced", 1),
     ]
     # The published code counts what its judge lists: three issues.
-    assert score_issues(found, "upstream").score.value == 80
+    assert CitationAssociation().score([found], "upstream").score.value == 80
     assert IssueFindings.model_validate_json(found.model_dump_json()) == found
     assert [line for line in grading_results(lrb(found))["citation_grading_results"]["specific_issues"]] == [
         '"Brand A sells 30 % of all cars" ([1]): So.',
@@ -335,7 +340,7 @@ def test_the_published_table(n_issues: int, score: float) -> None:
     assert score_of(n_issues, PUBLISHED) == score
     if n_issues <= 14:
         assert score == 100 - 10 * -(-n_issues // 2)
-    node = score_issues(findings(n_issues), "paper")
+    node = CitationAssociation().score([findings(n_issues)], "paper")
     assert (node.score.value, node.find("counted").score.value) == (score, n_issues)
 
 
@@ -345,7 +350,7 @@ def test_rejected_repeated_and_covered_issues_do_not_count_in_the_paper() -> Non
     covered = Issue(quoted=("z",), reason="So.", fate="covered", covered_by=("c1",))
     found = findings(2)
     found = found.model_copy(update={"issues": (*found.issues, rejected, repeated, covered)})
-    paper = score_issues(found, "paper")
+    paper = CitationAssociation().score([found], "paper")
     assert paper.score.value == 90  # 2 issues
     assert paper.score.note == "1 of 5 issues rejected: the report does not say so"
     assert {child.id: child.score.value for child in paper.children} == {
@@ -354,36 +359,38 @@ def test_rejected_repeated_and_covered_issues_do_not_count_in_the_paper() -> Non
         "repeated": 1,
         "covered": 1,
     }
-    assert score_issues(found, "upstream").score.value == 70  # 5 issues: nothing is checked there
-    assert [row.value for row in rated_issues(found)] == [2]
+    assert (
+        CitationAssociation().score([found], "upstream").score.value == 70
+    )  # 5 issues: nothing is checked there
+    assert [row.value for row in CitationAssociation().decisions(found)] == [2]
 
 
 def test_a_judge_that_cannot_answer_finds_no_report_perfect() -> None:
     found = findings(0, failure=Failure(kind="timeout", detail="no answer"))
     for profile in ("paper", "upstream"):
-        node = score_issues(found, profile)
+        node = CitationAssociation().score([found], profile)
         assert (node.score.value, node.score.low, node.score.high) == (None, 10, 100)
         assert (node.score.n_failed, node.find("counted").score.value) == (1, None)
-    assert [row.value for row in rated_issues(found)] == [None]
+    assert [row.value for row in CitationAssociation().decisions(found)] == [None]
     assert found.n_failed == 1
 
 
 def test_a_full_list_may_be_longer() -> None:
-    node = score_issues(findings(3, limit=3), "paper")
+    node = CitationAssociation().score([findings(3, limit=3)], "paper")
     assert (node.score.value, node.score.low, node.score.high) == (80, 10, 80)
     assert node.score.note == "the list is full at 3: there may be more issues"
 
 
 async def test_a_report_that_does_not_fit_is_a_failure(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(saying(), context_tokens=1300)
-    found = await judge_issues("consistency", case(), bench(judge), IssueSettings())
+    found = await Consistency().examine(case(), context(judge))
     assert found.failure is not None and found.failure.kind == "report_too_long"
     assert engine.calls == []
 
 
 async def test_more_issues_than_allowed_are_no_answer(make_judge: MakeJudge) -> None:
     judge, _ = make_judge(saying(*({"quote": f"Statement {n}", "citation": ""} for n in range(3))))
-    found = await judge_issues("citation", case(), bench(judge), IssueSettings(limit=2))
+    found = await CitationAssociation(IssueSettings(limit=2)).examine(case(), context(judge))
     assert found.failure is not None and found.failure.kind == "invalid_reply"
 
 
@@ -425,5 +432,5 @@ def test_a_table_falls(table: list[list[int]], said: str) -> None:
 def test_another_table_is_in_the_findings_and_scores_by_itself() -> None:
     given = IssueSettings.model_validate({"penalties": [[0, 10], [1, 0]]})
     found = IssueFindings.model_validate_json(findings(1, table=given.penalties).model_dump_json())
-    assert score_issues(found, "paper").score.value == 0
-    assert score_issues(findings(0, table=given.penalties), "paper").score.value == 10
+    assert CitationAssociation().score([found], "paper").score.value == 0
+    assert CitationAssociation().score([findings(0, table=given.penalties)], "paper").score.value == 10

@@ -5,15 +5,17 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from local_judge.protocols.liveresearchbench.presentation.checks import CHECKS, IDS
-from local_judge.protocols.liveresearchbench.presentation.findings import PresentationFindings
-from local_judge.protocols.liveresearchbench.presentation.judging import judge_presentation
-from local_judge.protocols.liveresearchbench.presentation.scores import score_presentation
-from local_judge.protocols.liveresearchbench.presentation.settings import PresentationSettings
-from local_judge.protocols.scores import Profile
+from local_judge.protocols.liveresearchbench.presentation import (
+    CHECKS,
+    IDS,
+    Presentation,
+    PresentationFindings,
+    PresentationSettings,
+)
+from local_judge.scoring.node import Profile
 
 from ...scripted_judge import MakeJudge
-from .lrb_cases import REPORT, bench, case, items, presentation, rulings
+from .lrb_cases import REPORT, case, context, items, presentation, rulings
 
 SENT = """Report:
 ```
@@ -70,14 +72,14 @@ it leads straight to an answer to the research question.
 
 async def test_code_decides_four_and_one_call_asks_the_others(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(rulings({"p2": False}, quote="L3.S1: The mill cost 9 million"))
-    found = await judge_presentation(case(), bench(judge), PresentationSettings())
+    found = await Presentation().examine(case(), context(judge))
     [call] = engine.calls
     assert call.messages[1].content == SENT
     assert call.schema is not None
     assert call.schema["required"] == ["p1", "p2", "p6", "p7", "p8", "p9"]
-    assert [check.id for check in found.checks] == list(IDS)
-    assert [check.id for check in found.checks if check.by == "code"] == ["p3", "p4", "p5", "p10"]
-    second = found.checks[1]
+    assert [check.id for check in found.items] == list(IDS)
+    assert [check.id for check in found.items if check.by == "code"] == ["p3", "p4", "p5", "p10"]
+    second = found.items[1]
     assert (second.status, second.rationale, second.quote_rejected) == ("unmet", "Of p2.", None)
     # Without the label that the judge copied with it, and found where the report has it.
     assert second.quote is not None and second.quote.text == "The mill cost 9 million"
@@ -87,21 +89,23 @@ async def test_code_decides_four_and_one_call_asks_the_others(make_judge: MakeJu
 
 async def test_without_a_task_the_prompt_has_no_request(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(rulings({}))
-    await judge_presentation(case(task=None), bench(judge), PresentationSettings())
+    await Presentation().examine(case(task=None), context(judge))
     before, after = SENT.split("Request:\n```\nWhat did the mill cost, and who paid?\n```\n\n")
     assert engine.calls[0].messages[1].content == before + after
 
 
 async def test_judge_all_asks_for_all_ten(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(rulings({"p10": False}, quote="It cost 8 million"))
-    found = await judge_presentation(case(), bench(judge, today=None), PresentationSettings(judge_all=True))
+    found = await Presentation(PresentationSettings(judge_all=True)).examine(
+        case(), context(judge, today=None)
+    )
     [call] = engine.calls
     assert call.schema is not None and call.schema["required"] == list(IDS)
     assert "Today" not in call.prompt
-    assert {check.by for check in found.checks} == {"judge"}
-    assert found.checks[9].status == "unmet"
-    assert {check.quote_rejected for check in found.checks} == {"It cost 8 million"}
-    score = score_presentation([found], "paper").score
+    assert {check.by for check in found.items} == {"judge"}
+    assert found.items[9].status == "unmet"
+    assert {check.quote_rejected for check in found.items} == {"It cost 8 million"}
+    score = Presentation().score([found], "paper").score
     assert score.note == "10 quotations do not occur in the report"
 
 
@@ -110,9 +114,9 @@ async def test_an_answer_that_is_missing_is_asked_for_again_and_then_fails(make_
         return {"p1": {"quote": "", "rationale": "", "met": True}}
 
     judge, engine = make_judge(forgetful)
-    found = await judge_presentation(case(), bench(judge), PresentationSettings())
+    found = await Presentation().examine(case(), context(judge))
     assert len(engine.calls) == 1 + 1 + 5  # all, what is missing, each of the five alone
-    statuses = {check.id: check.status for check in found.checks if check.by == "judge"}
+    statuses = {check.id: check.status for check in found.items if check.by == "judge"}
     assert statuses == {"p1": "met"} | dict.fromkeys(("p2", "p6", "p7", "p8", "p9"), "failed")
     assert found.n_failed == 5
 
@@ -122,15 +126,15 @@ async def test_true_as_a_text_is_no_answer(make_judge: MakeJudge) -> None:
         return {name: {"quote": "", "rationale": "", "met": "true"} for name in IDS}
 
     judge, _ = make_judge(worded)
-    found = await judge_presentation(case(), bench(judge), PresentationSettings(judge_all=True))
+    found = await Presentation(PresentationSettings(judge_all=True)).examine(case(), context(judge))
     assert found.n_failed == 10
 
 
 async def test_a_report_that_does_not_fit_fails_and_costs_no_call(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(context_tokens=450)
-    found = await judge_presentation(case(), bench(judge), PresentationSettings())
+    found = await Presentation().examine(case(), context(judge))
     assert engine.calls == []
-    failures = [check.failure for check in found.checks if check.failure is not None]
+    failures = [check.failure for check in found.items if check.failure is not None]
     assert {failure.kind for failure in failures} == {"report_too_long"}
     assert len(failures) == 6
 
@@ -149,7 +153,7 @@ async def test_a_report_that_does_not_fit_fails_and_costs_no_call(make_judge: Ma
 def test_the_rate(letters: str, paper: tuple[float | None, ...], upstream: tuple[float | None, ...]) -> None:
     expected: dict[Profile, tuple[float | None, ...]] = {"paper": paper, "upstream": upstream}
     for profile, figures in expected.items():
-        root = score_presentation([presentation(letters)], profile)
+        root = Presentation().score([presentation(letters)], profile)
         assert (root.score.value, root.score.low, root.score.high) == figures
         assert (root.score.n_expected, root.score.n_failed) == (10, letters.count("f"))
         assert [child.id for child in root.children] == list(IDS)
@@ -158,7 +162,7 @@ def test_the_rate(letters: str, paper: tuple[float | None, ...], upstream: tuple
 
 def test_several_judges_are_averaged_check_by_check() -> None:
     judges = [presentation("mmmmmmmmmf"), presentation("mmmmmmmmuu")]
-    root = score_presentation(judges, "paper")
+    root = Presentation().score(judges, "paper")
     # Eight checks at 1, p9 at 1/2, p10 at 0 from the one judge that answered: 8.5 / 10. The mean of the judges' rates,
     # (9/9 + 8/10) / 2 = 0.9, would count p10 for one of them alone.
     assert root.score.value == pytest.approx(85)
@@ -171,4 +175,4 @@ def test_several_judges_are_averaged_check_by_check() -> None:
 def test_ten_checks_in_order_or_none() -> None:
     assert len(CHECKS) == 10
     with pytest.raises(ValidationError, match="p10"):
-        PresentationFindings(checks=items("mmmmmmmmm", "p"))
+        PresentationFindings(items=items("mmmmmmmmm", "p"))

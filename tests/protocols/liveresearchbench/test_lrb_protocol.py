@@ -5,23 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
-from local_judge.protocols.base import Compares, Particular, ScoresTogether
+from local_judge.errors import ConfigError
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
-from local_judge.protocols.liveresearchbench.accuracy.findings import AccuracyFindings, CitedPage
-from local_judge.protocols.liveresearchbench.coverage.findings import CoverageFindings
+from local_judge.protocols.liveresearchbench.accuracy import AccuracyFindings, CitedPage
+from local_judge.protocols.liveresearchbench.coverage import CoverageFindings
 from local_judge.protocols.liveresearchbench.files import grading_results
-from local_judge.protocols.liveresearchbench.issues.findings import Issue, IssueFindings
-from local_judge.protocols.liveresearchbench.issues.table import PUBLISHED
-from local_judge.protocols.liveresearchbench.settings import LrbSettings
+from local_judge.protocols.liveresearchbench.issues import PUBLISHED, Issue, IssueFindings
 
 from ...scripted_judge import MakeJudge
-from .lrb_cases import FAILURE, TASK, believing, bench, case, items, presentation
+from .lrb_cases import FAILURE, TASK, believing, case, context, items, presentation
 
 
 def protocol(**settings: Any) -> LiveResearchBench:
-    return LiveResearchBench(LrbSettings.model_validate(settings))
+    return LiveResearchBench.configured(settings)
 
 
 def issues(n: int, failed: bool = False) -> IssueFindings:
@@ -44,28 +41,27 @@ def findings(checks: str, delivered: str, n_issues: int, failed: bool = False) -
 
 def test_what_it_needs() -> None:
     whole = protocol()
-    assert isinstance(whole, Compares) and isinstance(whole, ScoresTogether) and isinstance(whole, Particular)
     assert whole.needs_claims
     assert whole.without_task == "--set liveresearchbench.parts=[presentation,consistency,citation]"
     alone = protocol(parts="presentation")
-    assert (alone.needs_claims, alone.without_task, alone.lacks(None)) == (False, None, None)
-    assert whole.lacks(TASK) is None
+    assert (alone.needs_claims, alone.without_task, alone.missing_inputs(None)) == (False, None, None)
+    assert whole.missing_inputs(TASK) is None
     bare = TASK.model_copy(update={"checklist": None})
-    assert alone.lacks(bare) is None
-    assert protocol(parts=["coverage", "citation"]).lacks(bare) == (
+    assert alone.missing_inputs(bare) is None
+    assert protocol(parts=["coverage", "citation"]).missing_inputs(bare) == (
         "its task 'mill' has no checklist; give --checklists (`local-judge tasks checklist draft` makes them), or do "
         "without: --set liveresearchbench.parts=[citation]"
     )
-    with pytest.raises(ValidationError):
+    with pytest.raises(ConfigError):
         protocol(parts=[])
-    with pytest.raises(ValidationError):
+    with pytest.raises(ConfigError):
         protocol(parts=["polish"])
 
 
 async def test_all_prompts_share_the_report_and_only_what_is_set_is_asked(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(believing)
     chosen = protocol(parts=["presentation", "coverage", "consistency", "citation"])
-    found = await chosen.examine(case(), bench(judge))
+    found = await chosen.examine(case(), context(judge))
     assert len(engine.calls) == 4
     openings = {call.messages[1].content.partition("\n```\n\n")[0] for call in engine.calls}
     assert len(openings) == 1
@@ -75,7 +71,7 @@ async def test_all_prompts_share_the_report_and_only_what_is_set_is_asked(make_j
     stored = LrbFindings.model_validate_json(found.model_dump_json())
     assert stored == found
     for profile in chosen.profiles:
-        assert {root.id: root.score.value for root in LiveResearchBench().score(stored, profile)} == {
+        assert {root.id: root.score.value for root in LiveResearchBench().score([stored], profile)} == {
             "presentation": 100,
             "coverage": 100,
             "consistency": 100,
@@ -85,40 +81,30 @@ async def test_all_prompts_share_the_report_and_only_what_is_set_is_asked(make_j
 
 async def test_one_metric_alone_needs_no_task(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(believing)
-    found = await protocol(parts="citation").examine(case(task=None), bench(judge))
+    found = await protocol(parts="citation").examine(case(task=None), context(judge))
     assert (len(engine.calls), found.task, found.request) == (1, None, None)
     for profile in LiveResearchBench.profiles:
-        for roots in (
-            LiveResearchBench().score(found, profile),
-            LiveResearchBench().together([found, found], profile),
-        ):
-            [root] = roots
+        for judges in ([found], [found, found]):
+            [root] = LiveResearchBench().score(judges, profile)
             assert root.id == "citation"
             assert root.score.note.startswith("judged without the request: the report has no task")
 
 
-def test_one_judge_together_is_that_judge() -> None:
-    found = findings("mmmmmmmmmf", "mmuf", 3)
-    for profile in LiveResearchBench.profiles:
-        one = LiveResearchBench()
-        assert one.together([found], profile) == one.score(found, profile)
-
-
-def test_two_judges_together_one_of_them_failing_half() -> None:
+def test_an_ensemble_of_two_one_of_them_failing_half() -> None:
     """The second has no list of issues and answered two of four items."""
     judges = [findings("mmmmmmmmmm", "mmuu", 3), findings("mmmmmuuuuu", "umff", 0, failed=True)]
-    together = {root.id: root.score for root in LiveResearchBench().together(judges, "paper")}
-    assert together["presentation"].value == 75  # five checks at 1, five at 1/2
-    coverage = together["coverage"]
+    scores = {root.id: root.score for root in LiveResearchBench().score(judges, "paper")}
+    assert scores["presentation"].value == 75  # five checks at 1, five at 1/2
+    coverage = scores["coverage"]
     # q1 (1 + 0) / 2, q2 1, q3 and q4 0 by the first alone: 1.5 / 4. Open: q3 and q4 up to 1/2 each.
     assert coverage.value == pytest.approx(37.5)
     assert (coverage.low, coverage.high) == (pytest.approx(37.5), pytest.approx(62.5))
     assert (coverage.n_expected, coverage.n_failed, coverage.note) == (8, 2, "2 of 8 answers failed")
-    citation = together["citation"]
+    citation = scores["citation"]
     # 3 issues are 80; the other judge's score is between 10 and 100.
     assert (citation.value, citation.low, citation.high) == (80, 45, 90)
     assert (citation.n_expected, citation.n_failed, citation.note) == (2, 1, "1 of 2 judges failed")
-    [root] = [one for one in LiveResearchBench().together(judges, "paper") if one.id == "citation"]
+    [root] = [one for one in LiveResearchBench().score(judges, "paper") if one.id == "citation"]
     counted = root.find("counted").score
     # How many issues the second judge would have listed nobody knows.
     assert (counted.value, counted.low, counted.high, counted.n_failed) == (3, None, None, 1)
@@ -126,8 +112,8 @@ def test_two_judges_together_one_of_them_failing_half() -> None:
 
 def test_upstream_takes_the_mean_of_the_judges_scores() -> None:
     judges = [findings("mmmmmmmmmm", "mmuu", 3), findings("mmmmmuuuuu", "umff", 1)]
-    together = {root.id: root.score.value for root in LiveResearchBench().together(judges, "upstream")}
-    assert together == {
+    scores = {root.id: root.score.value for root in LiveResearchBench().score(judges, "upstream")}
+    assert scores == {
         "presentation": 75,
         "coverage": (50 + 25) / 2,  # 2 of 4; 1 of 4, what failed being 0
         "citation": (80 + 90) / 2,
@@ -138,7 +124,7 @@ def test_decisions_that_judges_can_be_compared_by() -> None:
     found = findings("mumfmmmmmn", "muf", 2)
     coded = found.presentation
     assert coded is not None
-    by_code = coded.checks[0].model_copy(update={"by": "code"})
+    by_code = coded.items[0].model_copy(update={"by": "code"})
     accuracy = AccuracyFindings(
         pages=(
             CitedPage(url="https://a.example/", status="ok", on_topic=True),
@@ -149,13 +135,13 @@ def test_decisions_that_judges_can_be_compared_by() -> None:
     )
     found = found.model_copy(
         update={
-            "presentation": coded.model_copy(update={"checks": (by_code, *coded.checks[1:])}),
+            "presentation": coded.model_copy(update={"items": (by_code, *coded.items[1:])}),
             "accuracy": accuracy,
         }
     )
-    rated = LiveResearchBench().rated(found)
-    assert len({(row.metric, row.item) for row in rated}) == len(rated) == 9 + 3 + 1 + 2
-    values = {(row.metric, row.item): row.value for row in rated}
+    decisions = LiveResearchBench().decisions(found)
+    assert len({(row.metric, row.item) for row in decisions}) == len(decisions) == 9 + 3 + 1 + 2
+    values = {(row.metric, row.item): row.value for row in decisions}
     assert ("presentation", "p1") not in values  # code decided it
     assert values["presentation", "p2"] == "unmet" and values["presentation", "p4"] is None
     assert values["coverage", "q3"] is None

@@ -14,11 +14,10 @@ import pytest
 
 from local_judge.documents import parse_report
 from local_judge.protocols.liveresearchbench import LiveResearchBench
-from local_judge.protocols.liveresearchbench.presentation.counted import Decided, decide
-from local_judge.protocols.liveresearchbench.settings import LrbSettings
+from local_judge.protocols.liveresearchbench.counted_checks import Decided, decide
 
 from ...scripted_judge import MakeJudge
-from .lrb_cases import believing, bench, case
+from .lrb_cases import believing, case, context
 
 _HEADING = re.compile(r"^#+\s*(?:Sources|References)\s*$", re.MULTILINE | re.IGNORECASE)
 _ENTRY = re.compile(r"^\s*(?:\[(\d+)\]|(\d+)[.)])\s+(.*)$", re.MULTILINE)
@@ -132,8 +131,8 @@ async def test_the_longest_report_is_computed_once_for_four_metrics(
     if not files:
         pytest.skip("no reports")
     judge, engine = make_judge(believing, context_tokens=10**6)
-    settings = LrbSettings(parts=("presentation", "coverage", "consistency", "citation"))
-    await LiveResearchBench(settings).examine(case(files[-1].read_text(encoding="utf-8")), bench(judge))
+    chosen = LiveResearchBench.configured({"parts": ["presentation", "coverage", "consistency", "citation"]})
+    await chosen.examine(case(files[-1].read_text(encoding="utf-8")), context(judge))
     assert len(engine.calls) == 4
     # One of four reports, and what each question adds.
     assert judge.meter.prompt_tokens - judge.meter.cached_tokens < 0.35 * judge.meter.prompt_tokens

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from local_judge.protocols import base
-from local_judge.protocols.race.findings import Mark, RaceFindings, Sheet, Shown
+from local_judge.protocols.race.findings import Comparison, CriterionScore, RaceFindings, ShownArticle
 from local_judge.tasks.criteria import CriteriaRow
 from local_judge.tasks.model import Criteria, Reference, Task
 from serving.engines.scripted import Call, Reply
@@ -89,23 +89,25 @@ def known(text: str, criterion: str) -> float:
     return (REFERENCE_SCORES if "9 million" in text else TARGET_SCORES).get(criterion, 6)
 
 
-def sheet(
+def comparison(
     target: Mapping[str, float | None],
     against: Mapping[str, float | None] | None,
     **fields: Any,
-) -> Sheet:
+) -> Comparison:
     """A comparison with these scores; None is a failure."""
-    marks = tuple(
-        Mark.model_validate({"criterion": name, "failure": {"kind": "incomplete", "detail": "none"}})
+    scores = tuple(
+        CriterionScore.model_validate(
+            {"criterion": name, "failure": {"kind": "incomplete", "detail": "none"}}
+        )
         if score is None
-        else Mark(criterion=name, target=score, reference=against[name] if against else None)
+        else CriterionScore(criterion=name, target=score, reference=against[name] if against else None)
         for name, score in target.items()
     )
-    given: dict[str, Any] = {"reference": None if against is None else 0, "marks": marks}
-    return Sheet(**(given | fields))
+    given: dict[str, Any] = {"reference": None if against is None else 0, "scores": scores}
+    return Comparison(**(given | fields))
 
 
-def findings(*sheets: Sheet, **fields: Any) -> RaceFindings:
+def findings(*comparisons: Comparison, **fields: Any) -> RaceFindings:
     """Findings with these comparisons."""
     given: dict[str, Any] = {
         "case": "a",
@@ -113,8 +115,8 @@ def findings(*sheets: Sheet, **fields: Any) -> RaceFindings:
         "task": "900",
         "request": TASK.prompt,
         "criteria": CRITERIA,
-        "report": Shown(sha256="0", n_characters=1),
-        "sheets": sheets,
+        "report": ShownArticle(sha256="0", n_characters=1),
+        "comparisons": comparisons,
     }
     return RaceFindings(**{**given, **fields})
 

@@ -16,7 +16,7 @@ from local_judge.judge.ledger import Ledger
 from local_judge.protocols.race import Race, RaceFindings
 from local_judge.protocols.race.judging import judge_race
 from local_judge.protocols.race.settings import RaceSettings
-from local_judge.reporting.race import race_line
+from local_judge.protocols.race.tables import race_line
 from local_judge.tasks.model import Reference, Task
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 from serving.types import Sampling
@@ -53,12 +53,12 @@ async def test_one_call_asks_each_criterion_once_about_both_articles(ledger: Led
     one = call.schema["properties"]["insight.1"]
     assert list(one["properties"]) == ["analysis", "article_1", "article_2"]
     assert one["properties"]["article_2"] == {"type": "number", "minimum": 0, "maximum": 10.0}
-    [sheet] = found.sheets
-    assert (sheet.reference, sheet.target_first, sheet.draw) == (0, False, 0)
-    assert [mark.criterion for mark in sheet.marks] == IDS
-    assert {mark.criterion: mark.target for mark in sheet.marks} == TARGET_SCORES
-    assert {mark.criterion: mark.reference for mark in sheet.marks} == REFERENCE_SCORES
-    assert all(mark.replies and mark.analysis == "So." for mark in sheet.marks)
+    [comparison] = found.comparisons
+    assert (comparison.reference, comparison.target_first, comparison.draw) == (0, False, 0)
+    assert [item.criterion for item in comparison.scores] == IDS
+    assert {item.criterion: item.target for item in comparison.scores} == TARGET_SCORES
+    assert {item.criterion: item.reference for item in comparison.scores} == REFERENCE_SCORES
+    assert all(item.replies and item.analysis == "So." for item in comparison.scores)
     assert (found.n_failed, found.language, found.request, found.task) == (0, "en", TASK.prompt, "900")
 
 
@@ -79,26 +79,28 @@ async def test_articles_are_shown_without_their_citations(ledger: Ledger) -> Non
 async def test_which_came_first_changes_no_score(ledger: Ledger) -> None:
     engine = ScriptedEngine(judge_by(known))
     found = await judged(ledger, engine, positions="both")
-    assert [sheet.target_first for sheet in found.sheets] == [False, True]
-    first, second = ([(mark.target, mark.reference) for mark in sheet.marks] for sheet in found.sheets)
+    assert [comparison.target_first for comparison in found.comparisons] == [False, True]
+    first, second = (
+        [(item.target, item.reference) for item in comparison.scores] for comparison in found.comparisons
+    )
     assert first == second
     titles = [
         next(title for title, text in articles(call.prompt).items() if "8 million" in text)
         for call in engine.calls
     ]
     assert sorted(titles) == ["Article 1", "Article 2"]
-    nodes = {node.id: node for node in Race().score(found, "paper")}
+    nodes = {node.id: node for node in Race().score([found], "paper")}
     assert nodes["position_bias"].score.value == 0.0
 
 
 async def test_a_judge_that_favours_the_first_is_found_out(ledger: Ledger) -> None:
     def first_wins(call: Call) -> Reply:
         assert call.schema is not None
-        mark = {"analysis": "", "article_1": 6, "article_2": 4}
-        return dict.fromkeys(call.schema["properties"], mark)
+        item = {"analysis": "", "article_1": 6, "article_2": 4}
+        return dict.fromkeys(call.schema["properties"], item)
 
     found = await judged(ledger, ScriptedEngine(first_wins), positions="both")
-    nodes = {node.id: node for node in Race().score(found, "paper")}
+    nodes = {node.id: node for node in Race().score([found], "paper")}
     # 60 with the report first, 40 with it second.
     assert nodes["position_bias"].score.value == pytest.approx(20.0)
     assert nodes["overall"].score.value == pytest.approx(50.0)
@@ -116,7 +118,7 @@ async def test_a_judge_that_favours_the_first_is_found_out(ledger: Ledger) -> No
 )
 async def test_orders(order: str, positions: str, first: list[bool], ledger: Ledger) -> None:
     found = await judged(ledger, ScriptedEngine(judge_by(known)), order=order, positions=positions)
-    assert [sheet.target_first for sheet in found.sheets] == first
+    assert [comparison.target_first for comparison in found.comparisons] == first
     assert found.order == order
 
 
@@ -126,7 +128,12 @@ async def test_several_references_and_draws(ledger: Ledger) -> None:
     )
     engine = ScriptedEngine(judge_by(known))
     found = await judged(ledger, engine, task, Sampling(temperature=0.7, seed=5), draws=2)
-    assert [(sheet.reference, sheet.draw) for sheet in found.sheets] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert [(comparison.reference, comparison.draw) for comparison in found.comparisons] == [
+        (0, 0),
+        (0, 1),
+        (1, 0),
+        (1, 1),
+    ]
     seeds = sorted(call.sampling.seed for call in engine.calls if call.sampling)
     assert seeds == [5, 5, 6, 6]
     assert [shown.joined for shown in found.references] == ["id", "prompt"]
@@ -147,9 +154,9 @@ async def test_a_call_for_each_dimension(ledger: Ledger) -> None:
     found = await judged(ledger, engine, calls="dimension")
     asked = [list(call.schema["properties"]) for call in engine.calls if call.schema]
     assert asked == [IDS[:3], IDS[3:5], IDS[5:7], IDS[7:]]
-    assert [mark.criterion for mark in found.sheets[0].marks] == IDS
+    assert [item.criterion for item in found.comparisons[0].scores] == IDS
     whole = await judged(ledger, ScriptedEngine(judge_by(known)))
-    assert Race().score(found, "paper") == Race().score(whole, "paper")
+    assert Race().score([found], "paper") == Race().score([whole], "paper")
 
 
 @pytest.mark.parametrize("wrong", [11, -0.5, "7", None, True, {}])
@@ -168,7 +175,7 @@ async def test_what_is_no_score_is_asked_again_alone(wrong: object, ledger: Ledg
     asked = [list(call.schema["properties"]) for call in engine.calls if call.schema]
     assert asked == [IDS, ["insight.1", "readability.2"], ["insight.1"], ["readability.2"]]
     assert found.n_failed == 0
-    assert {mark.criterion: mark.target for mark in found.sheets[0].marks} == TARGET_SCORES
+    assert {item.criterion: item.target for item in found.comparisons[0].scores} == TARGET_SCORES
 
 
 async def test_what_stays_missing_is_a_failure_for_both_articles(ledger: Ledger) -> None:
@@ -178,9 +185,9 @@ async def test_what_stays_missing_is_a_failure_for_both_articles(ledger: Ledger)
         return {key: value for key, value in reply.items() if key != "insight.2"}
 
     found = await judged(ledger, ScriptedEngine(silent))
-    [mark] = [mark for mark in found.sheets[0].marks if mark.failure]
-    assert (mark.criterion, mark.target, mark.reference) == ("insight.2", None, None)
-    assert mark.failure is not None and mark.failure.kind == "incomplete"
+    [item] = [item for item in found.comparisons[0].scores if item.failure]
+    assert (item.criterion, item.target, item.reference) == ("insight.2", None, None)
+    assert item.failure is not None and item.failure.kind == "incomplete"
     assert found.n_failed == 1
 
 
@@ -191,7 +198,7 @@ async def test_a_criterion_that_the_judge_invents_changes_nothing(ledger: Ledger
         return {**reply, "insight.9": {"analysis": "", "article_1": 0, "article_2": 10}}
 
     found = await judged(ledger, ScriptedEngine(eager))
-    assert [mark.criterion for mark in found.sheets[0].marks] == IDS
+    assert [item.criterion for item in found.comparisons[0].scores] == IDS
     assert found.n_failed == 0
 
 
@@ -204,11 +211,11 @@ async def test_a_small_context_splits_the_call_and_then_gives_up(ledger: Ledger)
     found = await judged(ledger, engine)
     asked = [list(call.schema["properties"]) for call in engine.calls if call.schema]
     assert asked == [IDS[:4], IDS[4:]]
-    assert [mark.criterion for mark in found.sheets[0].marks] == IDS
+    assert [item.criterion for item in found.comparisons[0].scores] == IDS
     assert found.n_failed == 0
     tiny = ScriptedEngine(judge_by(known), context_tokens=300)
     lost = await judged(ledger, tiny)
-    assert {mark.failure.kind for mark in lost.sheets[0].marks if mark.failure} == {"report_too_long"}
+    assert {item.failure.kind for item in lost.comparisons[0].scores if item.failure} == {"report_too_long"}
     assert (lost.n_failed, tiny.calls) == (9, [])
 
 
@@ -216,11 +223,11 @@ async def test_alone_and_as_a_whole(ledger: Ledger) -> None:
     engine = ScriptedEngine(judge_by(known))
     found = await judged(ledger, engine, mode="pointwise")
     assert list(articles(engine.calls[0].prompt)) == ["Article"]
-    assert found.sheets[0].reference is None and found.references == ()
-    assert {mark.criterion: mark.target for mark in found.sheets[0].marks} == TARGET_SCORES
-    assert all(mark.reference is None for mark in found.sheets[0].marks)
+    assert found.comparisons[0].reference is None and found.references == ()
+    assert {item.criterion: item.target for item in found.comparisons[0].scores} == TARGET_SCORES
+    assert all(item.reference is None for item in found.comparisons[0].scores)
     found = await judged(ledger, engine, mode="vanilla")
-    assert [(mark.criterion, mark.target) for mark in found.sheets[0].marks] == [("overall", 6.0)]
+    assert [(item.criterion, item.target) for item in found.comparisons[0].scores] == [("overall", 6.0)]
     assert found.criteria is None
 
 
@@ -245,8 +252,8 @@ async def test_each_ablation_of_weights_changes_the_score_and_not_the_question(
     plain = await judged(ledger, engine)
     found = await judged(ledger, engine, **settings)
     assert len(engine.calls) == 1, "the second is answered by the ledger"
-    assert found.sheets == plain.sheets
-    root = next(root for root in Race().score(found, "paper") if root.id == "overall")
+    assert found.comparisons == plain.comparisons
+    root = next(root for root in Race().score([found], "paper") if root.id == "overall")
     assert root.score.value == pytest.approx(overall)
     assert [part for part in race_line(found).split("; ") if part.endswith("weights")] == said
 
@@ -292,15 +299,15 @@ async def test_one_template_for_every_language(
 
 def test_what_a_task_lacks_is_said_with_the_way_around_it() -> None:
     race = Race()
-    assert race.lacks(TASK) is None
-    assert race.lacks(None) == "has no task; give --tasks"
+    assert race.missing_inputs(TASK) is None
+    assert race.missing_inputs(None) == "has no task; give --tasks"
     bare = TASK.model_copy(update={"criteria": None})
-    assert "give --criteria" in (race.lacks(bare) or "")
+    assert "give --criteria" in (race.missing_inputs(bare) or "")
     alone = TASK.model_copy(update={"references": ()})
-    assert "give --references" in (race.lacks(alone) or "")
-    assert Race(RaceSettings(criteria="static")).lacks(bare) is None
-    assert Race(RaceSettings(mode="pointwise")).lacks(alone) is None
-    assert Race(RaceSettings(mode="vanilla")).lacks(Task(id="1", prompt="?")) is None
+    assert "give --references" in (race.missing_inputs(alone) or "")
+    assert Race(RaceSettings(criteria="static")).missing_inputs(bare) is None
+    assert Race(RaceSettings(mode="pointwise")).missing_inputs(alone) is None
+    assert Race(RaceSettings(mode="vanilla")).missing_inputs(Task(id="1", prompt="?")) is None
     assert (Race().data_digest(), Race(RaceSettings(mode="vanilla")).data_digest()) == (None, None)
     assert len(Race(RaceSettings(criteria="static")).data_digest() or "") == 64
 
@@ -351,6 +358,6 @@ async def test_what_a_judge_does_not_clean_is_cleaned_by_code_and_counted(ledger
     assert found.report.sha256 == by_code.report.sha256
     assert [shown.failures[0].kind for shown in (found.report, *found.references)] == ["invalid_reply"] * 2
     assert found.n_failed == 2
-    overall = Race().score(found, "paper")[-1].score
+    overall = Race().score([found], "paper")[-1].score
     assert overall.note == "order: shared, reference first; 2 of 2 pieces cleaned by code"
-    assert overall.value == Race().score(by_code, "paper")[-1].score.value
+    assert overall.value == Race().score([by_code], "paper")[-1].score.value

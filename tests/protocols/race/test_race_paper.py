@@ -5,18 +5,29 @@ from __future__ import annotations
 import pytest
 
 from local_judge.protocols.race import Race
-from local_judge.protocols.race.paper import mean, sheet_scores
-from local_judge.protocols.scores import Profile, Score
+from local_judge.protocols.race.findings import RaceFindings
+from local_judge.protocols.race.paper import Scores
+from local_judge.scoring.node import Profile
 
-from .race_cases import IDS, REFERENCE_SCORES, TARGET_SCORES, findings, sheet
+from .race_cases import IDS, REFERENCE_SCORES, TARGET_SCORES, comparison, findings
 
 TARGET: dict[str, float | None] = {**TARGET_SCORES}
 REFERENCE: dict[str, float | None] = {**REFERENCE_SCORES}
 
 
+def scores_of(found: RaceFindings) -> Scores:
+    """The scores of the tree, with the bounds that failures leave open."""
+    *dimensions, overall = Race().score([found], "paper")
+    return Scores(
+        {f"{root.id}.{child.id}": child.score for root in dimensions for child in root.children},
+        {root.id: root.score for root in dimensions},
+        overall.score,
+    )
+
+
 def test_a_complete_sheet() -> None:
-    one = sheet(TARGET, REFERENCE)
-    scores = sheet_scores(one, findings(one))
+    one = comparison(TARGET, REFERENCE)
+    scores = scores_of(findings(one))
     # 7.05 / (7.05 + 8.6); 5.8 / 14.4; 8.3 / 17.3; 7.55 / 16.1; overall 6.9375 / 15.61 (see the published arithmetic).
     expected = {
         "comprehensiveness": 45.047923,
@@ -35,8 +46,8 @@ def test_a_complete_sheet() -> None:
 
 
 def test_a_failed_criterion_is_left_out_and_opens_the_bounds() -> None:
-    one = sheet(TARGET | {"readability.2": None}, REFERENCE)
-    scores = sheet_scores(one, findings(one))
+    one = comparison(TARGET | {"readability.2": None}, REFERENCE)
+    scores = scores_of(findings(one))
     found = scores.dimensions["readability"]
     assert found.value == pytest.approx(100 * 8 / 17)  # Structure alone
     # Against the report: 8*.55 = 4.4 against 9*.55 + 10*.45 = 9.45. In its favour: 4.4 + 4.5 = 8.9 against 4.95.
@@ -59,8 +70,8 @@ def test_a_failed_criterion_is_left_out_and_opens_the_bounds() -> None:
 
 
 def test_a_dimension_that_failed_altogether_is_left_out_of_the_totals() -> None:
-    one = sheet(TARGET | {"readability.1": None, "readability.2": None}, REFERENCE)
-    scores = sheet_scores(one, findings(one))
+    one = comparison(TARGET | {"readability.1": None, "readability.2": None}, REFERENCE)
+    scores = scores_of(findings(one))
     assert (scores.dimensions["readability"].value, scores.dimensions["readability"].n_failed) == (None, 2)
     assert scores.overall.value == pytest.approx(100 * 5.805 / (5.805 + 7.39))
     assert scores.overall.low == pytest.approx(100 * 5.805 / (5.805 + 7.39 + 1.5))
@@ -68,22 +79,22 @@ def test_a_dimension_that_failed_altogether_is_left_out_of_the_totals() -> None:
 
 
 def test_nothing_answered_leaves_all_open() -> None:
-    one = sheet(dict.fromkeys(IDS), REFERENCE)
-    overall = sheet_scores(one, findings(one)).overall
+    one = comparison(dict.fromkeys(IDS), REFERENCE)
+    overall = scores_of(findings(one)).overall
     assert (overall.value, overall.low, overall.high, overall.n_failed) == (None, 0.0, 100.0, 9)
 
 
 def test_nothing_against_nothing_is_undefined() -> None:
     zeros: dict[str, float | None] = dict.fromkeys(IDS, 0.0)
-    one = sheet(zeros, zeros)
-    overall = sheet_scores(one, findings(one)).overall
+    one = comparison(zeros, zeros)
+    overall = scores_of(findings(one)).overall
     assert (overall.value, overall.n_undefined, overall.n_failed) == (None, 1, 0)
     assert "0/0" in overall.note
 
 
 def test_without_weights_all_count_alike() -> None:
-    one = sheet(TARGET, REFERENCE)
-    scores = sheet_scores(one, findings(one, criterion_weights=False, dimension_weights=False))
+    one = comparison(TARGET, REFERENCE)
+    scores = scores_of(findings(one, criterion_weights=False, dimension_weights=False))
     # (7 + 6.5 + 8) / 3 = 7.1667 against (9 + 8 + 8.5) / 3 = 8.5
     assert scores.dimensions["comprehensiveness"].value == pytest.approx(100 * 21.5 / 47)
     # 21.5/3 + 5.75 + 8.5 + 7.5 = 28.9167 against 8.5 + 8.5 + 9 + 8.5 = 34.5
@@ -92,10 +103,10 @@ def test_without_weights_all_count_alike() -> None:
 
 @pytest.mark.parametrize("profile", ["paper", "upstream"])
 def test_criterion_weights_and_dimension_weights_are_separate_ablations(profile: Profile) -> None:
-    one = sheet(TARGET, REFERENCE)
+    one = comparison(TARGET, REFERENCE)
 
     def values(**given: bool) -> dict[str, float | None]:
-        return {root.id: root.score.value for root in Race().score(findings(one, **given), profile)}
+        return {root.id: root.score.value for root in Race().score([findings(one, **given)], profile)}
 
     # Means of the criteria: 21.5/3, 5.75, 8.5, 7.5 against 8.5, 8.5, 9, 8.5; the dimensions weigh .3, .35, .2, .15:
     # 2.15 + 2.0125 + 1.7 + 1.125 = 6.9875 against 2.55 + 2.975 + 1.8 + 1.275 = 8.6.
@@ -109,32 +120,33 @@ def test_criterion_weights_and_dimension_weights_are_separate_ablations(profile:
 
 
 def test_alone_a_report_is_measured_against_the_scale() -> None:
-    one = sheet(TARGET, None)
-    scores = sheet_scores(one, findings(one, mode="pointwise"))
+    one = comparison(TARGET, None)
+    scores = scores_of(findings(one, mode="pointwise"))
     assert scores.dimensions["insight"].value == pytest.approx(58.0)
     assert scores.overall.value == pytest.approx(69.375)
     assert scores.overall.denominator == 10
-    half = sheet(TARGET | {"readability.2": None}, None)
-    found = sheet_scores(half, findings(half, mode="pointwise")).overall
+    half = comparison(TARGET | {"readability.2": None}, None)
+    found = scores_of(findings(half, mode="pointwise")).overall
     # 5.805 + .15*4.4 and 5.805 + .15*(4.4 + 4.5)
     assert (found.low, found.high) == pytest.approx((64.65, 71.4))
-    zeros = sheet(dict.fromkeys(IDS, 0.0), None)
-    assert sheet_scores(zeros, findings(zeros, mode="pointwise")).overall.value == 0.0
+    zeros = comparison(dict.fromkeys(IDS, 0.0), None)
+    assert scores_of(findings(zeros, mode="pointwise")).overall.value == 0.0
 
 
 def test_as_a_whole() -> None:
-    one = sheet({"overall": 6.5}, None)
-    scores = sheet_scores(one, findings(one, mode="vanilla", criteria=None))
+    one = comparison({"overall": 6.5}, None)
+    scores = scores_of(findings(one, mode="vanilla", criteria=None))
     assert (scores.overall.value, scores.dimensions) == (65.0, {})
 
 
 def test_the_mean_of_comparisons_counts_what_is_missing() -> None:
-    known = Score(value=40.0, n_expected=9, low=40.0, high=40.0)
-    part = Score(value=50.0, n_expected=9, n_failed=1, low=45.0, high=55.0)
-    none = Score(value=None, n_expected=9, n_failed=9, low=0.0, high=100.0)
-    assert mean([known]) is known
-    found = mean([known, part, none])
-    assert (found.value, found.numerator, found.denominator) == (45.0, 0.9, 2.0)
-    assert (found.n_expected, found.n_failed) == (27, 10)
-    assert (found.low, found.high) == pytest.approx((85 / 3, 65.0))
-    assert found.note == "mean of 2 of 3 comparisons; 10 of 27 criteria failed"
+    flat = dict.fromkeys(IDS, 4.0), dict.fromkeys(IDS, 6.0)  # 40
+    part = {**dict.fromkeys(IDS, 5.0), "insight.1": None}, dict.fromkeys(IDS, 5.0)  # insight: 50
+    none = dict.fromkeys(IDS), dict.fromkeys(IDS, 6.0)
+    comparisons = [comparison(*pair, reference=number) for number, pair in enumerate((flat, part, none))]
+    found = scores_of(findings(*comparisons)).dimensions["insight"]
+    assert (found.value, found.numerator, found.denominator) == (45.0, 90.0, 2.0)
+    assert (found.n_expected, found.n_failed) == (3, 1)
+    # Of the second, 5*.4 = 2 against 5*.4 + 10*.6 = 8, or 8 against 2; of the third, anything.
+    assert (found.low, found.high) == (pytest.approx((40 + 20 + 0) / 3), pytest.approx((40 + 80 + 100) / 3))
+    assert found.note == "of 3 parts 1 failed"

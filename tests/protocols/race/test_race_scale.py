@@ -46,11 +46,11 @@ def sure(call: Call) -> Reply:
 async def test_each_criterion_is_asked_for_its_number_alone(ledger: Ledger) -> None:
     engine = ScriptedEngine(sure)
     found = await judged(ledger, engine, scoring="expected")
-    [sheet] = found.sheets
-    assert [mark.criterion for mark in sheet.marks] == IDS
+    [comparison] = found.comparisons
+    assert [item.criterion for item in comparison.scores] == IDS
     # 0.5 x 7 + 0.5 x 8; its standard deviation is a half
-    assert {(mark.target, mark.spread, mark.sampled) for mark in sheet.marks} == {(7.5, 0.5, None)}
-    assert all(len(mark.replies) == 1 and not mark.analysis for mark in sheet.marks)
+    assert {(item.target, item.spread, item.sampled) for item in comparison.scores} == {(7.5, 0.5, None)}
+    assert all(len(item.replies) == 1 and not item.analysis for item in comparison.scores)
     assert [call.options for call in engine.calls] == [NUMBERS] * len(IDS)
     assert found.scoring == "expected"
     first, second = (call.messages[1].content for call in engine.calls[:2])
@@ -67,15 +67,15 @@ async def test_each_criterion_is_asked_for_its_number_alone(ledger: Ledger) -> N
     assert await judged(ledger, again, scoring="expected") == found
     assert again.calls == []
     # Every criterion is 7.5 of 10.
-    nodes = {node.id: node.score.value for node in Race().score(found, "paper")}
+    nodes = {node.id: node.score.value for node in Race().score([found], "paper")}
     assert nodes["overall"] == pytest.approx(75.0)
 
 
 async def test_after_its_analysis_both_scores_stand_beside_each_other(ledger: Ledger) -> None:
     engine = ScriptedEngine(sure)
     found = await judged(ledger, engine, scoring="analysed")
-    assert {(mark.target, mark.sampled) for mark in found.sheets[0].marks} == {(7.5, 7.0)}
-    assert all(len(mark.replies) == 2 and mark.analysis == "So." for mark in found.sheets[0].marks)
+    assert {(item.target, item.sampled) for item in found.comparisons[0].scores} == {(7.5, 7.0)}
+    assert all(len(item.replies) == 2 and item.analysis == "So." for item in found.comparisons[0].scores)
     written, *numbers = engine.calls
     assert written.schema is not None and list(written.schema["properties"]) == IDS
     assert all("What was found:\n```\nSo.\n```\n\nTask: score" in call.prompt for call in numbers)
@@ -85,8 +85,8 @@ async def test_after_its_analysis_both_scores_stand_beside_each_other(ledger: Le
 async def test_the_whole_has_one_number(ledger: Ledger) -> None:
     engine = ScriptedEngine([{"10": 0.25, "6": 0.75}])
     found = await judged(ledger, engine, mode="vanilla", scoring="expected")
-    [mark] = found.sheets[0].marks
-    assert (mark.criterion, mark.target) == ("overall", 7.0)
+    [item] = found.comparisons[0].scores
+    assert (item.criterion, item.target) == ("overall", 7.0)
     assert engine.calls[0].prompt.endswith(
         "0-2: does nothing of it, or does the opposite\n\n"
         "Answer with its score and nothing else: one whole number from 0 to 10."
@@ -100,23 +100,23 @@ async def test_a_number_that_could_not_be_had_is_a_failure(ledger: Ledger) -> No
         return sure(call)
 
     found = await judged(ledger, ScriptedEngine(flaky), scoring="analysed")
-    open_marks = [mark for mark in found.sheets[0].marks if mark.failure is not None]
-    assert [(mark.criterion, mark.target, mark.sampled) for mark in open_marks] == [("insight.1", None, 7.0)]
+    failed = [item for item in found.comparisons[0].scores if item.failure is not None]
+    assert [(item.criterion, item.target, item.sampled) for item in failed] == [("insight.1", None, 7.0)]
     assert found.n_failed == 1
-    overall = next(node.score for node in Race().score(found, "paper") if node.id == "overall")
+    overall = next(node.score for node in Race().score([found], "paper") if node.id == "overall")
     assert overall.n_failed == 1 and overall.low is not None and overall.low < (overall.high or 0)
     # Without an analysis there is nothing to ask about.
     silent = ScriptedEngine(lambda call: {} if call.options is None else sure(call))
     none = await judged(ledger, silent, scoring="analysed", calls="dimension", order="paper")
-    assert all(mark.failure is not None for mark in none.sheets[0].marks)
+    assert all(item.failure is not None for item in none.comparisons[0].scores)
     assert all(call.options is None for call in silent.calls)
 
 
 async def test_what_is_sampled_stays_as_it_was(ledger: Ledger) -> None:
     engine = ScriptedEngine(judge_by(known))
     found = await judged(ledger, engine)
-    assert {mark.criterion: mark.target for mark in found.sheets[0].marks} == TARGET_SCORES
-    assert all(mark.sampled is None and mark.spread is None for mark in found.sheets[0].marks)
+    assert {item.criterion: item.target for item in found.comparisons[0].scores} == TARGET_SCORES
+    assert all(item.sampled is None and item.spread is None for item in found.comparisons[0].scores)
     assert len(engine.calls) == 1
 
 
@@ -137,7 +137,7 @@ def test_settings_that_make_no_sense(settings: dict[str, Any], said: str) -> Non
 def test_findings_of_before_are_read() -> None:
     old = json.loads(
         '{"case": "a", "document": "d", "task": "t", "request": "r", "report": {"sha256": "0", "n_characters": 1},'
-        ' "sheets": [{"marks": [{"criterion": "overall", "target": 7}]}]}'
+        ' "comparisons": [{"scores": [{"criterion": "overall", "target": 7}]}]}'
     )
     found = RaceFindings.model_validate(old)
-    assert (found.scoring, found.sheets[0].marks[0].spread) == ("sampled", None)
+    assert (found.scoring, found.comparisons[0].scores[0].spread) == ("sampled", None)

@@ -39,7 +39,7 @@ def test_a_file_replaces_the_packages_criteria(tmp_path: Path) -> None:
     bare = TASK.model_copy(update={"criteria": None})
     assert criteria_of(bare, settings) == TASK.criteria
     race = Race(settings)
-    assert race.lacks(bare) is None
+    assert race.missing_inputs(bare) is None
     assert TASK.criteria is not None
     digest = hashlib.sha256(TASK.criteria.model_dump_json().encode()).hexdigest()
     assert race.data_digest() == digest != Race(RaceSettings(criteria="static")).data_digest()

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from local_judge.protocols.race import Race
-from local_judge.protocols.race.formats import criteria_json, judged_json, means, sheet_sides
+from local_judge.protocols.race.formats import comparison_sides, criteria_json, judged_json, means
 from local_judge.protocols.race.upstream import items_of, row, share, sides, weight_of
 
-from .race_cases import CRITERIA, REFERENCE_SCORES, ROW, TARGET_SCORES, findings, sheet
+from .race_cases import CRITERIA, REFERENCE_SCORES, ROW, TARGET_SCORES, comparison, findings
 
 WEIGHTS = {"Market Size": 0.5, "Regions": 0.3, "Data and Dates": 0.2}
 
@@ -120,16 +120,16 @@ def test_rows_equal_those_of_the_published_calculator(
     if not script.is_file():
         pytest.skip("the published code is not there")
     calculate: Callable[..., Any] = runpy.run_path(str(script))["calculate_weighted_scores"]
-    one = sheet({**TARGET_SCORES, "insight.1": None}, {**REFERENCE_SCORES})
+    one = comparison({**TARGET_SCORES, "insight.1": None}, {**REFERENCE_SCORES})
     found = findings(one, criterion_weights=criterion_weights, dimension_weights=dimension_weights)
     theirs = calculate(
         judged_json(one, CRITERIA), criteria_json(CRITERIA, criterion_weights, dimension_weights)
     )
-    ours = sheet_sides(one, found)
+    ours = comparison_sides(one, found)
     assert ours is not None
     assert [side._asdict() for side in ours] == [theirs["target"], theirs["reference"]]
     target, reference = theirs["target"]["total"], theirs["reference"]["total"]
-    whole = {node.id: node.score.value for node in Race().score(found, "upstream")}
+    whole = {node.id: node.score.value for node in Race().score([found], "upstream")}
     assert whole["overall"] == 100 * (target / (target + reference))
 
 

@@ -6,14 +6,20 @@ bounded length: evidence first, label last, so that a judge that writes in order
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any
 
 from pydantic import Field, create_model
 
 from local_judge.agents.citations import CheckedCitation
-from local_judge.protocols.deepresearcheval.facts.findings import Evidence, Label, Ruling, Stance
-from local_judge.protocols.deepresearcheval.facts.labels import ruled
+from local_judge.protocols.deepresearcheval.facts.findings import (
+    Evidence,
+    Label,
+    Ruling,
+    Stance,
+    borne_out,
+)
 from serving.types import Frozen
 
 MOST = 3
@@ -71,18 +77,17 @@ def by_pages(n: int) -> type[Frozen]:
     return create_model("Statements", __base__=Frozen, **fields)
 
 
-def evidence_of(checked: CheckedCitation, stance: Stance) -> Evidence:
-    """A quotation after code has looked it up."""
-    return Evidence(url=checked.url, quote=checked.quote, stance=stance, checked=checked)
-
-
 def ruling_of(
-    statement: str, evidence: tuple[Evidence, ...], answer: ByPages | ByPassages, replies: tuple[str, ...]
+    statement: str, answer: ByPages | ByPassages, checked: Sequence[CheckedCitation], replies: tuple[str, ...]
 ) -> Ruling:
-    """What an answer comes to."""
+    """What an answer comes to; `checked`: its quotations after code has looked them up."""
+    evidence = tuple(
+        Evidence(url=found.url, quote=found.quote, stance=quoted.stance, checked=found)
+        for found, quoted in zip(checked, answer.evidence, strict=True)
+    )
     return Ruling(
         statement=statement,
-        label=ruled(answer.label, evidence),
+        label=borne_out(answer.label, evidence),
         given=answer.label,
         evidence=evidence,
         reasoning=answer.reasoning,

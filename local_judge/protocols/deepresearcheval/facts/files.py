@@ -20,8 +20,8 @@ from local_judge.protocols.deepresearcheval.facts.findings import (
     FactsFindings,
     Ruling,
     Statement,
+    read_label,
 )
-from local_judge.protocols.deepresearcheval.facts.labels import read_label
 
 FILE = re.compile(r"task_(.+)\.json")
 

@@ -1,37 +1,51 @@
 """What active fact-checking finds in one report.
 
+The judge weighs the evidence on both sides by the published definitions (section 4.2): Wrong means that reliable
+sources contradict the statement, or that the statement itself mixes true and false. Code checks that the quotations
+bear the label out:
+
+    Right      the judge says Right, and a quotation that supports the statement was found in a page that was shown
+    Wrong      the judge says Wrong, and a quotation that contradicts it was found in a page that was shown
+    Unknown    else
+
 Invariants: a statement stands where code found it in the report; each statement that was chosen has exactly one ruling;
-a ruling keeps what the judge said beside what its evidence bears out; what could not be asked or answered is a failure.
+a label rests on words that code has found, whatever the judge says, and a ruling keeps what the judge said beside it;
+what could not be asked or answered is a failure.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from local_judge.agents.citations import CheckedCitation
 from local_judge.agents.observations import Asked, AskedKind, Observation
-from local_judge.agents.result import AgentResult, Tally, Wish, merged, wished
+from local_judge.agents.result import AgentResult, EvidenceGap, Tally, gaps_of, merged
 from local_judge.claims.model import ExtractionFailure
-from local_judge.documents.model import Frozen, Span
+from local_judge.documents.model import Span
 from local_judge.judge.failures import Failure
 from local_judge.protocols.deepresearcheval.facts.segments import Segment
+from local_judge.protocols.metric import MetricFindings
+from serving.types import Frozen
 
 Label = Literal["Right", "Wrong", "Unknown"]
 Stance = Literal["supports", "contradicts"]
+
+_NEEDED: dict[Label, Stance] = {"Right": "supports", "Wrong": "contradicts"}
+_BY_NAME: dict[str, Label] = {label.casefold(): label for label in get_args(Label)}
 
 
 class Statement(Frozen):
     """Something that a report says and that can be checked."""
 
     id: str
-    """`<sentence label>.<n>`, n from 1."""
+    """`<sentence label>.<n>`, n from 1; of a claim of the claim set its id."""
     text: str
     sentence: str
     """Label; empty where a file does not say it."""
     span: Span | None = None
-    """Of the words that say it, in the report's text; None where a file does not say it."""
+    """Of the words that say it, in the report's text; None where a file does not say it, and of a claim: it has one."""
     entities: tuple[str, ...] = ()
     """What of it can be looked up: names, numbers, dates."""
     cited: bool | None = None
@@ -68,13 +82,24 @@ class Evidence(Frozen):
         return self.checked is not None and self.checked.status == "found"
 
 
+def borne_out(given: Label, evidence: Sequence[Evidence]) -> Label:
+    """The judge's label where its quotations bear it out, else Unknown; evidence for the other side changes nothing."""
+    needed = _NEEDED.get(given)
+    return given if any(one.found and one.stance == needed for one in evidence) else "Unknown"
+
+
+def read_label(text: str) -> Label | None:
+    """The label that a file means, up to letter case and white space at its ends; None if it is none."""
+    return _BY_NAME.get(text.strip().casefold())
+
+
 class Ruling(Frozen):
     """What became of one statement."""
 
     statement: str
     """Its id."""
     label: Label | None = None
-    """As its evidence bears out (`facts.labels`); None for a failure, and for a label of a file that is none."""
+    """As its evidence bears out (`borne_out`); None for a failure, and for a label of a file that is none."""
     given: str | None = None
     """As the judge, or a file, said; None for a failure, and where nobody was asked since nothing was found."""
     evidence: tuple[Evidence, ...] = ()
@@ -99,7 +124,7 @@ class Lookup(Frozen):
     observation: Observation
 
 
-class FactsFindings(Frozen):
+class FactsFindings(MetricFindings):
     """All statements of one report."""
 
     source: Literal["own", "shared", "file"]
@@ -147,23 +172,20 @@ class FactsFindings(Frozen):
     @property
     def coverage(self) -> dict[AskedKind, Tally]:
         """What all runs and searches asked for, and how much of that the snapshot could answer; summed over them."""
+        tallies = [pair for run in self.runs for pair in run.result.coverage.items()]
+        for asked in self._asked():
+            tallies.append((asked.kind, Tally(asked=1, answered=int(asked.lack is None))))
         sums: dict[AskedKind, Tally] = {}
-        for kind, one in self._tallies():
+        for kind, one in tallies:
             before = sums.get(kind, Tally(asked=0, answered=0))
             sums[kind] = Tally(asked=before.asked + one.asked, answered=before.answered + one.answered)
         return sums
 
-    def _tallies(self) -> Sequence[tuple[AskedKind, Tally]]:
-        found = [pair for run in self.runs for pair in run.result.coverage.items()]
-        for asked in self._asked():
-            found.append((asked.kind, Tally(asked=1, answered=int(asked.lack is None))))
-        return found
-
     @property
-    def wishes(self) -> tuple[Wish, ...]:
+    def evidence_gaps(self) -> tuple[EvidenceGap, ...]:
         """What the snapshot could not answer."""
-        missed = [wish for run in self.runs for wish in run.result.wishes]
-        return merged([*missed, *wished(self._asked())])
+        missed = [gap for run in self.runs for gap in run.result.evidence_gaps]
+        return merged([*missed, *gaps_of(self._asked())])
 
     def _asked(self) -> list[Asked]:
         return [asked for lookup in self.lookups for asked in lookup.observation.asked]

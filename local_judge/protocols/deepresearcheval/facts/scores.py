@@ -1,10 +1,14 @@
-"""Active fact-checking as numbers.
+"""Active fact-checking as numbers: of one report by one judge or several, and over reports.
 
     ratio = 100 * N_Right / N_Statements                               (section 4.2)
 
 N_Statements are all statements with a label: Unknown, and labels that are none of the three, lower the ratio. The
 paper's Table 4 agrees with this: in one row there are more statements (37.45) than Right, Wrong and Unknown together
 (36.81), and its ratio is of the former.
+
+    paper      labels as their evidence bears out (`findings.borne_out`)
+    upstream   labels as the judge gave them: the published code takes every label as it is written, and a label that is
+               none of the three stays among the statements; no published code counts them
 
 Where the checked statements are a random sample of n from the N that were found, the interval of 95 % for the ratio of
 the whole report stands beside the bounds (`stats.rates.population_interval`):
@@ -13,135 +17,323 @@ the whole report stands beside the bounds (`stats.rates.population_interval`):
 
 with x statements Right, f statements that failed, and at most u statements in the sentences that were not read.
 
-Invariant: a statement without label is in neither number and opens the bounds, as Right and as not; the trees are the
-same in both profiles.
+    system     pooled: 100 * sum of N_Right / sum of N_Statements. All nine rows of the paper's Table 4 are mean
+               Right / mean Statements, which is the same
+    by report  mean of the reports' ratios, and of their numbers of statements by label: the columns of Table 4
+
+Several judges vote on shared statements: the label that most of them give. Judges that are divided leave it unknown to
+us, as judges that gave no answer do. Judges with statements of their own have none in common that they could vote on:
+the mean of their scores is taken. Labels that their evidence does not bear out are always each judge's own.
+
+Invariants: a statement without label is in neither number and opens the bounds, as Right and as not; so does a sentence
+whose statements are not known, by as many as it may have, and a report that is missing, all the way. What judges leave
+undecided is never the label Unknown, and each number has its own least and most over all labels that they leave open.
+Nothing depends on the order of the judges. The trees are the same in both profiles.
 """
 
 from __future__ import annotations
 
-from local_judge.protocols.base import Rated
-from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings
-from local_judge.protocols.deepresearcheval.facts.tally import Tally, label_of, tally
-from local_judge.protocols.scores import Profile, Score, ScoreNode
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, get_args
+
+from local_judge.judge.failures import Failure
+from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings, Label, Ruling, read_label
+from local_judge.scoring.algebra import count, mean_of, share, unknown
+from local_judge.scoring.ensemble import mean_over_judges, mean_trees
+from local_judge.scoring.node import Profile, Score, ScoreNode, noted
 from local_judge.stats.rates import population_interval
 
 SCALE = 100.0
-
-ROOT = ("facts", "Active fact-checking ratio")
+ROOT, LABEL = "facts", "Active fact-checking ratio"
+CHANGED = "changed"
+BY_LABEL: dict[str, Label] = {"right": "Right", "wrong": "Wrong", "unknown": "Unknown"}
 COUNTS = {
     "statements": "Statements",
-    "right": "Right",
-    "wrong": "Wrong",
-    "unknown": "Unknown",
+    **BY_LABEL,
     "off_label": "Other labels",
-    "changed": "Labels that the evidence does not bear out",
+    CHANGED: "Labels that the evidence does not bear out",
     "found": "Statements found",
 }
+BY_REPORT = ("by_report", "Mean of the reports' ratios")
 NO_STATEMENTS = "0/0: no statements"
 AS_WRITTEN = "labels as in the file: their evidence was not looked up"
+DIVIDED = Failure(kind="incomplete", detail="the judges are divided, or gave no answer")
 
 
-def score_facts(findings: FactsFindings, profile: Profile) -> ScoreNode:
+def label_of(ruling: Ruling, profile: Profile) -> str | None:
+    """A statement's label by a profile; None where there is none."""
+    return ruling.given or ruling.label if profile == "upstream" else ruling.label
+
+
+def score_facts(judges: Sequence[FactsFindings], profile: Profile) -> ScoreNode:
     """The ratio of one report, with what it is made of."""
-    counts = tally(findings, profile)
-    score = ratio(counts)
-    notes = [score.note] if score.note else []
-    if len(findings.rulings) < len(findings.statements):
-        notes.append(_chosen(findings))
-    if findings.source == "file" and profile == "paper":
-        notes.append(AS_WRITTEN)
-    return ScoreNode(
-        id=ROOT[0],
-        label=ROOT[1],
-        score=score.model_copy(update={"note": "; ".join(notes)} | _whole_report(findings, counts)),
-        children=tuple(
-            ScoreNode(id=id, label=COUNTS[id], score=one) for id, one in count_scores(counts).items()
+    return _by_judges(lambda findings: _of_report(findings[0], profile), [judges], profile)
+
+
+def aggregate_facts(
+    reports: Sequence[Sequence[FactsFindings]], profile: Profile, n_missing: int
+) -> ScoreNode:
+    """The pooled ratio of a system, with what stands beside it for each report."""
+    return _by_judges(lambda findings: _of_system(findings, profile, n_missing), reports, profile)
+
+
+def _by_judges(
+    score: Callable[[Sequence[FactsFindings]], ScoreNode],
+    reports: Sequence[Sequence[FactsFindings]],
+    profile: Profile,
+) -> ScoreNode:
+    """A score of one judge's findings about some reports; of several, of their votes, or the mean of their scores."""
+    own = [score(findings) for findings in zip(*reports, strict=True)]
+    if len(own) == 1:
+        return own[0]
+    if any(findings.source != "shared" for judges in reports for findings in judges):
+        return mean_trees([(one,) for one in own])[0]
+    value, *sides = (score([voted(judges, profile, side) for judges in reports]) for side in (None, *_SIDES))
+    return _opened(value, sides, own)
+
+
+def _opened(value: ScoreNode, sides: Sequence[ScoreNode], own: Sequence[ScoreNode]) -> ScoreNode:
+    """`value` with the bounds of all sides and the counts of all judges' answers; all trees have the same nodes."""
+    judges, settled = [one.score for one in own], [one.score for one in sides]
+    if value.id == CHANGED:
+        score = mean_over_judges(judges)
+    else:
+        score = value.score.model_copy(
+            update={
+                "low": _end(min, [one.low for one in settled], value.score.value, settled),
+                "high": _end(max, [one.high for one in settled], value.score.value, settled),
+                "interval_low": _end(min, [one.interval_low for one in settled]),
+                "interval_high": _end(max, [one.interval_high for one in settled]),
+                "n_expected": sum(one.n_expected for one in judges),
+                "n_failed": sum(one.n_failed for one in judges),
+                "n_undefined": sum(one.n_undefined for one in judges),
+            }
+        )
+    same = zip(value.children, *(one.children for one in (*sides, *own)), strict=True)
+    children = tuple(_opened(first, rest[: len(sides)], rest[len(sides) :]) for first, *rest in same)
+    return value.model_copy(update={"score": score, "children": children})
+
+
+def _end(
+    outermost: Callable[[Sequence[float]], float],
+    ends: Sequence[float | None],
+    value: float | None = None,
+    settled: Sequence[Score] = (),
+) -> float | None:
+    """The outermost of some ends and the value; None for an end that a failure leaves open."""
+    if None in ends and any(one.n_failed for one in settled):
+        return None
+    known = [end for end in (*ends, value) if end is not None]
+    return outermost(known) if known else None
+
+
+class Side(NamedTuple):
+    """How what is open is settled: for a label wherever it is possible, or against it."""
+
+    label: str
+    favoured: bool
+
+
+_SIDES = [Side(label, favoured) for label in get_args(Label) for favoured in (True, False)]
+
+
+def voted(judges: Sequence[FactsFindings], profile: Profile, side: Side | None = None) -> FactsFindings:
+    """Findings with the label of each statement as the judges give it together.
+
+    Args:
+        judges: one judge's findings each, about the same statements.
+        profile: whose labels.
+        side: how what missing answers and ties leave open is settled; None leaves ties undecided.
+    """
+    rulings = [
+        _vote([label_of(ruling, profile) for ruling in same], same[0].statement, side)
+        for same in zip(*(findings.rulings for findings in judges), strict=True)
+    ]
+    return judges[0].model_copy(update={"rulings": tuple(rulings)})
+
+
+def _vote(labels: Sequence[str | None], statement: str, side: Side | None) -> Ruling:
+    counts = Counter(label for label in labels if label is not None)
+    most = max(counts.values(), default=0)
+    n_missing = 0 if side is None else labels.count(None)
+    # With all missing answers a label may come level with the first, and a tie may go either way.
+    possible = [label for label in (*get_args(Label), *sorted(counts)) if counts[label] + n_missing >= most]
+    possible = [label for label in dict.fromkeys(possible) if counts[label] + n_missing]
+    if side is None and len(possible) != 1:
+        return Ruling(statement=statement, failure=DIVIDED)
+    label = next(
+        (one for one in possible if side is not None and (one == side.label) is side.favoured), possible[0]
+    )
+    return Ruling(statement=statement, label=read_label(label), given=label)
+
+
+class Tally(NamedTuple):
+    """The labels of one report, or of several together, counted."""
+
+    right: int
+    wrong: int
+    unknown: int
+    off_label: int
+    """Labels that are none of the three."""
+    failed: int
+    """Statements without a label."""
+    unread: int
+    """Sentences whose statements are not known."""
+    missing: int
+    """Most statements that these may have."""
+    more: int
+    """Most statements that may be missing from `n`, through them."""
+    displaced: int
+    """Most statements that would have been left out for them, where only so many are checked."""
+    changed: int
+    """Labels of the judge that its evidence does not bear out."""
+    found: int
+    """Statements located, whether they were to be checked or not."""
+
+    @property
+    def known(self) -> int:
+        """Statements with a label."""
+        return self.right + self.wrong + self.unknown + self.off_label
+
+    @property
+    def n(self) -> int:
+        """Statements that were to be checked."""
+        return self.known + self.failed
+
+    @property
+    def n_expected(self) -> int:
+        """These, and the sentences that were not read."""
+        return self.n + self.unread
+
+    @property
+    def n_failed(self) -> int:
+        """What of them has no label, or was not read."""
+        return self.failed + self.unread
+
+    def ends(self, number: int) -> tuple[int, int]:
+        """The smallest and the largest that a number of labels may be."""
+        most = number + self.failed + self.more + self.displaced
+        return max(0, number - self.displaced), min(most, self.n + self.more)
+
+
+def _tally(findings: FactsFindings, profile: Profile) -> Tally:
+    labels = [label_of(ruling, profile) for ruling in findings.rulings if ruling.failure is None]
+    by_label = {id: labels.count(label) for id, label in BY_LABEL.items()}
+    n, missing = len(findings.rulings), findings.most * findings.n_unread
+    more = missing if findings.limit is None else min(missing, findings.limit - n)
+    return Tally(
+        **by_label,
+        off_label=len(labels) - sum(by_label.values()),
+        failed=n - len(labels),
+        unread=findings.n_unread,
+        missing=missing,
+        more=more,
+        displaced=0 if findings.limit is None else min(missing, findings.limit) - more,
+        changed=sum(
+            ruling.given not in (None, ruling.label)
+            for ruling in findings.rulings
+            if findings.source != "file"  # its evidence was not looked up
         ),
+        found=len(findings.statements),
+    )
+
+
+def _of_report(findings: FactsFindings, profile: Profile) -> ScoreNode:
+    tally = _tally(findings, profile)
+    score = noted(
+        _ratio(tally),
+        _chosen(findings),
+        AS_WRITTEN if findings.source == "file" and profile == "paper" else "",
+    )
+    return ScoreNode(
+        id=ROOT,
+        label=LABEL,
+        score=score.model_copy(update=_whole_report(findings, tally)),
+        children=tuple(ScoreNode(id=id, label=COUNTS[id], score=one) for id, one in _numbers(tally).items()),
     )
 
 
 def _chosen(findings: FactsFindings) -> str:
-    """Which statements the ratio is of."""
-    said = f"{len(findings.rulings)} of {len(findings.statements)} statements were to be checked"
+    """Which statements the ratio is of; empty where it is of all."""
+    n, found = len(findings.rulings), len(findings.statements)
+    if n >= found:
+        return ""
+    said = f"{n} of {found} statements were to be checked"
     if findings.choose == "seed":
-        return f"{said}, drawn at random: the 95 % interval is for all {len(findings.statements)}"
+        return f"{said}, drawn at random: the 95 % interval is for all {found}"
     return f"{said}, salient ones first: no interval for the others" if findings.choose else said
 
 
-def _whole_report(findings: FactsFindings, counts: Tally) -> dict[str, float]:
+def _whole_report(findings: FactsFindings, tally: Tally) -> dict[str, float]:
     """The interval for the ratio of all statements, where those checked are a random sample of them."""
-    found = len(findings.statements)
-    if findings.choose != "seed" or not 0 < counts.n < found:
+    if findings.choose != "seed" or not 0 < tally.n < tally.found:
         return {}
-    least, _ = population_interval(counts.right, counts.n, found)
-    _, most = population_interval(counts.right + counts.failed, counts.n, found)
-    all_told = found + counts.missing
-    return {
-        "interval_low": SCALE * least / all_told,
-        "interval_high": SCALE * (most + counts.missing) / all_told,
-    }
+    least, _ = population_interval(tally.right, tally.n, tally.found)
+    _, most = population_interval(tally.right + tally.failed, tally.n, tally.found)
+    whole = tally.found + tally.missing
+    return {"interval_low": SCALE * least / whole, "interval_high": SCALE * (most + tally.missing) / whole}
 
 
-def ratio(counts: Tally) -> Score:
-    """The ratio; a sentence whose statements are not known counts as one that failed."""
-    known, all_told = counts.known, counts.n + counts.more
-    notes = [f"{counts.failed} of {counts.n} statements failed"] if counts.failed else []
-    notes += [f"statements of {counts.unread} sentences unknown"] if counts.unread else []
-    low = high = None
-    if all_told:
-        low = SCALE * counts.least(counts.right) / all_told
-        high = SCALE * min(1.0, counts.most(counts.right) / all_told)
-    return Score(
-        value=SCALE * counts.right / known if known else None,
-        numerator=float(counts.right) if known else None,
-        denominator=float(known) if known else None,
-        n_expected=counts.n + counts.unread,
-        n_failed=counts.failed + counts.unread,
-        n_undefined=int(not all_told),
-        low=low,
-        high=high,
-        note="; ".join(notes) or ("" if all_told else NO_STATEMENTS),
-    )
-
-
-def count_scores(counts: Tally) -> dict[str, Score]:
-    """The numbers of statements, by label."""
-    by_label = {
-        "right": counts.right,
-        "wrong": counts.wrong,
-        "unknown": counts.unknown,
-        "off_label": counts.off,
-        "changed": counts.changed,
-    }
-    found = {"statements": _count(counts, counts.n, counts.n, counts.n + counts.more)}
-    found |= {
-        name: _count(counts, number, counts.least(number), counts.most(number))
-        for name, number in by_label.items()
-    }
-    found["found"] = _count(counts, counts.found, counts.found, counts.found + counts.missing)
-    return found
-
-
-def _count(counts: Tally, value: int, low: int, high: int) -> Score:
-    return Score(
-        value=float(value),
-        numerator=float(value),
-        n_expected=counts.n + counts.unread,
-        n_failed=counts.failed + counts.unread,
-        low=float(low),
-        high=float(high),
-    )
-
-
-def rated_facts(findings: FactsFindings) -> tuple[Rated, ...]:
-    """The label of each statement, as its evidence bears out."""
-    texts = {one.id: f"{one.sentence} {one.text}" for one in findings.statements}
-    return tuple(
-        Rated(
-            metric="facts",
-            item=texts[ruling.statement],
-            value=label_of(ruling, "paper"),
-            scale="nominal",
+def _of_system(reports: Sequence[FactsFindings], profile: Profile, n_missing: int) -> ScoreNode:
+    tallies = [_tally(one, profile) for one in reports]
+    pooled = Tally(*(sum(column) for column in zip(*tallies, strict=True)))
+    numbers = [_numbers(one) for one in tallies]
+    score = noted(_ratio(pooled), "pooled", first=True)
+    if n_missing:
+        score = noted(score, f"{n_missing} of the run's reports missing")
+        score = score.model_copy(update={"low": 0.0, "high": SCALE})
+    missing = [unknown(0.0, None)] * n_missing
+    by_report = mean_of([*map(_ratio, tallies), *[unknown(0.0, SCALE)] * n_missing])
+    counts = (
+        ScoreNode(
+            id=id,
+            label=f"{label} a report",
+            score=mean_of([*(own[id] for own in numbers), *missing]),
         )
-        for ruling in findings.rulings
+        for id, label in COUNTS.items()
     )
+    return ScoreNode(
+        id=ROOT,
+        label=LABEL,
+        score=score,
+        children=(ScoreNode(id=BY_REPORT[0], label=BY_REPORT[1], score=by_report), *counts),
+    )
+
+
+def _ratio(tally: Tally) -> Score:
+    """The ratio; a sentence whose statements are not known counts as one that failed."""
+    score = share(
+        tally.right,
+        tally.known,
+        tally.failed + tally.more,
+        top=SCALE,
+        n_expected=tally.n_expected,
+        empty=NO_STATEMENTS,
+    )
+    whole = tally.n + tally.more
+    if not whole:
+        return score
+    low, high = tally.ends(tally.right)
+    return noted(
+        score.model_copy(
+            update={"n_failed": tally.n_failed, "low": SCALE * low / whole, "high": SCALE * high / whole}
+        ),
+        f"{tally.failed} of {tally.n} statements failed" if tally.failed else "",
+        f"statements of {tally.unread} sentences unknown" if tally.unread else "",
+    )
+
+
+def _numbers(tally: Tally) -> dict[str, Score]:
+    """The numbers of statements, in all and by label."""
+
+    def number(value: int, low: int, high: int) -> Score:
+        score = count(value, high - value, n_expected=tally.n_expected, n_failed=tally.n_failed)
+        return score.model_copy(update={"low": float(low)})
+
+    by_label = {id: getattr(tally, id) for id in (*BY_LABEL, "off_label", CHANGED)}
+    return {
+        "statements": number(tally.n, tally.n, tally.n + tally.more),
+        **{id: number(value, *tally.ends(value)) for id, value in by_label.items()},
+        "found": number(tally.found, tally.found, tally.found + tally.missing),
+    }

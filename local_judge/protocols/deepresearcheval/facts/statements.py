@@ -8,9 +8,10 @@ could not be had is a failure, and never one without statements.
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Sequence
-from functools import cache, partial
-from typing import Annotated, Any, NamedTuple, cast
+from functools import cache
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -20,15 +21,13 @@ from local_judge.claims.numbers import is_numeric
 from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.claims.report import shared_report
 from local_judge.documents.model import Document, Sentence, Span
-from local_judge.judge.failures import Failure, FailureKind
+from local_judge.judge.failures import Failure
+from local_judge.judge.fitting import room_for
 from local_judge.judge.judge import Answer, Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.deepresearcheval.facts.findings import Rejected, Statement
 from local_judge.protocols.deepresearcheval.facts.segments import Segment
 from local_judge.protocols.deepresearcheval.facts.settings import FactsSettings
-from serving.errors import EngineError
-
-template = partial(load_prompt, "local_judge.protocols.deepresearcheval.facts")
 
 REPLY_TOKENS = 100
 """Limit of a reply, for each sentence; and as much again for each statement that one may have."""
@@ -101,58 +100,43 @@ def statements_prompt(
         "targets": fence(listed, "Sentences:"),
         "count": str(len(sentences)),
     }
-    return Prompt(
-        shared=opening.shared, own=fill(template("statements"), values), prefix_key=opening.prefix_key
-    )
+    own = fill(load_prompt("local_judge.protocols.deepresearcheval.facts", "statements"), values)
+    return Prompt(shared=opening.shared, own=own, prefix_key=opening.prefix_key)
 
 
 async def _of_segment(document: Document, segment: Segment, judge: Judge, settings: FactsSettings) -> Found:
+    """The statements of one segment, behind the report where it is to be shown whole and fits.
+
+    Else the segment stands in front, with the report's headings.
+    """
     labels = frozenset(segment.sentences)
     sentences = [sentence for sentence in document.sentences if sentence.label in labels]
-    most = settings.statements_per_sentence
-    shown = await _shown(document, sentences, judge, settings)
-    if isinstance(shown, Failure):
-        return Found(unread=(ExtractionFailure(sentences=segment.sentences, failure=shown),))
+    most, n = settings.statements_per_sentence, len(sentences)
+    own = frozenset(sentence.block for sentence in sentences)
+    shown, lacking = own, None
+    for shown in (None, own) if settings.shown == "report" else (own,):
+        prompt = statements_prompt(document, shown, sentences, most)
+        lacking = await room_for(judge, prompt, MIN_REPLY_TOKENS * n)
+        if lacking is None or lacking.kind != "report_too_long":
+            break
+    if lacking is not None:
+        return Found(unread=(ExtractionFailure(sentences=segment.sentences, failure=lacking),))
 
     def prompt_for(indices: Sequence[int]) -> Prompt:
-        return statements_prompt(document, shown.blocks, [sentences[index] for index in indices], most)
+        return statements_prompt(document, shown, [sentences[index] for index in indices], most)
 
-    answers = await judge.ask_items(
-        prompt_for, answer_type(most), len(sentences), max_tokens=REPLY_TOKENS * (1 + most) * len(sentences)
+    replies = await judge.ask_items(
+        prompt_for, answer_type(most), n, max_tokens=REPLY_TOKENS * (1 + most) * n
     )
-    return joined([_of_sentence(document, *pair) for pair in zip(sentences, answers, strict=True)])
+    return joined([_of_sentence(document, *pair) for pair in zip(sentences, replies, strict=True)])
 
 
-class _Shown(NamedTuple):
-    blocks: frozenset[int] | None
-    """Those of the report that stand in front; None for all."""
-
-
-async def _shown(
-    document: Document, sentences: Sequence[Sentence], judge: Judge, settings: FactsSettings
-) -> _Shown | Failure:
-    """The report whole, if it is to be shown and fits; else the segment with the report's headings."""
-    own = _Shown(frozenset(sentence.block for sentence in sentences))
-    tried = [_Shown(None), own] if settings.shown == "report" else [own]
-    wanted, room = MIN_REPLY_TOKENS * len(sentences), 0
-    for one in tried:
-        prompt = statements_prompt(document, one.blocks, sentences, settings.statements_per_sentence)
-        try:
-            room = await judge.room(prompt)
-        except EngineError as error:
-            return Failure(kind=cast("FailureKind", error.kind), detail=str(error))
-        if room >= wanted:
-            return one
-    detail = f"the segment at {sentences[0].label} leaves {room} tokens of the judge's context for a reply"
-    return Failure(kind="report_too_long", detail=detail)
-
-
-def _of_sentence(document: Document, sentence: Sentence, told: Answer[ReadSentence] | Failure) -> Found:
-    if isinstance(told, Failure):
-        return Found(unread=(ExtractionFailure(sentences=(sentence.label,), failure=told),))
+def _of_sentence(document: Document, sentence: Sentence, reply: Answer[ReadSentence] | Failure) -> Found:
+    if isinstance(reply, Failure):
+        return Found(unread=(ExtractionFailure(sentences=(sentence.label,), failure=reply),))
     kept: list[Statement] = []
     rejected: list[Rejected] = []
-    for read in told.value.statements:
+    for read in reply.value.statements:
         text = without_marks(document, sentence, read.statement)
         span = located(document, sentence, read)
         entities = _entities(text, read.entities)
@@ -175,7 +159,7 @@ def _of_sentence(document: Document, sentence: Sentence, told: Answer[ReadSenten
                 entities=entities,
                 cited=bool(sentence.citations),
                 salient=read.salient,
-                replies=told.replies,
+                replies=reply.replies,
             )
         )
     return Found(tuple(kept), tuple(rejected))
@@ -190,9 +174,8 @@ def located(document: Document, sentence: Sentence, read: ReadStatement) -> Span
         found = find_labelled(finder, quoted)
         if found is not None:
             return Span(start=start + found.start, end=start + found.end)
-        place = words.find(
-            quoted.strip()
-        )  # a name or a number alone, which is too short to look up in a page
+        # A name or a number alone is too short to look up.
+        place = words.find(quoted.strip())
         if quoted.strip() and place >= 0:
             return Span(start=start + place, end=start + place + len(quoted.strip()))
     return None
@@ -221,11 +204,31 @@ def _checkable(claim: Claim) -> bool:
 
 
 def _of_claim(claim: Claim) -> Statement:
+    """A reference to a claim by its id, with what findings must show by themselves."""
     return Statement(
         id=claim.id,
         text=claim.text,
         sentence=claim.sentence,
-        span=claim.span,
         cited=bool(claim.citations),
         salient=claim.salient,
     )
+
+
+def choose(statements: Sequence[Statement], document: str, settings: FactsSettings) -> tuple[Statement, ...]:
+    """The statements that are checked: at most `max_statements` of them, in reading order.
+
+    Which are chosen depends on the report, the statements and the seed alone.
+
+    Args:
+        statements: of one report.
+        document: its id: two reports with as many statements are not drawn alike.
+        settings: the limit, and by what they are chosen.
+    """
+    limit = settings.max_statements
+    if limit is None or len(statements) <= limit:
+        return tuple(statements)
+    drawn = list(range(len(statements)))
+    random.Random(f"{settings.seed} {document}").shuffle(drawn)
+    if settings.choose == "salience":
+        drawn.sort(key=lambda place: not statements[place].salient)
+    return tuple(statements[place] for place in sorted(drawn[:limit]))

@@ -1,86 +1,80 @@
-"""Report + dimensions of its task -> a mark for each criterion.
+"""Report + dimensions of its task -> a score for each criterion.
 
-Invariants: the dimensions come with the task, or are drafted from its request alone, by questions that are the same
-whatever report is judged: a judge that has drafted them once answers from its ledger, so that all systems on a task are
-judged by the same. Every criterion gets exactly one mark; what could not be asked or answered is a failure.
+Invariants: all prompts about one report have the request and the instructions byte for byte, and the criteria last;
+weights are not shown, as in the published code. Every criterion gets exactly one answer; what could not be asked or
+answered is a failure.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
+from typing import Annotated, NamedTuple
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from indexes.text.language import detect_language
 from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.documents.model import Document
-from local_judge.errors import ConfigError
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
-from local_judge.protocols.asking import Requirement, ask_each
-from local_judge.protocols.deepresearcheval.quality.asking import Asked, Question, Scored, quality_wording
-from local_judge.protocols.deepresearcheval.quality.findings import Mark, Origin, QualityFindings
-from local_judge.protocols.deepresearcheval.quality.settings import Calls, QualitySettings
-from local_judge.tasks.dimensions import settled
-from local_judge.tasks.dimensions_draft import draft_dimensions
+from local_judge.judge.layout import fence, fill, load_prompt
+from local_judge.protocols.asking import Requirement, ask_each, evaluated_on
+from local_judge.protocols.deepresearcheval.quality.findings import TOP, Calls, CriterionScore
 from local_judge.tasks.languages import language_name
-from local_judge.tasks.model import QualityDimensions, Task
+from local_judge.tasks.model import Criterion, QualityDimension, QualityDimensions
 
 MIN_REPLY_TOKENS = 100
 """A prompt fits if it leaves at least this much room for each criterion asked."""
 REPLY_TOKENS = 320
 """Limit of a reply, for each criterion asked: 900 characters and the JSON around them."""
+DECIMALS = 2
 
 
-def lacks_dimensions(task: Task, settings: QualitySettings) -> str | None:
-    """What a report's task has not that quality needs, and where it may come from; None if nothing."""
-    if settings.draft or task.dimensions is not None:
-        return None
-    return (
-        f"its task {task.id!r} has no dimensions; give --dimensions (`local-judge tasks dimensions draft` makes them), "
-        "or let each judge draft its own: --set deepresearcheval.quality.draft=true"
-    )
+def _rounded(value: float) -> float:
+    return round(value, DECIMALS)
 
 
-async def judge_quality(
-    document: Document, task: Task, judge: Judge, settings: QualitySettings, today: date | None = None
-) -> QualityFindings:
-    """The marks of all criteria.
+class Scored(BaseModel):
+    """A judge's answer to one criterion."""
 
-    Raises:
-        ConfigError: the task has no dimensions, and none may be drafted.
-    """
-    lacking = lacks_dimensions(task, settings)
-    if lacking is not None:
-        raise ConfigError(f"deepresearcheval: {lacking}")
-    if task.dimensions is not None:
-        return await _judged(document, task, task.dimensions, judge, settings.calls, today)
-    draft = await draft_dimensions(task, judge)
-    if isinstance(draft, Failure):
-        return QualityFindings(dimensions=None, origin="judge", calls=settings.calls, failure=draft)
-    drafted = settled(draft.dimensions).model_copy(update={"status": "drafted"})
-    found = await _judged(document, task, drafted, judge, settings.calls, today, "judge")
-    return found.model_copy(update={"drafted_by": draft.replies})
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    quote: Annotated[str, Field(max_length=400)]
+    analysis: Annotated[str, Field(max_length=500)]
+    score: Annotated[float, Field(ge=0, le=TOP, strict=True, allow_inf_nan=False), AfterValidator(_rounded)]
 
 
-async def _judged(
+class AskedCriterion(NamedTuple):
+    """A criterion with its dimension."""
+
+    dimension: QualityDimension
+    criterion: Criterion
+
+
+async def score_criteria(
     document: Document,
-    task: Task,
+    request: str,
     dimensions: QualityDimensions,
     judge: Judge,
     calls: Calls,
     today: date | None,
-    origin: Origin = "task",
-) -> QualityFindings:
-    question = Question(task.prompt, language_name(detect_language(task.prompt)), today)
+) -> tuple[CriterionScore, ...]:
+    """What the judge answers to each criterion of all dimensions, in their order."""
     asked = {
-        criterion.id: Asked(dimension, criterion)
+        criterion.id: AskedCriterion(dimension, criterion)
         for dimension in dimensions.dimensions
         for criterion in dimension.criteria
     }
+    shared = {
+        "today": evaluated_on(today),
+        "request": fence(request, "Request:"),
+        "language": language_name(detect_language(request)),
+    }
 
     def wording(some: Sequence[Requirement]) -> str:
-        return quality_wording(question, [asked[one.id] for one in some])
+        return _wording(shared, [asked[one.id] for one in some])
 
     batches = (
         [[one.id for one in dimension.criteria] for dimension in dimensions.dimensions]
@@ -103,21 +97,41 @@ async def _judged(
         )
     )
     finder = QuoteFinder(document.text)
-    told = [answer for answers in answered for answer in answers]
-    marks = tuple(_mark(id, answer, finder) for id, answer in zip(asked, told, strict=True))
-    return QualityFindings(dimensions=dimensions, origin=origin, calls=calls, marks=marks)
+    replies = [answer for answers in answered for answer in answers]
+    return tuple(_score(id, answer, finder) for id, answer in zip(asked, replies, strict=True))
 
 
-def _mark(criterion: str, told: Answer[Scored] | Failure, finder: QuoteFinder) -> Mark:
-    if isinstance(told, Failure):
-        return Mark(criterion=criterion, failure=told)
-    answer = told.value
+def _wording(shared: Mapping[str, str], asked: Sequence[AskedCriterion]) -> str:
+    """The question for some criteria, under their dimensions."""
+    lines: list[str] = []
+    above: str | None = None
+    for dimension, criterion in asked:
+        if dimension.id != above:
+            lines.append(f"## {_line(dimension.name, dimension.definition)}")
+            above = dimension.id
+        lines.append(f"[{criterion.id}] {_line(criterion.criterion, criterion.explanation)}")
+    criteria = fence("\n".join(lines), "Criteria, each with its id in brackets:")
+    return fill(
+        load_prompt("local_judge.protocols.deepresearcheval", "quality"), {**shared, "criteria": criteria}
+    )
+
+
+def _line(name: str, text: str) -> str:
+    """A name, and what it stands for where that is given, in one line."""
+    words = " ".join(text.split())
+    return " ".join(name.split()) + (f": {words}" if words else "")
+
+
+def _score(criterion: str, reply: Answer[Scored] | Failure, finder: QuoteFinder) -> CriterionScore:
+    if isinstance(reply, Failure):
+        return CriterionScore(criterion=criterion, failure=reply)
+    answer = reply.value
     quote = find_labelled(finder, answer.quote)
-    return Mark(
+    return CriterionScore(
         criterion=criterion,
         score=answer.score,
         analysis=answer.analysis,
         quote=quote,
         quote_rejected=answer.quote if answer.quote.strip() and quote is None else None,
-        replies=told.replies,
+        replies=reply.replies,
     )

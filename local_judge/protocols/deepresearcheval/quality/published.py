@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from local_judge.protocols.deepresearcheval.quality import upstream
+from local_judge.protocols.deepresearcheval import upstream
 from local_judge.protocols.deepresearcheval.quality.findings import QualityFindings
 from local_judge.tasks.model import QualityDimension, QualityDimensions
 
@@ -19,22 +19,17 @@ def key_of(dimension: QualityDimension) -> str:
 
 
 def raw_scores(found: QualityFindings) -> dict[str, list[dict[str, Any]]]:
-    """The answers as the published code keeps them; a dimension in which one is missing has none."""
-    dimensions = found.dimensions.dimensions if found.dimensions else ()
-    marks = {mark.criterion: mark for mark in found.marks}
-    return {
-        key_of(dimension): [
-            {
-                "criterion": one.criterion,
-                "analysis": marks[one.id].analysis,
-                "report_score_0_to_10": marks[one.id].score,
-            }
-            for one in dimension.criteria
+    """The answers by dimension, as published."""
+    answers = found.by_criterion
+    raw: dict[str, list[dict[str, Any]]] = {}
+    for dimension in found.dimensions.dimensions if found.dimensions else ():
+        given = [answers[one.id] for one in dimension.criteria]
+        raw[key_of(dimension)] = [
+            {"criterion": one.criterion, "analysis": answer.analysis, "report_score_0_to_10": answer.score}
+            for one, answer in zip(dimension.criteria, given, strict=True)
+            if all(other.score is not None for other in given)
         ]
-        if all(marks[one.id].score is not None for one in dimension.criteria)
-        else []
-        for dimension in dimensions
-    }
+    return raw
 
 
 def criteria_json(dimensions: QualityDimensions) -> dict[str, list[dict[str, Any]]]:
@@ -51,3 +46,8 @@ def criteria_json(dimensions: QualityDimensions) -> dict[str, list[dict[str, Any
 def weights_json(dimensions: QualityDimensions) -> dict[str, float]:
     """Weights by dimension, as published."""
     return {key_of(dimension): dimension.weight for dimension in dimensions.dimensions}
+
+
+def final_scores(found: QualityFindings, dimensions: QualityDimensions) -> dict[str, float]:
+    """What the published code makes of the answers: see `upstream.final_scores`."""
+    return upstream.final_scores(raw_scores(found), criteria_json(dimensions), weights_json(dimensions))

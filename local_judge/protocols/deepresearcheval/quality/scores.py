@@ -1,35 +1,34 @@
-"""Adaptive quality of one report as trees, 0 to 10, by one judge or by several (section 4.1).
+"""Adaptive quality as trees, 0 to 10: of one report by one judge or several, and over reports (section 4.1).
 
     criterion   s_c                              of several judges: the mean over those who answered
     dimension   S_d = sum(w_c * s_c) / sum(w_c)
     quality     S   = sum(W_d * S_d) / sum(W_d)
     general, specific                            the same over the dimensions of a kind
     gap         general - specific               above 0: better at what every report is asked than at its own task
+    system      the mean over reports of each of these
 
-    upstream    the same by the published code; `general` and `specific` are plain means of dimensions
+    upstream    the same by the published code; `general` and `specific` are plain means of dimensions. Of a system the
+                mean over the reports with a total above 0; `specific`, the published column `Task`, is the mean over
+                the names of all task-specific dimensions of each name's mean; the gap is that of the columns
 
 Invariants: what failed is left out of the value and opens the bounds, with 0 and with 10; it is never a 0. The
 published code makes a 0 of a dimension in which an answer is missing: by `upstream` it has no value then, and neither
-has what is above it. A part whose weights are all 0 is undefined.
+has what is above it. A part whose weights are all 0 is undefined. Both profiles have the same tree.
 """
 
 from __future__ import annotations
 
-import hashlib
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from local_judge.protocols.base import Rated
-from local_judge.protocols.deepresearcheval.quality import upstream
+from local_judge.protocols.deepresearcheval import upstream
 from local_judge.protocols.deepresearcheval.quality.findings import TOP, QualityFindings
-from local_judge.protocols.deepresearcheval.quality.published import (
-    criteria_json,
-    raw_scores,
-    weights_json,
-)
-from local_judge.protocols.ensemble import mean_trees
-from local_judge.protocols.scores import Profile, Score, ScoreNode, mean_of
-from local_judge.tasks.model import Criterion, DimensionKind, QualityDimension, QualityDimensions
+from local_judge.protocols.deepresearcheval.quality.published import final_scores
+from local_judge.scoring.algebra import answers, difference, failures_of, mean_of, unknown, weighted
+from local_judge.scoring.coverage import known_share
+from local_judge.scoring.ensemble import mean_trees
+from local_judge.scoring.node import Profile, Score, ScoreNode, noted
+from local_judge.tasks.dimensions import GENERAL as GENERAL_DIMENSIONS
+from local_judge.tasks.model import DimensionKind, QualityDimension, QualityDimensions
 
 QUALITY, GAP = "quality", "general_gap"
 GENERAL, SPECIFIC = "general", "specific"
@@ -42,213 +41,203 @@ LABELS = {
 }
 NO_WEIGHT = "all its weights are 0"
 COUNTED_0 = "an answer is missing: the published code counts the dimension as 0"
+_SYSTEM = "system"
 
 Tree = tuple[ScoreNode, ...]
-Weighted = tuple[float, Score]
+Part = tuple[QualityDimension, ScoreNode]
 
 
 def score_quality(judges: Sequence[QualityFindings], profile: Profile) -> Tree:
     """Quality, and the gap between general and task-specific dimensions.
 
-    Args:
-        judges: those that judged one report by the same dimensions; one at least.
-        profile: by whose formulas; `upstream` knows one judge.
+    Several judges are merged criterion by criterion where they judged by the same dimensions; else, and by `upstream`,
+    which knows one judge, their scores are averaged.
     """
     dimensions = judges[0].dimensions
-    if dimensions is None:
-        return _failed(judges[0])
-    nodes = _dimensions(dimensions, judges)
+    same = dimensions is not None and all(found.dimensions == dimensions for found in judges)
+    if len(judges) == 1 or (profile == "paper" and same):
+        return _failed(judges[0]) if dimensions is None else _scored(judges, dimensions, profile)
+    return mean_trees([score_quality([found], profile) for found in judges])
+
+
+def _failed(found: QualityFindings) -> Tree:
+    note = f"no dimensions were drafted: {found.failure.kind if found.failure else 'unknown'}"
+    return (
+        ScoreNode(id=QUALITY, label=LABELS[QUALITY], score=unknown(0.0, TOP, note)),
+        ScoreNode(id=GAP, label=LABELS[GAP], score=unknown(-TOP, TOP, note)),
+    )
+
+
+def _scored(judges: Sequence[QualityFindings], dimensions: QualityDimensions, profile: Profile) -> Tree:
+    parts = [(one, _dimension(one, judges, profile)) for one in dimensions.dimensions]
+    general, specific = (
+        _group(kind, [part for part in parts if part[0].kind == kind], profile) for kind in KINDS
+    )
+    total = weighted([(one.weight, node.score) for one, node in parts])
+    total = noted(total, failures_of(total))
     if profile == "upstream":
-        nodes = [_published(node) for node in nodes]
-    parts = [(one, node) for one, node in zip(dimensions.dimensions, nodes, strict=True)]
-    groups = [_group(kind, [part for part in parts if part[0].kind == kind], profile) for kind in KINDS]
-    whole = [(one.weight, node.score) for one, node in parts]
-    score = weighted(whole) if profile == "paper" else _total(judges[0], dimensions, whole)
-    notes = [*_notes(judges, dimensions), *([score.note] if score.note else [])]
-    general, specific = (group.score for group in groups)
+        total = _published_total(total, judges[0], dimensions)
     return (
         ScoreNode(
             id=QUALITY,
             label=LABELS[QUALITY],
-            score=score.model_copy(update={"note": "; ".join(notes)}),
-            children=tuple(groups),
+            score=noted(total, *_notes(judges, dimensions), first=True),
+            children=(general, specific),
         ),
-        ScoreNode(id=GAP, label=LABELS[GAP], score=gap_between(general, specific)),
+        ScoreNode(id=GAP, label=LABELS[GAP], score=difference(general.score, specific.score, NO_WEIGHT)),
     )
 
 
-def quality_together(judges: Sequence[QualityFindings], profile: Profile) -> Tree:
-    """Of several judges: criterion by criterion where they judged by the same dimensions, else means of scores."""
-    same = all(found.dimensions == judges[0].dimensions for found in judges)
-    if len(judges) == 1 or (profile == "paper" and same and judges[0].dimensions is not None):
-        return score_quality(judges, profile)
-    return mean_trees([score_quality([found], profile) for found in judges])
-
-
-def weighted(parts: Sequence[Weighted]) -> Score:
-    """The weighted mean of the parts that have a value.
-
-    Formula: sum(w * value) / sum(w) over them; bounds: the same over all parts, with their bounds.
-    """
-    whole = math.fsum(weight for weight, _ in parts)
-    n_expected = sum(score.n_expected for _, score in parts)
-    n_failed = sum(score.n_failed for _, score in parts)
-    if not whole:
-        # No answer would give it a value: it is undefined, whatever failed.
-        return Score(value=None, n_expected=n_expected, n_undefined=1, note=NO_WEIGHT)
-    known = [(weight, score.value) for weight, score in parts if score.value is not None]
-    above = math.fsum(weight * value for weight, value in known)
-    below = math.fsum(weight for weight, _ in known)
-    value = above / below if below else None
-    low = high = value
-    if n_failed:
-        low = math.fsum(weight * (score.low or 0.0) for weight, score in parts) / whole
-        high = math.fsum(weight * (score.high or 0.0) for weight, score in parts) / whole
-    if value is not None and low is not None and high is not None:  # the last bit of a sum
-        low, high = min(low, value), max(high, value)
-    return Score(
-        value=value,
-        numerator=above if below else None,
-        denominator=below or None,
-        n_expected=n_expected,
-        n_failed=n_failed,
-        low=low,
-        high=high,
-        note=f"{n_failed} of {n_expected} answers failed" if n_failed else "",
-    )
-
-
-def gap_between(general: Score, specific: Score) -> Score:
-    """How far the general dimensions are above the task-specific ones; -10 to 10."""
-    known = general.value is not None and specific.value is not None
-    value = (general.value or 0.0) - (specific.value or 0.0) if known else None
-    undefined = not known and bool(general.n_undefined or specific.n_undefined)
-    n_failed = 0 if undefined else general.n_failed + specific.n_failed
-    ends = [general.low, specific.high, general.high, specific.low]
-    bounded = not undefined and None not in ends
-    return Score(
-        value=value,
-        n_expected=general.n_expected + specific.n_expected,
-        n_failed=n_failed,
-        n_undefined=int(undefined),
-        low=(general.low or 0.0) - (specific.high or 0.0) if bounded else value,
-        high=(general.high or 0.0) - (specific.low or 0.0) if bounded else value,
-        note=NO_WEIGHT if undefined else "",
-    )
-
-
-def _failed(found: QualityFindings) -> Tree:
-    kind = found.failure.kind if found.failure else "unknown"
-    note = f"no dimensions were drafted: {kind}"
-    none = Score(value=None, n_expected=1, n_failed=1, low=0.0, high=TOP, note=note)
-    return (
-        ScoreNode(id=QUALITY, label=LABELS[QUALITY], score=none),
-        ScoreNode(id=GAP, label=LABELS[GAP], score=none.model_copy(update={"low": -TOP})),
-    )
-
-
-def _dimensions(dimensions: QualityDimensions, judges: Sequence[QualityFindings]) -> list[ScoreNode]:
-    given = [{mark.criterion: mark.score for mark in found.marks} for found in judges]
-    nodes: list[ScoreNode] = []
-    for dimension in dimensions.dimensions:
-        children = [
-            ScoreNode(
-                id=one.id.rpartition(".")[2],
-                label=one.criterion,
-                score=_criterion([marks[one.id] for marks in given]),
-            )
-            for one in dimension.criteria
-        ]
-        parts = [(one.weight, child.score) for one, child in zip(dimension.criteria, children, strict=True)]
-        nodes.append(
-            ScoreNode(id=dimension.id, label=dimension.name, score=weighted(parts), children=tuple(children))
+def _dimension(dimension: QualityDimension, judges: Sequence[QualityFindings], profile: Profile) -> ScoreNode:
+    given = [found.by_criterion for found in judges]
+    criteria = tuple(
+        ScoreNode(
+            id=one.id.rpartition(".")[2],
+            label=one.criterion,
+            score=answers([found[one.id].score for found in given], 0.0, TOP),
         )
-    return nodes
-
-
-def _criterion(given: Sequence[float | None]) -> Score:
-    """One criterion; each judge is a unit."""
-    known = [score for score in given if score is not None]
-    n_failed = len(given) - len(known)
-    total = math.fsum(known)
-    return Score(
-        value=total / len(known) if known else None,
-        n_expected=len(given),
-        n_failed=n_failed,
-        low=total / len(given),
-        high=(total + TOP * n_failed) / len(given),
+        for one in dimension.criteria
     )
+    parts = zip(dimension.criteria, criteria, strict=True)
+    score = weighted([(one.weight, node.score) for one, node in parts])
+    score = noted(score, failures_of(score)) if profile == "paper" else _all_or_none(score, COUNTED_0)
+    return ScoreNode(id=dimension.id, label=dimension.name, score=score, children=criteria)
 
 
-def _published(node: ScoreNode) -> ScoreNode:
-    """A dimension as the published code has it: all answers, or none."""
-    if not node.score.n_failed:
-        return node
-    changes = {"value": None, "numerator": None, "denominator": None, "note": COUNTED_0}
-    return node.model_copy(update={"score": node.score.model_copy(update=changes)})
-
-
-def _group(
-    kind: DimensionKind, parts: Sequence[tuple[QualityDimension, ScoreNode]], profile: Profile
-) -> ScoreNode:
+def _group(kind: DimensionKind, parts: Sequence[Part], profile: Profile) -> ScoreNode:
     """The dimensions of one kind: by their weights, or as the plain mean of the published columns."""
-    scores = [(one.weight if profile == "paper" else 1.0, node.score) for one, node in parts]
-    score = weighted(scores)
-    if profile == "upstream" and score.n_failed:
-        score = score.model_copy(update={"value": None, "numerator": None, "denominator": None})
-    children = tuple(node for _, node in parts)
-    return ScoreNode(id=kind, label=LABELS[kind], score=score, children=children)
+    score = weighted([(one.weight if profile == "paper" else 1.0, node.score) for one, node in parts])
+    score = noted(score, failures_of(score))
+    return ScoreNode(
+        id=kind,
+        label=LABELS[kind],
+        score=score if profile == "paper" else _all_or_none(score, score.note),
+        children=tuple(node for _, node in parts),
+    )
 
 
-def _total(found: QualityFindings, dimensions: QualityDimensions, whole: Sequence[Weighted]) -> Score:
-    """The published total; null where an answer is missing."""
-    score = weighted(whole)
+def _all_or_none(score: Score, note: str) -> Score:
+    """A score as the published code has it: of all answers, or none."""
+    if not score.n_failed:
+        return score
+    return score.model_copy(update={"value": None, "numerator": None, "denominator": None, "note": note})
+
+
+def _published_total(score: Score, found: QualityFindings, dimensions: QualityDimensions) -> Score:
     if score.n_failed:
-        return score.model_copy(
-            update={"value": None, "numerator": None, "denominator": None, "note": COUNTED_0}
-        )
-    value = upstream.final_scores(raw_scores(found), criteria_json(dimensions), weights_json(dimensions))[
-        upstream.TOTAL
-    ]
-    return score.model_copy(update={"value": value, "numerator": value, "low": value, "high": value})
+        return _all_or_none(score, COUNTED_0)
+    total = final_scores(found, dimensions)[upstream.TOTAL]
+    return score.model_copy(update=dict.fromkeys(("value", "numerator", "low", "high"), total))
 
 
 def _notes(judges: Sequence[QualityFindings], dimensions: QualityDimensions) -> list[str]:
     """What a reader must know of where the dimensions come from, and of quotations."""
-    origin = judges[0].origin
-    notes = ["dimensions drafted by the judge" if origin == "judge" else f"dimensions {dimensions.status}"]
-    if any(found.calls == "task" for found in judges):
-        notes.append("all dimensions in one call")
-    rejected = sum(mark.quote_rejected is not None for found in judges for mark in found.marks)
-    return notes + ([f"{rejected} quotations do not occur in the report"] if rejected else [])
+    drafted = judges[0].origin == "judge"
+    rejected = sum(found.n_rejected for found in judges)
+    return [
+        "dimensions drafted by the judge" if drafted else f"dimensions {dimensions.status}",
+        "all dimensions in one call" if any(found.calls == "task" for found in judges) else "",
+        f"{rejected} quotations do not occur in the report" if rejected else "",
+    ]
 
 
-def rated_quality(found: QualityFindings) -> tuple[Rated, ...]:
-    """The judge's scores of criteria, by dimension; of several task-specific ones together.
+def aggregate_quality(reports: Sequence[Sequence[QualityFindings]], profile: Profile, n_missing: int) -> Tree:
+    """The scores of a system: see above. What the published code leaves out is counted and said.
 
-    Judges that have drafted criteria of their own are compared in none of them: an item is known by its text too.
+    Args:
+        reports: of each report, the findings of all judges.
+        profile: by whose formulas.
+        n_missing: reports without findings.
     """
-    dimensions = found.dimensions.dimensions if found.dimensions else ()
-    scores = {mark.criterion: mark.score for mark in found.marks}
-    return tuple(
-        Rated(
-            metric=dimension.id if dimension.kind == "general" else SPECIFIC,
-            item=_item(one, found),
-            value=scores[one.id],
-            scale="interval",
-        )
-        for dimension in dimensions
-        for one in dimension.criteria
+    trees = [score_quality(judges, profile) for judges in reports]
+    if profile == "upstream":
+        return _published_run(trees, n_missing)
+
+    def mean(*path: str) -> Score:
+        lost = unknown(-TOP if path == (GAP,) else 0.0, TOP)
+        return mean_of([*(_at(tree, path) or lost for tree in trees), *[lost] * n_missing])
+
+    return _tree(mean)
+
+
+def _tree(score: Callable[..., Score]) -> Tree:
+    """The tree of a system, each score from its path."""
+    general = tuple(
+        ScoreNode(id=name, label=label, score=score(QUALITY, GENERAL, name))
+        for name, (label, _) in GENERAL_DIMENSIONS.items()
+    )
+    groups = (
+        ScoreNode(id=GENERAL, label=LABELS[GENERAL], score=score(QUALITY, GENERAL), children=general),
+        ScoreNode(id=SPECIFIC, label=LABELS[SPECIFIC], score=score(QUALITY, SPECIFIC)),
+    )
+    return (
+        ScoreNode(id=QUALITY, label=LABELS[QUALITY], score=score(QUALITY), children=groups),
+        ScoreNode(id=GAP, label=LABELS[GAP], score=score(GAP)),
     )
 
 
-def _item(criterion: Criterion, found: QualityFindings) -> str:
-    if found.origin == "task":
-        return criterion.id
-    return f"{criterion.id}#{hashlib.sha256(criterion.criterion.encode()).hexdigest()[:8]}"
+def _at(tree: Tree, path: tuple[str, ...]) -> Score | None:
+    try:
+        return next(node for node in tree if node.id == path[0]).find(*path[1:]).score
+    except KeyError:
+        return None
 
 
-def mean_over(scores: Sequence[Score | None], low: float = 0.0) -> Score:
-    """The mean over reports; None for one of which nothing is known, from `low` to 10."""
-    unknown = Score(value=None, n_expected=1, n_failed=1, low=low, high=TOP)
-    return mean_of([unknown if score is None else score for score in scores])
+def _published_run(trees: Sequence[Tree], n_missing: int) -> Tree:
+    """What the published summary makes of the reports that have all answers."""
+    finished = [(tree[0], found) for tree in trees if (found := _final_of(tree[0])) is not None]
+    results = {
+        str(number): {"model_results": {_SYSTEM: {"final_scores": found}}}
+        for number, (_, found) in enumerate(finished)
+    }
+    system = upstream.summary(results, [_SYSTEM])["models"][_SYSTEM]
+    averages: dict[str, float] = system["dimension_averages"]
+    columns = {name: averages.get(name + upstream.SUFFIX) for name in GENERAL_DIMENSIONS}
+    known = [value for value in columns.values() if value is not None]
+    values: dict[tuple[str, ...], float | None] = {
+        (QUALITY, GENERAL, name): columns[name] for name in columns
+    }
+    if known:
+        general, specific = sum(known) / len(known), upstream.task_column(averages)
+        values |= {
+            (QUALITY,): system["average_total_score"],
+            (QUALITY, GENERAL): general,
+            (QUALITY, SPECIFIC): specific,
+            (GAP,): general - specific,
+        }
+    n = len(trees) + n_missing
+    n_failed = n - len(finished)
+    n_zero = len(finished) - system["total_queries"]
+    n_part = sum(root.score.n_failed > 0 for root, _ in finished)
+    notes = [f"{n_zero} of {n} reports have a total of 0 and are left out"] if n_zero else []
+    notes += [f"{n_failed} of {n} reports without all answers"] if n_failed else []
+    notes += [f"{n_part} of {n} reports by a part of the judges"] if n_part else []
+
+    def score(*path: str) -> Score:
+        value = values.get(path)
+        end = None if n_failed or n_part else value
+        return Score(
+            value=value,
+            n_expected=n,
+            n_failed=n_failed,
+            n_undefined=int(value is None and not n_failed),
+            known=sum(known_share(root.score) or 0.0 for root, _ in finished) / n if n else None,
+            low=end,
+            high=end,
+            note="; ".join(notes),
+        )
+
+    return _tree(score)
+
+
+def _final_of(root: ScoreNode) -> dict[str, float] | None:
+    """A report's scores as the published code has them; None where it lacks an answer."""
+    if root.score.value is None:
+        return None
+    found = {
+        (child.id if group.id == GENERAL else upstream.dimension_key(child.label)) + upstream.SUFFIX: value
+        for group in root.children
+        for child in group.children
+        if (value := child.score.value) is not None
+    }
+    return {**found, upstream.TOTAL: root.score.value}

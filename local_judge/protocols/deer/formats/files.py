@@ -1,7 +1,8 @@
 """DEER's result files as typed data.
 
 Invariant: strict on shape (an unknown key, a missing one or another type is an error of one line that names the place),
-tolerant of what the code itself writes: "N/A" for what has no value, and any number that a judge may have given.
+tolerant of what the code itself writes: "N/A" for what has no value, and any number that a judge may have given. The
+file of a rubric that is read to findings and written again is the same JSON.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from typing import Literal, TypeVar
 
 from pydantic import StrictBool, StrictFloat, StrictInt, ValidationError
 
-from local_judge.documents.model import Frozen
 from local_judge.errors import InputError
+from local_judge.protocols.deer.rubric.findings import Grade, RubricFindings
+from serving.types import Frozen
 
 NA = "N/A"
 """What the code writes for a score that does not exist."""
@@ -164,3 +166,27 @@ def read_file(path: Path, model: type[F]) -> F:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the whole"
         raise InputError(f"{path}: {where}: {first['msg']}") from None
+
+
+def findings_of(file: OthersFile) -> RubricFindings:
+    """The answers in a file of the published code. Raises ValueError for a score that is not a whole one from 1 to 10.
+
+    The file does not say whether guidance was shown, nor what was quoted.
+    """
+    return RubricFindings(
+        grades=tuple(
+            _grade((dimension, part, criterion, id), item)
+            for dimension, parts in file.scores.items()
+            for part, criteria in parts.items()
+            for criterion, items in criteria.items()
+            for id, item in items.items()
+        )
+    )
+
+
+def _grade(path: tuple[str, ...], item: ItemScore) -> Grade:
+    if item.score == NA:
+        return Grade(path=path, status="not_applicable", rationale=item.description)
+    if not isinstance(item.score, int) or not 1 <= item.score <= 10:
+        raise ValueError(f"{'.'.join(path)}: {item.score} is no whole number from 1 to 10")
+    return Grade(path=path, status="scored", score=item.score, judged=item.score, rationale=item.description)

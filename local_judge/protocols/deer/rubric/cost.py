@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from local_judge.documents.model import Frozen
+from local_judge.protocols.deer.names import INTEGRITY, OVERALL, RECENCY
 from local_judge.protocols.deer.rubric.findings import RubricFindings
-from local_judge.protocols.deer.rubric.model import Path
-from local_judge.protocols.deer.rubric.names import INTEGRITY, RECENCY
-from local_judge.protocols.deer.rubric.tree import HIGHEST, OVERALL, kind_of, on_scale
-from local_judge.protocols.scores import ScoreNode
+from local_judge.protocols.deer.rubric.model import HIGHEST, Path, kind_of, on_scale
+from local_judge.scoring.node import ScoreNode
+from serving.types import Frozen
 
 
 class Cost(Frozen):

@@ -6,13 +6,16 @@ with the failure that left it open; a score that guidance has capped keeps what 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from local_judge.claims.model import Quote
-from local_judge.documents.model import Frozen
 from local_judge.judge.failures import Failure
+from local_judge.protocols.base import Decision
+from local_judge.protocols.deer.names import OVERALL
 from local_judge.protocols.deer.rubric.model import Path
 from local_judge.tasks.model import Guidance
+from serving.types import Frozen
 
 Mode = Literal["items", "dimensions", "vanilla"]
 """What is scored: each item; each dimension as a whole; the report as a whole (DEER's ablation)."""
@@ -58,3 +61,14 @@ class RubricFindings(Frozen):
     guided: tuple[str, ...] = ()
     """Dimensions whose questions were asked with the guidance; none where the report was scored as a whole."""
     grades: tuple[Grade, ...]
+
+
+def decisions_on_rubric(rubric: RubricFindings) -> Iterator[Decision]:
+    """The scores by dimension, and of each item whether it applies at all."""
+    for grade in rubric.grades:
+        item = ".".join(grade.path)
+        if grade.status != "not_applicable":
+            metric = grade.path[0] if grade.path else OVERALL
+            yield Decision(metric=metric, item=item, value=grade.score, scale="ordinal")
+        applies = None if grade.status == "failed" else grade.status
+        yield Decision(metric="applicability", item=item, value=applies, scale="nominal")

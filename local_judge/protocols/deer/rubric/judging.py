@@ -1,33 +1,84 @@
 """Document + task + rubric + judge -> a grade for each question.
 
 Invariants: every item of the rubric gets exactly one grade; what could not be asked or answered is a failure; a
-quotation is kept only if it occurs in the report; a score that guidance has capped keeps what the judge said.
+quotation is kept only if it occurs in the report; a score that guidance has capped keeps what the judge said. A prompt
+shows report first, then references, request and guidance, then what differs between calls; the score stands after the
+quotation and the rationale that it rests on; a score off the scale, or N/A where it is not admitted, is no answer.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import cast
+from functools import partial
+from typing import Annotated, Any, Generic, Literal, TypeVar, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure, FailureKind
+from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer as Told
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt
-from local_judge.protocols.deer.rubric.asking import Answer, GuidedAnswer, answer_type, prompt
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.protocols.asking import ask_groups, no_boolean, report_prompt
 from local_judge.protocols.deer.rubric.findings import Grade, RubricFindings
-from local_judge.protocols.deer.rubric.model import Path, Rubric
+from local_judge.protocols.deer.rubric.load import bands_for
+from local_judge.protocols.deer.rubric.model import Kind, Path, Rubric
 from local_judge.protocols.deer.rubric.questions import Call, Question, calls_for, dimensions_of
 from local_judge.protocols.deer.settings import DeerSettings
 from local_judge.tasks.model import Task
-from serving.errors import EngineError
 
 MIN_REPLY_TOKENS_PER_ITEM = 100
 """A prompt fits if it leaves at least this much room for each of its questions."""
 REPLY_TOKENS_PER_ITEM = 260
 """Limit of a reply, for each of its questions: 700 characters and the JSON around them."""
+
+template = partial(load_prompt, "local_judge.protocols.deer.rubric")
+
+S = TypeVar("S")
+
+
+class Answered(BaseModel, Generic[S]):
+    """A judge's answer to one question."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    quote: Annotated[str, Field(max_length=300)]
+    rationale: Annotated[str, Field(max_length=400)]
+    score: S
+
+
+class GuidedAnswer(BaseModel, Generic[S]):
+    """A judge's answer to one question that was asked with guidance."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    quote: Annotated[str, Field(max_length=300)]
+    rationale: Annotated[str, Field(max_length=400)]
+    unmet: bool
+    score: S
+
+
+_Number = BeforeValidator(no_boolean)
+Five = Annotated[Literal[1, 2, 3, 4, 5], _Number]
+FiveOrNot = Annotated[Literal[1, 2, 3, 4, 5, "N/A"], _Number]
+Ten = Annotated[Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], _Number]
+TenOrNot = Annotated[Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, "N/A"], _Number]
+
+Answer = Answered[Any] | GuidedAnswer[Any]
+
+_TYPES: dict[tuple[int, bool, bool], Any] = {
+    (5, False, False): Answered[Five],
+    (5, False, True): Answered[FiveOrNot],
+    (5, True, False): GuidedAnswer[Five],
+    (5, True, True): GuidedAnswer[FiveOrNot],
+    (10, False, False): Answered[Ten],
+    (10, False, True): Answered[TenOrNot],
+    (10, True, False): GuidedAnswer[Ten],
+    (10, True, True): GuidedAnswer[TenOrNot],
+}
+"""By scale, whether guidance is shown, and whether the item admits N/A."""
 
 
 async def judge_rubric(
@@ -37,10 +88,23 @@ async def judge_rubric(
     guidance = task.guidance if settings.guidance != "none" else None
     calls = calls_for(rubric, settings, guidance is not None)
     finder = QuoteFinder(document.text)
-    async with asyncio.TaskGroup() as group:  # a defect in one call stops the others
-        asked = [
-            group.create_task(_ask(call, document, task, judge, rubric, settings, finder)) for call in calls
+
+    async def grades_of(call: Call) -> list[Grade]:
+        told = await ask_groups(
+            judge,
+            lambda questions: prompt(document, task, rubric, call, settings, questions),
+            call.groups,
+            lambda question: answer_type(question, call.guided, settings),
+            reply_tokens=REPLY_TOKENS_PER_ITEM,
+            min_reply_tokens=MIN_REPLY_TOKENS_PER_ITEM,
+        )
+        return [
+            _grade(question, one, settings, finder)
+            for question, one in zip(call.questions, told, strict=True)
         ]
+
+    async with asyncio.TaskGroup() as group:  # a defect in one call stops the others
+        asked = [group.create_task(grades_of(call)) for call in calls]
     grades = {grade.path: grade for one in asked for grade in one.result()}
     order: Sequence[Path] = [path for path, _ in rubric.items()] if settings.mode == "items" else list(grades)
     return RubricFindings(
@@ -52,57 +116,17 @@ async def judge_rubric(
     )
 
 
-async def _ask(
-    call: Call,
-    document: Document,
-    task: Task,
-    judge: Judge,
-    rubric: Rubric,
-    settings: DeerSettings,
-    finder: QuoteFinder,
-) -> list[Grade]:
-    """The grades of a call's questions; a call that leaves too little room for its reply is halved."""
-    questions = [question for group in call.groups for question in group.questions]
-
-    def prompt_for(indices: Sequence[int]) -> Prompt:
-        return prompt(document, task, rubric, call, settings, [questions[index] for index in indices])
-
-    everything = range(len(questions))
-    try:
-        room = await judge.room(prompt_for(everything))
-    except EngineError as error:
-        failure = Failure(kind=cast("FailureKind", error.kind), detail=str(error))
-        return [_failed(question, failure) for question in questions]
-    if room < MIN_REPLY_TOKENS_PER_ITEM * len(questions):
-        if len(call.groups) > 1:
-            middle = len(call.groups) // 2
-            halves = (call._replace(groups=call.groups[:middle]), call._replace(groups=call.groups[middle:]))
-            parts = await asyncio.gather(
-                *(_ask(half, document, task, judge, rubric, settings, finder) for half in halves)
-            )
-            return [grade for part in parts for grade in part]
-        detail = f"the report leaves {room} tokens of the judge's context for {len(questions)} answers"
-        return [_failed(question, Failure(kind="report_too_long", detail=detail)) for question in questions]
-    answers = await judge.ask_items(
-        prompt_for,
-        [answer_type(question, call.guided, settings) for question in questions],
-        len(questions),
-        names=[question.name for question in questions],
-        max_tokens=REPLY_TOKENS_PER_ITEM * len(questions),
-    )
-    return [
-        _failed(question, answer)
-        if isinstance(answer, Failure)
-        else _grade(question, answer, settings, finder)
-        for question, answer in zip(questions, answers, strict=True)
-    ]
+def answer_type(question: Question, guided: bool, settings: DeerSettings) -> type[Answer]:
+    """What may be answered to this question."""
+    may_not_apply = question.item is not None and question.item.not_applicable is not None
+    return cast("type[Answer]", _TYPES[settings.scale, guided, may_not_apply])
 
 
-def _failed(question: Question, failure: Failure) -> Grade:
-    return Grade(path=question.path, text=question.text, status="failed", failure=failure)
-
-
-def _grade(question: Question, told: Told[Answer], settings: DeerSettings, finder: QuoteFinder) -> Grade:
+def _grade(
+    question: Question, told: Told[Answer] | Failure, settings: DeerSettings, finder: QuoteFinder
+) -> Grade:
+    if isinstance(told, Failure):
+        return Grade(path=question.path, text=question.text, status="failed", failure=told)
     answer = told.value
     quote = find_labelled(finder, answer.quote)
     judged = None if answer.score == "N/A" else int(answer.score)
@@ -120,3 +144,77 @@ def _grade(question: Question, told: Told[Answer], settings: DeerSettings, finde
         quote_rejected=answer.quote if answer.quote.strip() and quote is None else None,
         replies=told.replies,
     )
+
+
+def prompt(
+    document: Document,
+    task: Task,
+    rubric: Rubric,
+    call: Call,
+    settings: DeerSettings,
+    questions: Sequence[Question],
+) -> Prompt:
+    """The prompt that asks some of a call's questions."""
+    own = [*context(document, task, call.guided), instructions(rubric, call, settings, questions)]
+    return report_prompt(document, own)
+
+
+def context(document: Document, task: Task, guided: bool) -> list[str]:
+    """What a judge has to know beside the report: its references, the request, and the guidance."""
+    references = "\n".join(" ".join(reference.text.split()) for reference in document.references)
+    blocks = [fence(references, "References of the report:")] if document.references else []
+    blocks.append(fence(task.prompt, "Request that the report answers:"))
+    if guided and task.guidance is not None:
+        blocks.append(fence(task.guidance.text, "Expert guidance on this request:"))
+    return blocks
+
+
+def instructions(rubric: Rubric, call: Call, settings: DeerSettings, questions: Sequence[Question]) -> str:
+    """What is asked, and how it is to be answered."""
+    values = {
+        "unmet": template("unmet") + "\n" if call.guided else "",
+        "scale": f"a whole number from 1 to {settings.scale}",
+        "anchors": _anchors(rubric, call, settings),
+        "date": f"The report is judged as of {settings.as_of.isoformat()}.\n\n" if settings.as_of else "",
+        "ids": ", ".join(f'"{question.id}"' for question in questions),
+    }
+    if call.subject:
+        return fill(template("whole"), {**values, "subject": call.subject})
+    return fill(template("items"), {**values, "items": _listed(questions)})
+
+
+def _anchors(rubric: Rubric, call: Call, settings: DeerSettings) -> str:
+    if not settings.anchors:
+        return f"1 is the worst and {settings.scale} the best.\n\n"
+    if call.subject:
+        return f"What the scores mean:\n{_bands(rubric, 'quality', settings)}\n\n"
+    return (
+        f"What the scores of a coverage item mean:\n{_bands(rubric, 'coverage', settings)}\n\n"
+        f"What the scores of a quality item mean:\n{_bands(rubric, 'quality', settings)}\n\n"
+    )
+
+
+def _bands(rubric: Rubric, kind: Kind, settings: DeerSettings) -> str:
+    """A line for each band, best first."""
+    return "\n".join(
+        f"{band.low if band.low == band.high else f'{band.low}-{band.high}'}: {band.meaning}"
+        for band in bands_for(rubric, kind, settings.scale)
+    )
+
+
+def _listed(questions: Sequence[Question]) -> str:
+    """The items that are asked, under their sub-dimensions and criteria."""
+    lines: list[str] = []
+    above: Path = ()
+    for question in questions:
+        item, part, criterion = question.item, question.subdimension, question.criterion
+        if item is None or part is None or criterion is None:
+            continue
+        if question.path[:2] != above[:2]:
+            lines.append(f"## {part.label}")
+        if question.path[:3] != above[:3]:
+            lines.append(f"{criterion.id}. {criterion.title}")
+        above = question.path
+        condition = f' "N/A" if {item.not_applicable}.' if item.not_applicable else ""
+        lines.append(f"[{question.id}] ({item.kind}) {item.text}{condition}")
+    return "\n".join(lines)

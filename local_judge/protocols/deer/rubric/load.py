@@ -1,8 +1,8 @@
 """The rubric read from its files.
 
-Invariant: a `Rubric` that comes from here has the published structure (every item once) and the published bands; only
-its words may differ. Whatever else a folder holds is refused in one line that names the file, the place in it and what
-is wrong.
+Invariant: the packaged files are the published structure, its names included. A `Rubric` from another folder has the
+same items, each once, and the same bands; only its words may differ. Whatever else the folder holds is refused in one
+line that names the file, the place in it and what is wrong.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -19,17 +19,17 @@ from typing import Literal, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from local_judge.documents.model import Frozen
 from local_judge.errors import ConfigError, brief
+from local_judge.protocols.deer.names import RUBRIC
 from local_judge.protocols.deer.rubric.model import Band, Dimension, Kind, Rubric
-from local_judge.protocols.deer.rubric.structure import BANDS, STRUCTURE, published_paths
 from serving.strict_yaml import load_yaml
+from serving.types import Frozen
 
 LONGEST_TEXT = 1000
 """Characters of one text. An item is a sentence or two; a page pasted in by mistake would push the report out of the
 judge's context."""
 SCALE_FILE = "scale.yaml"
-FILES = (*(f"{dimension}.yaml" for dimension in STRUCTURE), SCALE_FILE)
+FILES = (*(f"{dimension}.yaml" for dimension in RUBRIC), SCALE_FILE)
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -48,7 +48,16 @@ def load_rubric(folder: Path | None = None) -> Rubric:
         ConfigError: a file is missing, unknown or unreadable, has an unknown key or a wrong value, lacks an item of
             the published structure or has one more, or its bands are not the published ones.
     """
-    return _packaged() if folder is None else _read(folder)
+    published = _published()
+    return published if folder is None else _read(folder, published)
+
+
+def label_of(id: str) -> str:
+    """The published name of a dimension or sub-dimension; one of another rubric is named after its id.
+
+    An edited rubric changes no name of scores that were already earned.
+    """
+    return _labels().get(id) or id.replace("_", " ").capitalize()
 
 
 def rubric_digest(rubric: Rubric) -> str:
@@ -74,11 +83,18 @@ def bands_for(rubric: Rubric, kind: Kind, scale: Literal[5, 10]) -> tuple[Band, 
 
 
 @cache
-def _packaged() -> Rubric:
+def _published() -> Rubric:
     return _read(files("local_judge.protocols.deer.rubric") / "data")
 
 
-def _read(folder: Traversable) -> Rubric:
+@cache
+def _labels() -> Mapping[str, str]:
+    dimensions = _published().dimensions
+    return {part.id: part.label for one in dimensions for part in (one, *one.subdimensions)}
+
+
+def _read(folder: Traversable, published: Rubric | None = None) -> Rubric:
+    """The rubric in a folder, with the items and bands of `published` and no other."""
     try:
         there = sorted(entry.name for entry in folder.iterdir())
     except OSError as error:
@@ -90,38 +106,49 @@ def _read(folder: Traversable) -> Rubric:
         if name.endswith((".yaml", ".yml")) and name not in FILES:
             raise ConfigError(f"{folder / name}: no file of a rubric, which has {', '.join(FILES)}")
     scale = _model(_Scale, folder / SCALE_FILE)
-    for key, bands in (("coverage", scale.coverage), ("quality", scale.quality)):
-        found = tuple((band.low, band.high) for band in bands)
-        if found != BANDS:
-            raise ConfigError(
-                f"{folder / SCALE_FILE}: {key}: the bands must be {_written(BANDS)}, in this order "
-                f"(got {_written(found)})"
-            )
-    dimensions = tuple(_dimension(folder / f"{name}.yaml", name) for name in STRUCTURE)
-    return Rubric(dimensions=dimensions, coverage=scale.coverage, quality=scale.quality)
+    read = Rubric(
+        dimensions=tuple(_dimension(folder / f"{name}.yaml", name) for name in RUBRIC),
+        coverage=scale.coverage,
+        quality=scale.quality,
+    )
+    if published is not None:
+        for key, bands, wanted in (
+            ("coverage", read.coverage, published.coverage),
+            ("quality", read.quality, published.quality),
+        ):
+            if (got := _written(bands)) != (must := _written(wanted)):
+                raise ConfigError(
+                    f"{folder / SCALE_FILE}: {key}: the bands must be {must}, in this order (got {got})"
+                )
+        for dimension, own in zip(published.dimensions, read.dimensions, strict=True):
+            _check_items(folder / f"{own.id}.yaml", own, dimension)
+    return read
 
 
-def _written(bands: Sequence[tuple[int, int]]) -> str:
-    return ", ".join(f"{low}-{high}" for low, high in bands) or "none"
+def _written(bands: Sequence[Band]) -> str:
+    return ", ".join(f"{band.low}-{band.high}" for band in bands) or "none"
 
 
 def _dimension(file: Traversable, name: str) -> Dimension:
-    """The dimension of one file, with the published items and no other."""
     dimension = _model(Dimension, file)
     if dimension.id != name:
         raise ConfigError(f"{file}: id: must be {name!r}, as the file is named (got {dimension.id!r})")
+    return dimension
+
+
+def _check_items(file: Traversable, dimension: Dimension, published: Dimension) -> None:
+    """Whether a dimension has the published items, each once, and no other part."""
     paths = list(_nodes(dimension))
     for path, times in Counter(paths).items():
         if times > 1:
             raise ConfigError(f"{file}: {_place(path)}: stands {times} times")
-    published = {path[1:end] for path in published_paths(name) for end in (2, 3, 4)}
+    known = set(_nodes(published))
     for path in paths:
-        if path not in published:
+        if path not in known:
             raise ConfigError(f"{file}: {_place(path)}: the published rubric has no such part")
-    for path in published_paths(name):
+    for path, _ in published.items():
         if path[1:] not in paths:
             raise ConfigError(f"{file}: {_place(path[1:])}: is missing; the published rubric has it")
-    return dimension
 
 
 def _nodes(dimension: Dimension) -> Iterator[tuple[str, ...]]:

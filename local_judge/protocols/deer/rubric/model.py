@@ -5,16 +5,39 @@ Invariant: an item's path is unique, and its id says what it measures: `C…` co
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from local_judge.documents.model import Frozen
+from serving.types import Frozen
 
 Kind = Literal["coverage", "quality"]
 
 Path = tuple[str, ...]
 """(dimension, sub-dimension, criterion, item), or a beginning of it: ("request_fulfillment", "completeness", "1",
 "C1-1")."""
+
+
+LOWEST, HIGHEST = 1.0, 10.0
+"""The scale that every score is put on."""
+
+KINDS: Mapping[str, Kind] = {"C": "coverage", "Q": "quality"}
+"""By the first letter of an item's id."""
+
+
+def on_scale(score: int, scale: int) -> float:
+    """A score of a scale from 1 to `scale`, on the scale from 1 to 10.
+
+    Formula: 1 + (score - 1) * 9 / (scale - 1): the ends meet, 3 of 5 becomes 5.5.
+    """
+    return float(score) if scale == HIGHEST else LOWEST + (score - 1) * (HIGHEST - LOWEST) / (scale - 1)
+
+
+def kind_of(item: str) -> Kind:
+    """What an item of this id measures. Raises ValueError for an id that begins with neither letter."""
+    try:
+        return KINDS[item[:1]]
+    except KeyError:
+        raise ValueError(f"item {item!r}: its id begins with neither C nor Q") from None
 
 
 class Item(Frozen):
@@ -30,7 +53,7 @@ class Item(Frozen):
     @property
     def kind(self) -> Kind:
         """By the first letter of the id."""
-        return "coverage" if self.id.startswith("C") else "quality"
+        return kind_of(self.id)
 
 
 class Criterion(Frozen):

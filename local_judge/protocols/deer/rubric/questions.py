@@ -6,41 +6,29 @@ differ only behind the report, the references, the request and the guidance.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from local_judge.protocols.deer.names import JUDGED, RUBRIC
 from local_judge.protocols.deer.rubric.model import Criterion, Dimension, Item, Path, Rubric, Subdimension
 from local_judge.protocols.deer.settings import DeerSettings
 
-JUDGED = (
-    "request_fulfillment",
-    "analytical_soundness",
-    "structural_coherence",
-    "format_style",
-    "ethics_compliance",
-)
-"""The dimensions that are the judge's alone."""
-
-CALLS: tuple[tuple[str, ...], ...] = (
-    ("request_fulfillment",),
-    ("analytical_soundness",),
-    ("structural_coherence",),
-    ("format_style",),
-    ("information_integrity", "ethics_compliance"),
-)
+CALLS: tuple[tuple[str, ...], ...] = (*((name,) for name in RUBRIC[:4]), RUBRIC[4:])
 """Dimensions that are asked about together: five calls, as in the published code."""
 
-GUIDED_UPSTREAM = frozenset(CALLS[0] + CALLS[1] + CALLS[2])
+GUIDED_UPSTREAM = frozenset(RUBRIC[:3])
 
 
 class Question(NamedTuple):
     """One thing to be scored."""
 
     path: Path
-    name: str
+    id: str
     """Its key in the reply."""
-    item: Item | None
+    item: Item | None = None
     """None where a dimension or the report is scored as a whole."""
+    subdimension: Subdimension | None = None
+    criterion: Criterion | None = None
 
     @property
     def text(self) -> str:
@@ -48,12 +36,8 @@ class Question(NamedTuple):
         return self.item.text if self.item else ""
 
 
-class Group(NamedTuple):
-    """Questions that stay together: a criterion's, or a single one."""
-
-    subdimension: Subdimension | None
-    criterion: Criterion | None
-    questions: tuple[Question, ...]
+Group = tuple[Question, ...]
+"""Questions that stay together: a criterion's, or a single one."""
 
 
 class Call(NamedTuple):
@@ -65,6 +49,11 @@ class Call(NamedTuple):
     guided: bool
     """Whether the guidance is shown."""
 
+    @property
+    def questions(self) -> list[Question]:
+        """All of them, in order."""
+        return [question for group in self.groups for question in group]
+
 
 def calls_for(rubric: Rubric, settings: DeerSettings, guidance: bool) -> list[Call]:
     """The calls about one report.
@@ -75,10 +64,8 @@ def calls_for(rubric: Rubric, settings: DeerSettings, guidance: bool) -> list[Ca
         guidance: whether the task has guidance.
     """
     if settings.mode == "vanilla":
-        question = Question((), "report", None)
         subject = "how good an answer to the request it is."
-        guided = guidance and settings.guidance == "paper"
-        return [Call((Group(None, None, (question,)),), subject, guided)]
+        return [Call(((Question((), "report"),),), subject, guidance and settings.guidance == "paper")]
     by_id = {dimension.id: dimension for dimension in rubric.dimensions}
     calls: list[Call] = []
     for names in CALLS:
@@ -101,8 +88,7 @@ def is_guided(dimension: str, settings: DeerSettings) -> bool:
 
 def dimensions_of(call: Call) -> tuple[str, ...]:
     """The dimensions that a call asks about; none where the report is scored as a whole."""
-    paths = (question.path for group in call.groups for question in group.questions)
-    return tuple(dict.fromkeys(path[0] for path in paths if path))
+    return tuple(dict.fromkeys(question.path[0] for question in call.questions if question.path))
 
 
 def packed(groups: Sequence[Group], limit: int) -> list[tuple[Group, ...]]:
@@ -110,34 +96,29 @@ def packed(groups: Sequence[Group], limit: int) -> list[tuple[Group, ...]]:
     parts: list[list[Group]] = []
     n = 0
     for group in groups:
-        if not parts or n + len(group.questions) > limit:
+        if not parts or n + len(group) > limit:
             parts.append([])
             n = 0
         parts[-1].append(group)
-        n += len(group.questions)
+        n += len(group)
     return [tuple(part) for part in parts]
 
 
 def _whole(dimension: Dimension, guided: bool) -> Call:
-    question = Question((dimension.id,), dimension.id, None)
     subject = f"one dimension, {dimension.label}: {dimension.description}"
-    return Call((Group(None, None, (question,)),), subject, guided)
+    return Call(((Question((dimension.id,), dimension.id),),), subject, guided)
 
 
-def _groups(dimension: Dimension) -> list[Group]:
-    return [
-        Group(
-            part,
-            criterion,
-            tuple(
+def _groups(dimension: Dimension) -> Iterator[Group]:
+    for part in dimension.subdimensions:
+        for criterion in part.criteria:
+            yield tuple(
                 Question(
                     (dimension.id, part.id, criterion.id, item.id),
                     f"{part.id}.{criterion.id}.{item.id}",
                     item,
+                    part,
+                    criterion,
                 )
                 for item in criterion.items
-            ),
-        )
-        for part in dimension.subdimensions
-        for criterion in part.criteria
-    ]
+            )

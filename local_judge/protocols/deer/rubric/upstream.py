@@ -14,10 +14,9 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from local_judge.protocols.deer.names import INTEGRITY, RECENCY, REFERENCE_QUALITY, SUFFICIENCY
 from local_judge.protocols.deer.rubric.findings import RubricFindings
-from local_judge.protocols.deer.rubric.names import INTEGRITY, QUALITY_OF_REFERENCES, RECENCY, SUFFICIENCY
-from local_judge.protocols.deer.rubric.tree import Leaves, build, kind_of, leaves_of, on_scale
-from local_judge.protocols.scores import Score, ScoreNode, mean_of
+from local_judge.protocols.deer.rubric.model import kind_of, on_scale
 
 Number = float | None
 Items = dict[str, dict[str, dict[str, dict[str, Number]]]]
@@ -152,9 +151,9 @@ def integrate(fact: Mapping[str, Mapping[str, float]] | None, items: Items | Non
     criteria: Parts = {INTEGRATED_NAMES[name]: dict(parts) for name, parts in (fact or {}).items()}
     judged = subdimensions(items or {})
     recency = judged.get(INTEGRITY, {}).pop(RECENCY, None)
-    if QUALITY_OF_REFERENCES in criteria.get(INTEGRITY, {}):
+    if REFERENCE_QUALITY in criteria.get(INTEGRITY, {}):
         by_rule = criteria[INTEGRITY]
-        by_rule[QUALITY_OF_REFERENCES] = rounded(merged(by_rule[QUALITY_OF_REFERENCES], recency))
+        by_rule[REFERENCE_QUALITY] = rounded(merged(by_rule[REFERENCE_QUALITY], recency))
     for dimension, parts in judged.items():
         if parts:
             criteria.setdefault(dimension, {}).update(parts)
@@ -201,31 +200,3 @@ def integrate_all(facts: Sequence[Mapping[str, Mapping[str, float]]], rubrics: S
     Items are averaged over the reports first, so that with N/A it is not the mean of the reports' own dimensions.
     """
     return integrate(mean_fact(facts) if facts else None, mean_items(rubrics) if rubrics else None)
-
-
-def score(findings: RubricFindings) -> tuple[ScoreNode, ...]:
-    """The judged dimensions in the findings' order, by the integration's derivation.
-
-    The code has no failures: what failed is left out like what is not applicable. The bounds are the values with every
-    failure as 1 and as 10.
-    """
-    return score_leaves(leaves_of(findings))
-
-
-def score_leaves(leaves: Leaves) -> tuple[ScoreNode, ...]:
-    """The same, of answers that may be several judges' together."""
-    return build(leaves, _parent)
-
-
-def _parent(depth: int, parts: Sequence[Score]) -> Score:
-    return rounded_score(parts) if depth <= 1 else mean_of(parts, partly=True)
-
-
-def rounded_score(parts: Sequence[Score]) -> Score:
-    """A sub-dimension from its criteria, or a dimension from its sub-dimensions."""
-    update = {
-        "value": rounded_mean(part.value for part in parts),
-        "low": rounded_mean(part.low for part in parts),
-        "high": rounded_mean(part.high for part in parts),
-    }
-    return mean_of(parts, partly=True).model_copy(update=update)

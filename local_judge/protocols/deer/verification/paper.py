@@ -1,26 +1,42 @@
 """DEER's ten metrics by the formulas as printed (paper, section 4.2 and appendix F.4), 0 to 10.
 
-Invariant: only classes A, B and C count as external support; a failure of ours leaves the denominator and
-opens the bounds; 0/0 is null. A source that is `dead`, `blocked` or `empty` is the report's: its pairs are
-not supported.
+V = claims of class A, B or C; pairs = (claim of V, URL it leans on); used = URLs of the pairs; a URL or a claim is
+supported if one of its pairs is. Ratios are put on the scale as 10 * ratio.
 
-Notation: V = claims of class A, B or C; pairs = (claim of V, URL it leans on); used = URLs of the pairs; a
-URL or a claim is supported if one of its pairs is. Ratios are put on the scale as 10 * ratio.
+    claim factuality      supported claims / V; a claim with no source ends as not supported
+    citation support      supported pairs / pairs
+    reference support     supported URLs / references shown
+    reproducibility       URLs whose page could be retrieved / used
+    reliability           URLs that support a claim and are held to be reliable / used
+    reference diversity   evenness of all pairs over used
+    evidence coverage     V / all claims
+    information amount    amount of supported claims, step 15
+    citation amount       amount of supported pairs, step 10
+    reference amount      amount of supported URLs, step 4
+
+Invariant: only classes A, B and C count as external support; a failure of ours leaves the denominator and opens the
+bounds; 0/0 is null. A source that is `dead`, `blocked` or `empty` is the report's: its pairs are not supported. Every
+metric grows with each unit that turns out to count, so that these two resolutions are the extremes.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from local_judge.claims.model import OURS
-from local_judge.protocols.deer.verification.rows import VERIFIABLE, ClaimRow, PairRow, Rows, resolved
+from local_judge.protocols.deer.verification.rows import VERIFIABLE, PairRow, Rows
 from local_judge.protocols.deer.verification.tree import build
-from local_judge.protocols.scores import Score, ScoreNode, mean_of
+from local_judge.scoring.algebra import count, mean_of, share, undefined, unknown
+from local_judge.scoring.node import Score, ScoreNode, noted
 
 INFORMATION_STEP = 15
 CITATION_STEP = 10
 REFERENCE_STEP = 4
+TOP = 10.0
+
+Group = Sequence[PairRow]
+"""The pairs of one URL."""
 
 
 def amount(n: int, step: int) -> int:
@@ -45,171 +61,91 @@ def evenness(counts: Sequence[int]) -> tuple[float, float] | None:
 
 def score(rows: Rows) -> tuple[ScoreNode, ...]:
     """Both dimensions: each the mean of its defined sub-dimensions, these of their metrics."""
-    return build(_bounded(rows), lambda _, parts: mean_of(parts))
-
-
-def _bounded(rows: Rows) -> dict[str, Score]:
-    """Each metric with the bounds that follow from resolving all failures one way and the other.
-
-    Every metric grows with each pair that turns from unsupported to supported, so these two are the extremes.
-    """
-    against, favour = _evaluate(resolved(rows, favour=False)), _evaluate(resolved(rows, favour=True))
-    return {
-        name: score.model_copy(update={"low": against[name].value, "high": favour[name].value})
-        for name, score in _evaluate(rows).items()
-    }
-
-
-def _evaluate(rows: Rows) -> dict[str, Score]:
     claims = [claim for claim in rows.claims if claim.type in VERIFIABLE]
     by_url: defaultdict[str, list[PairRow]] = defaultdict(list)
     for claim in claims:
         for pair in claim.pairs:
             by_url[pair.url].append(pair)
-    pairs = [pair for group in by_url.values() for pair in group]
-    return {
-        "claim_factuality": _factuality(claims),
-        "citation_support": _citation_support(pairs),
-        "reference_support": _reference_support(by_url, rows.references),
-        "reproducibility": _of_urls(by_url, _retrieved),
-        "reliability": _of_urls(by_url, _reliable),
-        "reference_diversity": _diversity(by_url),
-        "evidence_coverage": _ratio(len(claims), len(rows.claims), len(rows.claims), 0, "no claims"),
-        "information_amount": _amount(
-            sum(claim.supported for claim in claims),
-            len(claims),
-            sum(claim.failed for claim in claims),
-            INFORMATION_STEP,
-        ),
-        "citation_amount": _amount(_supported(pairs), len(pairs), _failed(pairs), CITATION_STEP),
-        "reference_amount": _amount(
-            sum(_supported(group) > 0 for group in by_url.values()),
-            len(by_url),
-            sum(_url_unknown(group) for group in by_url.values()),
-            REFERENCE_STEP,
-        ),
+    used = list(by_url.values())
+    of_claims = [None if claim.failed else claim.supported for claim in claims]
+    of_pairs = [None if pair.failed else pair.outcome == "supported" for group in used for pair in group]
+    of_urls = [_supported(group) for group in used]
+    # The paper does not say what an entry without URL is, nor a source cited in the text and listed nowhere. Here both
+    # are shown to the reader, so both count, as not supported.
+    listed = [url for url in rows.references if url is not None]
+    n_others = len({*listed, *by_url}) - len(used) + len(rows.references) - len(listed)
+    metrics = {
+        "claim_factuality": _ratio(of_claims, "no claim of class A, B or C"),
+        "citation_support": _ratio(of_pairs, "no citation"),
+        "reference_support": _ratio([*of_urls, *[False] * n_others], "no reference"),
+        "reproducibility": _ratio([_retrieved(group) for group in used], "no source cited"),
+        "reliability": _ratio([_reliable(group) for group in used], "no source cited"),
+        "reference_diversity": _diversity([len(group) for group in used]),
+        "evidence_coverage": share(len(claims), len(rows.claims), 0, top=TOP, empty="no claims"),
+        "information_amount": _amount(of_claims, INFORMATION_STEP),
+        "citation_amount": _amount(of_pairs, CITATION_STEP),
+        "reference_amount": _amount(of_urls, REFERENCE_STEP),
     }
+    return build(metrics, lambda _, parts: mean_of(parts))
 
 
-def _factuality(claims: Sequence[ClaimRow]) -> Score:
-    """Supported claims / V (section 4.2). A claim of V with no source ends as not supported."""
-    failed = sum(claim.failed for claim in claims)
-    supported = sum(claim.supported for claim in claims)
-    return _ratio(supported, len(claims) - failed, len(claims), failed, "no claim of class A, B or C")
+def _supported(group: Group) -> bool | None:
+    """Whether the page supports a claim; None if a failure leaves that open."""
+    if any(pair.outcome == "supported" for pair in group):
+        return True
+    return None if any(pair.failed for pair in group) else False
 
 
-def _citation_support(pairs: Sequence[PairRow]) -> Score:
-    """Supported pairs / pairs (section 4.2)."""
-    failed = _failed(pairs)
-    return _ratio(_supported(pairs), len(pairs) - failed, len(pairs), failed, "no citation")
-
-
-def _reference_support(by_url: Mapping[str, Sequence[PairRow]], references: Sequence[str | None]) -> Score:
-    """Supported URLs / references shown (section 4.2).
-
-    The paper does not say what an entry without URL is, nor a source cited in the text and listed nowhere.
-    Here both are shown to the reader, so both count: an entry without URL cannot be supported.
-    """
-    n_shown = len({*(url for url in references if url is not None), *by_url}) + sum(
-        url is None for url in references
-    )
-    failed = sum(_url_unknown(group) for group in by_url.values())
-    supported = sum(_supported(group) > 0 for group in by_url.values())
-    return _ratio(supported, n_shown - failed, n_shown, failed, "no reference")
-
-
-def _retrieved(group: Sequence[PairRow]) -> bool | None:
+def _retrieved(group: Group) -> bool | None:
     """Whether the page could be retrieved; None if nobody tried or we could not read it."""
     if any(pair.outcome != "source_unavailable" for pair in group):
         return True
     return None if any(pair.status in OURS for pair in group) else False
 
 
-def _reliable(group: Sequence[PairRow]) -> bool | None:
+def _reliable(group: Group) -> bool | None:
     """Whether the page supports a claim and is held to be reliable; None if a failure leaves that open.
 
     What a page held to be unreliable says of a claim leaves nothing open.
     """
-    if _supported(group) and any(pair.reliable for pair in group):
+    supported = _supported(group)
+    if supported and any(pair.reliable for pair in group):
         return True
-    if all(pair.reliable is False for pair in group):
-        return False
-    unrated = any(pair.outcome == "supported" and pair.reliable is None for pair in group)
-    return None if unrated or _failed(group) else False
+    might_be = any(
+        pair.reliable or (pair.reliable is None and (pair.failed or pair.outcome == "supported"))
+        for pair in group
+    )
+    return None if supported is not False and might_be else False
 
 
-def _of_urls(
-    by_url: Mapping[str, Sequence[PairRow]], holds: Callable[[Sequence[PairRow]], bool | None]
-) -> Score:
-    """URLs of which it holds / used.
-
-    Reproducibility (section 4.2): pages that could be retrieved. Reliability: pages that support a claim and
-    that the judge holds to be reliable.
-    """
-    findings = [holds(group) for group in by_url.values()]
-    failed = findings.count(None)
-    return _ratio(findings.count(True), len(findings) - failed, len(findings), failed, "no source cited")
+def _ratio(units: Collection[bool | None], empty: str) -> Score:
+    """Units that count / units, those apart of which it is not known (None)."""
+    hits, failed = _counted(units)
+    found = share(hits, len(units) - failed, failed, top=TOP, empty=empty)
+    return noted(found, f"all {failed} failed") if failed and found.value is None else found
 
 
-def _diversity(by_url: Mapping[str, Sequence[PairRow]]) -> Score:
+def _counted(units: Collection[bool | None]) -> tuple[int, int]:
+    return sum(unit is True for unit in units), sum(unit is None for unit in units)
+
+
+def _diversity(counts: Sequence[int]) -> Score:
     """Evenness of all pairs over used (F.4).
 
     The paper leaves fewer than two sources open, where the formula is 0/0: null here.
     """
-    counts = [len(group) for group in by_url.values()]
     spread = evenness(counts)
     if spread is None:
-        return _undefined(sum(counts), 0, f"{len(counts) or 'no'} source cited, evenness needs two")
-    return Score(
-        value=10 * spread[0] / spread[1],
-        numerator=spread[0],
-        denominator=spread[1],
-        n_expected=sum(counts),
-    )
+        return undefined(f"{len(counts) or 'no'} source cited, evenness needs two", sum(counts))
+    return share(*spread, 0, top=TOP, n_expected=sum(counts))
 
 
-def _amount(n: int, n_expected: int, failed: int, step: int) -> Score:
+def _amount(units: Collection[bool | None], step: int) -> Score:
     """The amount score of the units known to be supported; null if every unit failed."""
-    if failed and failed == n_expected:
-        return _undefined(n_expected, failed, "")
-    return Score(
-        value=amount(n, step),
-        numerator=n,
-        n_expected=n_expected,
-        n_failed=failed,
-        note="counts what is known" if failed else "",
-    )
-
-
-def _ratio(numerator: int, denominator: int, n_expected: int, failed: int, empty: str) -> Score:
-    if denominator == 0:
-        return _undefined(n_expected, failed, empty)
-    return Score(
-        value=10 * numerator / denominator,
-        numerator=numerator,
-        denominator=denominator,
-        n_expected=n_expected,
-        n_failed=failed,
-    )
-
-
-def _undefined(n_expected: int, failed: int, reason: str) -> Score:
-    return Score(
-        value=None,
-        n_expected=n_expected,
-        n_failed=failed,
-        n_undefined=0 if failed else 1,
-        note=f"all {failed} failed" if failed else reason,
-    )
-
-
-def _supported(pairs: Sequence[PairRow]) -> int:
-    return sum(pair.outcome == "supported" for pair in pairs)
-
-
-def _failed(pairs: Sequence[PairRow]) -> int:
-    return sum(pair.failed for pair in pairs)
-
-
-def _url_unknown(group: Sequence[PairRow]) -> bool:
-    return not _supported(group) and _failed(group) > 0
+    n, failed = _counted(units)
+    least, most = float(amount(n, step)), float(amount(n + failed, step))
+    if failed and failed == len(units):
+        return unknown(least, most, f"all {failed} failed", failed)
+    note = "counts what is known" if failed else ""
+    counted = count(n, n_expected=len(units), n_failed=failed, note=note)
+    return counted.model_copy(update={"value": least, "low": least, "high": most})

@@ -1,17 +1,23 @@
 """The rows that DEER's arithmetic reads: claims, their (claim, URL) pairs, the references listed.
 
-Invariant: each pair says whether it was judged, whether its page could be had, and whether the fault is the
-page's or ours; a pair that should have been judged and was not is `judge_failed`, never absent.
+Invariants: each pair says whether it was judged, whether its page could be had, and whether the fault is the page's or
+ours; a pair that should have been judged and was not is `judge_failed`, never absent. Several judges have verified the
+same claims of the same sources, so that they differ in verdicts alone; a pair counts once, whatever number of judges
+there is.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from indexes.model import SourceStatus
 from local_judge.claims.model import OURS, ClaimSet, ClaimType, Verdict
-from local_judge.documents.model import Document, Frozen
+from local_judge.claims.votes import Vote, decide, majority
+from local_judge.documents.model import Document
+from local_judge.protocols.base import Decision
+from serving.types import Frozen
 
 Outcome = Literal["supported", "not_supported", "source_unavailable", "judge_failed", "tied"]
 """`tied`: of several judges, as many say that it is supported as that it is not."""
@@ -148,3 +154,75 @@ def resolved(rows: Rows, favour: bool) -> Rows:
             )
         }
     )
+
+
+def voted(rows: Sequence[Rows], *, unsettled: bool = False) -> Rows:
+    """The rows with each verdict, and each answer on a source's reliability, as the judges give it together.
+
+    Args:
+        rows: one judge's each; of a single one they stay as they are.
+        unsettled: take what a missing answer might have changed, and ties, for unknown: the bounds of the scores are
+            then those of all that the judges might have said. By themselves missing answers change nothing.
+    """
+    if len(rows) == 1:
+        return rows[0]
+    others = [{claim.id: claim for claim in one.claims} for one in rows]
+    claims = tuple(_claim(claim, [one[claim.id] for one in others], unsettled) for claim in rows[0].claims)
+    return rows[0].model_copy(update={"claims": claims})
+
+
+def n_tied(rows: Rows) -> int:
+    """Pairs on which the judges are divided evenly."""
+    return sum(pair.outcome == "tied" for claim in rows.claims for pair in claim.pairs)
+
+
+def _claim(claim: ClaimRow, judged: Sequence[ClaimRow], unsettled: bool) -> ClaimRow:
+    found = [{pair.url: pair for pair in one.pairs} for one in judged]
+    pairs = tuple(_pair(pair, [one[pair.url] for one in found], unsettled) for pair in claim.pairs)
+    return claim.model_copy(update={"pairs": pairs})
+
+
+def _pair(pair: PairRow, judged: Sequence[PairRow], unsettled: bool) -> PairRow:
+    if pair.outcome == "source_unavailable":
+        return pair
+    votes = [_vote(one) for one in judged]
+    ratings = [one.reliable for one in judged]
+    supported, reliable = decide(votes), majority(ratings)
+    if unsettled and decide(votes, favour=False) != decide(votes, favour=True):
+        supported, votes = None, []
+    if unsettled and majority(ratings, favour=False) != majority(ratings, favour=True):
+        reliable = None
+    unknown: Outcome = "tied" if any(votes) else "judge_failed"
+    return PairRow(
+        url=pair.url,
+        outcome=unknown if supported is None else ("supported" if supported else "not_supported"),
+        reliable=reliable,
+    )
+
+
+def _vote(pair: PairRow) -> Vote | None:
+    if pair.failed:
+        return None
+    return Vote(pair.outcome == "supported", pair.confidence, pair.threshold)
+
+
+def decisions_on_rows(rows: Rows) -> Iterator[Decision]:
+    """Whether a page supports a claim that leans on it, and whether the page is reliable."""
+    reliable: dict[str, bool] = {}
+    for claim in rows.claims:
+        for pair in claim.pairs:
+            if pair.outcome == "source_unavailable" or claim.type not in VERIFIABLE:
+                continue
+            value = None if pair.failed else pair.outcome
+            yield Decision(
+                metric="claim_support", item=f"{claim.id} {pair.url}", value=value, scale="nominal"
+            )
+            if pair.reliable is not None:
+                reliable[pair.url] = pair.reliable
+    for url, said in reliable.items():
+        yield Decision(
+            metric="source_reliability",
+            item=url,
+            value="reliable" if said else "not reliable",
+            scale="nominal",
+        )

@@ -7,125 +7,50 @@ sub-dimensions, ten metrics (paper, section 4.2 and appendix F.4).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
-from local_judge.documents.model import Frozen
-from local_judge.protocols.scores import Profile, Score, ScoreNode
+from local_judge.protocols.deer.names import INTEGRITY, REFERENCE_QUALITY, SUFFICIENCY
+from local_judge.scoring.node import Score, ScoreNode
 
 
 class Metric(NamedTuple):
-    """A scored metric; `code` is its path in the published code's files."""
+    """A scored metric."""
 
     id: str
     label: str
     code: tuple[str, str, str]
+    """Dimension, sub-dimension and metric in the published code's files."""
 
 
-class Subdimension(NamedTuple):
-    """A sub-dimension: the mean of its metrics."""
-
-    id: str
-    label: str
-    metrics: tuple[Metric, ...]
-
-
-class Dimension(NamedTuple):
-    """A dimension: the mean of its sub-dimensions."""
-
-    id: str
-    label: str
-    subdimensions: tuple[Subdimension, ...]
-
-
-def _single(id: str, label: str, dimension: str, subdimension: str, metric: str) -> Subdimension:
-    return Subdimension(id, label, (Metric(id, label, (dimension, subdimension, metric)),))
-
-
-DIMENSIONS: tuple[Dimension, ...] = (
-    Dimension(
-        "information_integrity",
-        "Information Integrity",
-        (
-            _single(
-                "claim_factuality",
-                "Claim Factuality",
-                "integrity",
-                "claim_factuality",
-                "external_claim_accuracy",
-            ),
-            _single(
-                "citation_support",
-                "Citation Support",
-                "integrity",
-                "citation_validity",
-                "citation_accuracy",
-            ),
-            _single(
-                "reference_support",
-                "Reference Support",
-                "integrity",
-                "reference_accuracy",
-                "supported_per_shown",
-            ),
-            Subdimension(
-                "reference_quality",
-                "Reference Quality",
-                (
-                    Metric(
-                        "reproducibility",
-                        "Reproducibility",
-                        ("integrity", "reference_quality", "reproducibility"),
-                    ),
-                    Metric("reliability", "Reliability", ("integrity", "reference_quality", "reliability")),
-                ),
-            ),
-            _single(
-                "reference_diversity",
-                "Reference Diversity",
-                "integrity",
-                "reference_diversity",
-                "diversity_hhi",
-            ),
-        ),
+METRICS: tuple[Metric, ...] = (
+    Metric(
+        "claim_factuality", "Claim Factuality", ("integrity", "claim_factuality", "external_claim_accuracy")
     ),
-    Dimension(
-        "information_sufficiency",
-        "Information Sufficiency",
-        (
-            _single(
-                "evidence_coverage",
-                "Evidence Coverage",
-                "sufficiency",
-                "source_support",
-                "externally_verifiable_claims_ratio",
-            ),
-            _single("information_amount", "Information Amount", "sufficiency", "information", "information"),
-            _single("citation_amount", "Citation Amount", "sufficiency", "citations", "citations"),
-            _single("reference_amount", "Reference Amount", "sufficiency", "references", "references"),
-        ),
+    Metric("citation_support", "Citation Support", ("integrity", "citation_validity", "citation_accuracy")),
+    Metric(
+        "reference_support", "Reference Support", ("integrity", "reference_accuracy", "supported_per_shown")
     ),
+    Metric("reproducibility", "Reproducibility", ("integrity", "reference_quality", "reproducibility")),
+    Metric("reliability", "Reliability", ("integrity", "reference_quality", "reliability")),
+    Metric(
+        "reference_diversity", "Reference Diversity", ("integrity", "reference_diversity", "diversity_hhi")
+    ),
+    Metric(
+        "evidence_coverage",
+        "Evidence Coverage",
+        ("sufficiency", "source_support", "externally_verifiable_claims_ratio"),
+    ),
+    Metric("information_amount", "Information Amount", ("sufficiency", "information", "information")),
+    Metric("citation_amount", "Citation Amount", ("sufficiency", "citations", "citations")),
+    Metric("reference_amount", "Reference Amount", ("sufficiency", "references", "references")),
 )
 
-METRICS: tuple[Metric, ...] = tuple(
-    metric
-    for dimension in DIMENSIONS
-    for subdimension in dimension.subdimensions
-    for metric in subdimension.metrics
-)
-
-
-class DeerScores(Frozen):
-    """The scores of one report in one profile, 0 to 10."""
-
-    profile: Profile
-    dimensions: tuple[ScoreNode, ...]
-
-    def find(self, dimension: str, *path: str) -> ScoreNode:
-        """The node at this path. Raises KeyError."""
-        for node in self.dimensions:
-            if node.id == dimension:
-                return node.find(*path)
-        raise KeyError(dimension)
+_DIMENSIONS = {
+    "integrity": (INTEGRITY, "Information Integrity"),
+    "sufficiency": (SUFFICIENCY, "Information Sufficiency"),
+}
+"""By their names in the code: id and label."""
 
 
 def build(
@@ -134,22 +59,20 @@ def build(
     """The tree over the scores of the metrics, by metric id.
 
     `parent` gives the score of a node from its path in the code's names, (dimension,) or (dimension,
-    sub-dimension), and the scores of its children.
+    sub-dimension), and the scores of its children. A sub-dimension of one metric bears the metric's name.
     """
-    nodes: list[ScoreNode] = []
-    for dimension in DIMENSIONS:
-        children: list[ScoreNode] = []
-        for part in dimension.subdimensions:
-            leaves = [ScoreNode(id=m.id, label=m.label, score=scores[m.id]) for m in part.metrics]
-            children.append(_node(part, leaves, parent(part.metrics[0].code[:2], _scores(leaves))))
-        code = dimension.subdimensions[0].metrics[0].code[:1]
-        nodes.append(_node(dimension, children, parent(code, _scores(children))))
-    return tuple(nodes)
 
+    def node(name: tuple[str, str], path: tuple[str, ...], children: Sequence[ScoreNode]) -> ScoreNode:
+        score = parent(path, [child.score for child in children])
+        return ScoreNode(id=name[0], label=name[1], score=score, children=tuple(children))
 
-def _scores(nodes: Sequence[ScoreNode]) -> list[Score]:
-    return [node.score for node in nodes]
-
-
-def _node(name: Dimension | Subdimension, children: Sequence[ScoreNode], score: Score) -> ScoreNode:
-    return ScoreNode(id=name.id, label=name.label, score=score, children=tuple(children))
+    roots: list[ScoreNode] = []
+    for dimension, below in groupby(METRICS, key=lambda metric: metric.code[0]):
+        parts: list[ScoreNode] = []
+        for path, metrics in groupby(below, key=lambda metric: metric.code[:2]):
+            leaves = [ScoreNode(id=one.id, label=one.label, score=scores[one.id]) for one in metrics]
+            only = len(leaves) == 1
+            name = (leaves[0].id, leaves[0].label) if only else (REFERENCE_QUALITY, "Reference Quality")
+            parts.append(node(name, path, leaves))
+        roots.append(node(_DIMENSIONS[dimension], (dimension,), parts))
+    return tuple(roots)

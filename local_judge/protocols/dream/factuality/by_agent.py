@@ -1,7 +1,7 @@
 """One claim by an agent that searches and reads by itself.
 
-Invariant: an agent's searches are as neutral as a judge's queries: one that gives something of the claim away is not
-carried out, and the agent is told so; it counts as an error of the run.
+Invariant: an agent's searches are held to the same rule as a judge's queries: one that gives something of the claim
+away is not carried out, and the agent is told so; it counts as an error of the run.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 from datetime import date
 from functools import partial
 
-from indexes.corpus import Corpus
 from indexes.snapshot import Snapshot
-from local_judge.agents.actions import Find, Open, Refusal, Request, Search
+from local_judge.agents.actions import Refusal, Request, Search
 from local_judge.agents.citations import CheckedCitation, check_citations
 from local_judge.agents.loop import run_agent
 from local_judge.agents.observations import Observation
@@ -21,66 +20,64 @@ from local_judge.claims.model import Claim, Quote
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import fence, load_prompt
 from local_judge.protocols.asking import evaluated_on
-from local_judge.protocols.dream.factuality.findings import AgentVerdict, CheckedFact, Evidence, PassageShown
-from local_judge.protocols.dream.factuality.neutral import given_away
-from local_judge.protocols.dream.factuality.settings import FactualitySettings
-from local_judge.protocols.dream.factuality.verdicts import Ruled, lacks_quotation, unquoted
+from local_judge.protocols.dream.factuality.findings import (
+    AgentVerdict,
+    CheckedFact,
+    Evidence,
+    FactualitySettings,
+    passages_of,
+)
+from local_judge.protocols.dream.factuality.query_leakage import given_away
+from local_judge.protocols.dream.factuality.verdicts import FactVerdict, lacks_quotation, unquoted
 
 template = partial(load_prompt, "local_judge.protocols.dream")
 
-NOT_NEUTRAL = "A query gives away a number, a value, a direction or the wording of the claim. Leave it out"
+LEAKS = "A query gives away a number, a value, a direction or the wording of the claim. Leave it out"
 
 
-class NeutralToolbox(Toolbox):
+class GuardedToolbox(Toolbox):
     """The tools for one claim."""
 
-    def __init__(
-        self, snapshot: Snapshot, settings: FactualitySettings, corpus: Corpus, claim: Claim
-    ) -> None:
-        super().__init__(snapshot, settings.tools, corpus=corpus)
+    def __init__(self, snapshot: Snapshot, settings: FactualitySettings, claim: Claim) -> None:
+        super().__init__(snapshot, settings.tools)
         self._claim = claim
 
     def run(self, request: Request, calls: int | None = None) -> Observation:
-        """The answer to a request; a search that is not neutral is refused. Raises as `Toolbox.run` does."""
-        match request:
-            case Search() if any(given_away(query, self._claim.text) for query in request.queries):
-                return refused(Refusal(request.tool, "bad_arguments", NOT_NEUTRAL))
-            case Search() | Open() | Find():
-                return super().run(request, calls)
+        """The answer to a request; a search that gives the claim away is refused. Raises as `Toolbox.run` does."""
+        if isinstance(request, Search) and any(
+            given_away(query, self._claim.text) for query in request.queries
+        ):
+            return refused(Refusal(request.tool, "bad_arguments", LEAKS))
+        return super().run(request, calls)
 
 
 async def check_by_agent(
     claim: Claim,
     judge: Judge,
     snapshot: Snapshot,
-    corpus: Corpus,
     today: date | None,
     settings: FactualitySettings,
 ) -> CheckedFact:
     """One claim. Raises as `run_agent` does."""
     result = await run_agent(
         judge,
-        NeutralToolbox(snapshot, settings, corpus, claim),
+        GuardedToolbox(snapshot, settings, claim),
         template("facts_agent").strip() + evaluated_on(today),
         AgentVerdict,
         material=fence(claim.text, "Claim:"),
         limits=settings.limits,
     )
-    shown = (one for observation in result.transcript.observations for one in observation.shown)
-    passages = dict.fromkeys(
-        PassageShown(url=one.url, text_digest=one.text_digest, start=one.start, end=one.end) for one in shown
-    )
-    ruled = Ruled(
+    transcript, answer = result.transcript, result.answer
+    verdict = FactVerdict(
         None,
-        tuple(passages),
+        passages_of(one for observation in transcript.observations for one in observation.shown),
         failure=no_answer(result),
-        replies=tuple(key for step in result.transcript.steps for key in step.replies),
+        replies=transcript.replies,
     )
-    answer = result.answer
     if answer is not None:
-        supporting = check_citations(answer.supporting, result.transcript, snapshot)
-        opposing = check_citations(answer.opposing, result.transcript, snapshot)
-        ruled = ruled._replace(
+        supporting = check_citations(answer.supporting, transcript, snapshot)
+        opposing = check_citations(answer.opposing, transcript, snapshot)
+        verdict = verdict._replace(
             label=answer.label,
             failure=None,
             supporting=tuple(_evidence(one) for one in supporting if one.status == "found"),
@@ -88,9 +85,9 @@ async def check_by_agent(
             rejected=tuple(one.quote for one in (*supporting, *opposing) if one.status != "found"),
             rationale=answer.rationale,
         )
-    if settings.quotations == "required" and lacks_quotation(ruled):
-        ruled = unquoted(ruled)
-    return CheckedFact(id=claim.id, text=claim.text, salient=claim.salient, run=result, **ruled._asdict())
+    if settings.quotations == "required" and lacks_quotation(verdict):
+        verdict = unquoted(verdict)
+    return CheckedFact(id=claim.id, text=claim.text, salient=claim.salient, run=result, **verdict._asdict())
 
 
 def _evidence(one: CheckedCitation) -> Evidence:

@@ -1,4 +1,4 @@
-"""Neutral queries -> passages, and claims that are judged in one call.
+"""Queries -> passages, and claims that are judged in one call.
 
 Invariants: what is found depends on queries, snapshot and settings alone; passages of a call are in the order of its
 claims and of their rank, each once, and claims stand together only where they share pages.
@@ -13,11 +13,10 @@ from local_judge.agents.actions import Search
 from local_judge.agents.observations import Asked, Shown
 from local_judge.agents.toolbox import Toolbox
 from local_judge.claims.evidence import estimate_tokens
-from local_judge.protocols.dream.factuality.findings import NeutralQuery
-from local_judge.protocols.dream.factuality.settings import FactualitySettings
+from local_judge.protocols.dream.factuality.findings import FactualitySettings, SearchQuery
 
 
-class Found(NamedTuple):
+class Retrieved(NamedTuple):
     """What one claim's queries found."""
 
     passages: tuple[Shown, ...]
@@ -25,7 +24,7 @@ class Found(NamedTuple):
     asked: tuple[Asked, ...]
 
 
-def search(queries: Sequence[NeutralQuery], toolbox: Toolbox, settings: FactualitySettings) -> Found:
+def search(queries: Sequence[SearchQuery], toolbox: Toolbox, settings: FactualitySettings) -> Retrieved:
     """The passages of all queries of a claim: the best of each in turn, then the second ones, and so on."""
     texts = tuple(query.text for query in queries)
     observation = toolbox.run(Search(tool="search", queries=texts, k=settings.passages_per_query))
@@ -43,7 +42,7 @@ def search(queries: Sequence[NeutralQuery], toolbox: Toolbox, settings: Factuali
             continue
         kept.append(shown)
         spent += cost
-    return Found(tuple(kept), observation.asked)
+    return Retrieved(tuple(kept), observation.asked)
 
 
 def tokens_of(shown: Shown) -> int:
@@ -69,9 +68,9 @@ def grouped(found: Sequence[Sequence[Shown]], settings: FactualitySettings) -> l
     for position, passages in enumerate(found):
         if not passages:
             continue
-        fits = [place for place, group in enumerate(groups) if _fits(group, passages, settings)]
+        fits = [index for index, group in enumerate(groups) if _fits(group, passages, settings)]
         if fits:
-            best = max(fits, key=lambda place: (len(_common(groups[place], passages)), -place))
+            best = max(fits, key=lambda index: (len(_common(groups[index], passages)), -index))
             groups[best] = Group(
                 (*groups[best].claims, position),
                 (*groups[best].passages, *_new(groups[best], passages)),
@@ -92,14 +91,14 @@ def _fits(group: Group, passages: Sequence[Shown], settings: FactualitySettings)
     )
 
 
-def _place(one: Shown) -> tuple[str, str, int, int]:
+def _location(one: Shown) -> tuple[str, str, int, int]:
     return one.url, one.text_digest, one.start, one.end
 
 
 def _common(group: Group, passages: Sequence[Shown]) -> set[tuple[str, str, int, int]]:
-    return {_place(one) for one in group.passages} & {_place(one) for one in passages}
+    return {_location(one) for one in group.passages} & {_location(one) for one in passages}
 
 
 def _new(group: Group, passages: Sequence[Shown]) -> list[Shown]:
-    known = {_place(one) for one in group.passages}
-    return [one for one in passages if _place(one) not in known]
+    known = {_location(one) for one in group.passages}
+    return [one for one in passages if _location(one) not in known]

@@ -1,4 +1,4 @@
-"""What was found of a report's most salient claims.
+"""Which of a report's claims are checked, how, and what was found of them.
 
 Invariant: each claim that was chosen stands here once, with a label or with the failure in its place; a quotation
 stands among the evidence only where code found it in a passage that the judge was shown.
@@ -6,16 +6,50 @@ stands among the evidence only where code found it in a passage that the judge w
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from local_judge.agents.actions import MOST_PASSAGES, MOST_QUERIES
 from local_judge.agents.citations import Citation
-from local_judge.agents.result import AgentResult, Wish
+from local_judge.agents.limits import AgentLimits
+from local_judge.agents.observations import Shown
+from local_judge.agents.result import AgentResult, EvidenceGap
+from local_judge.agents.toolbox import ToolSettings
 from local_judge.claims.model import Quote
-from local_judge.documents.model import Frozen
 from local_judge.judge.failures import Failure
-from local_judge.protocols.dream.factuality.settings import Method
+from local_judge.protocols.metric import MetricFindings
+from serving.types import Frozen
+
+Method = Literal["batched", "agent"]
+
+
+class FactualitySettings(Frozen):
+    """Which claims are checked, and how."""
+
+    n_claims: int = Field(default=30, ge=1, le=200)
+    """The most salient of the claims that can be verified."""
+    method: Method = "batched"
+    """`batched`: queries for many claims in one call, one search, one call for claims that share passages. `agent`: for
+    each claim an agent searches and reads by itself, which costs ten times as much."""
+    queries_per_claim: int = Field(default=2, ge=1, le=MOST_QUERIES)
+    claims_per_query_call: int = Field(default=10, ge=1, le=30)
+    """Claims for which one call writes queries."""
+    rounds: int = Field(default=2, ge=0, le=5)
+    """How often a judge is asked again for the claims whose queries all gave something away, before code makes one."""
+    passages_per_query: int = Field(default=4, ge=1, le=MOST_PASSAGES)
+    evidence_tokens: int = Field(default=3000, ge=200)
+    """Of the passages in one call, in estimated tokens (see `claims.evidence.estimate_tokens`)."""
+    claims_per_call: int = Field(default=4, ge=1, le=20)
+    """Claims judged in one call, where they share passages."""
+    quotations: Literal["required", "optional"] = "required"
+    """`required`: a label other than unverifiable rests on a quotation that occurs in the passages, or is a failure."""
+    tools: ToolSettings = ToolSettings()
+    """How the snapshot is searched; which tools there are concerns agents alone."""
+    limits: AgentLimits = AgentLimits()
+    """Of one agent."""
+
 
 FactLabel = Literal["supported", "partially", "contradicted", "unverifiable"]
 
@@ -29,12 +63,12 @@ class AgentVerdict(Frozen):
     label: FactLabel
 
 
-class NeutralQuery(Frozen):
-    """A query that was searched with."""
+class SearchQuery(Frozen):
+    """A query that was searched with: it gives nothing of the claim away."""
 
     text: str
     by: Literal["judge", "code"] = "judge"
-    """`code`: made of the claim's words, where no query of the judge was neutral."""
+    """`code`: made of the claim's words, where each query of the judge gave something away."""
 
 
 class RefusedQuery(Frozen):
@@ -54,6 +88,16 @@ class PassageShown(Frozen):
     end: int
 
 
+def passages_of(shown: Iterable[Shown]) -> tuple[PassageShown, ...]:
+    """Where passages stand, each once."""
+    return tuple(
+        dict.fromkeys(
+            PassageShown(url=one.url, text_digest=one.text_digest, start=one.start, end=one.end)
+            for one in shown
+        )
+    )
+
+
 class Evidence(Frozen):
     """A quotation that occurs in a page."""
 
@@ -70,7 +114,7 @@ class CheckedFact(Frozen):
     id: str
     text: str
     salient: bool | None
-    queries: tuple[NeutralQuery, ...] = ()
+    queries: tuple[SearchQuery, ...] = ()
     """Of an agent see its `run`."""
     refused: tuple[RefusedQuery, ...] = ()
     passages: tuple[PassageShown, ...] = ()
@@ -90,7 +134,7 @@ class CheckedFact(Frozen):
     run: AgentResult[AgentVerdict] | None = None
 
 
-class FactualityFindings(Frozen):
+class FactualityFindings(MetricFindings):
     """The claims of one report that were checked."""
 
     method: Method
@@ -102,7 +146,7 @@ class FactualityFindings(Frozen):
     """Sentences whose claims could not be had."""
     facts: tuple[CheckedFact, ...]
     """In reading order."""
-    wishes: tuple[Wish, ...] = ()
+    evidence_gaps: tuple[EvidenceGap, ...] = ()
     """What the snapshot lacked."""
 
     @property

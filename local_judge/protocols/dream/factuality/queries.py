@@ -1,6 +1,6 @@
-"""Claims -> neutral search queries.
+"""Claims -> search queries that give nothing of them away.
 
-Invariant: no query is searched with that `neutral.given_away` refuses. What a judge has written is checked by code; a
+Invariant: no query is searched with that `query_leakage.given_away` refuses. Code checks what a judge has written; a
 claim of which no query passes is asked for again, with what was refused and why; where none passes after that, code
 makes one of the claim's words, and says so.
 """
@@ -22,9 +22,8 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import evaluated_on
-from local_judge.protocols.dream.factuality.findings import NeutralQuery, RefusedQuery
-from local_judge.protocols.dream.factuality.neutral import given_away, stripped
-from local_judge.protocols.dream.factuality.settings import FactualitySettings
+from local_judge.protocols.dream.factuality.findings import FactualitySettings, RefusedQuery, SearchQuery
+from local_judge.protocols.dream.factuality.query_leakage import given_away, stripped
 
 template = partial(load_prompt, "local_judge.protocols.dream")
 
@@ -42,44 +41,43 @@ class Written(BaseModel):
 
 
 @dataclass
-class Asked:
+class ClaimQueries:
     """One claim's queries so far."""
 
     claim: Claim
-    neutral: list[str] = field(default_factory=list[str])
+    accepted: list[str] = field(default_factory=list[str])
     refused: list[RefusedQuery] = field(default_factory=list[RefusedQuery])
     failure: Failure | None = None
     """Of the last reply."""
     replies: list[str] = field(default_factory=list[str])
 
     def take(self, texts: Sequence[str], most: int) -> None:
-        """Sort a reply's queries into neutral and refused ones."""
+        """Sort a reply's queries into accepted and refused ones."""
         for text in dict.fromkeys(" ".join(text.split()) for text in texts):
             why = given_away(text, self.claim.text)
             if why and text not in {query.text for query in self.refused}:
                 self.refused.append(RefusedQuery(text=text, why=why))
-            if text and not why and len(self.neutral) < most:
-                self.neutral.append(text)
+            if text and not why and len(self.accepted) < most:
+                self.accepted.append(text)
 
     @property
-    def queries(self) -> tuple[NeutralQuery, ...]:
-        """What is searched with; empty where nothing neutral can be had."""
-        if self.neutral:
-            return tuple(NeutralQuery(text=text) for text in self.neutral)
+    def queries(self) -> tuple[SearchQuery, ...]:
+        """What is searched with; empty where each possible query gives something away."""
+        if self.accepted:
+            return tuple(SearchQuery(text=text) for text in self.accepted)
         made = None if self.failure is not None else stripped(self.claim.text)
-        return () if made is None else (NeutralQuery(text=made, by="code"),)
+        return () if made is None else (SearchQuery(text=made, by="code"),)
 
     @property
     def why_none(self) -> Failure:
         """Why nothing can be searched with."""
-        return self.failure or Failure(
-            kind="incomplete", detail=f"claim {self.claim.id}: no neutral query", attempts=len(self.replies)
-        )
+        detail = f"claim {self.claim.id}: each query gives something away"
+        return self.failure or Failure(kind="incomplete", detail=detail, attempts=len(self.replies))
 
 
 async def write_queries(
     claims: Sequence[Claim], judge: Judge, today: date | None, settings: FactualitySettings
-) -> list[Asked]:
+) -> list[ClaimQueries]:
     """Queries for each claim, in order."""
     size = settings.claims_per_query_call
     calls = [claims[start : start + size] for start in range(0, len(claims), size)]
@@ -89,17 +87,17 @@ async def write_queries(
 
 async def _written(
     claims: Sequence[Claim], judge: Judge, today: date | None, settings: FactualitySettings
-) -> list[Asked]:
-    asked = [Asked(claim) for claim in claims]
+) -> list[ClaimQueries]:
+    asked = [ClaimQueries(claim) for claim in claims]
     for round in range(settings.rounds + 1):
         # What has failed was asked for again within its round.
-        left = [one for one in asked if not one.neutral and one.failure is None]
+        left = [one for one in asked if not one.accepted and one.failure is None]
         if left:
             await _ask(left, judge, today, settings.queries_per_claim, round)
     return asked
 
 
-async def _ask(asked: Sequence[Asked], judge: Judge, today: date | None, n: int, round: int) -> None:
+async def _ask(asked: Sequence[ClaimQueries], judge: Judge, today: date | None, n: int, round: int) -> None:
     def prompt_for(indices: Sequence[int]) -> Prompt:
         return queries_prompt([asked[index] for index in indices], today, n)
 
@@ -114,7 +112,7 @@ async def _ask(asked: Sequence[Asked], judge: Judge, today: date | None, n: int,
             one.take(answer.value.queries, n)
 
 
-def queries_prompt(asked: Sequence[Asked], today: date | None, n: int) -> Prompt:
+def queries_prompt(asked: Sequence[ClaimQueries], today: date | None, n: int) -> Prompt:
     """The question for some claims. What is the same for all of them comes first."""
     lines: list[str] = []
     for number, one in enumerate(asked, 1):

@@ -19,11 +19,12 @@ from local_judge.agents.observations import Observation, Shown, observation_text
 from local_judge.claims.model import Claim
 from local_judge.claims.quotes import QuoteFinder
 from local_judge.judge.failures import Failure
+from local_judge.judge.fitting import room_for
 from local_judge.judge.judge import Answer, Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
-from local_judge.protocols.asking import evaluated_on, room_for
+from local_judge.protocols.asking import evaluated_on
 from local_judge.protocols.dream.factuality.evidence import Group
-from local_judge.protocols.dream.factuality.findings import Evidence, FactLabel, PassageShown
+from local_judge.protocols.dream.factuality.findings import Evidence, FactLabel, PassageShown, passages_of
 
 template = partial(load_prompt, "local_judge.protocols.dream")
 
@@ -48,7 +49,7 @@ class Verdict(BaseModel):
     label: FactLabel
 
 
-class Ruled(NamedTuple):
+class FactVerdict(NamedTuple):
     """What became of one claim."""
 
     label: FactLabel | None
@@ -61,49 +62,49 @@ class Ruled(NamedTuple):
     replies: tuple[str, ...] = ()
 
 
-async def rule(
+async def judge_claims(
     group: Group, claims: Sequence[Claim], judge: Judge, today: date | None, required: bool
-) -> list[Ruled]:
+) -> list[FactVerdict]:
     """The label of each claim of a group, in its order.
 
     Args:
         group: positions in `claims`, and passages.
         claims: all claims of the report that are checked.
-        judge: who decides.
+        judge: the judge.
         today: the day of the evaluation.
         required: whether a label has to rest on a quotation.
     """
     own = [claims[position] for position in group.claims]
-    ruled = await _asked(own, group.passages, judge, today, 0)
-    bare = [place for place, one in enumerate(ruled) if required and lacks_quotation(one)]
+    verdicts = await _judged(own, group.passages, judge, today, 0)
+    bare = [index for index, one in enumerate(verdicts) if required and lacks_quotation(one)]
     again = await asyncio.gather(
-        *(_asked([own[place]], group.passages, judge, today, SECOND) for place in bare)
+        *(_judged([own[index]], group.passages, judge, today, SECOND) for index in bare)
     )
-    for place, (second,) in zip(bare, again, strict=True):
-        first = ruled[place]
-        ruled[place] = second._replace(
+    for index, (second,) in zip(bare, again, strict=True):
+        first = verdicts[index]
+        verdicts[index] = second._replace(
             rejected=tuple(dict.fromkeys((*first.rejected, *second.rejected))),
             replies=(*first.replies, *second.replies),
         )
         if lacks_quotation(second):
-            ruled[place] = unquoted(ruled[place])
-    return ruled
+            verdicts[index] = unquoted(verdicts[index])
+    return verdicts
 
 
-def lacks_quotation(ruled: Ruled) -> bool:
+def lacks_quotation(verdict: FactVerdict) -> bool:
     """Whether a label should rest on a quotation and has none on its side."""
     return {
-        "supported": not ruled.supporting,
-        "partially": not (ruled.supporting or ruled.opposing),
-        "contradicted": not ruled.opposing,
-    }.get(ruled.label or "", False)
+        "supported": not verdict.supporting,
+        "partially": not (verdict.supporting or verdict.opposing),
+        "contradicted": not verdict.opposing,
+    }.get(verdict.label or "", False)
 
 
-def unquoted(ruled: Ruled) -> Ruled:
+def unquoted(verdict: FactVerdict) -> FactVerdict:
     """The same as a failure."""
-    detail = f"label {ruled.label!r} without a quotation on its side that occurs in the passages"
-    failure = Failure(kind="invalid_reply", detail=detail, attempts=max(len(ruled.replies), 1))
-    return ruled._replace(label=None, failure=failure)
+    detail = f"label {verdict.label!r} without a quotation on its side that occurs in the passages"
+    failure = Failure(kind="invalid_reply", detail=detail, attempts=max(len(verdict.replies), 1))
+    return verdict._replace(label=None, failure=failure)
 
 
 def verdict_prompt(passages: Sequence[Shown], claims: Sequence[Claim], today: date | None) -> Prompt:
@@ -124,9 +125,9 @@ def verdict_prompt(passages: Sequence[Shown], claims: Sequence[Claim], today: da
     )
 
 
-async def _asked(
+async def _judged(
     claims: Sequence[Claim], passages: Sequence[Shown], judge: Judge, today: date | None, draw: int
-) -> list[Ruled]:
+) -> list[FactVerdict]:
     def prompt_for(indices: Sequence[int]) -> Prompt:
         return verdict_prompt(passages, [claims[index] for index in indices], today)
 
@@ -135,32 +136,28 @@ async def _asked(
     ):
         middle = len(claims) // 2
         halves = (claims[:middle], claims[middle:])
-        ruled = await asyncio.gather(*(_asked(half, passages, judge, today, draw) for half in halves))
-        return [one for half in ruled for one in half]
+        verdicts = await asyncio.gather(*(_judged(half, passages, judge, today, draw) for half in halves))
+        return [one for half in verdicts for one in half]
     told = await judge.ask_items(
         prompt_for, Verdict, len(claims), draw=draw, max_tokens=REPLY_TOKENS * len(claims)
     )
     finders = [(one, QuoteFinder(one.text)) for one in passages]
-    places = tuple(
-        PassageShown(url=one.url, text_digest=one.text_digest, start=one.start, end=one.end)
-        for one in passages
-    )
-    return [_ruled(answer, finders, places) for answer in told]
+    return [_verdict(answer, finders, passages_of(passages)) for answer in told]
 
 
-def _ruled(
+def _verdict(
     told: Answer[Verdict] | Failure,
     finders: Sequence[tuple[Shown, QuoteFinder]],
-    places: tuple[PassageShown, ...],
-) -> Ruled:
+    locations: tuple[PassageShown, ...],
+) -> FactVerdict:
     if isinstance(told, Failure):
-        return Ruled(None, places, failure=told)
+        return FactVerdict(None, locations, failure=told)
     answer = told.value
     supporting, missed = _found(answer.supporting, finders)
     opposing, missed_too = _found(answer.opposing, finders)
-    return Ruled(
+    return FactVerdict(
         answer.label,
-        places,
+        locations,
         supporting,
         opposing,
         (*missed, *missed_too),
@@ -176,8 +173,8 @@ def _found(
     found: list[Evidence] = []
     missed: list[str] = []
     for words in dict.fromkeys(quotation for quotation in quotations if quotation.strip()):
-        places = ((shown, quote) for shown, finder in finders if (quote := finder.find(words)) is not None)
-        first = next(places, None)
+        locations = ((one, quote) for one, finder in finders if (quote := finder.find(words)) is not None)
+        first = next(locations, None)
         if first is None:
             missed.append(words)
             continue

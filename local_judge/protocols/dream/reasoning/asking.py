@@ -17,13 +17,16 @@ from local_judge.claims.report import shared_report
 from local_judge.documents.model import Document
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import evaluated_on, report_prompt
-from local_judge.protocols.dream.reasoning.settings import Severity
 from local_judge.tasks.model import ReasoningQuestion
 
 template = partial(load_prompt, "local_judge.protocols.dream")
 
 EXTRACTS = 3
 """Passages of the report that a judge may give as what it assessed."""
+
+Severity = Literal["minor", "major", "critical"]
+"""`minor`: the answer stands, a step is loose. `major`: a part of the answer does not follow. `critical`: the answer
+falls with it."""
 
 Kind = Literal["gap", "unsupported_inference", "ignored_counter_evidence", "contradicted_premise"]
 """The first three are the paper's."""

@@ -1,4 +1,4 @@
-"""The reasoning questions of a plan, and what each of them costs a report.
+"""How the reasoning questions of a plan are put, and what each of them costs a report.
 
 Invariant: each of the plan's questions is there exactly once, in its order; a deduction counts only if the report has
 its words, a page that it names has the words given of it, and no earlier one is of the same kind at the same place; a
@@ -7,17 +7,49 @@ question of which no quotation could be found in the report is a failure, and ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from local_judge.agents.citations import CheckedCitation
-from local_judge.agents.result import AgentResult, Wish
+from local_judge.agents.limits import AgentLimits
+from local_judge.agents.result import AgentResult
+from local_judge.agents.toolbox import ToolSettings
 from local_judge.claims.model import Quote
-from local_judge.documents.model import Frozen
 from local_judge.judge.failures import Failure
-from local_judge.protocols.dream.reasoning.asking import Assessment, Kind
-from local_judge.protocols.dream.reasoning.settings import Severity
+from local_judge.protocols.dream.reasoning.asking import Assessment, Kind, Severity
+from local_judge.protocols.metric import MetricFindings
 from local_judge.tasks.model import GuidanceStatus, JoinedBy, ReasoningQuestion
+from serving.types import Frozen
+
+_Points = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
+
+
+class Points(Frozen):
+    """What a deduction takes of the ten points of a question; the paper gives no sizes."""
+
+    minor: _Points = 1
+    major: _Points = 3
+    critical: _Points = 6
+
+    def of(self, severity: Severity) -> float:
+        """The points of one severity."""
+        return {"minor": self.minor, "major": self.major, "critical": self.critical}[severity]
+
+
+class ReasoningSettings(Frozen):
+    """How the questions of a plan are put, and what deductions cost."""
+
+    search: bool = True
+    """An agent that searches the snapshot for each question; false: one question without tools, by the report alone."""
+    limits: AgentLimits = AgentLimits(turns=10, calls=20, reply_tokens=2048)
+    """Of each agent."""
+    tools: ToolSettings = ToolSettings(tools=("search", "search_papers", "search_code", "open", "find"))
+    """What each agent is offered, and up to which day pages are shown."""
+    deductions: int = Field(default=8, ge=1, le=20)
+    """Most deductions on one question."""
+    points: Points = Points()
+
 
 Fate = Literal["counted", "rejected", "unproven", "repeated"]
 """`rejected`: the report does not have its words. `unproven`: the page that it names does not have the words given, or
@@ -87,7 +119,7 @@ class QuestionFindings(Frozen):
         return max(0.0, 10.0 - sum(one.points for one in self.deductions if one.fate == "counted"))
 
 
-class ReasoningFindings(Frozen):
+class ReasoningFindings(MetricFindings):
     """The questions of one report's task."""
 
     questions: tuple[QuestionFindings, ...]
@@ -103,8 +135,3 @@ class ReasoningFindings(Frozen):
     def n_failed(self) -> int:
         """Questions without an assessment."""
         return sum(one.status == "failed" for one in self.questions)
-
-    @property
-    def wishes(self) -> Sequence[Wish]:
-        """What the agents missed in the snapshot."""
-        return [wish for one in self.questions if one.run is not None for wish in one.run.wishes]

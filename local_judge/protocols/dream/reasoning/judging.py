@@ -1,4 +1,4 @@
-"""Report + reasoning questions of the plan -> deductions, each with its fate.
+"""Report + reasoning question of the plan -> deductions, each with its fate.
 
 Invariants: the judge lists faults and quotes; code decides which count, and what they cost. A judge that cannot answer,
 or of whose quotations the report has none, is a failure.
@@ -6,7 +6,6 @@ or of whose quotations the report has none, is a failure.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from local_judge.agents.citations import CheckedCitation, Citation, check_citations
@@ -14,12 +13,9 @@ from local_judge.agents.loop import run_agent
 from local_judge.agents.result import AgentResult, no_answer
 from local_judge.agents.toolbox import Toolbox
 from local_judge.claims.quotes import QuoteFinder, find_labelled
-from local_judge.errors import ConfigError
 from local_judge.judge.failures import Failure
-from local_judge.protocols.asking import room_for
-from local_judge.protocols.base import Bench, Case
-from local_judge.protocols.dream.corpus import corpus_of
-from local_judge.protocols.dream.plans import plan_of
+from local_judge.judge.fitting import room_for
+from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.dream.reasoning.asking import (
     Assessment,
     FromPages,
@@ -34,61 +30,33 @@ from local_judge.protocols.dream.reasoning.findings import (
     Deduction,
     Extract,
     QuestionFindings,
-    ReasoningFindings,
+    ReasoningSettings,
 )
-from local_judge.protocols.dream.reasoning.settings import ReasoningSettings
 from local_judge.tasks.model import ReasoningQuestion
 
 MIN_REPLY_TOKENS = 500
 """A prompt without tools fits if it leaves at least this much room."""
 
 
-async def judge_reasoning(case: Case, bench: Bench, settings: ReasoningSettings) -> ReasoningFindings:
-    """Each reasoning question of the task's plan, all at the same time.
-
-    Raises:
-        ConfigError: there is no task, or it has no plan, or agents are to search and there is no snapshot.
-        IndexesError: the snapshot is damaged, or lacks an index.
-    """
-    plan = plan_of(case)
-    toolbox = None
-    if settings.search:
-        if bench.snapshot is None:
-            raise ConfigError(
-                "dream: reasoning searches; give --snapshot, or --set dream.reasoning.search=false"
-            )
-        toolbox = Toolbox(bench.snapshot, settings.tools, corpus=corpus_of(bench.snapshot))
-    questions = await asyncio.gather(
-        *(_question(case, bench, settings, toolbox, question) for question in plan.reasoning)
-    )
-    return ReasoningFindings(
-        questions=tuple(questions),
-        limit=settings.deductions,
-        searched=settings.search,
-        status=plan.status,
-        joined=plan.joined,
-    )
-
-
-async def _question(
+async def assess(
     case: Case,
-    bench: Bench,
+    context: EvalContext,
     settings: ReasoningSettings,
     toolbox: Toolbox | None,
     question: ReasoningQuestion,
 ) -> QuestionFindings:
+    """One question, by an agent, or without tools where there is no toolbox. Raises as `run_agent` does."""
     if toolbox is None:
-        return await _alone(case, bench, settings, question)
+        return await _alone(case, context, settings, question)
     run: AgentResult[Assessment] = await run_agent(
-        bench.judge,
+        context.judge,
         toolbox,
-        agent_task(bench.today, settings.deductions),
+        agent_task(context.today, settings.deductions),
         answer_type(settings.deductions),
         material=agent_material(case.report, question),
         limits=settings.limits,
     )
-    replies = tuple(key for step in run.transcript.steps for key in step.replies)
-    found = QuestionFindings(question=question, run=run, replies=replies)
+    found = QuestionFindings(question=question, run=run, replies=run.transcript.replies)
     if run.answer is None:
         return found.model_copy(update={"failure": no_answer(run)})
     given = run.answer.deductions
@@ -108,15 +76,15 @@ def _of_no_page(words: str) -> CheckedCitation | None:
 
 
 async def _alone(
-    case: Case, bench: Bench, settings: ReasoningSettings, question: ReasoningQuestion
+    case: Case, context: EvalContext, settings: ReasoningSettings, question: ReasoningQuestion
 ) -> QuestionFindings:
     """One question without tools."""
     found = QuestionFindings(question=question)
-    prompt = prompt_alone(case.report, question, bench.today, settings.deductions)
-    lacking = await room_for(bench.judge, prompt, MIN_REPLY_TOKENS)
+    prompt = prompt_alone(case.report, question, context.today, settings.deductions)
+    lacking = await room_for(context.judge, prompt, MIN_REPLY_TOKENS)
     if lacking is not None:
         return found.model_copy(update={"failure": lacking})
-    told = await bench.judge.ask(
+    told = await context.judge.ask(
         prompt, answer_type_alone(settings.deductions), max_tokens=settings.limits.reply_tokens
     )
     if isinstance(told, Failure):

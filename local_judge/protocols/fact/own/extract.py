@@ -1,4 +1,4 @@
-"""What the cited sentences of a report state, and by which of their citations.
+"""The statements of a report's cited sentences, each with its citations.
 
 Invariants: the judge names citations by number, and code knows their URLs, so that no URL comes from a judge; a
 sentence's reply names only citations that it has; a citation that no fact of its sentence names belongs to the sentence
@@ -14,17 +14,17 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from local_judge.claims.extract import without_marks
+from local_judge.claims.extract import claim_on, without_marks
 from local_judge.claims.model import Claim
-from local_judge.claims.numbers import is_numeric
 from local_judge.claims.report import shared_report
+from local_judge.claims.sources import cited_urls
 from local_judge.documents.model import Citation, Document, Sentence
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
-from local_judge.protocols.fact.findings import Pair
+from local_judge.protocols.fact.findings import Cited, Pair
+from local_judge.protocols.fact.pairs import unread
 from local_judge.protocols.fact.settings import FactSettings
-from local_judge.protocols.fact.view import cited, unread
 
 template = partial(load_prompt, "local_judge.protocols.fact")
 
@@ -50,7 +50,7 @@ class ReadSentence(BaseModel):
 
 @cache
 def answer_type(n_citations: int) -> type[ReadSentence]:
-    """What the judge must answer for a sentence with so many citations."""
+    """The type of the answer for a sentence with so many citations."""
     number = Annotated[int, Field(ge=1, le=n_citations)]
     numbers: Any = Annotated[list[number], Field(min_length=1, max_length=n_citations)]
     fact: Any = create_model("Fact", __base__=ReadFact, citations=(numbers, ...))
@@ -65,16 +65,14 @@ class Target(NamedTuple):
     urls: dict[str, Citation]
 
 
-class Stated(NamedTuple):
-    """A statement on a URL."""
+class Stated(Cited):
+    """A statement on a URL, as the claim that is checked."""
 
     claim: Claim
-    url: str
-    key: str
 
 
 class Extraction(NamedTuple):
-    """What was read of a report, in reading order, and the pairs of the sentences that could not be."""
+    """The statements of a report, in reading order, and the pairs of the sentences that could not be read."""
 
     stated: tuple[Stated, ...]
     unread: tuple[Pair, ...]
@@ -83,7 +81,7 @@ class Extraction(NamedTuple):
 def targets_of(document: Document) -> list[Target]:
     """The sentences of the body that cite a URL."""
     found = [
-        Target(sentence, cited(sentence.citations, document))
+        Target(sentence, cited_urls(sentence.citations, document))
         for sentence in document.sentences
         if document.blocks[sentence.block].role == "body"
     ]
@@ -149,20 +147,13 @@ def _stated(document: Document, target: Target, read: ReadSentence) -> list[Stat
     if given and forgotten:
         given.append((without_marks(document, sentence, sentence.text), forgotten))
     return [
-        Stated(_claim(sentence, number, text), url, citation.key)
+        Stated(
+            statement=text,
+            url=url,
+            sentence=sentence.label,
+            key=citation.key,
+            claim=claim_on(sentence, number, text, "A"),
+        )
         for number, (text, chosen) in enumerate(given, 1)
         for url, citation in chosen
     ]
-
-
-def _claim(sentence: Sentence, number: int, text: str) -> Claim:
-    return Claim(
-        id=f"{sentence.label}.{number}",
-        text=text,
-        sentence=sentence.label,
-        span=sentence.span,
-        type="A",
-        type_judged="A",
-        numeric=is_numeric(text),
-        citations=sentence.citations,
-    )

@@ -31,13 +31,13 @@ class ReadRepeat(BaseModel):
 
 @cache
 def answer_type(position: int) -> type[ReadRepeat]:
-    """What the judge must answer for the statement at this 0-based position."""
+    """The type of the answer for the statement at this 0-based position."""
     number: Any = Annotated[int, Field(ge=0, le=position)]
     return create_model("Repeats", __base__=ReadRepeat, repeats=(number, ...))
 
 
 class Same(NamedTuple):
-    """What was found out about one statement."""
+    """The result for one statement."""
 
     first: int
     """Position of the statement that it repeats; its own if it is the first to say so."""

@@ -1,4 +1,4 @@
-"""Whether a page supports the statements that cite it.
+"""Support of statements by the page that they cite.
 
 Invariant: each statement gets exactly one label of the menu, or a failure; a quotation is kept only if it occurs in the
 page, and one that does not is kept apart.
@@ -9,41 +9,43 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from indexes.snapshot import Snapshot
-from local_judge.claims.evidence import Exhibit, exhibits
+from local_judge.claims import grouped
+from local_judge.claims.evidence import PageEvidence, evidence_groups
+from local_judge.claims.grouped import Found, ask_grouped
 from local_judge.claims.model import Claim
-from local_judge.claims.quotes import QuoteFinder
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
-from local_judge.protocols.fact.findings import Outcome, Pair
+from local_judge.protocols.fact.findings import Judged, Outcome, Pair
 from local_judge.protocols.fact.own.extract import Stated
 from local_judge.protocols.fact.settings import FactSettings
 
 template = partial(load_prompt, "local_judge.protocols.fact")
 
-REPLY_TOKENS_PER_STATEMENT = 260
 
-
-class Finding(BaseModel):
+class Finding(grouped.Finding):
     """What the judge says of one statement: evidence before the label."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     quote: Annotated[str, Field(max_length=600)]
     rationale: Annotated[str, Field(max_length=400)]
     label: Outcome
 
 
-def support_prompt(exhibit: Exhibit, claims: Sequence[Claim]) -> Prompt:
+def support_prompt(page_evidence: PageEvidence, claims: Sequence[Claim]) -> Prompt:
     """Page first, then the instructions, then the statements."""
     listed = "\n".join(f"{number}. {claim.text}" for number, claim in enumerate(claims, 1))
     values = {"count": str(len(claims)), "statements": fence(listed, "Statements:")}
-    return Prompt(shared=exhibit.shared, own=fill(template("support"), values), prefix_key=exhibit.prefix_key)
+    return Prompt(
+        shared=page_evidence.shared,
+        own=fill(template("support"), values),
+        prefix_key=page_evidence.prefix_key,
+    )
 
 
 async def judge_support(
@@ -53,42 +55,32 @@ async def judge_support(
     page = snapshot.page(stated[0].url)
     if page.status != "ok":
         return [_pair(one)(outcome="unknown", reason=page.status) for one in stated]
-    keys = {one.claim.id: one for one in stated}
-    groups = exhibits(page, [one.claim for one in stated], snapshot, settings.evidence)
-    results = await asyncio.gather(
-        *(_group(exhibit, [keys[claim.id] for claim in claims], judge) for exhibit, claims in groups)
-    )
-    return [pair for result in results for pair in result]
-
-
-async def _group(exhibit: Exhibit, stated: Sequence[Stated], judge: Judge) -> list[Pair]:
-    finder = QuoteFinder(exhibit.page.text, exhibit.page.title)
-    answers = await judge.ask_items(
-        lambda indices: support_prompt(exhibit, [stated[index].claim for index in indices]),
-        Finding,
-        len(stated),
-        max_tokens=REPLY_TOKENS_PER_STATEMENT * len(stated),
-    )
-    pairs: list[Pair] = []
-    for one, answer in zip(stated, answers, strict=True):
-        if isinstance(answer, Failure):
-            pairs.append(_pair(one)(outcome="unknown", reason="judge_failed", failure=answer))
-            continue
-        finding = answer.value
-        quote = finder.find(finding.quote)
-        pairs.append(
-            _pair(one)(
-                outcome=finding.label,
-                reason="judged_unknown" if finding.label == "unknown" else None,
-                label=finding.label,
-                quote=quote,
-                quote_rejected=finding.quote if finding.quote.strip() and quote is None else None,
-                rationale=finding.rationale,
-                replies=answer.replies,
-            )
+    groups = evidence_groups(page, [one.claim for one in stated], snapshot, settings.evidence)
+    found = await asyncio.gather(
+        *(
+            ask_grouped(evidence, claims, judge, partial(support_prompt, evidence), Finding)
+            for evidence, claims in groups
         )
-    return pairs
+    )
+    return [_judged(one, answer) for one, answer in zip(stated, chain.from_iterable(found), strict=True)]
+
+
+def _judged(one: Stated, found: Found[Finding] | Failure) -> Pair:
+    if isinstance(found, Failure):
+        return _pair(one)(outcome="unknown", reason="judge_failed", failure=found)
+    label = found.finding.label
+    return _pair(one)(
+        outcome=label,
+        reason="judged_unknown" if label == "unknown" else None,
+        judged=Judged(
+            label=label,
+            quote=found.checked.quote,
+            quote_rejected=found.checked.rejected,
+            rationale=found.finding.rationale,
+            replies=found.replies,
+        ),
+    )
 
 
 def _pair(one: Stated) -> partial[Pair]:
-    return partial(Pair, statement=one.claim.text, url=one.url, sentence=one.claim.sentence, key=one.key)
+    return partial(Pair, statement=one.statement, url=one.url, sentence=one.sentence, key=one.key)

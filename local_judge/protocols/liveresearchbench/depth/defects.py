@@ -69,7 +69,7 @@ _LATER = re.compile(
 
 
 def defects(document: Document) -> tuple[Defect, ...]:
-    """What is wrong with a text as a report: `refusal`, `plan`, both, or nothing."""
+    """The defects of a text as a report: `refusal`, `plan`, both, or none."""
     body = [block for block in document.blocks if block.role != "references"]
     text = "\n".join(block.text for block in body)
     if len(text) > LONGEST:

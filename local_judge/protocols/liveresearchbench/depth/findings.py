@@ -1,4 +1,4 @@
-"""What a judge said of a report beside another, in both orders.
+"""The answers of a judge about two reports, in both orders.
 
 Invariants: a pair has both of its orders, each with all scores of both reports or with the failure that left it open;
 scores are kept by report, whichever came first; totals are computed.
@@ -12,6 +12,7 @@ from pydantic import Field
 
 from local_judge.judge.failures import Failure
 from local_judge.protocols.liveresearchbench.depth.defects import Defect
+from local_judge.protocols.metric import MetricFindings
 from serving.types import Frozen
 
 Dimension = Literal["granularity", "insight", "critique", "evidence", "density"]
@@ -49,7 +50,7 @@ class Order(Frozen):
     """None where it failed, as all that follows."""
     other: Marks | None = None
     said: Outcome | None = None
-    """Whom the judge itself called the deeper."""
+    """The report that the judge itself called the deeper one."""
     analysis: str = ""
     report_flaws: tuple[str, ...] = ()
     other_flaws: tuple[str, ...] = ()
@@ -66,12 +67,12 @@ class Order(Frozen):
 class Opponent(Frozen):
     """The other report of a pair."""
 
-    kind: Literal["baseline", "rival"]
-    """`baseline`: a reference of the task. `rival`: another system's report of the same run."""
+    kind: Literal["baseline", "system"]
+    """`baseline`: a reference of the task. `system`: another system's report of the same run."""
     name: str
-    """Of a rival: its system, or its id where the input names none. Of a baseline: `baseline`."""
+    """The name of the other system, or the report's id where the input names none; `baseline` for a baseline."""
     case: str | None = None
-    """Id of a rival's report."""
+    """Id of the other report in the run; None for a baseline."""
     document: str
     """Id of the document."""
     n_characters: int
@@ -87,7 +88,7 @@ class Pair(Frozen):
     """With the report first, then with the other first."""
 
 
-class DepthFindings(Frozen):
+class DepthFindings(MetricFindings):
     """All pairs of one report."""
 
     task: str
@@ -101,7 +102,7 @@ class DepthFindings(Frozen):
     """Whether pairs with a defective baseline are in no score."""
     pairs: tuple[Pair, ...] = ()
     unreadable: tuple[str, ...] = ()
-    """Ids of rivals' reports that cannot be read and were not compared."""
+    """Ids of other systems' reports that cannot be read and were not compared."""
 
     @property
     def n_failed(self) -> int:

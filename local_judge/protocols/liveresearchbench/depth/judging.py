@@ -2,32 +2,30 @@
 
 Invariants: every pair is asked about in both orders; which report came first changes where its scores are read from and
 nothing else; identical texts are asked about like any others, since what a judge says of them shows how it takes
-position.
+position. A prompt opens with the first report as all other prompts about that report do: with the report first the
+other metrics' prefix is used again, and with the baseline first the reports of all systems stand behind one prefix.
+Nothing in it tells which of the two is judged.
 """
 
 from __future__ import annotations
 
 import asyncio
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from local_judge.claims.report import shared_report
 from local_judge.documents import UnreadableReport, parse_report
 from local_judge.documents.model import Document
 from local_judge.errors import ConfigError
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
-from local_judge.protocols.base import Bench, Case
-from local_judge.protocols.liveresearchbench.depth.asking import Compared, Scores, prompt
+from local_judge.judge.layout import Prompt, fence, load_prompt
+from local_judge.protocols.asking import no_boolean
+from local_judge.protocols.base import Case
 from local_judge.protocols.liveresearchbench.depth.defects import defects
-from local_judge.protocols.liveresearchbench.depth.findings import (
-    DepthFindings,
-    Marks,
-    Opponent,
-    Order,
-    Outcome,
-    Pair,
-)
-from local_judge.protocols.liveresearchbench.depth.settings import DepthSettings
+from local_judge.protocols.liveresearchbench.depth.findings import TOP, Marks, Opponent, Order, Outcome, Pair
 from local_judge.tasks.model import Task
 
 REPLY_TOKENS = 1_500
@@ -42,52 +40,74 @@ class _Other(NamedTuple):
     document: Document
 
 
-def depth_lacks(task: Task | None, settings: DepthSettings) -> str | None:
-    """What a report's task has not that depth needs, and where that may come from; None if nothing."""
-    if task is None:
-        return "has no task; give --tasks"
-    if settings.against == "baseline" and not task.references:
-        return (
-            f"its task {task.id!r} has no reference report to compare analysis depth with; give --references, or "
-            "compare the systems with each other: --set liveresearchbench.depth.against=all"
-        )
-    return None
+Points = Annotated[int, Field(ge=0, le=TOP), BeforeValidator(no_boolean)]
+Flaw = Annotated[str, Field(max_length=200)]
 
 
-async def judge_depth(case: Case, bench: Bench, settings: DepthSettings) -> DepthFindings:
-    """All pairs of one report: with each reference of its task, and with `case.rivals` where all are compared.
+class Scores(BaseModel):
+    """A judge's scores of one report; it is asked for no total."""
 
-    Raises:
-        ConfigError: its task lacks what the settings need.
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    granularity: Points
+    insight: Points
+    critique: Points
+    evidence: Points
+    density: Points
+
+
+class Compared(BaseModel):
+    """A judge's answer about two reports in the order in which they were shown."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    analysis: Annotated[str, Field(max_length=700)]
+    first_flaws: Annotated[list[Flaw], Field(max_length=3)]
+    second_flaws: Annotated[list[Flaw], Field(max_length=3)]
+    first: Scores
+    second: Scores
+    winner: Literal["first", "second", "tie"]
+
+
+def prompt(request: str, first: Document, second: Document) -> Prompt:
+    """The question about two reports on one request."""
+    shared, prefix_key = shared_report(first)
+    own = (
+        fence(request, "Request:"),
+        fence(second.labelled(), "Second report:"),
+        load_prompt("local_judge.protocols.liveresearchbench", "compare"),
+    )
+    return Prompt(shared=shared, own="\n\n".join(own), prefix_key=prefix_key)
+
+
+async def compare(
+    case: Case, task: Task, judge: Judge, others_too: bool
+) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
+    """All pairs of one report, and the ids of other systems' reports that cannot be read.
+
+    Args:
+        case: the report.
+        task: its task, with each of whose references the report is compared.
+        judge: who compares.
+        others_too: compare it with the reports of other systems as well.
     """
-    lacking = depth_lacks(case.task, settings)
-    if lacking is not None or case.task is None:
-        raise ConfigError(f"liveresearchbench: report {case.id!r}: {lacking}")
-    task = case.task
     others = [_baseline(reference.text) for reference in task.references]
     unreadable: list[str] = []
-    for rival in case.rivals if settings.against == "all" else ():
-        document = _document(rival.content)
+    for other in case.others if others_too else ():
+        document = _document(other.content)
         if document is None:
-            unreadable.append(rival.id)
+            unreadable.append(other.id)
         else:
-            others.append(_Other(_opponent(document, rival.system or rival.id, rival.id), document))
+            others.append(_Other(_opponent(document, other.system or other.id, other.id), document))
     asked = [(one, first) for one in others for first in (True, False)]
     orders = await asyncio.gather(
-        *(_order(task.prompt, case.report, other.document, first, bench.judge) for other, first in asked)
+        *(_order(task.prompt, case.report, other.document, first, judge) for other, first in asked)
     )
-    return DepthFindings(
-        task=task.id,
-        document=case.report.id,
-        defects=defects(case.report),
-        against=settings.against,
-        leave_out=settings.defective == "leave_out",
-        pairs=tuple(
-            Pair(opponent=other.opponent, orders=(orders[2 * index], orders[2 * index + 1]))
-            for index, other in enumerate(others)
-        ),
-        unreadable=tuple(unreadable),
+    pairs = tuple(
+        Pair(opponent=other.opponent, orders=(orders[2 * index], orders[2 * index + 1]))
+        for index, other in enumerate(others)
     )
+    return pairs, tuple(unreadable)
 
 
 @lru_cache(maxsize=256)
@@ -108,7 +128,7 @@ def _baseline(text: str) -> _Other:
 
 def _opponent(document: Document, name: str, case: str | None) -> Opponent:
     return Opponent(
-        kind="baseline" if case is None else "rival",
+        kind="baseline" if case is None else "system",
         name=name,
         case=case,
         document=document.id,

@@ -9,36 +9,31 @@ baseline has no score, and no zero.
       granularity, insight, critique, evidence, density
                    the report's mean score, 0 to 5; below it the baseline's
       consistency  share of pairs in which a judge's two orders agree, 0 to 100
-      games        win rate of the two games of each pair, decided by the totals of each order
+      by_totals    win rate of the two games of each pair, decided by the totals of each order
       word         share of answers in which the judge's word agrees with its own totals
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from local_judge.protocols.liveresearchbench.depth.findings import (
-    DIMENSIONS,
-    TOP,
-    DepthFindings,
-    Order,
-    Pair,
-)
-from local_judge.protocols.liveresearchbench.depth.outcome import (
+from local_judge.protocols.liveresearchbench.depth.findings import DIMENSIONS, TOP, DepthFindings, Order, Pair
+from local_judge.protocols.liveresearchbench.depth.games import (
     MOST,
     Game,
     Rule,
     consistent,
     decided,
     games,
+    win_rate,
 )
-from local_judge.protocols.liveresearchbench.depth.tally import win_rate
-from local_judge.protocols.scores import Profile, Score, ScoreNode
+from local_judge.scoring.algebra import answers, failures_of, share, undefined
+from local_judge.scoring.node import Profile, Score, ScoreNode, noted
 
 DEPTH = "depth"
 LABEL = "Analysis depth"
+NO_BASELINE = "compared with no baseline"
 
 
 class Baseline(NamedTuple):
@@ -49,13 +44,8 @@ class Baseline(NamedTuple):
     """Whether it is in the scores: it is a report, or those that are none count too."""
 
 
-def score_depth(findings: DepthFindings, profile: Profile) -> ScoreNode:
-    """The scores by one judge."""
-    return depth_together((findings,), profile)
-
-
-def depth_together(findings: Sequence[DepthFindings], profile: Profile) -> ScoreNode:
-    """The scores of one report by several judges: sums of dimensions averaged, then ties (`paper`); games pooled.
+def score_depth(findings: Sequence[DepthFindings], profile: Profile) -> ScoreNode:
+    """The scores of one report: sums of dimensions averaged over judges, then ties (`paper`); or games pooled.
 
     Args:
         findings: each judge's, of the same report; at least one.
@@ -65,14 +55,13 @@ def depth_together(findings: Sequence[DepthFindings], profile: Profile) -> Score
     chosen = [baseline for baseline in found if baseline.counts]
     pairs = [pair for baseline in chosen for pair in baseline.pairs]
     orders = [order for pair in pairs for order in pair.orders]
-    rate = win_rate(games_of(chosen, profile), "compared with no baseline")
-    note = "; ".join(filter(None, (rate.note, _defective(found))))
+    margins = [order.difference for order in orders]
     return ScoreNode(
         id=DEPTH,
         label=LABEL,
-        score=rate.model_copy(update={"note": note}),
+        score=noted(win_rate(games_of(chosen, profile), NO_BASELINE), _defective(found)),
         children=(
-            ScoreNode(id="margin", label="Margin", score=_margin(orders)),
+            ScoreNode(id="margin", label="Margin", score=_mean(margins, -MOST, MOST)),
             *_dimensions(orders),
             consistency(pairs, profile),
             by_totals(games_of(chosen, "totals")),
@@ -82,7 +71,7 @@ def depth_together(findings: Sequence[DepthFindings], profile: Profile) -> Score
 
 
 def baselines(findings: Sequence[DepthFindings]) -> list[Baseline]:
-    """What several judges said of one report, by baseline."""
+    """The answers of several judges about one report, by baseline."""
     first = findings[0]
     return [
         Baseline(
@@ -101,18 +90,18 @@ def games_of(chosen: Sequence[Baseline], rule: Rule) -> list[Game]:
 
 def by_totals(found: Iterable[Game]) -> ScoreNode:
     """The win rate of the games of each order by itself, decided by its totals."""
-    rate = win_rate(found, "compared with no baseline")
+    rate = win_rate(found, NO_BASELINE)
     return ScoreNode(id="by_totals", label="Win rate of two games, by totals", score=rate)
 
 
 def consistency(pairs: Sequence[Pair], rule: Rule) -> ScoreNode:
-    """How often a judge says the same whichever report comes first."""
+    """Share of pairs on which a judge says the same whichever report comes first."""
     found = [consistent(pair, rule) for pair in pairs]
     return ScoreNode(id="consistency", label="Position consistency", score=_share(found))
 
 
 def word(orders: Sequence[Order]) -> ScoreNode:
-    """How often a judge calls the deeper whom its own scores make so."""
+    """Share of answers in which the judge's word agrees with its own scores."""
     found = [
         None if order.difference is None else order.said == decided(order.difference) for order in orders
     ]
@@ -120,23 +109,10 @@ def word(orders: Sequence[Order]) -> ScoreNode:
 
 
 def _share(found: Sequence[bool | None]) -> Score:
-    known = [one for one in found if one is not None]
-    n, held, failed = len(found), sum(known), len(found) - len(known)
-    return Score(
-        value=100 * held / len(known) if known else None,
-        numerator=held if known else None,
-        denominator=len(known) or None,
-        n_expected=n,
-        n_failed=failed,
-        n_undefined=int(not n),
-        low=100 * held / n if n else None,
-        high=100 * (held + failed) / n if n else None,
-        note=f"{failed} of {n} failed" if failed else "" if n else "compared with no baseline",
-    )
-
-
-def _margin(orders: Sequence[Order]) -> Score:
-    return _mean([order.difference for order in orders], -MOST, MOST)
+    held = sum(one is True for one in found)
+    n_failed = sum(one is None for one in found)
+    score = share(held, len(found) - n_failed, n_failed, top=100.0, empty=NO_BASELINE)
+    return noted(score, failures_of(score))
 
 
 def _dimensions(orders: Sequence[Order]) -> Iterator[ScoreNode]:
@@ -152,23 +128,14 @@ def _dimensions(orders: Sequence[Order]) -> Iterator[ScoreNode]:
 
 def _mean(values: Sequence[int | None], least: int, most: int) -> Score:
     """The mean over all answers; one that failed leaves it open from `least` to `most`."""
-    known = [value for value in values if value is not None]
-    n, failed, total = len(values), len(values) - len(known), math.fsum(known)
-    return Score(
-        value=total / len(known) if known else None,
-        numerator=total if known else None,
-        denominator=len(known) or None,
-        n_expected=n,
-        n_failed=failed,
-        n_undefined=int(not n),
-        low=(total + failed * least) / n if n else None,
-        high=(total + failed * most) / n if n else None,
-        note=f"{failed} of {n} failed" if failed else "" if n else "compared with no baseline",
-    )
+    if not values:
+        return undefined(NO_BASELINE)
+    score = answers(values, least, most)
+    return noted(score, failures_of(score))
 
 
 def _defective(found: Sequence[Baseline]) -> str:
-    """What a reader must know of the baselines."""
+    """A note on defective baselines."""
     kinds = [baseline.pairs[0].opponent.defects for baseline in found]
     bad = [" and ".join(defects) for defects in kinds if defects]
     if not bad:

@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import pytest
 
-from local_judge.documents.model import Frozen
 from local_judge.protocols.deer.formats.files import (
     AveragesFile,
     FactFile,
@@ -16,6 +15,7 @@ from local_judge.protocols.deer.formats.files import (
 from local_judge.protocols.deer.formats.folder import Sample, folder
 from local_judge.protocols.deer.overall import score
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
+from serving.types import Frozen
 
 from ....originals import run_original
 from ..rubric_cases import RF, drawn, everywhere, findings, tied
@@ -73,9 +73,9 @@ def test_the_files_of_two_reports(tmp_path: Path) -> None:
 
 
 def test_a_reports_final_file_has_the_scores_of_the_upstream_profile() -> None:
-    sample = Sample(rows(2), findings(drawn(1)))
-    final = written({1: sample})["final/0001.json"]
-    roots = {root.id: root.score.value for root in score(sample.rows, sample.rubric, "upstream")}
+    verified, rubric = rows(2), findings(drawn(1))
+    final = written({1: Sample(verified, rubric)})["final/0001.json"]
+    roots = {root.id: root.score.value for root in score([verified], [rubric], "upstream")}
     assert len(final["score_avgs"]) == 7
     assert final["score_avgs"] == {id: roots[id] for id in final["score_avgs"]}
 

@@ -7,8 +7,14 @@ from typing import Any, cast
 import pytest
 
 from local_judge.errors import InputError
-from local_judge.protocols.deer.formats.files import AveragesFile, FactFile, OthersFile, read_file
-from local_judge.protocols.deer.formats.others import findings_of, others_file
+from local_judge.protocols.deer.formats.files import (
+    AveragesFile,
+    FactFile,
+    OthersFile,
+    findings_of,
+    read_file,
+)
+from local_judge.protocols.deer.formats.folder import others_file
 from local_judge.protocols.deer.rubric.findings import RubricFindings
 
 from ..rubric_cases import EC, RF, drawn, everywhere, findings

@@ -16,10 +16,14 @@ from typing import Any, cast
 
 import pytest
 
-from local_judge.protocols.deer.formats.fact import fact_file
-from local_judge.protocols.deer.formats.files import AveragesFile, FactFile, OthersFile, read_file
-from local_judge.protocols.deer.formats.folder import Sample, folder
-from local_judge.protocols.deer.formats.others import findings_of, others_file
+from local_judge.protocols.deer.formats.files import (
+    AveragesFile,
+    FactFile,
+    OthersFile,
+    findings_of,
+    read_file,
+)
+from local_judge.protocols.deer.formats.folder import Sample, fact_file, folder, others_file
 from local_judge.protocols.deer.overall import score
 from local_judge.protocols.deer.rubric.findings import RubricFindings
 
@@ -104,11 +108,11 @@ def test_all_three_files_have_the_shape_that_is_read() -> None:
 def test_the_trees_of_both_profiles(rubric: RubricFindings) -> None:
     rows = sample_rows(load("fact_0001.json"))
     final = load("final_0001.json")
-    code = score(rows, rubric, "upstream")
+    code = score([rows], [rubric], "upstream")
     assert {root.id: root.score.value for root in code[:-1]} == final["score_avgs"]
     # The mean of the seven rounded dimensions: 43.14 / 7
     assert code[-1].score.value == pytest.approx(6.162857, abs=1e-6)
-    paper = {root.id: root.score for root in score(rows, rubric, "paper")}
+    paper = {root.id: root.score for root in score([rows], [rubric], "paper")}
     # The judged dimensions differ from the code's by rounding alone.
     for dimension in ("request_fulfillment", "analytical_soundness", "format_style", "ethics_compliance"):
         assert paper[dimension].value == pytest.approx(final["score_avgs"][dimension], abs=0.01)

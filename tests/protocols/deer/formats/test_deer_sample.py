@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import pytest
 
-from local_judge.protocols.deer.formats.fact import fact_file
+from local_judge.protocols.deer.formats.folder import fact_file
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 from local_judge.protocols.deer.verification.scores import score
 from local_judge.protocols.deer.verification.tree import METRICS
@@ -90,35 +90,31 @@ def test_every_printed_value(printed: Json) -> None:
 
 
 def test_tree_has_the_printed_scores(printed: Json) -> None:
-    scores = score(sample_rows(printed), "upstream")
+    scores = score([sample_rows(printed)], "upstream")
     final = json.loads((DATA / "final_0001.json").read_text(encoding="utf-8"))
-    for dimension in scores.dimensions:
+    for dimension in scores:
         assert dimension.score.value == final["score_avgs"][dimension.id]
         printed_parts = list(final["criteria_avgs"][dimension.id].values())
         assert [part.score.value for part in dimension.children] == printed_parts
     for metric in METRICS:
         dimension, part, name = metric.code
         node = next(
-            node
-            for d in scores.dimensions
-            for path, node in d.walk()
-            if len(path) == 3 and node.id == metric.id
+            node for d in scores for path, node in d.walk() if len(path) == 3 and node.id == metric.id
         )
         assert node.score.value == printed["scores"][dimension][part][name]
 
 
 def test_paper_on_the_same_rows(printed: Json) -> None:
-    scores = score(sample_rows(printed), "paper")
+    integrity, sufficiency = score([sample_rows(printed)], "paper")
 
     def at(*path: str) -> tuple[float | None, float | None]:
-        found = scores.find("information_sufficiency", *path).score
+        found = sufficiency.find(*path).score
         return found.numerator, found.denominator
 
     # 9 A + 11 B + 3 C of 83 claims, 13 of the 23 supported
     assert at("evidence_coverage") == (23, 83)
     assert at("information_amount") == (13, None)
     # (10 * 23/83 + 1 + 2 + 1) / 4
-    sufficiency = scores.find("information_sufficiency").score.value
-    assert sufficiency is not None and round(sufficiency, 2) == 1.69
-    factuality = scores.find("information_integrity", "claim_factuality").score
+    assert sufficiency.score.value is not None and round(sufficiency.score.value, 2) == 1.69
+    factuality = integrity.find("claim_factuality").score
     assert (factuality.numerator, factuality.denominator) == (13, 23)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from local_judge.protocols.deer.overall import score
@@ -9,7 +11,7 @@ from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 
 from ..rubric_cases import FS, II, PATHS, RF, Answer, drawn, everywhere, findings
 
-ROWS = Rows(
+VERIFIED = Rows(
     claims=(
         ClaimRow(
             id="L1.S1.1",
@@ -20,18 +22,18 @@ ROWS = Rows(
 )
 
 
-def value(rows: Rows | None, rubric: RubricFindings, *path: str) -> float:
-    root = next(root for root in score(rows, rubric, "paper") if root.id == path[0])
+def value(rows: Sequence[Rows], rubric: RubricFindings, *path: str) -> float:
+    root = next(root for root in score(rows, [rubric], "paper") if root.id == path[0])
     found = root.find(*path[1:]).score.value
     assert found is not None
     return found
 
 
-@pytest.mark.parametrize("rows", [None, ROWS], ids=["rubric alone", "with verification"])
-def test_a_cost_is_what_the_scores_would_gain(rows: Rows | None) -> None:
+@pytest.mark.parametrize("rows", [(), (VERIFIED,)], ids=["rubric alone", "with verification"])
+def test_a_cost_is_what_the_scores_would_gain(rows: Sequence[Rows]) -> None:
     answers = drawn(3)
     before = findings(answers)
-    found = costs(score(rows, before, "paper"), before)
+    found = costs(score(rows, [before], "paper"), before)
     below = [
         path for path, answer in answers.items() if isinstance(answer, int) and answer < 10 and path[0] != II
     ]
@@ -45,7 +47,7 @@ def test_a_cost_is_what_the_scores_would_gain(rows: Rows | None) -> None:
 
 def test_the_weight_of_an_item_is_that_of_its_place() -> None:
     answers: dict[tuple[str, ...], Answer] = {**everywhere(10), (RF, "scope", "1", "Q1-2"): 1}
-    (cost,) = costs(score(None, findings(answers), "paper"), findings(answers))
+    (cost,) = costs(score([], [findings(answers)], "paper"), findings(answers))
     # 9 points; one of two quality items, quality half of the criterion, which is one of three sub-dimensions, and the
     # dimension is one of five.
     assert (cost.dimension, cost.overall) == (9 / (2 * 2 * 1 * 3), 9 / (2 * 2 * 1 * 3 * 5))
@@ -54,17 +56,17 @@ def test_the_weight_of_an_item_is_that_of_its_place() -> None:
 def test_equal_costs_keep_the_rubrics_order() -> None:
     rubric = findings(everywhere(5))
     found = [
-        cost.path for cost in costs(score(None, rubric, "paper"), rubric) if cost.path[1] == "writing_quality"
+        cost.path for cost in costs(score([], [rubric], "paper"), rubric) if cost.path[1] == "writing_quality"
     ]
     assert found[:3] == [(FS, "writing_quality", n, f"C{n}-1") for n in ("1", "2", "4")]
-    assert len(costs(score(None, rubric, "paper"), rubric)) == len(PATHS) - 3  # recency costs nothing
+    assert len(costs(score([], [rubric], "paper"), rubric)) == len(PATHS) - 3  # recency costs nothing
 
 
 def test_whole_dimensions_cost_too_and_a_whole_report_does_not() -> None:
     rubric = findings({(RF,): 4, (FS,): 10}, mode="dimensions", scale=10)
-    (cost,) = costs(score(None, rubric, "paper"), rubric)
+    (cost,) = costs(score([], [rubric], "paper"), rubric)
     assert (cost.path, cost.dimension, cost.overall) == ((RF,), 6, 3)
     whole = findings({(): 4}, mode="vanilla")
-    assert costs(score(None, whole, "paper"), whole) == ()
+    assert costs(score([], [whole], "paper"), whole) == ()
     five = findings({(RF,): 3}, mode="dimensions", scale=5)
-    assert costs(score(None, five, "paper"), five)[0].overall == 4.5
+    assert costs(score([], [five], "paper"), five)[0].overall == 4.5

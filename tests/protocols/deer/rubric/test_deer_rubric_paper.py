@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from local_judge.protocols.deer.rubric import paper
-from local_judge.protocols.deer.rubric.tree import on_scale
-from local_judge.protocols.scores import Score, ScoreNode, failed
+from local_judge.protocols.deer.rubric.model import on_scale
+from local_judge.protocols.deer.rubric.scores import score
+from local_judge.scoring.coverage import failed
+from local_judge.scoring.node import Score, ScoreNode
 
 from ..rubric_cases import FS, II, PATHS, RF, drawn, everywhere, findings, settled
 
@@ -23,7 +24,7 @@ def test_the_published_rubric_has_101_items() -> None:
 def test_coverage_and_quality_weigh_the_same_whatever_they_are_made_of() -> None:
     scope = [(path, 4) for path in PATHS if path[1] == "scope" and path[3].startswith("C")]
     scope += [((RF, "scope", "1", "Q1-1"), 9), ((RF, "scope", "1", "Q1-2"), 10)]
-    (dimension,) = paper.score(findings(scope))
+    (dimension,) = score([findings(scope)], "paper")
     criterion = dimension.find("scope", "1")
     assert [child.id for child in criterion.children] == ["coverage", "quality"]
     assert criterion.find("coverage").score.value == 4  # of four items
@@ -36,7 +37,7 @@ def test_coverage_and_quality_weigh_the_same_whatever_they_are_made_of() -> None
 def test_levels_are_means_without_rounding() -> None:
     answers = everywhere(7)
     answers[RF, "helpfulness", "1", "Q1-1"] = 8
-    request = root(paper.score(findings(answers)), RF)
+    request = root(score([findings(answers)], "paper"), RF)
     # coverage 7, quality (8 + 7) / 2; criterion 7.25; helpfulness (7.25 + 7 + 7) / 3; dimension (7 + 7 + that) / 3
     assert request.find("helpfulness", "1").score.value == 7.25
     helpful = request.find("helpfulness").score
@@ -49,7 +50,7 @@ def test_what_is_not_applicable_is_left_out_and_counted() -> None:
     answers[FS, "paragraph_quality", "2", "C2-1"] = "N/A"
     answers[FS, "paragraph_quality", "2", "C2-2"] = "N/A"
     answers[FS, "paragraph_quality", "3", "C3-1"] = 9
-    part = root(paper.score(findings(answers)), FS).find("paragraph_quality")
+    part = root(score([findings(answers)], "paper"), FS).find("paragraph_quality")
     gone = part.find("2").score
     assert (gone.value, gone.n_undefined, gone.n_failed, gone.low) == (None, 2, 0, None)
     # (6 + 9) / 2 of three criteria
@@ -60,7 +61,7 @@ def test_what_is_not_applicable_is_left_out_and_counted() -> None:
 def test_a_failure_is_no_number_and_leaves_the_scale_open() -> None:
     answers = everywhere(6)
     answers[RF, "scope", "1", "Q1-1"] = "failed"
-    scope = root(paper.score(findings(answers)), RF).find("scope")
+    scope = root(score([findings(answers)], "paper"), RF).find("scope")
     item = scope.find("1", "quality", "Q1-1").score
     assert item == Score(value=None, n_expected=1, n_failed=1, low=1, high=10, note="failed: timeout")
     quality = scope.find("1", "quality").score
@@ -73,7 +74,7 @@ def test_a_failure_is_no_number_and_leaves_the_scale_open() -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_bounds_are_the_scores_with_every_failure_as_1_and_as_10(seed: int) -> None:
     answers = drawn(seed)
-    trees = [paper.score(findings(run)) for run in (answers, settled(answers, 1), settled(answers, 10))]
+    trees = [score([findings(run)], "paper") for run in (answers, settled(answers, 1), settled(answers, 10))]
     compared = 0
     for roots in zip(*trees, strict=True):
         for (_, node), (_, low), (_, high) in zip(*(found.walk() for found in roots), strict=True):
@@ -95,12 +96,12 @@ def test_bounds_are_the_scores_with_every_failure_as_1_and_as_10(seed: int) -> N
 def test_five_points_are_put_on_the_scale_of_ten() -> None:
     assert [on_scale(score, 5) for score in range(1, 6)] == [1, 3.25, 5.5, 7.75, 10]
     assert [on_scale(score, 10) for score in (1, 5, 10)] == [1, 5, 10]
-    (dimension,) = paper.score(findings({(RF, "scope", "1", "C1-1"): 3}, scale=5))
+    (dimension,) = score([findings({(RF, "scope", "1", "C1-1"): 3}, scale=5)], "paper")
     assert dimension.score.value == 5.5
 
 
 def test_whole_dimensions_are_leaves() -> None:
-    roots = paper.score(findings({(RF,): 8, (FS,): "N/A", (II,): "failed"}, mode="dimensions"))
+    roots = score([findings({(RF,): 8, (FS,): "N/A", (II,): "failed"}, mode="dimensions")], "paper")
     assert [(node.id, node.label, node.score.value) for node in roots] == [
         (RF, "Request Fulfillment", 8),
         (FS, "Format & Style", None),
@@ -110,15 +111,15 @@ def test_whole_dimensions_are_leaves() -> None:
 
 
 def test_a_report_judged_as_a_whole_is_one_leaf() -> None:
-    (only,) = paper.score(findings({(): 4}, mode="vanilla", scale=5))
+    (only,) = score([findings({(): 4}, mode="vanilla", scale=5)], "paper")
     assert (only.id, only.score.value) == ("overall", 7.75)
 
 
 def test_an_item_that_is_neither_coverage_nor_quality_is_refused() -> None:
     with pytest.raises(ValueError, match="item 'X1-1': its id begins with neither C nor Q"):
-        paper.score(findings({(RF, "scope", "1", "X1-1"): 3}))
+        score([findings({(RF, "scope", "1", "X1-1"): 3})], "paper")
 
 
 def test_ids_of_a_rubric_of_ones_own_are_named_after_themselves() -> None:
-    (dimension,) = paper.score(findings({("local_relevance", "nearby_places", "1", "C1-1"): 3}))
+    (dimension,) = score([findings({("local_relevance", "nearby_places", "1", "C1-1"): 3})], "paper")
     assert (dimension.label, dimension.children[0].label) == ("Local relevance", "Nearby places")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from local_judge.protocols.deer.rubric import upstream
+from local_judge.protocols.deer.rubric.scores import score
 
 from ..rubric_cases import EC, FS, II, RF, drawn, everywhere, findings, settled, tied
 
@@ -111,15 +112,15 @@ def test_the_tree_is_the_integration_with_bounds_from_three_runs(seed: int) -> N
         upstream.integrate(None, upstream.items_of(findings(run)))
         for run in (answers, settled(answers, 1), settled(answers, 10))
     ]
-    roots = {root.id: root for root in upstream.score(findings(answers))}
+    roots = {root.id: root for root in score([findings(answers)], "upstream")}
     compared = 0
     for dimension, parts in runs[0].criteria.items():
         value, low, high = (run.scores[dimension] for run in runs)
-        score = roots[dimension].score
-        assert (score.value, score.low, score.high) == (value, low, high)
+        whole = roots[dimension].score
+        assert (whole.value, whole.low, whole.high) == (value, low, high)
         for part in parts:
-            score = roots[dimension].find(part).score
-            assert (score.value, score.low, score.high) == tuple(
+            found = roots[dimension].find(part).score
+            assert (found.value, found.low, found.high) == tuple(
                 run.criteria[dimension][part] for run in runs
             )
             compared += 1
@@ -130,7 +131,7 @@ def test_a_failure_is_left_out_as_the_code_would() -> None:
     answers = everywhere(6)
     for item in ("C1-1", "Q1-1"):
         answers[EC, "perspective_balance", "1", item] = "failed"
-    root = next(root for root in upstream.score(findings(answers)) if root.id == EC)
+    root = next(root for root in score([findings(answers)], "upstream") if root.id == EC)
     part = root.find("perspective_balance").score
     assert (part.value, part.n_failed, part.low, part.high) == (None, 2, 1, 10)
     # of three sub-dimensions two are known; (6 + 6 + 1) / 3 and (6 + 6 + 10) / 3

@@ -108,7 +108,7 @@ def test_claim_set_to_score() -> None:
         ),
         document("u", "v"),
     )
-    factuality = score(rows).find("information_integrity", "claim_factuality").score
+    factuality = score([rows], "paper")[0].find("claim_factuality").score
     # known: one of two; with c resolved 1/3 and 2/3
     assert (factuality.value, factuality.n_expected, factuality.n_failed) == (5, 3, 1)
     assert (factuality.low, factuality.high) == (10 / 3, 20 / 3)

@@ -11,10 +11,11 @@ import pytest
 from indexes.model import SourceStatus
 from local_judge.claims.model import ClaimType
 from local_judge.protocols.deer.verification import paper, upstream
+from local_judge.protocols.deer.verification import scores as verification
 from local_judge.protocols.deer.verification.rows import ClaimRow, Outcome, PairRow, Rows
-from local_judge.protocols.deer.verification.scores import score
-from local_judge.protocols.deer.verification.tree import METRICS, DeerScores
-from local_judge.protocols.scores import Profile, Score, mean_of
+from local_judge.protocols.deer.verification.tree import METRICS
+from local_judge.scoring.algebra import mean_of
+from local_judge.scoring.node import Profile, Score, ScoreNode
 from tests.golden.compare import differences
 from tests.golden.deer import run_metrics
 
@@ -33,6 +34,12 @@ def claim(id: str, type: ClaimType, *pairs: PairRow, cited: bool = True) -> Clai
     return ClaimRow(id=id, type=type, cited=cited, pairs=pairs)
 
 
+def score(rows: Rows, profile: Profile = "paper") -> ScoreNode:
+    """The dimensions of one judge under one node, by which they can be found."""
+    dimensions = verification.score([rows], profile)
+    return ScoreNode(id="deer", label="DEER", score=Score(value=None), children=dimensions)
+
+
 # u1: 1 of 2 pairs supported, reliable; u2: 2 of 2, not reliable; u3: dead; u4: listed only; one entry without
 # URL.
 FIVE = Rows(
@@ -47,10 +54,10 @@ FIVE = Rows(
 )
 
 
-def metrics(scores: DeerScores) -> dict[str, Score]:
+def metrics(scores: ScoreNode) -> dict[str, Score]:
     return {
         path[-1]: node.score
-        for dimension in scores.dimensions
+        for dimension in scores.children
         for path, node in dimension.walk()
         if len(path) == 3
     }
@@ -84,7 +91,7 @@ def test_five_claims_by_the_paper() -> None:
     assert scores.find("information_integrity").score.value == near(6.42)
     # (8 + 1 + 1 + 1) / 4
     assert scores.find("information_sufficiency").score.value == 2.75
-    for _, node in (entry for dimension in scores.dimensions for entry in dimension.walk()):
+    for _, node in (entry for dimension in scores.children for entry in dimension.walk()):
         assert (node.score.low, node.score.high) == (node.score.value, node.score.value)
         assert node.score.n_failed == node.score.n_undefined == 0
 
@@ -115,8 +122,8 @@ def test_five_claims_by_the_code() -> None:
 
 
 def test_profiles_share_one_tree() -> None:
-    def names(scores: DeerScores) -> list[tuple[tuple[str, ...], str]]:
-        return [(path, node.label) for d in scores.dimensions for path, node in d.walk()]
+    def names(scores: ScoreNode) -> list[tuple[tuple[str, ...], str]]:
+        return [(path, node.label) for d in scores.children for path, node in d.walk()]
 
     assert names(score(FIVE, "paper")) == names(score(FIVE, "upstream"))
     assert [metric.label for metric in METRICS] == [
@@ -233,7 +240,7 @@ def test_no_claims() -> None:
         assert (found[name].value, found[name].n_failed, found[name].n_undefined) == (None, 0, 1)
     # the scale of amounts begins at 1
     assert found["information_amount"].value == 1
-    for dimension in score(Rows(claims=()), "upstream").dimensions:
+    for dimension in score(Rows(claims=()), "upstream").children:
         for _, node in dimension.walk():
             assert node.score.value is None
             assert node.score.note == "the code fails on a report without claims"
@@ -315,7 +322,7 @@ def test_fragments_and_backticks_of_listed_references() -> None:
 @pytest.mark.parametrize("profile", ["paper", "upstream"])
 def test_a_report_that_could_not_be_read_has_no_scores(profile: Profile) -> None:
     """Neither a 0 for the references that it lists nor a 1 for its amounts: nothing is known of it."""
-    for root in score(Rows(claims=(), references=("u1", None), n_unread=3), profile).dimensions:
+    for root in score(Rows(claims=(), references=("u1", None), n_unread=3), profile).children:
         for _, node in root.walk():
             found = node.score
             assert (found.value, found.low, found.high, found.n_undefined) == (None, 0, 10, 0)
@@ -325,10 +332,10 @@ def test_a_report_that_could_not_be_read_has_no_scores(profile: Profile) -> None
 @pytest.mark.parametrize("profile", ["paper", "upstream"])
 def test_sentences_that_no_bound_covers_are_told_beside_the_dimensions(profile: Profile) -> None:
     rows = Rows(claims=(claim("1", "A", pair("u1", "supported", reliable=True)),), n_unread=3)
-    for root in score(rows, profile).dimensions:
+    for root in score(rows, profile).children:
         assert root.score.note.endswith("the claims of 3 sentences are unknown")
         assert root.score.value is not None
-    for root in score(rows.model_copy(update={"n_unread": 0}), profile).dimensions:
+    for root in score(rows.model_copy(update={"n_unread": 0}), profile).children:
         assert "unknown" not in root.score.note
 
 

@@ -1,0 +1,277 @@
+"""How a citation mark is read at one place of a text, and which keys it names.
+
+Invariant: every look-ahead has a bound. What cannot be a citation by its form alone (a year, a zero, an interval of a
+thousand, a raised digit after a unit) is one only if a reference entry bears that key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+Keys = Callable[[str, frozenset[str]], tuple[str, ...]]
+"""The keys that a mark's content names, given those of all reference entries; empty if it is no citation."""
+
+_LONGEST_ADDRESS = 4096
+_DEEPEST_ADDRESS = 8
+_LONGEST_RANGE = 100
+
+TAG = re.compile(r"<(/?[A-Za-z][A-Za-z0-9-]{0,30})((?:\s[^<>]{0,4096})?)/?>")
+_HREF = re.compile(r"""\shref\s?=\s?["']?(https?://[^\s"'<>]+)""", re.IGNORECASE)
+_AUTOLINK = re.compile(r"<(https?://[^\s<>]{1,4096})>", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"(https?://|www\.)[^\s<>\"`{}|\\^“”‘’«»。，；：！？、（）【】《》「」『』［］]+", re.IGNORECASE
+)
+_IDENTIFIER = re.compile(
+    r"(doi ?: ?10\.)\d{4,9}/[^\s<>\"`{}|\\^“”。，；！？、（）【】]+"
+    r"|(arxiv ?: ?)(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?",
+    re.IGNORECASE,
+)
+_DESTINATION_END = re.compile(r"[\s()]")
+_TITLE = re.compile(r"[ \t]{1,8}(?:\"[^\"\n]{0,500}\"|'[^'\n]{0,500}')[ \t]{0,8}")
+_TRAILING = ".,;:!?'\"*_~"
+
+RAISED = r"[⁰¹²³⁴-⁹]{1,4}(?:[\s,，⁻˒]{0,2}[⁰¹²³⁴-⁹]{1,4}){0,20}"
+_RAISED = re.compile(RAISED)
+RAISED_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_SUP = re.compile(r"<sup>\s{0,3}(\[?\d[\d\s,，、;–-]{0,60}\]?)\s{0,3}</sup>", re.IGNORECASE)
+
+_LIST = re.compile(r"\^?\d{1,4}(?:\s{0,2}(?:[,，、;；]|[-–—−~～‑‐])\s{0,2}\^?\d{1,4}){0,60}")
+_PART = re.compile(r"(\d{1,4})(?:\s{0,2}[-–—−~～‑‐]\s{0,2}\^?(\d{1,4}))?")
+_WIDE = str.maketrans("０１２３４５６７８９", "0123456789")
+
+
+@dataclass(slots=True)
+class Found:
+    """A mark as read: `flat[start:end]`, where `start` is the place asked about unless it is given."""
+
+    end: int
+    keys: tuple[str, ...] = ()
+    """What it names: numbers, a footnote's label, `Kim 2024`."""
+    target: str = ""
+    """The address as written."""
+    shown: str = ""
+    """A link's text."""
+    certain: bool = True
+    """False for `(Kim, 2024)`, which is a citation only in a text that cites in this way."""
+    start: int | None = None
+
+
+@dataclass
+class Text:
+    """The text of one block with what reading its marks needs."""
+
+    flat: str
+    labels: frozenset[str]
+    """The keys of all reference entries."""
+    floor: int = 0
+    """Where the last mark ends: none may start before."""
+
+    @cached_property
+    def closing(self) -> dict[int, int]:
+        """For each `[` that is closed, where: nested ones in pairs, escaped ones left out."""
+        found: dict[int, int] = {}
+        stack: list[int] = []
+        for match in re.finditer(r"\\.|[\[\]]", self.flat, re.DOTALL):
+            token = match.group()
+            if token == "[":
+                stack.append(match.start())
+            elif token == "]" and stack:
+                found[stack.pop()] = match.start()
+        return found
+
+    @cached_property
+    def ticks(self) -> dict[int, list[int]]:
+        """Where runs of backticks start, by their length."""
+        found: dict[int, list[int]] = {}
+        for match in re.finditer(r"`+", self.flat):
+            found.setdefault(len(match.group()), []).append(match.start())
+        return found
+
+    @cached_property
+    def last_comment_end(self) -> int:
+        """Where the last `-->` stands; -1 if there is none."""
+        return self.flat.rfind("-->")
+
+
+Reader = Callable[[Text, int], Found | None]
+"""Reads the mark that begins at an offset; None if there is none."""
+
+
+def matching(pattern: str, keys: Keys) -> Reader:
+    """A reader of marks that match a regular expression whose first group holds the keys.
+
+    Args:
+        pattern: What the whole mark looks like.
+        keys: How the keys are read from the group.
+    """
+    compiled = re.compile(pattern)
+
+    def read(text: Text, start: int) -> Found | None:
+        match = compiled.match(text.flat, start)
+        named = keys(match.group(1), text.labels) if match is not None else ()
+        return Found(match.end(), named) if match is not None and named else None
+
+    return read
+
+
+def numbers(content: str, labels: frozenset[str]) -> tuple[str, ...]:
+    """Numbers such as `1, 3` or `2–5`, ranges expanded; one beyond 1 to 999 only if an entry bears it."""
+    content = content.strip().translate(_WIDE)
+    if not _LIST.fullmatch(content):
+        return ()
+    keys: list[str] = []
+    for match in _PART.finditer(content):
+        first, last = match.group(1), match.group(2)
+        if last is None:
+            keys.append(str(int(first)))
+            continue
+        low, high = int(first), int(last)
+        if high < low or high - low > _LONGEST_RANGE:
+            return ()
+        keys.extend(str(number) for number in range(low, high + 1))
+    for key in keys:
+        if not 0 < int(key) < 1000 and key not in labels:
+            return ()
+    return tuple(keys)
+
+
+def digits(content: str, labels: frozenset[str]) -> tuple[str, ...]:
+    """Each run of digits, whatever stands between."""
+    return tuple(re.findall(r"\d+", content))
+
+
+def name(content: str, labels: frozenset[str]) -> tuple[str, ...]:
+    """The content itself, whether or not an entry bears it."""
+    return (content,)
+
+
+def known_name(content: str, labels: frozenset[str]) -> tuple[str, ...]:
+    """The content itself, if an entry bears it."""
+    return (content.strip(),) if content.strip() in labels else ()
+
+
+def raised(content: str, labels: frozenset[str]) -> tuple[str, ...]:
+    """The numbers of raised digits: `¹,²` names 1 and 2, `¹²` names 12."""
+    return tuple(str(int(run.translate(RAISED_DIGITS))) for run in re.findall(r"[⁰¹²³⁴-⁹]+", content))
+
+
+def superscript(text: Text, start: int) -> Found | None:
+    """Raised digits that are a note's number: `¹,²`."""
+    match = _RAISED.match(text.flat, start)
+    keys = raised(match.group(), text.labels) if match is not None else ()
+    return Found(match.end(), keys) if match is not None and _may_be_note(text, start, keys) else None
+
+
+def sup_element(text: Text, start: int) -> Found | None:
+    """The same in HTML: `<sup>1, 2</sup>`, `<sup>[1]</sup>`."""
+    match = _SUP.match(text.flat, start)
+    keys = numbers(match.group(1).strip("[]"), text.labels) if match is not None else ()
+    if match is None or not keys:
+        return None
+    sure = match.group(1).startswith("[") or _may_be_note(text, start, keys)
+    return Found(match.end(), keys) if sure else None
+
+
+def _may_be_note(text: Text, start: int, keys: tuple[str, ...]) -> bool:
+    """Whether raised digits here are a note's number rather than an exponent or a unit's power.
+
+    After the end of a sentence they can be nothing else. After a word they are if entries bear all
+    the numbers and the word is no unit or symbol, that is, has four letters or more.
+    """
+    before = text.flat[max(0, start - 4) : start]
+    if before[-1:] and before[-1] in ".,;:!?。，；：！？、”\"'’)）]":
+        return True
+    word = (len(before) == 4 and before.isalpha()) or before[-1:] > "\u2e7f"
+    return word and all(key in text.labels for key in keys)
+
+
+def link(text: Text, start: int) -> Found | None:
+    """A link in Markdown, `[text](address)`."""
+    close = text.closing.get(start)
+    if close is None or not text.flat.startswith("(", close + 1):
+        return None
+    target = destination(text.flat, close + 1)
+    if target is None:
+        return None
+    return Found(target[1], target=target[0], shown=text.flat[start + 1 : close])
+
+
+def anchor(text: Text, start: int) -> Found | None:
+    """The opening tag of a link in HTML, `<a href="https://…">`."""
+    match = TAG.match(text.flat, start)
+    if match is None or match.group(1).lower() != "a":
+        return None
+    href = _HREF.search(match.group(2))
+    return Found(match.end(), target=href.group(1)) if href is not None else None
+
+
+def autolink(text: Text, start: int) -> Found | None:
+    """An address in angle brackets."""
+    match = _AUTOLINK.match(text.flat, start)
+    return Found(match.end(), target=match.group(1)) if match is not None else None
+
+
+def address(text: Text, start: int) -> Found | None:
+    """A bare web address."""
+    return _plain(_ADDRESS, text, start)
+
+
+def identifier(text: Text, start: int) -> Found | None:
+    """A DOI or the id of an arXiv paper, introduced as such."""
+    return _plain(_IDENTIFIER, text, start)
+
+
+def _plain(pattern: re.Pattern[str], text: Text, start: int) -> Found | None:
+    match = pattern.match(text.flat, start)
+    if match is None:
+        return None
+    target = _trimmed(match.group())
+    return (
+        Found(start + len(target), target=target) if len(target) > len(match[match.lastindex or 1]) else None
+    )
+
+
+def _trimmed(address: str) -> str:
+    """An address without the sentence's punctuation and without closing brackets that it did not open."""
+    end = len(address)
+    surplus = {")": address.count(")") - address.count("("), "]": address.count("]") - address.count("[")}
+    while end > 0:
+        last = address[end - 1]
+        if last in _TRAILING:
+            end -= 1
+        elif surplus.get(last, 0) > 0:
+            surplus[last] -= 1
+            end -= 1
+        else:
+            break
+    return address[:end]
+
+
+def destination(flat: str, start: int) -> tuple[str, int] | None:
+    """The address in `(address "title")` at this place, and where the bracket ends."""
+    limit = min(len(flat), start + _LONGEST_ADDRESS)
+    index = start + 1
+    while index < limit and flat[index] in " \t\n":
+        index += 1
+    if index < limit and flat[index] == "<":
+        end = flat.find(">", index, limit)
+        return (flat[index + 1 : end], end + 2) if end > 0 and flat.startswith(")", end + 1) else None
+    begin, depth = index, 0
+    for match in _DESTINATION_END.finditer(flat, begin, limit):
+        index, char = match.start(), match.group()
+        if char == "(":
+            depth += 1
+            if depth > _DEEPEST_ADDRESS:
+                return None
+        elif char == ")" and depth:
+            depth -= 1
+        elif char == ")":
+            return flat[begin:index], index + 1
+        else:
+            title = _TITLE.match(flat, index)
+            after = title.end() if title else index + 1
+            return (flat[begin:index], after + 1) if flat.startswith(")", after) else None
+    return None

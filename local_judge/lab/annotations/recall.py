@@ -1,0 +1,119 @@
+"""Semantic recall: whether a judge finds each annotated claim stated by the claims extracted from its paragraph.
+
+Invariants: an annotated claim counts as stated only if the judge names extracted claims of the same paragraph that
+state it; where nothing was extracted from the paragraph it is not stated, and nobody is asked. One extracted claim may
+state several annotated ones, and several together one, so that splitting or joining claims costs nothing.
+
+    recall = stated / answered        (DEER, section 6.5: recall by meaning, decided by a judge)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from local_judge.claims.model import Claim
+from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Judge
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.lab.annotations.extraction import ReadReport, Recalled
+from local_judge.lab.annotations.model import GoldClaim
+
+template = partial(load_prompt, "local_judge.lab.annotations")
+
+CLAIMS_PER_CALL = 20
+REPLY_TOKENS_PER_CLAIM = 40
+
+
+class RecallJudge(NamedTuple):
+    """Who decides."""
+
+    name: str
+    judge: Judge
+
+
+class Finding(BaseModel):
+    """The judge's answer for one annotated claim."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    stated_by: list[str]
+    """Labels of extracted claims; empty if they do not state the claim."""
+
+
+async def judge_recall(reports: Sequence[ReadReport], judge: Judge) -> tuple[Recalled, ...]:
+    """Every annotated claim of the reports in their order, those on sentences without an answer left out."""
+    read = await asyncio.gather(*(_report(one, judge) for one in reports))
+    return tuple(claim for report in read for claim in report)
+
+
+def recall_prompt(extracted: Sequence[Claim], gold: Sequence[GoldClaim]) -> Prompt:
+    """The prompt for annotated claims of one paragraph: what was extracted, instructions, the annotated claims."""
+    given = "\n".join(
+        f"{label}: {claim.text}" for label, claim in zip(_labels(len(extracted)), extracted, strict=True)
+    )
+    asked = "\n".join(f"{number}. {claim.claim}" for number, claim in enumerate(gold, 1))
+    shared = fence(given, "Extracted claims:")
+    return Prompt(
+        shared=shared,
+        own=fill(template("stated"), {"count": str(len(gold)), "claims": fence(asked, "Claims:")}),
+        prefix_key=f"recall:{hashlib.sha256(shared.encode()).hexdigest()[:16]}",
+    )
+
+
+async def _report(one: ReadReport, judge: Judge) -> list[Recalled]:
+    blocks = {sentence.label: sentence.block for sentence in one.report.document.sentences}
+    gold: dict[int, list[GoldClaim]] = {}
+    extracted: dict[int, list[Claim]] = {}
+    for claim in one.gold:
+        gold.setdefault(blocks[claim.sentence], []).append(claim)
+    for claim in one.extracted:
+        extracted.setdefault(blocks[claim.sentence], []).append(claim)
+    calls = [
+        (claims[start : start + CLAIMS_PER_CALL], extracted.get(block, []))
+        for block, claims in sorted(gold.items())
+        for start in range(0, len(claims), CLAIMS_PER_CALL)
+    ]
+    answered = await asyncio.gather(*(_call(one.report.id, asked, given, judge) for asked, given in calls))
+    return [claim for call in answered for claim in call]
+
+
+async def _call(
+    report: str, gold: Sequence[GoldClaim], extracted: Sequence[Claim], judge: Judge
+) -> list[Recalled]:
+    if not extracted:
+        return [Recalled(report=report, claim=claim.id, stated=False) for claim in gold]
+
+    def prompt_for(indices: Sequence[int]) -> Prompt:
+        return recall_prompt(extracted, [gold[index] for index in indices])
+
+    answers = await judge.ask_items(
+        prompt_for,
+        _finding(len(extracted)),
+        len(gold),
+        max_tokens=REPLY_TOKENS_PER_CLAIM * len(gold),
+    )
+    return [
+        Recalled(report=report, claim=claim.id, stated=None, failure=answer.kind)
+        if isinstance(answer, Failure)
+        else Recalled(report=report, claim=claim.id, stated=bool(answer.value.stated_by))
+        for claim, answer in zip(gold, answers, strict=True)
+    ]
+
+
+def _labels(n: int) -> tuple[str, ...]:
+    """Of the extracted claims: letters before the numbers, since the annotated claims bear numbers alone."""
+    return tuple(f"E{number}" for number in range(1, n + 1))
+
+
+@cache
+def _finding(n: int) -> type[Finding]:
+    """`Finding` with the labels of `n` extracted claims as its menu."""
+    label: Any = Literal[_labels(n)]
+    labels: Any = Annotated[list[label], Field(max_length=8)]
+    return create_model("Finding", __base__=Finding, stated_by=(labels, ...))

@@ -1,0 +1,231 @@
+"""What scores made of an experiment: a value for each condition, and whether they did what they should.
+
+Invariants: pure functions of stored scores; a score without a value is None and in no figure, and what failed stands
+beside the value; a curve in which a report has no value, or in which failures leave more than 0.1 of the scale open, is
+never called as expected.
+
+For a curve y over conditions x, with the ideal curve z, all values divided by the score's scale:
+
+    slope     sum (x - mean x)(y - mean y) / sum (x - mean x)^2       least squares; not divided by the scale
+    spearman  of y and z over the conditions; undefined where either is constant
+    distance  mean |y - z|
+
+A curve that should fall or rise is as expected if spearman >= 0.8 and it shows at least half of the ideal's slope; one
+that should be flat if its values lie within 0.1 of each other and the distance is at most 0.25. Where no ideal is
+known, a curve is as expected if at least 0.8 of the units change as they should. These limits are ours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from local_judge.lab.experiments.model import Design, Expectation
+from local_judge.runs.records import ScoreRecord
+from local_judge.scoring.algebra import mean_of
+from local_judge.scoring.node import Profile, Score, ScoreNode
+from local_judge.stats.correlation import slope_rows, spearman
+from local_judge.stats.numeric import rounded
+from serving.types import Frozen
+
+RANKED = 0.8
+"""Least rank correlation of a curve that should follow the ideal, and least share of units that change as they should.
+"""
+STEEP = 0.5
+"""Least share of the ideal's slope."""
+LEVEL = 0.1
+"""Furthest that the values of a flat curve may lie apart, and that failures may leave a value open."""
+NEAR = 0.25
+"""Furthest that a flat curve may lie from the ideal."""
+
+Verdict = Literal["as expected", "not as expected", "incomplete"]
+
+
+class Point(Frozen):
+    """A score under one condition: the mean over its reports."""
+
+    condition: str
+    value: float | None
+    low: float | None = None
+    """What failures leave open."""
+    high: float | None = None
+    n: int
+    """Reports with a value."""
+    n_reports: int
+    n_failed: int
+    """Units of the score that failed, over the reports."""
+
+
+class Pairs(Frozen):
+    """Units compared under the first and the last condition."""
+
+    n: int
+    """Units with both values."""
+    of: int
+    right: int
+    """Of those, how many changed in the direction that is expected; where none is, how many fell."""
+    tied: int
+    mean_change: float | None
+    """Last less first."""
+    relative_change: float | None = None
+    """`mean_change` / the mean of the first values, of the same units; None where that is 0. Without its sign it is
+    DREAM's relative degradation."""
+
+
+class Curve(Frozen):
+    """One score over the conditions."""
+
+    protocol: str
+    path: str
+    label: str
+    judge: str | None
+    """None for the only one."""
+    points: tuple[Point, ...]
+    slope: float | None
+    spearman: float | None
+    """None too where no ideal is known."""
+    distance: float | None
+    pairs: Pairs | None
+    """None where the experiment has one unit, unless only the direction in each unit is expected."""
+    expected: Expectation | None
+    verdict: Verdict | None
+    """None where nothing is expected."""
+
+
+class Results(Frozen):
+    """All curves of an experiment, as they are kept."""
+
+    design: Design
+    profile: Profile
+    judges: tuple[str, ...]
+    curves: tuple[Curve, ...]
+
+
+def curves_of(design: Design, rows: Sequence[ScoreRecord], profile: Profile) -> Iterator[Curve]:
+    """A curve for each judge, protocol and score, in the order of the rows and of the trees; items have none."""
+    own = [row for row in rows if row.profile == profile]
+    for judge, protocol in dict.fromkeys((row.judge, row.protocol) for row in own):
+        nodes = {
+            row.case: {"/".join(path): node for root in row.scores for path, node in root.walk()}
+            for row in own
+            if (row.judge, row.protocol) == (judge, protocol)
+        }
+        for path in dict.fromkeys(path for found in nodes.values() for path in found):
+            if not any(step.isdecimal() for step in path.split("/")):
+                yield _curve(design, protocol, path, judge, nodes)
+
+
+def _curve(
+    design: Design,
+    protocol: str,
+    path: str,
+    judge: str | None,
+    nodes: Mapping[str, Mapping[str, ScoreNode]],
+) -> Curve:
+    scores = {report: found[path].score for report, found in nodes.items() if path in found}
+    label = next(found[path].label for found in nodes.values() if path in found)
+    points = tuple(_point(design, condition.id, scores) for condition in design.conditions)
+    expected = next(
+        (one for one in design.expectations if (one.protocol, one.path) == (protocol, path)), None
+    )
+    known = [
+        (condition.x, point.value, place)
+        for place, (condition, point) in enumerate(zip(design.conditions, points, strict=True))
+        if point.value is not None
+    ]
+    xs, ys = [x for x, _, _ in known], [y for _, y, _ in known]
+    scaled = [y / expected.scale for y in ys] if expected and expected.ideal else []
+    ideal = [expected.ideal[place] for _, _, place in known] if expected and expected.ideal else []
+    curve = Curve(
+        protocol=protocol,
+        path=path,
+        label=label,
+        judge=judge,
+        points=points,
+        slope=_slope(xs, ys),
+        spearman=_spearman(scaled, ideal),
+        distance=math.fsum(abs(y - z) for y, z in zip(scaled, ideal, strict=True)) / len(known)
+        if scaled
+        else None,
+        pairs=_pairs(design, scores, expected),
+        expected=expected,
+        verdict=None,
+    )
+    return curve if expected is None else curve.model_copy(update={"verdict": _verdict(curve, expected, xs)})
+
+
+def _point(design: Design, condition: str, scores: Mapping[str, Score]) -> Point:
+    trials = design.where(condition)
+    missing = Score(value=None, n_expected=1, n_failed=1)
+    found = [scores[trial.report] for trial in trials if trial.report in scores]
+    mean = mean_of([scores.get(trial.report, missing) for trial in trials])
+    return Point(
+        condition=condition,
+        value=mean.value,
+        low=mean.low,
+        high=mean.high,
+        n=sum(score.value is not None for score in found),
+        n_reports=len(trials),
+        n_failed=sum(score.n_failed for score in found),
+    )
+
+
+def _slope(xs: Sequence[float], ys: Sequence[float]) -> float | None:
+    if len(xs) < 2:
+        return None
+    found = float(slope_rows(rounded(xs), rounded(ys)))
+    return None if math.isnan(found) else round(found, 9) + 0.0
+
+
+def _spearman(ys: Sequence[float], zs: Sequence[float]) -> float | None:
+    found = spearman(rounded(ys).tolist(), rounded(zs).tolist()).value
+    return None if found is None else round(found, 9) + 0.0
+
+
+def _pairs(design: Design, scores: Mapping[str, Score], expected: Expectation | None) -> Pairs | None:
+    """Each unit's report under the first condition against the one under the last."""
+    units = list(dict.fromkeys(trial.unit for trial in design.trials))
+    if len(units) < 2 and (expected is None or expected.ideal):
+        return None
+    ends = [{trial.unit: trial.report for trial in design.where(one.id)} for one in design.conditions]
+    changes: list[float] = []
+    before: list[float] = []
+    for unit in units:
+        first, last = (scores.get(end.get(unit, "")) for end in (ends[0], ends[-1]))
+        if first is not None and last is not None and first.value is not None and last.value is not None:
+            changes.append(round(last.value - first.value, 9))
+            before.append(first.value)
+    upwards = expected is not None and expected.shape == "rises"
+    return Pairs(
+        n=len(changes),
+        of=len(units),
+        right=sum(change > 0 if upwards else change < 0 for change in changes),
+        tied=sum(change == 0 for change in changes),
+        mean_change=math.fsum(changes) / len(changes) if changes else None,
+        relative_change=math.fsum(changes) / math.fsum(before) if any(before) else None,
+    )
+
+
+def _open(point: Point, scale: float) -> bool:
+    """Whether what failed could move the value further than a flat curve may move."""
+    if not point.n_failed:
+        return False
+    return point.low is None or point.high is None or round((point.high - point.low) / scale, 9) > LEVEL
+
+
+def _verdict(curve: Curve, expected: Expectation, xs: Sequence[float]) -> Verdict:
+    values = [point.value for point in curve.points if point.value is not None and point.n == point.n_reports]
+    if len(values) < len(curve.points) or any(_open(point, expected.scale) for point in curve.points):
+        return "incomplete"
+    if not expected.ideal:
+        pairs = curve.pairs
+        held = pairs is not None and pairs.n > 0 and pairs.right >= RANKED * pairs.n
+    elif expected.shape == "flat":
+        apart = (max(values) - min(values)) / expected.scale
+        held = round(apart, 9) <= LEVEL and curve.distance is not None and curve.distance <= NEAR
+    else:
+        steepest = _slope(xs, expected.ideal)
+        shown = curve.slope / expected.scale / steepest if curve.slope is not None and steepest else 0.0
+        held = curve.spearman is not None and curve.spearman >= RANKED and round(shown, 9) >= STEEP
+    return "as expected" if held else "not as expected"

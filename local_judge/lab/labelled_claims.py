@@ -1,0 +1,191 @@
+"""Claims of which it is known whether their pages state them, and what a judge says of each.
+
+Invariant: one answer comes out for each row that went in, in the same order: log-odds, a failure, or the status of a
+page that cannot be read; nothing here looks at what is known before the judge has answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+from indexes.model import Page, SourceStatus
+from indexes.snapshot import Snapshot
+from indexes.urls import normalise_url
+from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.evidence import evidence_groups
+from local_judge.claims.model import Claim
+from local_judge.claims.nearest import nearest_sentences
+from local_judge.claims.scored import view_of
+from local_judge.claims.yes_no import OPTIONS, QUESTIONS, log_odds, question
+from local_judge.errors import InputError
+from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Judge
+from local_judge.judge.layout import Prompt
+from local_judge.judge.requests import canonical, sha256
+from local_judge.lab.annotations.model import AnnotatedReport
+from local_judge.lab.annotations.verification import Version, questions
+from local_judge.rows import read_jsonl
+from local_judge.runs.job import Watcher
+from local_judge.runs.verify import ClaimRow, claim_of, load_claim_rows
+from serving.types import Frozen
+
+Watch = Callable[[Judge, int], contextlib.AbstractContextManager[Watcher]]
+
+
+class LabelledClaim(Frozen):
+    """One row: a claim, its page, and whether the page states it."""
+
+    id: str
+    claim: str
+    url: str
+    true: bool
+    kind: str | None = None
+    """What is wrong with it; None if it is true."""
+    annotated: bool = False
+    """Whether people wrote and labelled it, and it is none of the page's own sentences."""
+
+
+class ClaimAnswer(NamedTuple):
+    """A row and what the judge said of it."""
+
+    row: LabelledClaim
+    url: str
+    """Normalised: what pages are told apart by."""
+    status: SourceStatus
+    language: str
+    """Of the page."""
+    text_digest: str
+    log_odds: float | None
+    """ln P(yes) - ln P(no); None without an answer."""
+    failure: Failure | None
+    reply: str | None
+    """Ledger key."""
+    elsewhere: bool = False
+    """Not asked: runs would show this claim's page in another view than the one that is asked about."""
+
+
+def load_labelled(path: Path) -> list[LabelledClaim]:
+    """Rows with `claim`, `url`, `true` and optionally `id` (else the line number) and `kind`; others are left alone.
+
+    Raises:
+        InputError: a row without claim, URL or truth, an id given twice, or no row at all.
+    """
+    rows = load_claim_rows(path)
+    known: list[LabelledClaim] = []
+    for row, (place, given) in zip(rows, read_jsonl(path), strict=True):
+        true, kind = given.get("true"), given.get("kind")
+        if not isinstance(true, bool):
+            raise InputError(f"{place}: needs `true`, true or false: whether the page states the claim")
+        if kind is not None and not isinstance(kind, str):
+            raise InputError(f"{place}: `kind` is {kind!r}; it says in a word what is wrong with the claim")
+        known.append(LabelledClaim(id=row.id, claim=row.claim, url=row.url, true=true, kind=kind))
+    return known
+
+
+def annotated_claims(reports: Sequence[AnnotatedReport]) -> list[LabelledClaim]:
+    """Each pair of a claim and a page that people have labelled, as the claim stands and altered.
+
+    A claim is true of a page if its label is `supported`: one that a page states in part is not stated by it.
+    """
+    return [
+        LabelledClaim(
+            id=f"{one.claim.id}@{one.url}",
+            claim=one.claim.text,
+            url=one.url,
+            true=one.gold == "supported",
+            kind=one.kind or (None if one.gold == "supported" else one.gold),
+            annotated=True,
+        )
+        for report in reports
+        for version in get_args(Version)
+        for one in questions(report, version)
+    ]
+
+
+async def ask_claims(
+    rows: Sequence[LabelledClaim],
+    snapshot: Snapshot,
+    judge: Judge,
+    config: ClaimsConfig,
+    watch: Watch | None = None,
+) -> list[ClaimAnswer]:
+    """What the judge says to "does the page state the claim?", as `scored` asks it: one call a claim.
+
+    Args:
+        rows: what to ask about.
+        snapshot: where the pages are.
+        judge: who is asked.
+        config: what of a page is shown.
+        watch: shows how many pages are done.
+
+    Raises:
+        LedgerError: a reply could not be stored.
+    """
+    by_url: dict[str, list[LabelledClaim]] = {}
+    for row in rows:
+        by_url.setdefault(normalise_url(row.url), []).append(row)
+    pages = {url: snapshot.page(url) for url in by_url}
+    readable = [url for url in by_url if pages[url].status == "ok"]
+    picks: dict[str, tuple[float, str] | Failure] = {}
+    elsewhere: set[str] = set()
+
+    async def one(url: str, watcher: Watcher | None) -> None:
+        claims = [claim_of(ClaimRow(id=row.id, claim=row.claim, url=row.url)) for row in by_url[url]]
+        asked: list[tuple[Claim, Prompt]] = []
+        for exhibit, group in evidence_groups(pages[url], claims, snapshot, config):
+            nearest = nearest_sentences(pages[url], group, snapshot, config)
+            for claim, found in zip(group, nearest, strict=True):
+                if view_of(claim, exhibit.page, found, config) != config.view:
+                    elsewhere.add(claim.id)
+                    continue
+                asked.append((claim, question(exhibit, QUESTIONS[config.view].supported, claim, found)))
+
+        async def ask(claim: Claim, prompt: Prompt) -> None:
+            pick = await judge.choose(prompt, OPTIONS)
+            picks[claim.id] = pick if isinstance(pick, Failure) else (log_odds(pick), pick.reply)
+
+        await asyncio.gather(*(ask(claim, prompt) for claim, prompt in asked))
+        if watcher is not None:
+            watcher.one_done()
+
+    with contextlib.nullcontext() if watch is None else watch(judge, len(readable)) as watcher:
+        await asyncio.gather(*(one(url, watcher) for url in readable))
+    return [
+        _answer(row, pages[normalise_url(row.url)], picks.get(row.id), row.id in elsewhere) for row in rows
+    ]
+
+
+def refuse_duplicates(rows: Iterable[LabelledClaim]) -> None:
+    """Raises InputError for an id that stands twice, in one file or in two."""
+    seen: set[str] = set()
+    for row in rows:
+        if row.id in seen:
+            raise InputError(f"the claim {row.id!r} is given twice; name each file, or folder of them, once")
+        seen.add(row.id)
+
+
+def _answer(
+    row: LabelledClaim, page: Page, pick: tuple[float, str] | Failure | None, elsewhere: bool
+) -> ClaimAnswer:
+    said, reply = pick if isinstance(pick, tuple) else (None, None)
+    return ClaimAnswer(
+        row=row,
+        url=page.url,
+        status=page.status,
+        language=page.language,
+        text_digest=page.text_digest,
+        log_odds=said,
+        failure=pick if isinstance(pick, Failure) else None,
+        reply=reply,
+        elsewhere=elsewhere,
+    )
+
+
+def data_digest(answers: Sequence[ClaimAnswer]) -> str:
+    """SHA-256 over what a fit rests on, but for the judge's answers: rows in order of their ids, and their pages."""
+    rows = [[one.row.id, one.row.claim, one.url, one.row.true, one.text_digest] for one in answers]
+    return sha256(canonical(sorted(rows, key=lambda row: str(row[0]))))

@@ -1,0 +1,180 @@
+"""Planted claims and perturbed reports of reports as files.
+
+    claims.jsonl     of a snapshot: rows as `verify` takes them; they say nothing of their truth
+    reports.jsonl    of reports: the reports and their perturbed reports, as `run` takes them
+    planted.jsonl    what is known of each: `PlantedClaim` or `PlantedFlaw`
+    summary.json     settings, what was filled and what could not be
+
+Invariant: `planted.jsonl` is written last, so that where it stands the rest is whole; the same inputs, settings and
+replies give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import Field
+
+from indexes.snapshot import Snapshot
+from local_judge.documents import UnreadableReport, parse_report
+from local_judge.errors import InputError
+from local_judge.lab.planting.claims import Cell, Draw, DrawSettings, draw_claims
+from local_judge.lab.planting.flaws.flaws import FlawSettings, perturbed_reports
+from local_judge.lab.planting.flaws.perturbed import PerturbedReport
+from local_judge.lab.planting.model import LANGUAGES, PerturbedRow, PlantedClaim, PlantedFlaw
+from local_judge.lab.planting.pages import PlantPage, plant_pages, usable
+from local_judge.protocols.probes import FlawKind
+from local_judge.rows import read_models, write_jsonl
+from local_judge.runs.inputs import RawReport
+from local_judge.runs.store import RunStore
+from local_judge.runs.verify import ClaimRow
+from serving.types import Frozen
+
+CLAIMS, REPORTS, PLANTED, SUMMARY = "claims.jsonl", "reports.jsonl", "planted.jsonl", "summary.json"
+
+
+class ClaimsSummary(Frozen):
+    """What was planted in a snapshot."""
+
+    snapshot: str
+    """Digest."""
+    settings: DrawSettings
+    n_pages: int
+    """In a language that something can be planted in."""
+    n_sentences: int
+    """Of them, those that stand alone and admit an alteration."""
+    other_languages: dict[str, int]
+    """Pages in languages that nothing can be planted in."""
+    cells: tuple[Cell, ...]
+    rejected: dict[str, int] = Field(default_factory=dict)
+    """Of claims that a judge was to put in other words: why they stayed as they were."""
+
+
+class NotPlanted(Frozen):
+    """A flaw that a report has no place for."""
+
+    report: str
+    kind: FlawKind
+    reason: str
+
+
+class ReportsSummary(Frozen):
+    """What was planted in reports."""
+
+    settings: FlawSettings
+    perturbed_reports: dict[str, int]
+    """Kind of flaw -> perturbed reports."""
+    not_planted: tuple[NotPlanted, ...]
+    unreadable: dict[str, str]
+    """Report -> what is wrong with it."""
+
+
+class PlantedReports(Frozen):
+    """Reports, their perturbed reports, and what is known of these."""
+
+    rows: tuple[PerturbedRow, ...]
+    flaws: tuple[PlantedFlaw, ...]
+    summary: ReportsSummary
+
+
+def plant_snapshot(snapshot: Snapshot, settings: DrawSettings) -> tuple[Draw, list[PlantPage], ClaimsSummary]:
+    """Claims from the pages of a snapshot.
+
+    Raises:
+        InputError: no page has a sentence that can be a claim, in a language that was asked for.
+    """
+    languages = Counter(record.language for record in snapshot.records() if record.status == "ok")
+    pages = plant_pages(usable(snapshot.pages(), settings.languages), settings.seed)
+    n_sentences = sum(len(page.candidates) for page in pages)
+    draw = draw_claims(pages, settings)
+    if not draw.claims:
+        raise InputError(
+            f"{snapshot.path}: nothing can be planted in its pages: none in {' or '.join(settings.languages)} has "
+            "sentences that stand alone and can be altered"
+        )
+    summary = ClaimsSummary(
+        snapshot=snapshot.digest,
+        settings=settings,
+        n_pages=len(pages),
+        n_sentences=n_sentences,
+        other_languages={name: n for name, n in sorted(languages.items()) if name not in LANGUAGES},
+        cells=draw.cells,
+    )
+    return draw, pages, summary
+
+
+def plant_reports(reports: Sequence[RawReport], settings: FlawSettings) -> PlantedReports:
+    """Perturbed reports of reports, each beside the report."""
+    rows: list[PerturbedRow] = []
+    flaws: list[PlantedFlaw] = []
+    not_planted: list[NotPlanted] = []
+    unreadable: dict[str, str] = {}
+    for raw in reports:
+        try:
+            document = parse_report(raw.content)
+        except UnreadableReport as error:
+            unreadable[raw.id] = str(error)
+            continue
+        rows.append(_row(raw, raw.id, document.text))
+        for made in perturbed_reports(raw.id, document, settings, _requirements(raw)):
+            if isinstance(made, PerturbedReport):
+                rows.append(_row(raw, made.flaw.id, made.text))
+                flaws.append(made.flaw)
+            else:
+                not_planted.append(NotPlanted(report=raw.id, kind=made.kind, reason=made.reason))
+    counts = Counter(flaw.kind for flaw in flaws)
+    summary = ReportsSummary(
+        settings=settings,
+        perturbed_reports={kind: counts[kind] for kind in settings.kinds},
+        not_planted=tuple(not_planted),
+        unreadable=unreadable,
+    )
+    return PlantedReports(rows=tuple(rows), flaws=tuple(flaws), summary=summary)
+
+
+def _requirements(raw: RawReport) -> list[str]:
+    checklist = raw.task.checklist if raw.task is not None else None
+    return [item.text for item in checklist.items] if checklist is not None else []
+
+
+def _row(raw: RawReport, identity: str, text: str) -> PerturbedRow:
+    task_id = raw.task_id or (raw.task.id if raw.task is not None else raw.id)
+    prompt = raw.task.prompt if raw.task is not None else None
+    return PerturbedRow(id=identity, report=text, task=prompt, task_id=task_id, system=raw.system)
+
+
+def write_claims(out: Path, draw: Draw, summary: ClaimsSummary) -> None:
+    """The files of planted claims. Raises InputError, RunError where one cannot be written."""
+    rows = [ClaimRow(id=claim.id, claim=claim.claim, url=claim.url) for claim in draw.claims]
+    _forget(out)
+    write_jsonl(out / CLAIMS, rows)
+    RunStore(out).write_json(SUMMARY, summary)
+    write_jsonl(out / PLANTED, draw.claims)
+
+
+def write_reports(out: Path, made: PlantedReports) -> None:
+    """The files of planted flaws. Raises InputError, RunError where one cannot be written."""
+    _forget(out)
+    write_jsonl(out / REPORTS, made.rows)
+    RunStore(out).write_json(SUMMARY, made.summary)
+    write_jsonl(out / PLANTED, made.flaws)
+
+
+def _forget(out: Path) -> None:
+    """What an earlier command said of claims and reports goes before these do."""
+    try:
+        (out / PLANTED).unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{out / PLANTED}: cannot be written ({error.strerror or error})") from None
+
+
+def read_planted_claims(out: Path) -> list[PlantedClaim]:
+    """What `write_claims` wrote. Raises InputError."""
+    return [claim for _, claim in read_models(out / PLANTED, PlantedClaim)]
+
+
+def read_planted_flaws(out: Path) -> list[PlantedFlaw]:
+    """What `write_reports` wrote. Raises InputError."""
+    return [flaw for _, flaw in read_models(out / PLANTED, PlantedFlaw)]

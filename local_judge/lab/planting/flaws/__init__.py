@@ -1,0 +1,1 @@
+"""Perturbed reports of reports: the same report with one thing wrong."""

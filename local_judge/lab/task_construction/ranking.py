@@ -1,0 +1,147 @@
+"""Tasks ordered by people: a CSV file each, and what their rankings make together.
+
+Invariants: votes are kept with who cast them, and count for the text that was voted on alone, whatever its id;
+a task that somebody left out is not ranked by them, and never last; the order does not depend on who voted first.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
+
+from local_judge.errors import InputError
+from local_judge.lab.task_construction.model import Candidate
+from local_judge.rows import harmless_cell, read_text
+from serving.types import Frozen
+
+COLUMNS = ("rank", "id", "domain", "prompt")
+
+Rank = Annotated[int, Field(ge=1)]
+
+
+class Ballot(Frozen):
+    """How one person ranked tasks."""
+
+    voter: str
+    ranks: dict[str, Rank]
+    """By task id, 1 the best; those that tie have the same."""
+    texts: dict[str, str] = Field(default_factory=dict[str, str])
+    """By task id, the SHA-256 of the request that was ranked; without it, the id has to say which text it is."""
+
+    def on(self, prompts: Mapping[str, str]) -> Ballot:
+        """The votes on these requests, by id: not those on others, nor on another text of the same id."""
+        kept = {
+            identity: rank
+            for identity, rank in self.ranks.items()
+            if identity in prompts
+            and self.texts.get(identity, _digest(prompts[identity])) == _digest(prompts[identity])
+        }
+        return self.model_copy(update={"ranks": kept})
+
+
+class Place(NamedTuple):
+    """Where a task stands."""
+
+    id: str
+    place: int | None
+    """From 1; None for a task that nobody ranked."""
+    borda: float | None
+    mean_rank: float | None
+    n_votes: int
+
+
+def standings(ballots: Sequence[Ballot], ids: Sequence[str]) -> list[Place]:
+    """The tasks from best to worst; those that nobody ranked last, in their own order.
+
+    Only votes on `ids` count. With L tasks of a ballot's n ranked lower than a task and T others tied with it, the
+    ballot gives it (L + T / 2) / (n - 1), and 1/2 where n = 1 (Borda's count, brought to 0 .. 1 so that ballots of
+    different lengths count alike). A task's points are the mean over the ballots that rank it.
+    """
+    points: dict[str, list[float]] = {identity: [] for identity in ids}
+    ranks: dict[str, list[int]] = {identity: [] for identity in ids}
+    for ballot in sorted(ballots, key=lambda one: one.voter):
+        own = {identity: rank for identity, rank in ballot.ranks.items() if identity in points}
+        for identity, rank in own.items():
+            lower = sum(other > rank for other in own.values())
+            tied = sum(other == rank for other in own.values()) - 1
+            points[identity].append((lower + tied / 2) / (len(own) - 1) if len(own) > 1 else 0.5)
+            ranks[identity].append(rank)
+    ranked = [(-fmean(points[one]), fmean(ranks[one]), one) for one in ids if points[one]]
+    found = [
+        Place(identity, place, -minus, mean, len(points[identity]))
+        for place, (minus, mean, identity) in enumerate(sorted(ranked), 1)
+    ]
+    return found + [Place(identity, None, None, None, 0) for identity in ids if not points[identity]]
+
+
+def ballot_paper(candidates: Sequence[Candidate], voter: str, seed: int) -> str:
+    """CSV with an empty `rank` for each task, in an order of each voter's own, so that no task is read first by all."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for candidate in sorted(candidates, key=lambda one: _shuffled(seed, voter, one.id)):
+        cells = (candidate.id, candidate.domain, candidate.prompt)
+        writer.writerow(["", *map(harmless_cell, cells)])
+    return text.getvalue()
+
+
+def read_ballot(path: Path, voter: str, known: Mapping[str, Candidate]) -> Ballot:
+    """What a person made of a ballot paper; rows without a rank are not ranked.
+
+    Raises:
+        InputError: it cannot be read, names no task, an unknown one or one with another text, or a rank is no whole
+            number from 1.
+    """
+    ranks: dict[str, int] = {}
+    names = {harmless_cell(identity): identity for identity in known}
+    for place, row in _rows(path):
+        said, rank = (row.get("id") or "").strip(), (row.get("rank") or "").strip()
+        identity = names.get(said, said)
+        if not rank:
+            continue
+        if identity not in known:
+            raise InputError(
+                f"{place}: no task {said!r} waits to be ranked; was the paper written before a change?"
+            )
+        shown, text = (row.get("prompt") or "").split(), known[identity].prompt
+        if shown and shown not in (text.split(), harmless_cell(text).split()):
+            raise InputError(f"{place}: task {said!r} has another text by now; write a new paper with --out")
+        if identity in ranks:
+            raise InputError(f"{place}: task {said!r} is ranked twice")
+        if not re.fullmatch("[1-9][0-9]{0,6}", rank):
+            raise InputError(f"{place}: rank {rank!r} of task {said!r} is no whole number from 1")
+        ranks[identity] = int(rank)
+    if not ranks:
+        raise InputError(f"{path}: no task is ranked in it; write 1, 2, … into the column `rank`")
+    return Ballot(
+        voter=voter, ranks=ranks, texts={identity: _digest(known[identity].prompt) for identity in ranks}
+    )
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, str | None]]]:
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
+    try:
+        if not {"rank", "id"} <= set(reader.fieldnames or ()):
+            raise InputError(
+                f"{path}: expected columns `rank` and `id`, as `tasks build rank --out` writes them"
+            )
+        for row in reader:
+            yield f"{path}:{reader.line_num}", row
+    except csv.Error as error:
+        raise InputError(f"{path}:{reader.line_num}: not CSV ({error})") from None
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _shuffled(seed: int, voter: str, identity: str) -> str:
+    return hashlib.sha256(f"{seed}\0{voter}\0{identity}".encode()).hexdigest()

@@ -1,0 +1,58 @@
+"""Builds of tasks for the terminal.
+
+Invariant: of every domain all tasks are counted; what judges and people wrote is printed as plain text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.table import Table
+
+from local_judge.errors import plain
+from local_judge.lab.task_construction.model import AuditRow
+from local_judge.lab.task_construction.outcome import DomainCounts, Outcome
+from local_judge.terminal import NONE, count, safe
+
+_COLUMNS = ("expected", "made", "qualified", "necessary", "unique", "kept", "dropped", "failed")
+
+
+def build_table(counts: Sequence[DomainCounts]) -> Table:
+    """How many tasks of each domain got how far."""
+    table = Table(show_edge=False, pad_edge=False)
+    table.add_column("domain", no_wrap=True)
+    columns = [*_COLUMNS, *(["open"] if any(row.open for row in counts) else [])]
+    for name in columns:
+        table.add_column(name, justify="right")
+    for row in counts:
+        numbers = [str(getattr(row, name)) for name in columns]
+        table.add_row(safe(row.domain, 40) or NONE, *numbers)
+    table.add_section()
+    table.add_row("all", *(str(sum(getattr(row, name) for row in counts)) for name in columns), style="bold")
+    return table
+
+
+def build_notes(outcome: Outcome) -> Iterator[str]:
+    """What a reader has to know beside the table, a line each."""
+    if not outcome.counts:
+        yield "nothing is made yet: the build was stopped before its first stage was done; the same command goes on"
+    reasons: dict[tuple[str, str, str], int] = {}
+    for row in outcome.audit:
+        key = row.outcome, row.stage, ", ".join(row.reasons)
+        reasons[key] = reasons.get(key, 0) + row.n_tasks
+    for (ended, stage, why), number in reasons.items():
+        yield plain(f"{count(number, 'task')} {ended} in {stage}: {why}")
+    for one in outcome.conditions:
+        yield f"{one.met} of {one.of} {one.says}"
+    n_open = sum(row.open for row in outcome.counts)
+    if n_open:
+        yield f"{count(n_open, 'task')} not yet decided on: the build was stopped; the same command goes on"
+    if outcome.n_voters:
+        yield f"ranked by {count(outcome.n_voters, 'person', 'people')}"
+
+
+def audit_lines(audit: Sequence[AuditRow]) -> Iterator[str]:
+    """Every task that is not kept: where it ended, and why."""
+    for row in audit:
+        several = f" ({count(row.n_tasks, 'task')})" if row.n_tasks > 1 else ""
+        yield plain(f"{row.id}{several}: {row.outcome} in {row.stage}: {', '.join(row.reasons)}: {row.says}")

@@ -1,1 +1,0 @@
-"""Twins of reports: the same report with one thing wrong."""

@@ -1,0 +1,202 @@
+"""Checklists: requirements that a report meets or not, as metrics.
+
+    rate = 100 * (sum of the items' values) / (number of items)        an item's value: 1 met, 0 unmet
+
+A requirement about something that the report does not have is met. The value of an item from several judges is
+the mean over those that answered.
+
+Invariant: each item that was asked stands in the findings exactly once; one without an answer is left out of the rate
+and opens its bounds, with 0 and with 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, Literal, TypeVar
+
+from rich.table import Table
+
+from local_judge.claims.model import Quote
+from local_judge.documents.model import Span
+from local_judge.judge.failures import Failure
+from local_judge.protocols.base import Decision
+from local_judge.protocols.metric import Metric, MetricFindings, mean_over_judges_of
+from local_judge.scoring.algebra import answers, failures_of, weighted
+from local_judge.scoring.node import Profile, Score, ScoreNode, noted
+from local_judge.terminal import count, item_table, safe
+from serving.types import Frozen
+
+SCALE = 100.0
+SHOWN_PLACES = 20
+"""Places of one requirement that a table lists; the others are counted."""
+
+Status = Literal["met", "unmet", "not_applicable", "failed"]
+"""`not_applicable`: it is about something that the report has not; it counts as met."""
+
+
+class Location(Frozen):
+    """A place at which a report breaks a requirement."""
+
+    label: str
+    """`Lx` of the block."""
+    span: Span
+    what: str
+    """In a few words."""
+
+
+class Item(Frozen):
+    """One requirement with its status and the reasons for it."""
+
+    id: str
+    text: str
+    """As it was asked."""
+    status: Status
+    by: Literal["judge", "code"] = "judge"
+    rationale: str = ""
+    places: tuple[Location, ...] = ()
+    """Of an item that code decided."""
+    quote: Quote | None = None
+    """A passage of the report, found there by code; offsets into the report's text."""
+    quote_rejected: str | None = None
+    """What the judge gave as a quotation that does not occur in the report."""
+    failure: Failure | None = None
+    replies: tuple[str, ...] = ()
+    """Ledger keys."""
+
+    @property
+    def value(self) -> float | None:
+        """1 if met, 0 if not, None where it is not known."""
+        return None if self.status == "failed" else float(self.status != "unmet")
+
+
+class ItemFindings(MetricFindings):
+    """The items of one report, in the order of the checklist."""
+
+    items: tuple[Item, ...]
+
+    @property
+    def n_failed(self) -> int:
+        """Items without an answer."""
+        return sum(item.status == "failed" for item in self.items)
+
+
+S = TypeVar("S", bound=Frozen)
+F = TypeVar("F", bound=ItemFindings)
+
+
+class ChecklistMetric(Metric[S, F]):
+    """A metric that is the rate of a checklist's items."""
+
+    findings_type = ItemFindings
+    missing_as_unmet: ClassVar[bool] = False
+    """An item without an answer counts as unmet by `upstream`, as one that the judge forgot does in published
+    code; then several judges' rates are averaged, not their answers."""
+
+    def score(self, judges: Sequence[F], profile: Profile) -> ScoreNode:
+        """The rate, 0 to 100, and each item by itself."""
+        if profile == "upstream" and self.missing_as_unmet:
+            return mean_over_judges_of(lambda one: self._rate([one], missing_as_unmet=True), judges)
+        return self._rate(judges, missing_as_unmet=False)
+
+    def _rate(self, judges: Sequence[F], missing_as_unmet: bool) -> ScoreNode:
+        whole, items = rate([found.items for found in judges])
+        if missing_as_unmet:
+            whole = _as_unmet(whole)
+        return self.node(noted(whole, self.note(judges)), items)
+
+    def note(self, judges: Sequence[F]) -> str:
+        """A note on this checklist; empty by default."""
+        return ""
+
+    def decisions(self, findings: F) -> Iterable[Decision]:
+        """The decisions of the judge; those of code are the same for all judges."""
+        return decisions_on(self.id, findings.items)
+
+    def lines(self, findings: F) -> Iterable[str]:
+        """Numbers of items by status."""
+        yield f"{self.id}: {statuses(findings.items)}"
+
+    def tables(self, findings: F) -> Iterable[Table]:
+        """All items with what decided them."""
+        if findings.items:
+            yield items_table(findings.items)
+
+
+def rate(judges: Sequence[Sequence[Item]]) -> tuple[Score, tuple[ScoreNode, ...]]:
+    """The rate, 0 to 100, and each item by itself.
+
+    Args:
+        judges: the same items as each judge has them; one judge at least.
+    """
+    nodes = tuple(
+        ScoreNode(id=same[0].id, label=same[0].text, score=_item(same)) for same in zip(*judges, strict=True)
+    )
+    whole = weighted([(1.0, node.score) for node in nodes], unit=SCALE)
+    rejected = sum(item.quote_rejected is not None for items in judges for item in items)
+    said = f"{rejected} quotations do not occur in the report" if rejected else ""
+    return noted(whole, failures_of(whole), said), nodes
+
+
+def _as_unmet(rate: Score) -> Score:
+    """A rate in which what is missing counts as unmet; without any answer there is none."""
+    if not rate.n_failed or rate.value is None or rate.numerator is None:
+        return rate
+    value = rate.numerator / rate.n_expected * SCALE
+    counted = rate.model_copy(update={"value": value, "denominator": rate.n_expected, "low": value})
+    return noted(counted, "the published code counts them as 0")
+
+
+def _item(same: Sequence[Item]) -> Score:
+    return answers(
+        [None if item.value is None else SCALE * item.value for item in same],
+        0.0,
+        SCALE,
+        "does not apply, counts as met" if all(one.status == "not_applicable" for one in same) else "",
+    )
+
+
+def decisions_on(metric: str, items: Iterable[Item]) -> tuple[Decision, ...]:
+    """The decisions of the judge on some items; those of code are left out."""
+    return tuple(
+        Decision(
+            metric=metric,
+            item=item.id,
+            value=None if item.status == "failed" else item.status,
+            scale="nominal",
+        )
+        for item in items
+        if item.by == "judge"
+    )
+
+
+def statuses(items: Sequence[Item]) -> str:
+    """Numbers of items by status, and of rejected quotations."""
+    names = ("met", "unmet", "not_applicable", "failed")
+    counts = {name: sum(item.status == name for item in items) for name in names}
+    parts = [f"{n} {name.replace('_', ' ')}" for name, n in counts.items() if n]
+    rejected = sum(item.quote_rejected is not None for item in items)
+    return ", ".join(parts) + (f"; {count(rejected, 'quotation')} not in the report" if rejected else "")
+
+
+def items_table(items: Iterable[Item]) -> Table:
+    """Each item with what was found and why."""
+    table = item_table("id", "requirement", "found", "why")
+    for item in items:
+        found = item.status.replace("_", " ") + (" (code)" if item.by == "code" else "")
+        table.add_row(safe(item.id), safe(item.text), found, why(item))
+    return table
+
+
+def why(item: Item) -> str:
+    """The reasons for an item's status, a line each."""
+    if item.failure is not None:
+        return f"failed: {item.failure.kind}"
+    lines = [safe(item.rationale)] if item.rationale else []
+    lines += [f"{place.label}: {safe(place.what)}" for place in item.places[:SHOWN_PLACES]]
+    if len(item.places) > SHOWN_PLACES:
+        lines.append(f"and {len(item.places) - SHOWN_PLACES} more")
+    if item.quote is not None:
+        lines.append(f'"{safe(item.quote.text)}"')
+    if item.quote_rejected is not None:
+        lines.append(f'not in the report: "{safe(item.quote_rejected)}"')
+    return "\n".join(lines)

@@ -1,0 +1,187 @@
+"""DeepResearchEval's result files of a run, and its files of checked facts as findings.
+
+    quality_results.json          the quality of all reports: by task, then by system
+    cache/*_cache.json            the same as the published code caches it (dimensions, weights, criteria, results)
+    reports.json                  which report is in it, and why not
+    results/<system>/task_*.json  the facts of one report
+    facts.json                    which report is in which of these, and why not
+
+Invariants: nothing that failed becomes a 0; of two reports of one system on one task the first is written; what failed
+of the facts has no row and is counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from local_judge.protocols.deepresearcheval.facts.files import read_results, result_files, result_rows
+from local_judge.protocols.deepresearcheval.files import (
+    cache_files,
+    left_out,
+    model_result,
+    quality_results,
+    query_result,
+)
+from local_judge.protocols.deepresearcheval.protocol import DreFindings
+from local_judge.protocols.file_formats import (
+    UNNAMED,
+    Exported,
+    ExportedReport,
+    FileFormat,
+    Imported,
+    Outcome,
+    ReportFindings,
+    ReportList,
+    RunFindings,
+    folder_name,
+    json_text,
+)
+from local_judge.terminal import count
+
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+DreReport = ReportFindings[DreFindings]
+
+
+class ExportedQuality(ExportedReport):
+    """What became of the quality of one report."""
+
+    left_out: str = ""
+    """Why it is not in the file, in a few words; nothing where it is."""
+
+
+class ExportedFacts(ExportedReport):
+    """What became of the facts of one report."""
+
+    file: str | None = None
+    """Relative to what was exported to; None if it was left out."""
+    left_out: str = ""
+    """Why, in a few words."""
+    n_failed: int = 0
+    """Statements without a label, which have no row."""
+    n_unread: int = 0
+    """Sentences whose statements are not known."""
+
+
+class DreFiles(FileFormat[DreFindings]):
+    """Quality with its cache, and facts; each where the run has any."""
+
+    title = "DeepResearchEval"
+    reads = "a `task_ID.json` of checked facts, or their folder"
+
+    def write(self, run: RunFindings[DreFindings]) -> Exported:
+        """The files of quality and of facts."""
+        quality, facts = _quality(run), _facts(run)
+        either = [found for found in (quality, facts) if found.files] or [quality]
+        return Exported(
+            {name: text for found in either for name, text in found.files.items()},
+            [listed for found in either for listed in found.lists],
+        )
+
+    def read(self, path: Path) -> Imported[DreFindings]:
+        """One file, or the folder of a system: the stems are the ids of its reports, the folder's name the system's."""
+        files = result_files(path)
+        digest = hashlib.sha256()
+        found: list[DreFindings] = []
+        for file in files:
+            content = file.path.read_bytes() if file.path.is_file() else b""
+            digest.update(hashlib.sha256(content).digest())
+            facts = read_results(file.path)
+            document = hashlib.sha256(content).hexdigest()[:16]
+            found.append(DreFindings(case=file.task, document=document, task=file.task, facts=facts))
+        return Imported(found, digest.hexdigest(), files[0].path.resolve().parent.name)
+
+
+def _quality(run: RunFindings[DreFindings]) -> Exported:
+    results: dict[str, dict[str, Any]] = {}
+    reasons = [_place(report, results) for report in run.reports]
+    files: dict[str, str] = {}
+    if results:
+        systems = list(dict.fromkeys(report.system or UNNAMED for report in run.reports))
+        files["quality_results.json"] = json_text(quality_results(results, systems, run.day))
+        files |= {f"cache/{name}": json_text(kept) for name, kept in cache_files(results).items()}
+    rows = [
+        ExportedQuality(report=report.id, task=report.task, system=report.system, left_out=why)
+        for report, why in zip(run.reports, reasons, strict=True)
+    ]
+    listed = ReportList(
+        name="reports.json",
+        what="quality_results.json",
+        outcomes=[Outcome(row, not row.left_out, row.left_out) for row in rows],
+    )
+    return Exported(files, [listed])
+
+
+def _place(report: DreReport, results: dict[str, dict[str, Any]]) -> str:
+    """Put a report among the results; why it has no place there, nothing where it has."""
+    findings = report.findings
+    if findings is None:
+        return report.status
+    found = findings.quality
+    why = left_out(found)
+    if found is None or found.dimensions is None or why:
+        return why
+    own = query_result(findings, found.dimensions)
+    result = results.setdefault(findings.task or findings.case, own)
+    if {**result, "model_results": {}} != own:
+        return "judged by other dimensions than its task's first report"
+    system = report.system or UNNAMED
+    if system in result["model_results"]:
+        return f"{system} has another report on the task"
+    result["model_results"][system] = model_result(found, found.dimensions)
+    return ""
+
+
+def _facts(run: RunFindings[DreFindings]) -> Exported:
+    """The files of facts.
+
+    A file's stem is the task's id where the reports of a system all have plain ones, each its own; else the report's
+    position in the run, from 1.
+    """
+    found: dict[str, ExportedFacts] = {}
+    files: dict[str, str] = {}
+    for file, report in _named(run):
+        row = ExportedFacts(report=report.id, task=report.task, system=report.system)
+        facts = None if report.findings is None else report.findings.facts
+        if facts is None:
+            why = report.status if report.findings is None else "its facts were not checked"
+            found[report.id] = row.model_copy(update={"left_out": why})
+            continue
+        files[file] = json_text(result_rows(facts))
+        n_failed = sum(ruling.failure is not None for ruling in facts.rulings)
+        update = {"file": file, "n_failed": n_failed, "n_unread": facts.n_unread}
+        found[report.id] = row.model_copy(update=update)
+    rows = [found[report.id] for report in run.reports]
+    listed = ReportList(
+        name="facts.json",
+        what="facts",
+        outcomes=[Outcome(row, row.file is not None, row.left_out) for row in rows],
+        notes=_failures(rows),
+        part="facts",
+    )
+    return Exported(files, [listed])
+
+
+def _failures(rows: Sequence[ExportedFacts]) -> list[str]:
+    n_failed, n_unread = sum(one.n_failed for one in rows), sum(one.n_unread for one in rows)
+    if not n_failed and not n_unread:
+        return []
+    return [
+        f"{count(n_failed, 'statement')} failed, those of {count(n_unread, 'sentence')} unknown: left out, as in the "
+        "published code"
+    ]
+
+
+def _named(run: RunFindings[DreFindings]) -> Iterator[tuple[str, DreReport]]:
+    """The file of each report's facts."""
+    for system in run.systems:
+        own = [(str(n), report) for n, report in enumerate(run.reports, 1) if report.system == system]
+        tasks = [report.task or "" for _, report in own]
+        if len({task.casefold() for task in tasks}) == len(tasks) and all(map(_PLAIN.fullmatch, tasks)):
+            own = [(report.task or "", report) for _, report in own]
+        for stem, report in own:
+            yield f"results/{folder_name(system)}/task_{stem}.json", report

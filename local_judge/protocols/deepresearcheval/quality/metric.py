@@ -1,0 +1,161 @@
+"""Adaptive quality: general and task-specific dimensions, each by weighted criteria.
+
+Invariant: the dimensions come with the task, or are drafted from its request alone, by questions that are the same
+whatever report is judged: a judge that has drafted them once answers from its ledger, so that all systems on a task are
+judged by the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+
+from rich.table import Table
+
+from local_judge.judge.failures import Failure
+from local_judge.protocols.asking import task_of
+from local_judge.protocols.base import Case, Decision, EvalContext
+from local_judge.protocols.deepresearcheval.quality.findings import Calls, CriterionScore, QualityFindings
+from local_judge.protocols.deepresearcheval.quality.judging import score_criteria
+from local_judge.protocols.deepresearcheval.quality.scores import (
+    LABELS,
+    QUALITY,
+    SPECIFIC,
+    aggregate_quality,
+    score_quality,
+)
+from local_judge.protocols.metric import Metric
+from local_judge.scoring.node import TEN, Profile, ScoreNode
+from local_judge.tasks.dimensions import settled
+from local_judge.tasks.dimensions_draft import draft_dimensions
+from local_judge.tasks.model import Criterion, Task
+from local_judge.terminal import NONE, count, item_table, safe
+from serving.types import Frozen
+
+
+class QualitySettings(Frozen):
+    """How quality is judged."""
+
+    calls: Calls = "dimension"
+    draft: bool = True
+    """Let each judge draft the dimensions of a task that has none; without, such a task is refused."""
+
+
+class Quality(Metric[QualitySettings, QualityFindings]):
+    """General and task-specific dimensions with weighted criteria, 0 to 10, and the gap between the two kinds."""
+
+    id = QUALITY
+    label = LABELS[QUALITY]
+    scale = TEN
+    settings_type = QualitySettings
+    findings_type = QualityFindings
+
+    def missing_inputs(self, task: Task) -> str | None:
+        """The dimensions, where the task has none and judges may not draft them."""
+        if self.settings.draft or task.dimensions is not None:
+            return None
+        return (
+            f"its task {task.id!r} has no dimensions; give --dimensions (`local-judge tasks dimensions draft` makes "
+            "them), or let each judge draft its own: --set deepresearcheval.quality.draft=true"
+        )
+
+    async def examine(self, case: Case, context: EvalContext) -> QualityFindings:
+        """The answer to each criterion of the task's dimensions, or of those that the judge drafts."""
+        task, calls = task_of(case), self.settings.calls
+        dimensions, drafted_by = task.dimensions, ()
+        if dimensions is None:
+            draft = await draft_dimensions(task, context.judge)
+            if isinstance(draft, Failure):
+                return QualityFindings(dimensions=None, origin="judge", calls=calls, failure=draft)
+            dimensions = settled(draft.dimensions).model_copy(update={"status": "drafted"})
+            drafted_by = draft.replies
+        return QualityFindings(
+            dimensions=dimensions,
+            origin="judge" if task.dimensions is None else "task",
+            drafted_by=drafted_by,
+            calls=calls,
+            scores=await score_criteria(
+                case.report, task.prompt, dimensions, context.judge, calls, context.today
+            ),
+        )
+
+    def score(self, judges: Sequence[QualityFindings], profile: Profile) -> tuple[ScoreNode, ...]:
+        """Quality, and the gap between general and task-specific dimensions."""
+        return score_quality(judges, profile)
+
+    def aggregate(
+        self, reports: Sequence[Sequence[QualityFindings]], profile: Profile, n_missing: int
+    ) -> tuple[ScoreNode, ...]:
+        """Both over the reports of a system."""
+        return aggregate_quality(reports, profile, n_missing)
+
+    def decisions(self, findings: QualityFindings) -> Iterator[Decision]:
+        """The score of each criterion, by dimension; of several task-specific ones together.
+
+        Judges that have drafted criteria of their own are compared in none of them: an item is known by its text too.
+        """
+        answers = findings.by_criterion
+        for dimension in findings.dimensions.dimensions if findings.dimensions else ():
+            for one in dimension.criteria:
+                yield Decision(
+                    metric=dimension.id if dimension.kind == "general" else SPECIFIC,
+                    item=_item(one, findings),
+                    value=answers[one.id].score,
+                    scale="interval",
+                )
+
+    def lines(self, findings: QualityFindings) -> Iterator[str]:
+        """What was asked, in one line."""
+        if findings.dimensions is None:
+            kind = findings.failure.kind if findings.failure else "unknown"
+            yield f"quality: failed: no dimensions were drafted ({kind})"
+            return
+        dimensions = findings.dimensions.dimensions
+        names = [f"{safe(one.name)} ({one.weight:.2f})" for one in dimensions if one.kind == "specific"]
+        origin = (
+            "drafted by this judge"
+            if findings.origin == "judge"
+            else f"{findings.dimensions.status}, joined by {findings.dimensions.joined}"
+        )
+        asked = count(len(findings.scores), "criterion", "criteria")
+        parts = [
+            f"quality: {asked} of {count(len(dimensions), 'dimension')} ({origin})",
+            f"task-specific: {', '.join(names)}",
+            "all in one call" if findings.calls == "task" else "",
+            f"{findings.n_failed} failed" if findings.n_failed else "",
+            f"{count(findings.n_rejected, 'quotation')} not in the report" if findings.n_rejected else "",
+        ]
+        yield "; ".join(filter(None, parts))
+
+    def tables(self, findings: QualityFindings) -> Iterator[Table]:
+        """Each criterion under its dimension; a quotation that the report does not have is shown as such."""
+        if findings.dimensions is None:
+            return
+        table = item_table("criterion", "asked", "weight", "score", "why")
+        answers = findings.by_criterion
+        for dimension in findings.dimensions.dimensions:
+            title = f"[bold]{safe(dimension.id)}[/bold]"
+            meant = safe(dimension.definition or dimension.name)
+            table.add_row(title, meant, f"{dimension.weight:.2f}", dimension.kind, "")
+            for one in dimension.criteria:
+                answer = answers[one.id]
+                points = NONE if answer.score is None else f"{answer.score:g}"
+                table.add_row(safe(one.id), safe(one.criterion), f"{one.weight:.2f}", points, _why(answer))
+        yield table
+
+
+def _item(criterion: Criterion, found: QualityFindings) -> str:
+    if found.origin == "task":
+        return criterion.id
+    return f"{criterion.id}#{hashlib.sha256(criterion.criterion.encode()).hexdigest()[:8]}"
+
+
+def _why(answer: CriterionScore) -> str:
+    if answer.failure is not None:
+        return f"failed: {answer.failure.kind}"
+    lines = [safe(answer.analysis)] if answer.analysis else []
+    if answer.quote is not None:
+        lines.append(f'"{safe(answer.quote.text)}"')
+    if answer.quote_rejected is not None:
+        lines.append(f'not in the report: "{safe(answer.quote_rejected)}"')
+    return "\n".join(lines)

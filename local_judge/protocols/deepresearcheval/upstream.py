@@ -1,0 +1,100 @@
+"""The published arithmetic of quality to the letter (`point_quality/deepresearcharena/evaluator`).
+
+    dimension   sum(w_c * s_c) / sum(w_c) over the criteria at the same place of both lists; 0 where there is none
+    total       sum(W_d * S_d) over the dimensions, the weights as they are
+    run         means over the reports with a total above 0; the column `Task` is the mean over the names of all
+                task-specific dimensions of each name's mean
+
+Invariant: a function here computes what the published one does, on the published project's own data, defects included;
+what the protocol takes of it says where the two differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import mean
+from typing import Any
+
+FIXED = ("coverage", "insight", "instruction_following", "clarity")
+SUFFIX = "_score"
+TOTAL = "total_weighted_score"
+
+
+def dimension_key(name: str) -> str:
+    """The name by which the published code knows a dimension."""
+    return name.lower().replace(" ", "_").replace("-", "_")
+
+
+def final_scores(
+    scores: Mapping[str, Any],
+    criteria: Mapping[str, Sequence[Mapping[str, Any]]],
+    weights: Mapping[str, float],
+) -> dict[str, float]:
+    """The scores of one report, 0 to 10: `<dimension>_score` and `total_weighted_score`.
+
+    Args:
+        scores: by dimension, lists of `criterion`, `report_score_0_to_10`.
+        criteria: by dimension, lists of `criterion`, `weight`.
+        weights: by dimension.
+
+    Raises:
+        KeyError: a dimension that is scored has no weight.
+    """
+    found: dict[str, float] = {}
+    total = 0.0
+    for name, listed in criteria.items():
+        given = scores.get(name)
+        if not isinstance(given, list):
+            continue
+        value = _dimension(given, listed)  # pyright: ignore[reportUnknownArgumentType] -- JSON
+        found[name + SUFFIX] = value
+        total += value * float(weights[name])
+    return {**found, TOTAL: total}
+
+
+def _dimension(given: Sequence[Any], listed: Sequence[Mapping[str, Any]]) -> float:
+    above = below = 0.0
+    for item, criterion in zip(given, listed, strict=False):
+        if (
+            isinstance(item, dict)
+            and criterion["criterion"] == item["criterion"]
+            and "report_score_0_to_10" in item
+        ):
+            weight = float(criterion["weight"])
+            above += float(item["report_score_0_to_10"]) * weight  # pyright: ignore[reportUnknownArgumentType]
+            below += weight
+    return above / below if below > 0 else 0.0
+
+
+def summary(query_results: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any]:
+    """Means of each model over its reports; one without a score above 0 is as if it had never been."""
+    return {"models": {model: _model(query_results, model) for model in models}}
+
+
+def _model(query_results: Mapping[str, Any], model: str) -> dict[str, Any]:
+    totals: list[float] = []
+    dimensions: dict[str, list[float]] = {}
+    for result in query_results.values():
+        reports = result.get("model_results", {})
+        if model not in reports:
+            continue
+        scores = reports[model].get("final_scores", {})
+        total = scores.get(TOTAL, 0.0)
+        if total <= 0.0:
+            continue
+        totals.append(total)
+        for name, value in scores.items():
+            if name.endswith(SUFFIX) and name != TOTAL:
+                dimensions.setdefault(name, []).append(value)
+    return {
+        "average_total_score": mean(totals) if totals else 0.0,
+        "total_queries": len(totals),
+        "dimension_averages": {name: mean(values) for name, values in dimensions.items()},
+    }
+
+
+def task_column(averages: Mapping[str, float]) -> float:
+    """The mean of what a model's dimensions average to, over the names that are not fixed; 0 where there is none."""
+    fixed = {name + SUFFIX for name in FIXED}
+    others = [value for name, value in averages.items() if name not in fixed]
+    return sum(others) / len(others) if others else 0.0

@@ -1,0 +1,236 @@
+"""Domain authority, 0 to 100 (DREAM, section 3).
+
+    DA = 100 * (1 / |D|) * sum over D of S_d / 10          D: distinct domains cited; S_d: 1 to 10
+
+    authority       a report that cites no domain has 0, as the paper's tables print it
+    when_cited      it has none
+    over reports    the means of both, and `share_uncited`: reports that cite no domain, of all reports
+
+Of several judges, S_d is the mean of those that gave one. A domain without a score is left out and opens the bounds
+with 1 and with 10.
+
+Invariants: with citations no report is under 10. A prompt holds a domain and nothing of the report, the task or the
+day: one judgement of a domain is that of all reports, systems and runs, which the ledger answers again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from rich.table import Table
+
+from local_judge.documents.model import Document
+from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Judge
+from local_judge.judge.layout import Prompt, fence, load_prompt
+from local_judge.protocols.asking import no_boolean
+from local_judge.protocols.base import Case, Decision, EvalContext
+from local_judge.protocols.dream.domain_ratings import ratings_digest, read_ratings
+from local_judge.protocols.dream.domains import domain_of, shown
+from local_judge.protocols.metric import Metric, MetricFindings
+from local_judge.scoring.aggregate import mean_over_reports, share_of_reports
+from local_judge.scoring.algebra import answers, exactly, failures_of, weighted
+from local_judge.scoring.node import Profile, Score, ScoreNode, noted
+from local_judge.terminal import NONE, count, item_table, safe
+from serving.types import Frozen
+
+SCALE = 10.0
+"""From a domain's score to the metric's."""
+LEAST, MOST = 10.0, 100.0
+UNCITED = "it cites no domain"
+REPLY_TOKENS = 160
+"""Limit of a reply: 300 characters and a number."""
+
+
+class AuthoritySettings(Frozen):
+    """Where a domain's rating comes from."""
+
+    ratings_file: str | None = None
+    """A JSONL file of ratings that were given by people; the judge is not asked about a domain that is in it."""
+
+
+class CitedDomain(Frozen):
+    """One domain."""
+
+    domain: str
+    """Registrable domain, or the host where it has none."""
+    urls: tuple[str, ...]
+    """The addresses on it that the report cites, in reading order."""
+    score: int | None = Field(default=None, ge=1, le=10)
+    """None where there is no answer: see `failure`."""
+    by: Literal["judge", "file"] = "judge"
+    """`file`: a person's rating."""
+    rationale: str = ""
+    failure: Failure | None = None
+    replies: tuple[str, ...] = ()
+    """Ledger keys."""
+
+
+class AuthorityFindings(MetricFindings):
+    """All domains that one report cites, each once, in the order of its first citation."""
+
+    domains: tuple[CitedDomain, ...]
+    n_unresolved: int = 0
+    """Citations that lead to no address."""
+
+    @property
+    def n_failed(self) -> int:
+        """Domains without a score."""
+        return sum(domain.score is None for domain in self.domains)
+
+
+class Rating(BaseModel):
+    """A judge's answer about one domain."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rationale: Annotated[str, Field(max_length=300)]
+    score: Annotated[int, Field(ge=1, le=10), BeforeValidator(no_boolean)]
+
+
+class Authority(Metric[AuthoritySettings, AuthorityFindings]):
+    """The authority of the domains cited, 0 to 100."""
+
+    id = "authority"
+    label = "Domain authority"
+    vertical = "sources"
+    settings_type = AuthoritySettings
+    findings_type = AuthorityFindings
+    needs_task = False
+
+    def __init__(self, settings: AuthoritySettings | None = None) -> None:
+        super().__init__(settings)
+        # Here, so that a faulty file ends a run before it begins.
+        file = self.settings.ratings_file
+        self._ratings = read_ratings(Path(file)) if file is not None else {}
+
+    def data_digest(self) -> str | None:
+        """SHA-256 over the ratings that were given."""
+        return ratings_digest(self._ratings) if self._ratings else None
+
+    async def examine(self, case: Case, context: EvalContext) -> AuthorityFindings:
+        """The domains of one report's citations."""
+        cited = cited_domains(case.report)
+        domains = await asyncio.gather(
+            *(self._domain(domain, urls, context.judge) for domain, urls in cited.items())
+        )
+        return AuthorityFindings(
+            domains=tuple(domains),
+            n_unresolved=sum(citation.url is None for citation in case.report.citations),
+        )
+
+    async def _domain(self, domain: str, urls: tuple[str, ...], judge: Judge) -> CitedDomain:
+        found = CitedDomain(domain=domain, urls=urls)
+        given = self._ratings.get(domain)
+        if given is not None:
+            return found.model_copy(update={"score": given.score, "by": "file", "rationale": given.note})
+        told = await judge.ask(authority_prompt(domain), Rating, max_tokens=REPLY_TOKENS)
+        if isinstance(told, Failure):
+            return found.model_copy(update={"failure": told})
+        return found.model_copy(
+            update={
+                "score": told.value.score,
+                "rationale": told.value.rationale,
+                "replies": told.replies,
+            }
+        )
+
+    def score(self, judges: Sequence[AuthorityFindings], profile: Profile) -> ScoreNode:
+        """DA of one report, with the score of each domain."""
+        domains = tuple(
+            ScoreNode(id=same[0].domain, label=shown(same[0].domain), score=_merged(same))
+            for same in zip(*(found.domains for found in judges), strict=True)
+        )
+        n_unresolved = judges[0].n_unresolved
+        cited = weighted([(1.0, node.score) for node in domains], unit=MOST, empty=UNCITED)
+        when_cited = noted(
+            cited,
+            f"{n_unresolved} citations lead to no address" if n_unresolved else "",
+            failures_of(cited),
+        )
+        return ScoreNode(
+            id=self.id,
+            label=self.label,
+            score=when_cited if domains else exactly(0.0, f"0: {when_cited.note}"),
+            children=(
+                ScoreNode(id="when_cited", label="of reports that cite", score=when_cited, children=domains),
+            ),
+        )
+
+    def aggregate(
+        self, reports: Sequence[Sequence[AuthorityFindings]], profile: Profile, n_missing: int
+    ) -> ScoreNode:
+        """The means with and without reports that cite nothing, and their share."""
+        nodes = [self.score(judges, profile) for judges in reports]
+        cited = [node.find("when_cited").score for node in nodes]
+        uncited = [not judges[0].domains for judges in reports]
+        return ScoreNode(
+            id=self.id,
+            label=self.label,
+            score=mean_over_reports([node.score for node in nodes], n_missing, 0.0, MOST),
+            children=(
+                ScoreNode(
+                    id="when_cited",
+                    label="mean over reports that cite",
+                    score=mean_over_reports(cited, n_missing, LEAST, MOST),
+                ),
+                ScoreNode(
+                    id="share_uncited",
+                    label="reports that cite no domain",
+                    score=share_of_reports(uncited, n_missing),
+                ),
+            ),
+        )
+
+    def decisions(self, findings: AuthorityFindings) -> Iterator[Decision]:
+        """The score of each domain that the judge was asked about."""
+        for one in findings.domains:
+            if one.by == "judge":
+                value = None if one.score is None else float(one.score)
+                yield Decision(metric="authority", item=one.domain, value=value, scale="interval")
+
+    def lines(self, findings: AuthorityFindings) -> Iterator[str]:
+        """How many domains are cited, and how many of them people have rated."""
+        given = sum(domain.by == "file" for domain in findings.domains)
+        failed = f", {findings.n_failed} failed" if findings.n_failed else ""
+        yield f"authority: {count(len(findings.domains), 'domain')}, {given} rated by people{failed}"
+
+    def tables(self, findings: AuthorityFindings) -> Iterator[Table]:
+        """Each domain with its score and why."""
+        if not findings.domains:
+            return
+        table = item_table("domain", "score", "by", "addresses", "why")
+        for one in findings.domains:
+            why = f"failed: {one.failure.kind}" if one.failure is not None else safe(one.rationale)
+            score = NONE if one.score is None else str(one.score)
+            table.add_row(safe(shown(one.domain)), score, one.by, str(len(one.urls)), why)
+        yield table
+
+
+def cited_domains(document: Document) -> dict[str, tuple[str, ...]]:
+    """The addresses that citations lead to, by domain, both in the order of their first citation."""
+    found: dict[str, dict[str, None]] = {}
+    for citation in document.citations:
+        if citation.url is not None:
+            found.setdefault(domain_of(citation.url), {})[citation.url] = None
+    return {domain: tuple(urls) for domain, urls in found.items()}
+
+
+def authority_prompt(domain: str) -> Prompt:
+    """The question about one domain. What is said of the scale comes first: all domains share that."""
+    return Prompt(
+        shared=load_prompt("local_judge.protocols.dream", "authority"),
+        own=fence(shown(domain), "Domain:"),
+        prefix_key="dream:authority",
+    )
+
+
+def _merged(same: Sequence[CitedDomain]) -> Score:
+    """One domain by all judges."""
+    scores = [None if one.score is None else SCALE * one.score for one in same]
+    by_people = all(one.by == "file" for one in same)
+    return answers(scores, LEAST, MOST, "rated by a person" if by_people else "")

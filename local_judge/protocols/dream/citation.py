@@ -1,0 +1,295 @@
+"""Citation integrity, 0 to 100 (DREAM, section 3.2 and appendix C.3).
+
+    CA = 100 * cited claims / verifiable claims                        different claims; null where none is verifiable
+    CF = 100 * (N_s + .5 N_p) / (N_s + N_p + N_neutral + N_contra)     null where none was decided
+    CI = 2 CA CF / (CA + CF)                                           0 where both are 0, and where nothing is cited
+
+    over reports    ci_dataset     2 A F / (A + F), A the mean of CA and F that of CF (C.3): the headline
+                    ci_task_mean   the mean of CI, as section 3.2 may be read
+
+`unverifiable` claims, whose sources are all dead, blocked, empty or without an address, are in CA as cited, not in CF,
+and are counted. With `unsettled: unverifiable`, so are claims of which no source settles anything: N_neutral is 0. A
+claim with several sources has the best of what they say. Of several judges, a claim's value (1, .5 or 0) is the mean of
+those that have one.
+
+Failures: a claim without a verdict, or whose page nobody fetched, may have any value between what its other sources
+give and 1. A sentence whose claims are not known is taken for one verifiable claim. CI is known as far as the less
+known of CA and CF.
+
+Invariant: CI lies between its bounds, since it rises with CA and with CF.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, get_args
+
+from rich.table import Table
+
+from local_judge.protocols.base import Case, Decision, EvalContext
+from local_judge.protocols.dream.cited_claims import (
+    CheckedSource,
+    CitationFindings,
+    CitationSettings,
+    Outcome,
+    cited_claims,
+)
+from local_judge.protocols.metric import Metric
+from local_judge.scoring.aggregate import mean_over_reports
+from local_judge.scoring.algebra import Answer, answers_between, share, undefined, unknown, weighted
+from local_judge.scoring.algebra import count as counted
+from local_judge.scoring.coverage import known_share
+from local_judge.scoring.node import COUNT, Profile, Score, ScoreNode, noted
+from local_judge.terminal import NONE, count, item_table, safe
+
+SCALE = 100.0
+VALUES: dict[Outcome, float] = {"supported": 1.0, "partial": 0.5, "neutral": 0.0, "contradicted": 0.0}
+"""Of those that are in the denominator of CF."""
+_BEST_FIRST: tuple[Outcome, ...] = ("supported", "partial", "contradicted", "neutral")
+NOTHING_VERIFIABLE = "no claim can be verified"
+NOTHING_CITED = "nothing is cited"
+NOTHING_DECIDED = "every cited source is unverifiable"
+
+
+class Verified(NamedTuple):
+    """A claim, or a claim and a source, by one judge."""
+
+    outcome: Outcome
+    known: float = 0.0
+    """Of a `failed` one: the least value that it has."""
+
+
+class Citation(Metric[CitationSettings, CitationFindings]):
+    """Attribution and faithfulness of citations, 0 to 100."""
+
+    id = "citation"
+    label = "Citation integrity"
+    vertical = "sources"
+    settings_type = CitationSettings
+    findings_type = CitationFindings
+    needs_task = False
+
+    @property
+    def needs_claims(self) -> bool:
+        """It reads claims and verdicts."""
+        return True
+
+    async def examine(self, case: Case, context: EvalContext) -> CitationFindings:
+        """The claims of one report and their sources."""
+        return cited_claims(case.report, await context.claims(), self.settings)
+
+    def score(self, judges: Sequence[CitationFindings], profile: Profile) -> ScoreNode:
+        """CI of one report with CA and CF."""
+        first = judges[0]  # all judges have the same claims
+        attribution, faithfulness = _attribution(first), _faithfulness(judges)
+        notes = "; ".join(filter(None, (_left_out(first), _unquoted(judges))))
+        return ScoreNode(
+            id=self.id,
+            label=self.label,
+            score=_integrity(attribution, faithfulness, first.cites, notes),
+            children=(
+                ScoreNode(id="attribution", label="Claim attribution", score=attribution),
+                ScoreNode(
+                    id="faithfulness",
+                    label="Citation faithfulness",
+                    score=faithfulness,
+                    children=tuple(_outcomes(judges)),
+                ),
+            ),
+        )
+
+    def aggregate(
+        self, reports: Sequence[Sequence[CitationFindings]], profile: Profile, n_missing: int
+    ) -> ScoreNode:
+        """CI of the means of attribution and faithfulness, and the mean of the reports' CI."""
+        nodes = [self.score(judges, profile) for judges in reports]
+
+        def mean(*path: str) -> Score:
+            return mean_over_reports([node.find(*path).score for node in nodes], n_missing, 0.0, SCALE)
+
+        attribution, faithfulness = mean("attribution"), mean("faithfulness")
+        cited = any(judges[0].cites for judges in reports)
+        dataset = _integrity(attribution, faithfulness, cited, "").model_copy(
+            update={
+                "n_expected": len(reports) + n_missing,
+                "n_failed": max(attribution.n_failed, faithfulness.n_failed),
+            }
+        )
+        children = (
+            ScoreNode(id="ci_dataset", label="of the means of both", score=dataset),
+            ScoreNode(id="ci_task_mean", label="mean over reports", score=mean()),
+            ScoreNode(id="attribution", label="Claim attribution", score=attribution),
+            ScoreNode(id="faithfulness", label="Citation faithfulness", score=faithfulness),
+        )
+        return ScoreNode(id=self.id, label=self.label, score=dataset, children=children)
+
+    def decisions(self, findings: CitationFindings) -> Iterator[Decision]:
+        """What the judge says of each claim and source that has a text; what nobody could show it is no opinion."""
+        for claim in findings.claims:
+            for source in claim.sources:
+                if source.status == "ok":
+                    value = None if source.outcome == "failed" else source.outcome
+                    item = f"{claim.id} {source.url}"
+                    yield Decision(metric="faithfulness", item=item, value=value, scale="nominal")
+
+    def lines(self, findings: CitationFindings) -> Iterator[str]:
+        """How many claims are cited, and how many of their sources have each outcome."""
+        cited = [claim for claim in findings.claims if claim.sources]
+        outcomes = Counter(source.outcome for claim in cited for source in claim.sources)
+        listed = ", ".join(f"{n} {outcome}" for outcome, n in outcomes.most_common()) or "none"
+        verifiable = count(len(findings.claims), "verifiable claim")
+        yield f"citation: {len(cited)} of {verifiable} cited; their sources: {listed}"
+
+    def tables(self, findings: CitationFindings) -> Iterator[Table]:
+        """Each claim with its sources and what they say."""
+        if not findings.claims:
+            return
+        table = item_table("claim", "text", "cited source", "outcome", "evidence")
+        for claim in findings.claims:
+            for source in claim.sources:
+                table.add_row(claim.id, safe(claim.text), _address(source), source.outcome, _why(source))
+            if not claim.sources:
+                table.add_row(claim.id, safe(claim.text), NONE, "uncited", "")
+        yield table
+
+
+def harmonic(one: float, other: float) -> float:
+    """The harmonic mean of two numbers from 0 on; 0 where one of them is."""
+    return 2 * one * other / (one + other) if one + other else 0.0
+
+
+def _integrity(attribution: Score, faithfulness: Score, cited: bool, note: str) -> Score:
+    """CI, with bounds from the formula at both ends."""
+    n_expected = attribution.n_expected + faithfulness.n_expected
+    if attribution.value is None and not attribution.n_failed:
+        return undefined(NOTHING_VERIFIABLE, n_expected)
+    if cited and faithfulness.value is None and not faithfulness.n_failed:
+        # Whatever the claims are that CA lacks: CI is no failure of ours, and in no mean.
+        return undefined(NOTHING_DECIDED, n_expected)
+    value = None
+    if attribution.value is not None and faithfulness.value is not None:
+        value = harmonic(attribution.value, faithfulness.value)
+    elif attribution.value is not None and not cited:
+        value = 0.0
+    shares = [part for score in (attribution, faithfulness) if (part := known_share(score)) is not None]
+    return Score(
+        value=value,
+        n_expected=n_expected,
+        n_failed=attribution.n_failed + faithfulness.n_failed,
+        known=min(shares, default=None),
+        low=harmonic(attribution.low or 0.0, faithfulness.low or 0.0),
+        high=harmonic(_high(attribution), _high(faithfulness)),
+        note=note if cited else NOTHING_CITED,
+    )
+
+
+def _high(score: Score) -> float:
+    return SCALE if score.high is None else score.high
+
+
+def _attribution(found: CitationFindings) -> Score:
+    """CA. A sentence whose claims are not known may have one that is cited, or not, as the sentence is.
+
+    Bounds: cited / (known + lost without citation), and (cited + lost with one) / (known + lost with one).
+    """
+    n, n_cited = len(found.claims), sum(bool(claim.sources) for claim in found.claims)
+    n_lost = found.lost_cited + found.lost_uncited
+    score = share(n_cited, n, n_lost, top=SCALE, empty=NOTHING_VERIFIABLE)
+    if not n_lost:
+        return score
+    low = share(n_cited, n + found.lost_uncited, 0, top=SCALE).value
+    high = share(n_cited + found.lost_cited, n + found.lost_cited, 0, top=SCALE).value
+    bounds = {"low": low or 0.0, "high": high or 0.0}
+    return noted(score.model_copy(update=bounds), f"the claims of {n_lost} sentences are not known")
+
+
+def _faithfulness(judges: Sequence[CitationFindings]) -> Score:
+    """CF: each unit's value is the mean of the judges that have one."""
+    units: list[Score] = []
+    n_unverifiable = 0
+    for same in zip(*map(_verified, judges), strict=True):
+        settled = [_answer(one) for one in same if one.outcome != "unverifiable"]
+        if settled:
+            units.append(answers_between(settled))
+        else:
+            n_unverifiable += 1
+    units += [unknown(0.0, SCALE)] * judges[0].lost_cited
+    reason = NOTHING_DECIDED if n_unverifiable else NOTHING_CITED
+    score = weighted([(1.0, unit) for unit in units], unit=SCALE, empty=f"0/0: {reason}")
+    left_out = f"{n_unverifiable} unverifiable, left out" if n_unverifiable else ""
+    failed = f"{score.n_failed} of {score.n_expected} without a verdict" if score.n_failed else ""
+    return noted(score, left_out, failed)
+
+
+def _answer(one: Verified) -> Answer:
+    if one.outcome == "failed":
+        return Answer(None, SCALE * one.known, SCALE)
+    value = SCALE * VALUES[one.outcome]
+    return Answer(value, value, value)
+
+
+def _verified(found: CitationFindings) -> list[Verified]:
+    """What CF counts: the same units in the same order by every judge."""
+    if found.unit == "pair":
+        units = [Verified(source.outcome) for claim in found.claims for source in claim.sources]
+    else:
+        units = [best_of(claim.sources) for claim in found.claims if claim.sources]
+    return [Verified(found.unsettled) if unit.outcome == "neutral" else unit for unit in units]
+
+
+def best_of(sources: Sequence[CheckedSource]) -> Verified:
+    """What the sources of one claim say of it together, by one judge.
+
+    A verdict that failed leaves it open, unless another source supports the claim already.
+    """
+    outcomes = {source.outcome for source in sources}
+    best: Outcome | None = next((outcome for outcome in _BEST_FIRST if outcome in outcomes), None)
+    if "failed" in outcomes and best != "supported":
+        return Verified("failed", 0.0 if best is None else VALUES[best])
+    return Verified(best or "unverifiable")
+
+
+def _outcomes(judges: Sequence[CitationFindings]) -> Iterator[ScoreNode]:
+    """How many units have each outcome: of several judges the mean."""
+    every = [unit.outcome for found in judges for unit in _verified(found)]
+    n_failed = every.count("failed")
+    for outcome in get_args(Outcome):
+        left_open = outcome in ("supported", "partial", "contradicted", judges[0].unsettled)
+        more = n_failed if left_open else 0
+        score = counted(
+            every.count(outcome) / len(judges), more / len(judges), n_expected=len(every), n_failed=more
+        )
+        yield ScoreNode(id=outcome, label=outcome.capitalize(), score=score, aside=COUNT)
+
+
+def _left_out(found: CitationFindings) -> str:
+    counts = (
+        (found.n_recaps, "recaps"),
+        (found.n_own, "own or common"),
+        (found.n_uncheckable, "uncheckable"),
+    )
+    listed = ", ".join(f"{n} {what}" for n, what in counts if n)
+    return f"claims left out: {listed}" if listed else ""
+
+
+def _unquoted(judges: Sequence[CitationFindings]) -> str:
+    """Labels that should rest on a quotation and have none."""
+    sources = [source for found in judges for claim in found.claims for source in claim.sources]
+    telling = [one for one in sources if one.outcome in ("supported", "partial", "contradicted")]
+    n = sum(one.quote is None for one in telling)
+    return f"{n} of {len(telling)} verdicts without a quotation that occurs in the page" if n else ""
+
+
+def _address(source: CheckedSource) -> str:
+    return "leads to no address" if source.url is None else f"{safe(source.url)} ({source.status})"
+
+
+def _why(source: CheckedSource) -> str:
+    lines = [f'"{safe(source.quote.text)}"'] if source.quote is not None else []
+    lines += (
+        [f'not in the page: "{safe(source.quote_rejected)}"'] if source.quote_rejected is not None else []
+    )
+    lines += [safe(source.rationale)] if source.rationale else []
+    lines += [f"failed: {source.failure.kind}"] if source.failure is not None else []
+    return "\n".join(lines)

@@ -1,1 +1,0 @@
-"""Citation integrity: how many checkable claims carry a citation, and how many of those it supports."""

@@ -1,0 +1,259 @@
+"""Factuality, 0 to 100: a report's most salient claims against what a search finds (DREAM, section 3, appendix C).
+
+    F             = 100 * (N_s + .5 N_p) / (N_s + N_p + N_c)        null where none was decided
+    decided share = 100 * (N_s + N_p + N_c) / all labels
+
+Unverifiable claims are in no denominator of F: one that was verified and 29 that could not be make 100. So F is to be
+read beside the decided share. Of several judges, the labels of all of them are counted together. A claim without a
+label is left out and may be contradicted or supported; a sentence whose claims are not known may have one of the claims
+that are wanted and missing.
+
+    batched   queries for many claims in one call -> one search -> one call for claims that share passages
+    agent     a loop of its own for each claim
+
+A claim whose searches find no passage is unverifiable, and the judge is not asked.
+
+Invariants: an undefined F is null and counted, and is no zero. The report's own citations play no part; what was
+searched for and not found is recorded as an evidence gap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.table import Table
+
+from indexes.snapshot import Snapshot
+from local_judge.agents.result import AgentResult, EvidenceGap, gaps_of, merged
+from local_judge.agents.toolbox import Toolbox
+from local_judge.claims.model import Claim
+from local_judge.protocols.base import Case, Decision, EvalContext
+from local_judge.protocols.dream.factuality.by_agent import check_by_agent
+from local_judge.protocols.dream.factuality.evidence import grouped, search
+from local_judge.protocols.dream.factuality.findings import (
+    CheckedFact,
+    Evidence,
+    FactLabel,
+    FactualityFindings,
+    FactualitySettings,
+)
+from local_judge.protocols.dream.factuality.queries import ClaimQueries, write_queries
+from local_judge.protocols.dream.factuality.verdicts import FactVerdict, judge_claims
+from local_judge.protocols.dream.verifiable import most_salient, verifiable
+from local_judge.protocols.metric import Metric
+from local_judge.scoring.algebra import count as counted
+from local_judge.scoring.algebra import share
+from local_judge.scoring.node import COUNT, Profile, ScoreNode, noted
+from local_judge.terminal import NONE, count, item_table, safe
+
+SCALE = 100.0
+VALUES: dict[FactLabel, float] = {"supported": 1.0, "partially": 0.5, "contradicted": 0.0}
+"""Of the labels that decide."""
+LABELS: tuple[FactLabel, ...] = (*VALUES, "unverifiable")
+
+NO_CLAIM = "the report has no claim that can be verified"
+NOTHING_DECIDED = "0/0: no claim was decided"
+NOTHING_FOUND = "the search found no passage"
+SHOWN_REASONS = 3
+"""Of a refused query in a table; `--json` and the findings have all."""
+
+
+class Factuality(Metric[FactualitySettings, FactualityFindings]):
+    """The most salient claims against what a search finds, 0 to 100."""
+
+    id = "factuality"
+    label = "Factuality"
+    vertical = "sources"
+    settings_type = FactualitySettings
+    findings_type = FactualityFindings
+    needs_task = False
+    searches = True
+
+    @property
+    def needs_claims(self) -> bool:
+        """It chooses among the report's claims."""
+        return True
+
+    async def examine(self, case: Case, context: EvalContext) -> FactualityFindings:
+        """The most salient claims of one report.
+
+        Raises:
+            ConfigError: there is no snapshot.
+        """
+        snapshot, claims = context.pages("dream"), await context.claims()
+        known = verifiable(claims.claims)
+        chosen = most_salient(known, self.settings.n_claims)
+        check = self._batched if self.settings.method == "batched" else self._by_agents
+        facts, evidence_gaps = await check(chosen, context, snapshot)
+        return FactualityFindings(
+            method=self.settings.method,
+            n_wanted=self.settings.n_claims,
+            n_verifiable=len(known),
+            n_lost=sum(len(failure.sentences) for failure in claims.extraction_failures),
+            facts=tuple(facts),
+            evidence_gaps=evidence_gaps,
+        )
+
+    async def _by_agents(
+        self, claims: Sequence[Claim], context: EvalContext, snapshot: Snapshot
+    ) -> tuple[list[CheckedFact], tuple[EvidenceGap, ...]]:
+        facts = await asyncio.gather(
+            *(
+                check_by_agent(claim, context.judge, snapshot, context.today, self.settings)
+                for claim in claims
+            )
+        )
+        return facts, merged(gap for fact in facts if fact.run is not None for gap in fact.run.evidence_gaps)
+
+    async def _batched(
+        self, claims: Sequence[Claim], context: EvalContext, snapshot: Snapshot
+    ) -> tuple[list[CheckedFact], tuple[EvidenceGap, ...]]:
+        asked = await write_queries(claims, context.judge, context.today, self.settings)
+        toolbox = Toolbox(snapshot, self.settings.tools)
+        found = [search(one.queries, toolbox, self.settings) if one.queries else None for one in asked]
+        groups = grouped([one.passages if one else () for one in found], self.settings)
+        required = self.settings.quotations == "required"
+        verdicts = await asyncio.gather(
+            *(judge_claims(group, claims, context.judge, context.today, required) for group in groups)
+        )
+        by_position = {
+            position: one
+            for group, some in zip(groups, verdicts, strict=True)
+            for position, one in zip(group.claims, some, strict=True)
+        }
+        facts = [_fact(one, by_position.get(position)) for position, one in enumerate(asked)]
+        return facts, gaps_of([request for one in found if one is not None for request in one.asked])
+
+    def score(self, judges: Sequence[FactualityFindings], profile: Profile) -> ScoreNode:
+        """F of one report, with the decided share and the number of claims with each label."""
+        labels = Counter(fact.label for found in judges for fact in found.facts)
+        n_lost = sum(min(found.n_lost, max(found.n_wanted - len(found.facts), 0)) for found in judges)
+        n_failed = labels[None] + n_lost
+        n_labels, n_decided = (sum(labels[label] for label in some) for some in (LABELS, VALUES))
+        n_expected, n_judges = n_labels + n_failed, len(judges)
+        factuality = share(
+            sum(labels[label] * value for label, value in VALUES.items()),
+            n_decided,
+            n_failed,
+            top=SCALE,
+            n_expected=n_expected,
+            empty=NOTHING_DECIDED if n_labels else NO_CLAIM,
+        )
+        decided = share(n_decided, n_labels, n_failed, top=SCALE, empty=NO_CLAIM)
+        counts = {
+            label: counted(
+                labels[label] / n_judges, n_failed / n_judges, n_expected=n_expected, n_failed=n_failed
+            )
+            for label in LABELS
+        }
+        return ScoreNode(
+            id=self.id,
+            label=self.label,
+            score=noted(factuality, *_notes(judges)),
+            children=(
+                ScoreNode(id="decided", label="Decided share", score=decided),
+                *(
+                    ScoreNode(id=label, label=label.capitalize(), score=score, aside=COUNT)
+                    for label, score in counts.items()
+                ),
+            ),
+        )
+
+    def evidence_gaps(self, findings: FactualityFindings) -> Sequence[EvidenceGap]:
+        """What was searched for and not found."""
+        return findings.evidence_gaps
+
+    def agent_runs(self, findings: FactualityFindings) -> Iterator[tuple[str, AgentResult[Any]]]:
+        """The run on each claim that an agent checked."""
+        for fact in findings.facts:
+            if fact.run is not None:
+                yield fact.id, fact.run
+
+    def decisions(self, findings: FactualityFindings) -> Iterator[Decision]:
+        """The label of each claim."""
+        for fact in findings.facts:
+            yield Decision(metric="factuality", item=fact.id, value=fact.label, scale="nominal")
+
+    def lines(self, findings: FactualityFindings) -> Iterator[str]:
+        """How many claims have each label, and what became of the queries."""
+        labels = Counter(fact.label or "failed" for fact in findings.facts)
+        listed = ", ".join(f"{n} {label}" for label, n in labels.most_common()) or "none"
+        by_code = sum(query.by == "code" for fact in findings.facts for query in fact.queries)
+        refused = sum(len(fact.refused) for fact in findings.facts)
+        queries = (
+            f"; {refused} queries refused, {by_code} made by code" if findings.method == "batched" else ""
+        )
+        checked = f"{len(findings.facts)} of {count(findings.n_verifiable, 'verifiable claim')} checked"
+        gaps = count(len(findings.evidence_gaps), "evidence gap")
+        yield f"factuality: {checked} ({listed}){queries}; {gaps}"
+
+    def tables(self, findings: FactualityFindings) -> Iterator[Table]:
+        """Each claim with its label, its queries, and what speaks for it and against it."""
+        if not findings.facts:
+            return
+        table = item_table("claim", "text", "label", "queries", "evidence")
+        for fact in findings.facts:
+            label = f"failed: {fact.failure.kind}" if fact.failure is not None else fact.label or NONE
+            queries, evidence = "\n".join(_queries(fact)), "\n".join(_evidence(fact))
+            table.add_row(fact.id, safe(fact.text), label, queries, evidence)
+        yield table
+
+
+def _fact(asked: ClaimQueries, verdict: FactVerdict | None) -> CheckedFact:
+    claim = asked.claim
+    fact = CheckedFact(
+        id=claim.id,
+        text=claim.text,
+        salient=claim.salient,
+        queries=asked.queries,
+        refused=tuple(asked.refused),
+        replies=tuple(asked.replies),
+    )
+    if not asked.queries:
+        return fact.model_copy(update={"failure": asked.why_none})
+    if verdict is None:
+        return fact.model_copy(update={"label": "unverifiable", "by": "code", "rationale": NOTHING_FOUND})
+    replies = {"replies": (*asked.replies, *verdict.replies)}
+    return fact.model_copy(update=verdict._asdict() | replies)
+
+
+def _notes(judges: Sequence[FactualityFindings]) -> Iterator[str]:
+    facts = [fact for found in judges for fact in found.facts]
+    if facts:
+        yield f"{sum(fact.label in VALUES for fact in facts)} of {len(facts)} decided"
+    counts = {
+        "claims without a label": sum(fact.label is None for fact in facts),
+        "sentences whose claims are not known, so that others might have been chosen": max(
+            found.n_lost for found in judges
+        ),
+        "queries made by code": sum(query.by == "code" for fact in facts for query in fact.queries),
+        "quotations that occur in no passage": sum(len(fact.rejected) for fact in facts),
+    }
+    yield from (f"{what}: {n}" for what, n in counts.items() if n)
+
+
+def _queries(fact: CheckedFact) -> Iterator[str]:
+    for query in fact.queries:
+        yield safe(query.text) + (" (code)" if query.by == "code" else "")
+    for query in fact.refused:
+        more = len(query.why) - SHOWN_REASONS
+        why = safe(", ".join(query.why[:SHOWN_REASONS])) + (f", and {more} more" if more > 0 else "")
+        yield f"refused: {safe(query.text)} ({why})"
+    if fact.run is not None:
+        yield f"agent: {fact.run.outcome}, {count(fact.run.spent.turns, 'turn')}"
+
+
+def _evidence(fact: CheckedFact) -> Iterator[str]:
+    for side, given in (("for", fact.supporting), ("against", fact.opposing)):
+        yield from (f"{side}: {_located(one)}" for one in given)
+    yield from (f'not in the passages: "{safe(words)}"' for words in fact.rejected)
+    if fact.rationale:
+        yield safe(fact.rationale)
+
+
+def _located(one: Evidence) -> str:
+    where = f"{'title ' if one.quote.in_title else ''}{one.quote.start}-{one.quote.end}"
+    return f'"{safe(one.quote.text)}" ({safe(one.url)}, {where})'

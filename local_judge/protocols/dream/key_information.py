@@ -1,0 +1,135 @@
+"""Key-information coverage, 0 to 100 (DREAM, section 3 and appendix C).
+
+    KIC_t = 100 * (sum over the K items of v) / K        v: 1 yes, 0 no; over tasks the mean of KIC_t
+
+K is the number of items in the task's plan. Of several judges, an item's v is the mean of those that answered.
+
+Invariants: a plan without items leaves the score undefined, and never 0; an item without an answer is left out and
+opens the bounds. The judge sees the questions behind the report, and neither the pages that they come from nor any
+score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import Self
+
+from pydantic import Field, model_validator
+from rich.table import Table
+
+from local_judge.judge.layout import fence, fill, load_prompt
+from local_judge.protocols.asking import Requirement, evaluated_on, rule
+from local_judge.protocols.base import Case, EvalContext
+from local_judge.protocols.checklist import ChecklistMetric, ItemFindings, why
+from local_judge.protocols.dream.plans import missing_plan, plan_note, plan_of
+from local_judge.scoring.algebra import undefined
+from local_judge.scoring.node import Profile, ScoreNode, noted
+from local_judge.tasks.model import GuidanceStatus, JoinedBy, KeySource, Task
+from local_judge.terminal import count, item_table, safe
+from serving.types import Frozen
+
+NO_ITEMS = "the plan has no key information"
+_SAID = {"met": "yes", "unmet": "no", "failed": "failed"}
+
+
+class KeyInformationSettings(Frozen):
+    """How the items of a plan are asked."""
+
+    items_per_call: int = Field(default=20, ge=1, le=50)
+    """A longer list is asked in several calls, which share the report."""
+
+
+class KeyInformationFindings(ItemFindings):
+    """The plan's items, each once, in its order; met: yes, the report says it. None where the plan has none."""
+
+    sources: tuple[KeySource | None, ...]
+    """The page that each item rests on; None where the plan names none."""
+    status: GuidanceStatus
+    """Where the plan comes from."""
+    as_of: date | None = None
+    """The day of the plan."""
+    joined: JoinedBy = "id"
+
+    @model_validator(mode="after")
+    def _aligned(self) -> Self:
+        if len(self.sources) != len(self.items):
+            raise ValueError(f"{len(self.sources)} sources of {len(self.items)} items")
+        return self
+
+
+class KeyInformation(ChecklistMetric[KeyInformationSettings, KeyInformationFindings]):
+    """The items of the task's plan that a report says, 0 to 100."""
+
+    id = "key_information"
+    label = "Key-information coverage"
+    vertical = "compliance"
+    settings_type = KeyInformationSettings
+    findings_type = KeyInformationFindings
+
+    def missing_inputs(self, task: Task) -> str | None:
+        """The plan, where the task has none."""
+        return missing_plan(task)
+
+    async def examine(self, case: Case, context: EvalContext) -> KeyInformationFindings:
+        """Each item of the key information of the task's plan."""
+        plan = plan_of(case)
+
+        def wording(asked: Sequence[Requirement]) -> str:
+            listed = "\n".join(one.line for one in asked)
+            return fill(
+                load_prompt("local_judge.protocols.dream", "key_information"),
+                {
+                    "today": evaluated_on(context.today),
+                    "questions": fence(listed, "Questions, each with its id in brackets:"),
+                },
+            )
+
+        asked = [Requirement(item.id, item.question) for item in plan.key_information]
+        items = await rule(case.report, context.judge, wording, asked, self.settings.items_per_call)
+        return KeyInformationFindings(
+            items=tuple(items),
+            sources=tuple(item.source for item in plan.key_information),
+            status=plan.status,
+            as_of=plan.as_of,
+            joined=plan.joined,
+        )
+
+    def score(self, judges: Sequence[KeyInformationFindings], profile: Profile) -> ScoreNode:
+        """The rate of one report, with each item; undefined where the plan has none."""
+        if judges[0].items:
+            return super().score(judges, profile)
+        score = noted(undefined(NO_ITEMS), self.note(judges))
+        return ScoreNode(id=self.id, label=self.label, score=score)
+
+    def note(self, judges: Sequence[KeyInformationFindings]) -> str:
+        """Whether anybody reviewed the plan."""
+        return plan_note(judges[0].status)
+
+    def lines(self, findings: KeyInformationFindings) -> Iterator[str]:
+        """How many items the report says, on which pages they rest, and where the plan comes from."""
+        said = [_SAID[item.status] for item in findings.items]
+        parts = [f"{said.count(answer)} {answer}" for answer in dict.fromkeys(said)]
+        rejected = sum(item.quote_rejected is not None for item in findings.items)
+        dated = sum(source is not None and source.published is not None for source in findings.sources)
+        notes = [f"key information: {', '.join(parts) or 'none in the plan'}"]
+        notes += [f"{count(rejected, 'quotation')} not in the report"] if rejected else []
+        if findings.items:
+            notes.append(f"{dated} of {count(len(findings.items), 'item')} on a page with a date")
+        day = f" as on {findings.as_of}" if findings.as_of else ""
+        yield "; ".join([*notes, f"plan {findings.status}{day}, joined by {findings.joined}"])
+
+    def tables(self, findings: KeyInformationFindings) -> Iterator[Table]:
+        """Each item with the page that it rests on, and what the report says."""
+        if not findings.items:
+            return
+        table = item_table("id", "key information", "said", "why")
+        for item, source in zip(findings.items, findings.sources, strict=True):
+            asked = safe(item.text) if source is None else f"{safe(item.text)}\n{_source(source)}"
+            table.add_row(safe(item.id), asked, _SAID[item.status], why(item))
+        yield table
+
+
+def _source(source: KeySource) -> str:
+    words = f' "{safe(source.quote)}"' if source.quote else ""
+    return f"[dim]{safe(source.published or 'no date')}, {safe(source.url)}:{words}[/dim]"

@@ -1,0 +1,219 @@
+"""Reasoning quality, 0 to 100 (DREAM, section 3 and appendix C).
+
+    R_q  = max(0, 10 - sum of the points of the deductions that count)        0 where the report says nothing on q
+    RQ_t = 100 * mean over the questions q of R_q / 10                        over tasks the mean of RQ_t
+
+The paper has one R_t per task and says neither how questions are put together nor what a deduction takes: here the
+questions are averaged, and a table by severity (`ReasoningSettings.points`) gives the points. Of several judges, R_q is
+the mean of those that assessed the question.
+
+Invariant: a plan without questions leaves the score undefined; a question that failed is left out and opens the bounds
+with 0 and 100; a list of deductions that is full may be longer, which opens the lower bound.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+
+from local_judge.agents.citations import CheckedCitation
+from local_judge.agents.result import AgentResult, EvidenceGap
+from local_judge.agents.toolbox import Toolbox
+from local_judge.agents.transcript import render_transcript
+from local_judge.errors import ConfigError
+from local_judge.protocols.base import Case, Decision, EvalContext
+from local_judge.protocols.dream.plans import missing_plan, plan_note, plan_of
+from local_judge.protocols.dream.reasoning.findings import (
+    FATES,
+    Deduction,
+    QuestionFindings,
+    ReasoningFindings,
+    ReasoningSettings,
+)
+from local_judge.protocols.dream.reasoning.judging import assess
+from local_judge.protocols.metric import Metric
+from local_judge.scoring.algebra import Answer, answers_between, failures_of, mean_of, undefined
+from local_judge.scoring.node import Profile, Score, ScoreNode, noted
+from local_judge.tasks.model import Task
+from local_judge.terminal import NONE, count, item_table, safe
+
+NO_QUESTIONS = "the plan has no reasoning question"
+_POINT = 10.0
+"""From R_q, 0 to 10, to the metric's scale."""
+_MOST = 100.0
+_STATUSES = {
+    "found": "",
+    "not_in_page": " (the page does not have it)",
+    "not_shown": " (not a page that was read)",
+}
+
+
+class Reasoning(Metric[ReasoningSettings, ReasoningFindings]):
+    """Deductions from a report's answers to the plan's questions, 0 to 100."""
+
+    id = "reasoning"
+    label = "Reasoning quality"
+    vertical = "depth"
+    settings_type = ReasoningSettings
+    findings_type = ReasoningFindings
+    searches = True
+
+    @property
+    def needs_snapshot(self) -> bool:
+        """Where agents search."""
+        return self.settings.search
+
+    def missing_inputs(self, task: Task) -> str | None:
+        """The plan, where the task has none."""
+        return missing_plan(task)
+
+    async def examine(self, case: Case, context: EvalContext) -> ReasoningFindings:
+        """Each reasoning question of the task's plan, all at the same time.
+
+        Raises:
+            ConfigError: agents are to search and there is no snapshot.
+            IndexesError: the snapshot is damaged, or lacks an index.
+        """
+        plan, toolbox = plan_of(case), None
+        if self.settings.search:
+            if context.snapshot is None:
+                raise ConfigError(
+                    "dream: reasoning searches; give --snapshot, or --set dream.reasoning.search=false"
+                )
+            toolbox = Toolbox(context.snapshot, self.settings.tools)
+        questions = await asyncio.gather(
+            *(assess(case, context, self.settings, toolbox, question) for question in plan.reasoning)
+        )
+        return ReasoningFindings(
+            questions=tuple(questions),
+            limit=self.settings.deductions,
+            searched=self.settings.search,
+            status=plan.status,
+            joined=plan.joined,
+        )
+
+    def score(self, judges: Sequence[ReasoningFindings], profile: Profile) -> ScoreNode:
+        """RQ of one report, with each question."""
+        nodes = tuple(
+            ScoreNode(
+                id=same[0].question.id,
+                label=same[0].question.question,
+                score=_question(same, judges[0].limit),
+            )
+            for same in zip(*(found.questions for found in judges), strict=True)
+        )
+        whole = undefined(NO_QUESTIONS)
+        if nodes:
+            whole = mean_of([node.score for node in nodes]).model_copy(
+                update={  # answers, not questions
+                    "n_expected": sum(node.score.n_expected for node in nodes),
+                    "n_failed": sum(node.score.n_failed for node in nodes),
+                    "note": "",
+                }
+            )
+        notes = (failures_of(whole, "questions"), *_notes(judges), plan_note(judges[0].status))
+        return ScoreNode(id=self.id, label=self.label, score=noted(whole, *notes), children=nodes)
+
+    def evidence_gaps(self, findings: ReasoningFindings) -> Iterator[EvidenceGap]:
+        """What the agents missed in the snapshot."""
+        for one in findings.questions:
+            if one.run is not None:
+                yield from one.run.evidence_gaps
+
+    def agent_runs(self, findings: ReasoningFindings) -> Iterator[tuple[str, AgentResult[Any]]]:
+        """The run on each question."""
+        for one in findings.questions:
+            if one.run is not None:
+                yield one.question.id, one.run
+
+    def decisions(self, findings: ReasoningFindings) -> Iterator[Decision]:
+        """The points of each question, 0 to 10."""
+        for one in findings.questions:
+            yield Decision(metric="reasoning", item=one.question.id, value=one.points, scale="interval")
+
+    def lines(self, findings: ReasoningFindings) -> Iterator[str]:
+        """How many questions have each status, and how many deductions each fate."""
+        statuses = [one.status for one in findings.questions]
+        parts = [f"{statuses.count(status)} {status}" for status in dict.fromkeys(statuses)]
+        fates = [f"{n} {fate}" for fate in FATES if (n := sum(one.count(fate) for one in findings.questions))]
+        how = "by agents" if findings.searched else "without tools"
+        given = sum(len(one.deductions) for one in findings.questions)
+        line = (
+            f"reasoning: {', '.join(parts) or 'no question in the plan'}, {how}; {count(given, 'deduction')}"
+        )
+        line += f" ({', '.join(fates)})" if fates else ""
+        missed = len(list(self.evidence_gaps(findings)))
+        yield line + (
+            f"; {count(missed, 'thing')} asked for that the snapshot does not have" if missed else ""
+        )
+
+    def tables(self, findings: ReasoningFindings) -> Iterator[RenderableType]:
+        """Each question with its deductions, then what the agents did."""
+        if not findings.questions:
+            return
+        table = item_table("id", "question", "points", "deductions")
+        for one in findings.questions:
+            points = NONE if one.points is None else f"{one.points:g} of 10"
+            shown = "\n".join(_shown(one)) or NONE
+            table.add_row(safe(one.question.id), safe(one.question.question), points, shown)
+        yield table
+        for about, run in self.agent_runs(findings):
+            steps = render_transcript(run, opening=False, texts=False).splitlines()
+            yield Group(f"[bold]{safe(about)}: what the agent did[/bold]", *map(safe, steps))
+
+
+def _question(same: Sequence[QuestionFindings], limit: int) -> Score:
+    """One question by all judges."""
+    given = [_answer(one.points, len(one.deductions) >= limit) for one in same]
+    notes = ["the report says nothing on it"] if all(one.status == "unanswered" for one in same) else []
+    outcomes = [one.run.outcome for one in same if one.run is not None and one.run.outcome != "answered"]
+    if outcomes:
+        notes.append(f"the agent ended {', '.join(dict.fromkeys(outcomes))}")
+    if any(len(one.deductions) >= limit for one in same):
+        notes.append(f"the list is full at {limit}: there may be more deductions")
+    return answers_between(given, "; ".join(notes))
+
+
+def _answer(points: float | None, full: bool) -> Answer:
+    if points is None:
+        return Answer(None, 0.0, _MOST)
+    value = _POINT * points
+    return Answer(value, 0.0 if full else value, value)
+
+
+def _notes(judges: Sequence[ReasoningFindings]) -> list[str]:
+    questions = [one for found in judges for one in found.questions]
+    n_unanswered = sum(one.status == "unanswered" for one in questions)
+    n_given = sum(len(one.deductions) for one in questions)
+    n_out = n_given - sum(one.count("counted") for one in questions)
+    notes = [f"on {n_unanswered} of {len(questions)} the report says nothing"] if n_unanswered else []
+    return notes + ([f"{n_out} of {n_given} deductions do not count"] if n_out else [])
+
+
+def _shown(one: QuestionFindings) -> Iterator[str]:
+    """What a question's points rest on, a line each."""
+    if one.failure is not None:
+        yield f"failed: {one.failure.kind}: {safe(one.failure.detail)}"
+    if one.status == "unanswered":
+        yield "the report says nothing on it"
+    for extract in one.extracted:
+        words = safe(extract.quoted if extract.quote is None else extract.quote.text)
+        yield f'extracted: "{words}"' + ("" if extract.quote else " (not in the report)")
+    yield from map(_deduction, one.deductions)
+
+
+def _deduction(one: Deduction) -> str:
+    taken = f"-{one.points:g}" if one.fate == "counted" else one.fate
+    again = f" (as {one.of + 1})" if one.of is not None else ""
+    kind = one.kind.replace("_", " ")
+    words = safe(one.quoted if one.quote is None else one.quote.text)
+    said = f'{taken}{again}: {one.severity} {kind}: {safe(one.reason)} "{words}"'
+    said += "" if one.quote is not None else " (not in the report)"
+    return said + ("" if one.evidence is None else f"\n   {_evidence(one.evidence)}")
+
+
+def _evidence(evidence: CheckedCitation) -> str:
+    return f'page: "{safe(evidence.quote)}" {safe(evidence.url)}{_STATUSES[evidence.status]}'

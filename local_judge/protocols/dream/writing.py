@@ -1,0 +1,257 @@
+"""Writing quality, 0 to 100: ten sub-dimensions in three dimensions (DREAM, section 3 and Table 3).
+
+    S_d = sum over the sub-dimensions of d of weight * score            weights of a dimension sum to 1
+    WQ  = (S_ideas + S_organization + S_fluency) / 3
+
+Of several judges, a sub-dimension's score is the mean of those that gave one. A sub-dimension without a score is left
+out of its dimension, whose other weights are scaled up, and opens the bounds with 0 and with 100.
+
+Invariants: with all ten scores, WQ is the formula's and its bounds are WQ. The report opens the prompt as all protocols
+show it, so that its prefill is shared; the judge sees the requirements and nothing of weights or totals. What each
+sub-dimension asks is in our own words; names and weights are the paper's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from typing import Annotated, Literal, Self, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from rich.table import Table
+
+from local_judge.claims.model import Quote
+from local_judge.claims.quotes import QuoteFinder, find_labelled
+from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Answer
+from local_judge.judge.layout import fill, load_prompt
+from local_judge.protocols.asking import MIN_REPLY_TOKENS, REPLY_TOKENS, Requirement, ask_each, no_boolean
+from local_judge.protocols.base import Case, Decision, EvalContext
+from local_judge.protocols.metric import Metric, MetricFindings
+from local_judge.scoring.algebra import answers, failures_of, mean_of, weighted
+from local_judge.scoring.node import Profile, ScoreNode, noted
+from local_judge.terminal import NONE, count, item_table, safe
+from serving.types import Frozen
+
+MOST = 100.0
+
+DimensionId = Literal["ideas", "organization", "fluency"]
+
+DIMENSIONS: tuple[DimensionId, ...] = get_args(DimensionId)
+
+LABELS: dict[DimensionId, str] = {
+    "ideas": "Ideas and content",
+    "organization": "Organization",
+    "fluency": "Sentence fluency",
+}
+
+
+class Subdimension(Frozen):
+    """One thing that is scored."""
+
+    id: str
+    dimension: DimensionId
+    label: str
+    weight: float
+    text: str
+    """What a judge is asked."""
+
+
+SUBDIMENSIONS = tuple(
+    Subdimension.model_validate_json(row)
+    for row in files("local_judge.protocols.dream")
+    .joinpath("prompts", "writing_subdimensions.jsonl")
+    .read_text("utf-8")
+    .splitlines()
+)
+
+IDS: tuple[str, ...] = tuple(one.id for one in SUBDIMENSIONS)
+
+
+def of_dimension(dimension: DimensionId) -> tuple[Subdimension, ...]:
+    """The sub-dimensions of one dimension, in order."""
+    return tuple(one for one in SUBDIMENSIONS if one.dimension == dimension)
+
+
+class WritingSettings(Frozen):
+    """How writing quality is asked."""
+
+    calls: Literal["one", "dimension", "subdimension"] = "one"
+    """One call for all ten sub-dimensions, or one for each dimension, or for each sub-dimension. All share the report;
+    the paper's words suggest one for each sub-dimension, and the fewer, the less each is judged by itself."""
+
+
+class SubdimensionScore(Frozen):
+    """One sub-dimension, and what the judge gave it."""
+
+    id: str
+    score: int | None = Field(ge=0, le=100)
+    """None where there is no answer: see `failure`."""
+    rationale: str = ""
+    quote: Quote | None = None
+    """A passage of the report, found there by code; offsets into the report's text."""
+    quote_rejected: str | None = None
+    """What the judge gave as a quotation that does not occur in the report."""
+    failure: Failure | None = None
+    replies: tuple[str, ...] = ()
+    """Ledger keys."""
+
+
+class WritingFindings(MetricFindings):
+    """The ten sub-dimensions of one report, in their order, each with a score or with the failure in its place."""
+
+    subdimensions: tuple[SubdimensionScore, ...]
+
+    @property
+    def n_failed(self) -> int:
+        """Sub-dimensions without an answer."""
+        return sum(one.score is None for one in self.subdimensions)
+
+    @model_validator(mode="after")
+    def _all_ten(self) -> Self:
+        ids = tuple(one.id for one in self.subdimensions)
+        if ids != IDS:
+            raise ValueError(f"sub-dimensions {list(ids)}, not {list(IDS)}")
+        return self
+
+
+class Mark(BaseModel):
+    """A judge's answer about one sub-dimension; the evidence comes first."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    quote: Annotated[str, Field(max_length=400)]
+    rationale: Annotated[str, Field(max_length=400)]
+    score: Annotated[int, Field(ge=0, le=100), BeforeValidator(no_boolean)]
+
+
+class Writing(Metric[WritingSettings, WritingFindings]):
+    """Ten sub-dimensions in three dimensions, 0 to 100."""
+
+    id = "writing"
+    label = "Writing quality"
+    vertical = "presentation"
+    settings_type = WritingSettings
+    findings_type = WritingFindings
+    needs_task = False
+
+    async def examine(self, case: Case, context: EvalContext) -> WritingFindings:
+        """All ten sub-dimensions of one report."""
+        document = case.report
+
+        def wording(asked: Sequence[Requirement]) -> str:
+            question = load_prompt("local_judge.protocols.dream", "writing")
+            return fill(question, {"aspects": "\n".join(one.line for one in asked)})
+
+        groups = {
+            "one": [SUBDIMENSIONS],
+            "dimension": [of_dimension(dimension) for dimension in DIMENSIONS],
+            "subdimension": [(one,) for one in SUBDIMENSIONS],
+        }[self.settings.calls]
+        told = await asyncio.gather(
+            *(
+                ask_each(
+                    document,
+                    context.judge,
+                    wording,
+                    [Requirement(one.id, one.text) for one in group],
+                    Mark,
+                    per_call=len(group),
+                    reply_tokens=REPLY_TOKENS,
+                    min_reply_tokens=MIN_REPLY_TOKENS,
+                )
+                for group in groups
+            )
+        )
+        finder = QuoteFinder(document.text)
+        given = [answer for group in told for answer in group]
+        return WritingFindings(
+            subdimensions=tuple(
+                _scored(one.id, answer, finder) for one, answer in zip(SUBDIMENSIONS, given, strict=True)
+            )
+        )
+
+    def score(self, judges: Sequence[WritingFindings], profile: Profile) -> ScoreNode:
+        """WQ of one report, with its dimensions and their sub-dimensions."""
+        merged = zip(SUBDIMENSIONS, *(found.subdimensions for found in judges), strict=True)
+        nodes = {
+            asked.id: ScoreNode(
+                id=asked.id, label=asked.label, score=answers([one.score for one in same], 0.0, MOST)
+            )
+            for asked, *same in merged
+        }
+        dimensions = tuple(_dimension(dimension, nodes) for dimension in DIMENSIONS)
+        whole = mean_of([node.score for node in dimensions]).model_copy(
+            update={  # answers, not dimensions
+                "n_expected": sum(node.score.n_expected for node in dimensions),
+                "n_failed": sum(node.score.n_failed for node in dimensions),
+                "note": "",
+            }
+        )
+        return ScoreNode(
+            id=self.id,
+            label=self.label,
+            score=noted(whole, failures_of(whole), _unquoted(judges)),
+            children=dimensions,
+        )
+
+    def decisions(self, findings: WritingFindings) -> Iterator[Decision]:
+        """The score of each sub-dimension."""
+        for asked, one in zip(SUBDIMENSIONS, findings.subdimensions, strict=True):
+            value = None if one.score is None else float(one.score)
+            yield Decision(metric=f"writing.{asked.dimension}", item=asked.id, value=value, scale="interval")
+
+    def lines(self, findings: WritingFindings) -> Iterator[str]:
+        """How many sub-dimensions have a score, and how many quotations were rejected."""
+        n, n_failed = len(findings.subdimensions), findings.n_failed
+        rejected = sum(one.quote_rejected is not None for one in findings.subdimensions)
+        yield f"writing: {n - n_failed} of {n} sub-dimensions scored; {count(rejected, 'quotation')} rejected"
+
+    def tables(self, findings: WritingFindings) -> Iterator[Table]:
+        """Each sub-dimension with its quotation and why."""
+        table = item_table("writing", "score", "why")
+        for one in findings.subdimensions:
+            table.add_row(one.id, NONE if one.score is None else str(one.score), _why(one))
+        yield table
+
+
+def _scored(id: str, told: Answer[Mark] | Failure, finder: QuoteFinder) -> SubdimensionScore:
+    if isinstance(told, Failure):
+        return SubdimensionScore(id=id, score=None, failure=told)
+    answer = told.value
+    quote = find_labelled(finder, answer.quote)
+    return SubdimensionScore(
+        id=id,
+        score=answer.score,
+        rationale=answer.rationale,
+        quote=quote,
+        quote_rejected=answer.quote if answer.quote.strip() and quote is None else None,
+        replies=told.replies,
+    )
+
+
+def _dimension(dimension: DimensionId, nodes: dict[str, ScoreNode]) -> ScoreNode:
+    parts = [(one.weight, nodes[one.id]) for one in of_dimension(dimension)]
+    return ScoreNode(
+        id=dimension,
+        label=LABELS[dimension],
+        score=weighted([(weight, node.score) for weight, node in parts]),
+        children=tuple(node for _, node in parts),
+    )
+
+
+def _unquoted(judges: Sequence[WritingFindings]) -> str:
+    """How many scores rest on no quotation."""
+    scored = [one for found in judges for one in found.subdimensions if one.score is not None]
+    n = sum(one.quote is None for one in scored)
+    return f"{n} of {len(scored)} scores without a quotation that occurs in the report" if n else ""
+
+
+def _why(one: SubdimensionScore) -> str:
+    if one.failure is not None:
+        return f"failed: {one.failure.kind}"
+    lines = [safe(one.rationale)] if one.rationale else []
+    lines += [f'"{safe(one.quote.text)}"'] if one.quote is not None else []
+    lines += [f'not in the report: "{safe(one.quote_rejected)}"'] if one.quote_rejected is not None else []
+    return "\n".join(lines)

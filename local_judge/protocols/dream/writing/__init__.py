@@ -1,1 +1,0 @@
-"""Writing quality: ten sub-dimensions in three dimensions."""

@@ -1,0 +1,182 @@
+"""File formats: a run's findings as the files of a published project, and such files read as findings.
+
+A protocol offers a format with one class and `BaseProtocol.file_format`; commands, checks of the target folder and what
+is said of an export follow from it.
+
+Invariants: a format gets plain data and gives texts: it neither reads a run nor writes a file; names of folders are
+made from numbers and plain letters, never from a report's text; a report that has no place in the files is named, with
+the reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+from serving.types import Frozen
+
+F = TypeVar("F")
+
+UNNAMED = "unnamed"
+"""The folder of reports of which no system is known."""
+
+LARGEST = 10**9
+"""A task id above it is a name made of digits, not a number."""
+
+
+class ReportFindings(NamedTuple, Generic[F]):
+    """One report of a run, with the findings of one judge."""
+
+    id: str
+    task: str | None
+    system: str | None
+    findings: F | None
+    """None if the report was not evaluated."""
+    status: str
+    """Why it has none, in a word."""
+
+
+class RunFindings(NamedTuple, Generic[F]):
+    """What a run knows by one protocol and one judge."""
+
+    reports: tuple[ReportFindings[F], ...]
+    """In the order of the run."""
+    day: str | None
+    """Of the evaluation, where the run was told one: nothing asks the clock."""
+    engine: str | None
+    model: str | None
+    """The judge's; None in a run that was imported."""
+
+    @property
+    def systems(self) -> tuple[str | None, ...]:
+        """In the order of the run."""
+        return tuple(dict.fromkeys(report.system for report in self.reports))
+
+
+class ExportedReport(Frozen):
+    """What became of one report: its row in the list beside the files. Each format adds what its files need."""
+
+    report: str
+    task: str | None
+    system: str | None
+
+
+class Outcome(NamedTuple):
+    """What became of one report, with its row in the list."""
+
+    row: ExportedReport
+    written: bool
+    """Whether the files have anything of it."""
+    left_out: str
+    """Why it is left out, or what of it, in a few words; empty where nothing is."""
+
+
+class ReportList(NamedTuple):
+    """The list of what became of each report, which stands beside the files."""
+
+    name: str
+    """Of its file."""
+    what: str
+    """What was written, in a few words, such as `2 files`."""
+    outcomes: Sequence[Outcome]
+    """In the order of the run."""
+    notes: Sequence[str] = ()
+    """What a reader of the files must know, such as how failures stand in them."""
+    part: str = ""
+    """Which part of a report the list is about, where there are several lists."""
+
+
+class Exported(NamedTuple):
+    """What is to be written."""
+
+    files: Mapping[str, str]
+    """Texts by name, relative to the folder; none where no report has anything to write."""
+    lists: Sequence[ReportList]
+
+
+class Imported(NamedTuple, Generic[F]):
+    """What was read from files."""
+
+    findings: Sequence[F]
+    """One for each report; `case` is its id and its task's."""
+    sha256: str
+    """Of the file; of several files, of their digests in order."""
+    system: str | None = None
+    """Who wrote the reports, where the files say so."""
+
+
+class FileFormat(ABC, Generic[F]):
+    """The files of a published project. `write` is its own; files are read only where `reads` says which."""
+
+    title: ClassVar[str]
+    """The project's name for people."""
+    reads: ClassVar[str] = ""
+    """What `read` takes, in a few words; empty where nothing can be read."""
+
+    @abstractmethod
+    def write(self, run: RunFindings[F]) -> Exported:
+        """The files of a run."""
+
+    def read(self, path: Path) -> Imported[F]:
+        """The findings in a file or folder.
+
+        Raises:
+            InputError: it cannot be read, or is none of the format's.
+        """
+        raise NotImplementedError
+
+
+def json_text(data: object) -> str:
+    """The content of a JSON file."""
+    return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def jsonl_text(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The content of a JSONL file."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+_HASHED = re.compile(r"(?:^|-)[0-9a-f]{8}$")
+"""A name that looks as if it had a hash is given one, so that no two systems share a folder."""
+
+
+def folder_name(system: str | None) -> str:
+    """A folder's name for a system: its own where that is plain, else with what is not replaced, and a hash."""
+    if system is None:
+        return UNNAMED
+    plain = re.sub(r"[^a-z0-9._-]+", "-", system).strip(".-")[:40]
+    if (
+        plain == system
+        and plain not in ("", UNNAMED)
+        and not plain.endswith(".json")
+        and not _HASHED.search(plain)
+    ):
+        return plain
+    digest = hashlib.sha256(system.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{plain}-{digest}" if plain else digest
+
+
+def by_folder(run: RunFindings[F]) -> Iterator[tuple[str, list[tuple[int, ReportFindings[F]]]]]:
+    """Each system's folder, `.` where there is one system, with its reports and their numbers.
+
+    A number is the task's id where the reports of a system all have whole numbers for ids, each its own; else the
+    report's position in the run, from 1.
+    """
+    for system in run.systems:
+        own = [(number, report) for number, report in enumerate(run.reports, 1) if report.system == system]
+        numbers = [_number(report.task) for _, report in own]
+        known = [number for number in numbers if number is not None]
+        if len(known) == len(set(known)) == len(own):
+            own = [(number, report) for number, (_, report) in zip(known, own, strict=True)]
+        yield "." if len(run.systems) == 1 else folder_name(system), own
+
+
+def _number(task: str | None) -> int | None:
+    if task is None or not re.fullmatch(r"[0-9]+", task) or int(task) > LARGEST:
+        return None
+    return int(task)

@@ -1,1 +1,0 @@
-"""Citation accuracy: a rubric tree over the cited pages."""

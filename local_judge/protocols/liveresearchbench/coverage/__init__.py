@@ -1,1 +1,0 @@
-"""Coverage: the task's checklist, item by item."""

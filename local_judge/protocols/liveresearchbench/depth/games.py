@@ -1,0 +1,176 @@
+"""Games: which of two reports is the deeper, and how often a report wins.
+
+    paper      d = mean, over both orders and all judges, of (total of the report - total of the other)
+               a tie if |d| <= 1, else the report wins if d > 0              one game a pair
+    upstream   whom the judge called the deeper, order by order              two games a pair and judge
+    totals     the same games, each decided by its own totals: a tie if |difference| <= 1
+
+    win rate = 100 * wins / (wins + losses)        null where no game was decisive; ties are in no part of it
+
+Invariants: differences are compared as fractions; a game that failed has no outcome, but the outcomes that it may have
+had, the worst and the best for the report, and it opens the bounds of the rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from local_judge.protocols.liveresearchbench.depth.findings import DIMENSIONS, TOP, Order, Outcome, Pair
+from local_judge.scoring.node import Score
+
+MOST = TOP * len(DIMENSIONS)
+"""The largest difference of two totals."""
+NEAR = 1
+"""Two totals that differ by no more are tied."""
+
+Rule = Literal["paper", "upstream", "totals"]
+POINTS: dict[Outcome, float] = {"report": 1.0, "tie": 0.5, "other": 0.0}
+
+
+class Game(NamedTuple):
+    """One game from the report's point of view."""
+
+    outcome: Outcome | None
+    """None where it failed."""
+    worst: Outcome
+    """With what failed resolved against the report; `outcome` where nothing did."""
+    best: Outcome
+
+
+def decided(difference: Fraction | int) -> Outcome:
+    """The outcome of a difference of totals, report less other."""
+    if abs(difference) <= NEAR:
+        return "tie"
+    return "report" if difference > 0 else "other"
+
+
+def margin(pairs: Sequence[Pair]) -> Fraction | None:
+    """The mean difference of one pair over all judges that answered in both orders; None if none did.
+
+    A judge with one order only is left out: half of it would be what the report has by its place.
+    """
+    whole = [_difference(pair) for pair in pairs]
+    known = [difference for difference in whole if difference is not None]
+    return sum(known, Fraction(0)) / len(known) if known else None
+
+
+def reach(pairs: Sequence[Pair]) -> tuple[Fraction, Fraction]:
+    """Least and greatest mean difference, with what failed resolved against the report and in its favour."""
+    low = high = Fraction(0)
+    for order in (order for pair in pairs for order in pair.orders):
+        difference = order.difference
+        low += -MOST if difference is None else difference
+        high += MOST if difference is None else difference
+    n = 2 * len(pairs)
+    return low / n, high / n
+
+
+def games(pairs: Sequence[Pair], rule: Rule) -> tuple[Game, ...]:
+    """The games of one pair of reports.
+
+    Args:
+        pairs: the same two reports, as each judge compared them.
+        rule: see above.
+    """
+    if rule == "paper":
+        known, (low, high) = margin(pairs), reach(pairs)
+        if known is not None:
+            # Half of what a judge said may lie beyond what the others said of both orders.
+            low, high = min(low, known), max(high, known)
+        return (Game(None if known is None else decided(known), decided(low), decided(high)),)
+    return tuple(_game(order, rule) for pair in pairs for order in pair.orders)
+
+
+def consistent(pair: Pair, rule: Rule) -> bool | None:
+    """Whether one judge's two orders agree on the outcome; None where one of them failed.
+
+    By the judge's word in `upstream`, by the totals of each order elsewhere.
+    """
+    first, second = (_verdict(order, rule) for order in pair.orders)
+    return None if first is None or second is None else first == second
+
+
+def _difference(pair: Pair) -> Fraction | None:
+    one, other = (order.difference for order in pair.orders)
+    return None if one is None or other is None else Fraction(one + other, 2)
+
+
+def _game(order: Order, rule: Rule) -> Game:
+    found = _verdict(order, rule)
+    return Game(None, "other", "report") if found is None else Game(found, found, found)
+
+
+def _verdict(order: Order, rule: Rule) -> Outcome | None:
+    if rule == "upstream":
+        return order.said
+    return None if order.difference is None else decided(order.difference)
+
+
+class Tally(NamedTuple):
+    """Counts of games from the report's point of view."""
+
+    wins: int = 0
+    losses: int = 0
+    ties: int = 0
+    failed: int = 0
+
+    @property
+    def n(self) -> int:
+        """All games, failed ones among them."""
+        return sum(self)
+
+    @property
+    def decisive(self) -> int:
+        """Wins + losses."""
+        return self.wins + self.losses
+
+
+def tally(found: Iterable[Game]) -> Tally:
+    """The games counted."""
+    return _count(game.outcome for game in found)
+
+
+def win_rate(found: Iterable[Game], nothing: str = "no game") -> Score:
+    """The win rate of some games, 0 to 100.
+
+    Args:
+        found: the games.
+        nothing: the note where there is none at all.
+    """
+    games = list(found)
+    counts = tally(games)
+    value = _rate(counts)
+    low, high = (_rate(_count(getattr(game, end) for game in games)) for end in ("worst", "best"))
+    open_ended = any(game.worst != game.best for game in games)
+    if open_ended:
+        # Games that may still be ties leave a rate without any decisive game where it may be anything.
+        low, high = 0.0 if low is None else low, 100.0 if high is None else high
+    note = nothing
+    if games:
+        failed = f"{counts.failed} of {len(games)} games failed" if counts.failed else ""
+        tied = "" if counts.decisive or not counts.ties else "tied" if counts.ties == 1 else "all tied"
+        partly = sum(game.outcome is not None and game.worst != game.best for game in games)
+        left = f"{partly} without some judges" if partly else ""
+        note = "; ".join(filter(None, (tied, failed, left)))
+    return Score(
+        value=value,
+        numerator=counts.wins if value is not None else None,
+        denominator=counts.decisive if value is not None else None,
+        n_expected=len(games),
+        n_failed=counts.failed,
+        n_undefined=int(value is None and not counts.failed),
+        low=low,
+        high=high,
+        note=note,
+    )
+
+
+def _rate(counts: Tally) -> float | None:
+    return 100 * counts.wins / counts.decisive if counts.decisive else None
+
+
+def _count(outcomes: Iterable[Outcome | None]) -> Tally:
+    found = list(outcomes)
+    return Tally(found.count("report"), found.count("other"), found.count("tie"), found.count(None))

@@ -1,0 +1,197 @@
+"""Analysis depth: a report and another on the same task compared, in both orders.
+
+Invariant: every pair that was asked about is among the contests, failed or not; who the systems are is said by the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from rich.table import Table
+
+from local_judge.protocols.asking import task_of
+from local_judge.protocols.base import Case, Contest, Decision, EvalContext
+from local_judge.protocols.liveresearchbench.depth.aggregate import aggregate_depth
+from local_judge.protocols.liveresearchbench.depth.defects import defects
+from local_judge.protocols.liveresearchbench.depth.findings import (
+    DIMENSIONS,
+    DepthFindings,
+    Opponent,
+    Order,
+    Outcome,
+    Pair,
+)
+from local_judge.protocols.liveresearchbench.depth.games import POINTS, consistent, decided, games, margin
+from local_judge.protocols.liveresearchbench.depth.judging import compare
+from local_judge.protocols.liveresearchbench.depth.scores import DEPTH, LABEL, score_depth
+from local_judge.protocols.metric import Metric
+from local_judge.scoring.node import Profile, ScoreNode
+from local_judge.tasks.model import Task
+from local_judge.terminal import NONE, count, item_table, safe
+from serving.types import Frozen
+
+
+class DepthSettings(Frozen):
+    """Settings of analysis depth."""
+
+    against: Literal["baseline", "all"] = "baseline"
+    """`baseline`: the task's reference reports. `all`: these, and the reports of all other systems of the run on the
+    same task; each two of them are compared once, in both orders."""
+    defective: Literal["count", "leave_out"] = "count"
+    """What becomes of comparisons with a baseline that is no report: they count, or they are in no score. Judged and
+    flagged they are either way."""
+
+
+class Depth(Metric[DepthSettings, DepthFindings]):
+    """The win rate of a report against the baselines of its task, 0 to 100."""
+
+    id = DEPTH
+    label = LABEL
+    vertical = "depth"
+    settings_type = DepthSettings
+    findings_type = DepthFindings
+    default = False  # it compares a report with others, and is judged where it is asked for
+    compares_reports = True
+
+    def missing_inputs(self, task: Task) -> str | None:
+        """The report to compare with, where the task has none and other systems' are not wanted."""
+        if self.settings.against == "all" or task.references:
+            return None
+        return (
+            f"its task {task.id!r} has no reference report to compare analysis depth with; give --references, or "
+            "compare the systems with each other: --set liveresearchbench.depth.against=all"
+        )
+
+    async def examine(self, case: Case, context: EvalContext) -> DepthFindings:
+        """All pairs of one report: with each reference of its task, and with the others where all are compared."""
+        task, settings = task_of(case), self.settings
+        pairs, unreadable = await compare(case, task, context.judge, settings.against == "all")
+        return DepthFindings(
+            task=task.id,
+            document=case.report.id,
+            defects=defects(case.report),
+            against=settings.against,
+            leave_out=settings.defective == "leave_out",
+            pairs=pairs,
+            unreadable=unreadable,
+        )
+
+    def score(self, judges: Sequence[DepthFindings], profile: Profile) -> ScoreNode:
+        """The win rate against baselines, with margins, dimensions, and how consistent the judge is."""
+        return score_depth(judges, profile)
+
+    def aggregate(
+        self, reports: Sequence[Sequence[DepthFindings]], profile: Profile, n_missing: int
+    ) -> ScoreNode:
+        """The win rate over all games of all reports and judges."""
+        return aggregate_depth(reports, profile, n_missing)
+
+    def contests(self, judges: Sequence[DepthFindings], profile: Profile) -> list[Contest]:
+        """The games of one report: one a pair (`paper`), or two for each judge (`upstream`)."""
+        first = judges[0]
+        found: list[Contest] = []
+        for index, pair in enumerate(first.pairs):
+            if first.leave_out and pair.opponent.kind == "baseline" and pair.opponent.defects:
+                continue
+            pairs = [one.pairs[index] for one in judges]
+            agreed = [consistent(one, profile) for one in pairs]
+            found.append(
+                Contest(
+                    opponent=pair.opponent.name,
+                    case=pair.opponent.case,
+                    document=pair.opponent.document,
+                    points=tuple(
+                        None if game.outcome is None else POINTS[game.outcome]
+                        for game in games(pairs, profile)
+                    ),
+                    consistent=tuple(one for one in agreed if one is not None),
+                )
+            )
+        return found
+
+    def decisions(self, findings: DepthFindings) -> Iterator[Decision]:
+        """Every score of every comparison, 0 to 5, each difference of totals, and who is the deeper by both orders.
+
+        An item is the same for all judges of a report; a comparison that failed has its items, without values.
+        """
+        for number, pair in enumerate(findings.pairs, 1):
+            yield from _decisions(pair, pair.opponent.case or f"baseline {number}")
+
+    def lines(self, findings: DepthFindings) -> Iterator[str]:
+        """Numbers of comparisons, and what is wrong with the texts."""
+        baselines = sum(pair.opponent.kind == "baseline" for pair in findings.pairs)
+        orders = 2 * len(findings.pairs)
+        parts = [
+            f"depth: {count(baselines, 'baseline')} and {count(len(findings.pairs) - baselines, 'other system')}"
+            f" in both orders, {findings.n_failed} of {count(orders, 'comparison')} failed"
+        ]
+        if findings.defects:
+            parts.append(f"the report itself is none ({' and '.join(findings.defects)})")
+        if findings.unreadable:
+            parts.append(f"not compared, unreadable: {', '.join(safe(id, 60) for id in findings.unreadable)}")
+        yield "; ".join(parts)
+
+    def tables(self, findings: DepthFindings) -> Iterator[Table]:
+        """Each comparison; marks and flaws stand under the report that they are of, whichever came first."""
+        if not findings.pairs:
+            return
+        table = item_table("compared with", "first", "report : other", "total", "deeper by word", "why")
+        for pair in findings.pairs:
+            for order in pair.orders:
+                first = "report" if order.report_first else "other"
+                table.add_row(_opponent(pair.opponent), first, *_marks(order), "\n".join(_why(order)))
+        yield table
+
+
+def _decisions(pair: Pair, name: str) -> Iterator[Decision]:
+    for order in pair.orders:
+        first = "report first" if order.report_first else "report second"
+        for dimension in DIMENSIONS:
+            for whose, marks in (("report", order.report), ("other", order.other)):
+                yield Decision(
+                    metric=f"depth.{dimension}",
+                    item=f"{name}, {first}, {whose}",
+                    value=None if marks is None else float(marks.of(dimension)),
+                    scale="interval",
+                )
+        difference = order.difference
+        yield Decision(
+            metric="depth.difference",
+            item=f"{name}, {first}",
+            value=None if difference is None else float(difference),
+            scale="interval",
+        )
+    mean = margin([pair])
+    yield Decision(
+        metric="depth.winner", item=name, value=None if mean is None else decided(mean), scale="nominal"
+    )
+
+
+_SAID: dict[Outcome, str] = {"report": "the report", "other": "the other", "tie": "neither"}
+
+
+def _opponent(opponent: Opponent) -> str:
+    name = safe(opponent.name, 60)
+    if opponent.case is not None and opponent.case != opponent.name:
+        name += f" ({safe(opponent.case, 60)})"
+    return f"{name}: no report ({' and '.join(opponent.defects)})" if opponent.defects else name
+
+
+def _marks(order: Order) -> tuple[str, str, str]:
+    """Dimension by dimension, the totals, and whom the judge itself calls the deeper."""
+    report, other = order.report, order.other
+    if report is None or other is None:
+        return NONE, NONE, NONE
+    lines = [f"{name} {report.of(name)} : {other.of(name)}" for name in DIMENSIONS]
+    return "\n".join(lines), f"{report.total} : {other.total}", _SAID[order.said] if order.said else NONE
+
+
+def _why(order: Order) -> Iterator[str]:
+    if order.failure is not None:
+        yield f"failed: {order.failure.kind}"
+    if order.analysis:
+        yield safe(order.analysis)
+    for whose, flaws in (("report", order.report_flaws), ("other", order.other_flaws)):
+        for flaw in flaws:
+            yield f"{whose}: {safe(flaw)}"

@@ -1,0 +1,362 @@
+"""Consistency and citation association: the judge lists issues, and their number gives a score from 0 to 100.
+
+    paper      table(issues that count)
+    upstream   table(issues that the judge listed): the published code checks no quotation and merges nothing
+
+An issue of citation association is a statement whose citation is missing or misplaced (paper, section 4.2 and figure
+11). `upstream` counts both too: the published prompt asks for statements without a proper citation, and whether
+citations support what they stand with (`criteria/citation.py`).
+
+The published code takes the score that its judge chose from the same table (`graders/pointwise_grader.py`); here no
+judge chooses one. Of several judges, the score is the mean of theirs.
+
+Invariants: the judge lists and quotes, at most as many issues as the schema admits; code decides which count: only
+those of which every quotation occurs in the report, that no earlier issue names, and whose statement has the citation
+that is called misplaced, or none that covers it. No list is no score, with all scores of the table as bounds, and never
+a report without issues; a list that is full may be longer, which opens the lower bound.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Annotated, ClassVar, Literal, NamedTuple
+
+from pydantic import AfterValidator, Field
+from rich.table import Table as TerminalTable
+
+from local_judge.claims.model import Quote
+from local_judge.claims.quotes import QuoteFinder, find_labelled
+from local_judge.documents.model import Document
+from local_judge.judge.failures import Failure
+from local_judge.judge.fitting import room_for
+from local_judge.protocols.base import Case, Decision, EvalContext
+from local_judge.protocols.liveresearchbench.covering import covering, named_beside
+from local_judge.protocols.liveresearchbench.issue_prompts import (
+    Contradiction,
+    Kind,
+    Unlinked,
+    answer_type,
+    issues_prompt,
+)
+from local_judge.protocols.metric import Metric, MetricFindings, mean_over_judges_of
+from local_judge.scoring.algebra import count as counted
+from local_judge.scoring.algebra import unknown
+from local_judge.scoring.node import Profile, Score, ScoreNode
+from local_judge.terminal import count, item_table, safe
+from serving.types import Frozen
+
+MIN_REPLY_TOKENS = 1000
+"""A prompt fits if it leaves at least this much room for the list."""
+REPLY_TOKENS = 200
+"""Limit of a reply, for each issue that may be listed; a list that runs into it is asked for again with twice that."""
+NOT_CHOSEN = "from all issues listed; the published code takes the score that the judge chooses"
+NO_LIST = "the judge gave no list"
+
+
+class Step(NamedTuple):
+    """Least number of issues, and the score from there on."""
+
+    issues: Annotated[int, Field(ge=0)]
+    score: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
+
+
+def _falling(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    if not steps or steps[0].issues != 0:
+        raise ValueError("the first step has to be that of 0 issues")
+    for before, step in pairwise(steps):
+        if step.issues <= before.issues:
+            raise ValueError(f"{step.issues} issues after {before.issues}: their numbers have to rise")
+        if step.score > before.score:
+            raise ValueError(f"{step.issues} issues score {step.score:g}, more than {before.issues} do")
+    return steps
+
+
+Table = Annotated[tuple[Step, ...], AfterValidator(_falling)]
+
+PUBLISHED: tuple[Step, ...] = (
+    Step(0, 100),
+    Step(1, 90),
+    Step(3, 80),
+    Step(5, 70),
+    Step(7, 60),
+    Step(9, 50),
+    Step(11, 40),
+    Step(13, 30),
+    Step(15, 20),
+    Step(18, 10),
+)
+"""The rubric of the published `criteria/consistency.py` and `criteria/citation.py`: 18 issues and more score 10."""
+
+
+def score_of(n_issues: int, table: tuple[Step, ...]) -> float:
+    """The score of the last step that `n_issues` reaches."""
+    return table[bisect_right(table, n_issues, key=lambda step: step.issues) - 1].score
+
+
+Fate = Literal["counted", "rejected", "covered", "repeated"]
+"""`rejected`: a quotation does not occur in the report. On citations also: it is of no sentence, or the citation called
+misplaced is not with the statement, which another covers. `covered`: a citation covers a statement that is said to have
+none. `repeated`: an earlier issue names the same places."""
+
+
+class Issue(Frozen):
+    """One issue as listed."""
+
+    quoted: tuple[str, ...]
+    """The judge's quotations: one, or the two sides of a contradiction."""
+    cited: str = ""
+    """The citation that the judge says is misplaced, as it gave it; empty where it says that none is there."""
+    reason: str
+    fate: Fate
+    quotes: tuple[Quote, ...] = ()
+    """Where the report has them; none unless it has all of them."""
+    of: int | None = None
+    """Index of the issue that it repeats."""
+    covered_by: tuple[str, ...] = ()
+    """Ids of the citations that cover it."""
+    misplaced: tuple[str, ...] = ()
+    """Ids of the misplaced citation where it stands with the statement; none for a citation that is missing."""
+
+
+class IssueFindings(MetricFindings):
+    """All issues of one kind in one report."""
+
+    metric: Kind
+    issues: tuple[Issue, ...] = ()
+    limit: int
+    """Most issues that could be listed."""
+    table: tuple[Step, ...]
+    failure: Failure | None = None
+    """Why there is no list."""
+    replies: tuple[str, ...] = ()
+    """Ledger keys."""
+
+    @property
+    def full(self) -> bool:
+        """Whether the list was as long as it could be, so that there may be more."""
+        return len(self.issues) >= self.limit
+
+    @property
+    def n_failed(self) -> int:
+        """The one question, where it has no answer."""
+        return int(self.failure is not None)
+
+    def count(self, fate: Fate) -> int:
+        """Number of issues that met this fate."""
+        return sum(issue.fate == fate for issue in self.issues)
+
+    @property
+    def n_misplaced(self) -> int:
+        """Number of misplaced citations among the issues that count; the others are missing citations."""
+        return sum(issue.fate == "counted" and bool(issue.misplaced) for issue in self.issues)
+
+
+class IssueSettings(Frozen):
+    """Settings of the list of issues and of its penalties."""
+
+    limit: int = Field(default=25, ge=1, le=60)
+    """Most issues that a judge may list of one report; 18 score as low as any number above in the published table."""
+    penalties: Table = PUBLISHED
+    """Steps of `[issues, score]`, from 0 issues on, with scores that do not rise."""
+
+
+def examined(
+    metric: Kind, document: Document, listed: Sequence[Contradiction | Unlinked]
+) -> tuple[Issue, ...]:
+    """Decide the fate of each issue, in the order of the list."""
+    finder = QuoteFinder(document.text)
+    issues: list[Issue] = []
+    for one in listed:
+        found = [find_labelled(finder, words) for words in one.quoted]
+        quotes = tuple(quote for quote in found if quote is not None)
+        cited = one.citation.strip() if isinstance(one, Unlinked) else ""
+        issue = Issue(quoted=one.quoted, cited=cited, reason=one.reason, fate="rejected")
+        if len(quotes) == len(one.quoted):
+            issue = issue.model_copy(
+                update={"quotes": quotes, **_fate(metric, document, issue, quotes, issues)}
+            )
+        issues.append(issue)
+    return tuple(issues)
+
+
+def _fate(
+    metric: Kind, document: Document, issue: Issue, quotes: Sequence[Quote], before: Sequence[Issue]
+) -> dict[str, object]:
+    misplaced: tuple[str, ...] = ()
+    if metric == "citation":
+        (quote,) = quotes
+        citations = covering(document, quote)
+        if citations is None:
+            return {"fate": "rejected"}
+        misplaced = named_beside(document, quote, issue.cited) if issue.cited else ()
+        if citations and not misplaced:
+            # The judge names a citation that is not there, or says of a covered statement that it has none.
+            return {"fate": "rejected"} if issue.cited else {"fate": "covered", "covered_by": citations}
+    for index, earlier in enumerate(before):
+        if earlier.fate == "counted" and _same(earlier.quotes, quotes):
+            return {"fate": "repeated", "of": index, "misplaced": misplaced}
+    return {"fate": "counted", "misplaced": misplaced}
+
+
+def _same(some: Sequence[Quote], others: Sequence[Quote]) -> bool:
+    """Whether two issues name the same places, in whichever order."""
+    if len(some) != len(others):
+        return False
+    orders = (others, others[::-1])
+    return any(
+        all(one.start < other.end and other.start < one.end for one, other in zip(some, order, strict=True))
+        for order in orders
+    )
+
+
+_FATES: dict[Fate, str] = {
+    "counted": "Issues that count",
+    "rejected": "Quoting nothing that the report says",
+    "repeated": "Named before",
+    "covered": "Covered by a citation",
+}
+
+
+class Issues(Metric[IssueSettings, IssueFindings]):
+    """The issues of one kind in one report, as a score."""
+
+    kind: ClassVar[Kind]
+    settings_type = IssueSettings
+    settings_key = "issues"
+    findings_type = IssueFindings
+    needs_task = False
+
+    async def examine(self, case: Case, context: EvalContext) -> IssueFindings:
+        """All issues of one kind."""
+        limit = self.settings.limit
+        prompt = issues_prompt(self.kind, case, context.today, limit)
+        found = IssueFindings(metric=self.kind, limit=limit, table=self.settings.penalties)
+        lacking = await room_for(context.judge, prompt, MIN_REPLY_TOKENS)
+        if lacking is not None:
+            return found.model_copy(update={"failure": lacking})
+        told = await context.judge.ask(prompt, answer_type(self.kind, limit), max_tokens=REPLY_TOKENS * limit)
+        if isinstance(told, Failure):
+            return found.model_copy(update={"failure": told})
+        issues = examined(self.kind, case.report, told.value.issues)
+        return found.model_copy(update={"issues": issues, "replies": told.replies})
+
+    def score(self, judges: Sequence[IssueFindings], profile: Profile) -> ScoreNode:
+        """The score, with the number of issues by what became of them."""
+        return mean_over_judges_of(lambda one: self._of_one(one, profile), judges)
+
+    def _of_one(self, found: IssueFindings, profile: Profile) -> ScoreNode:
+        return self.node(
+            _score(found, profile),
+            tuple(
+                _number(found, fate, label, found.count(fate), self.kinds(found) if fate == "counted" else ())
+                for fate, label in self.fates().items()
+            ),
+        )
+
+    def fates(self) -> dict[Fate, str]:
+        """The possible fates of an issue, with labels."""
+        return {fate: label for fate, label in _FATES.items() if fate != "covered"}
+
+    def kinds(self, found: IssueFindings) -> tuple[ScoreNode, ...]:
+        """The issues that count, by kind."""
+        return ()
+
+    def decisions(self, findings: IssueFindings) -> Sequence[Decision]:
+        """The number of issues that count."""
+        value = None if findings.failure is not None else float(findings.count("counted"))
+        return (Decision(metric=findings.metric, item="issues", value=value, scale="interval"),)
+
+    def lines(self, findings: IssueFindings) -> Iterator[str]:
+        """Numbers of issues by fate."""
+        yield f"{findings.metric}: {_summary(findings)}"
+
+    def tables(self, findings: IssueFindings) -> Iterator[TerminalTable]:
+        """Each issue with its fate."""
+        if findings.issues:
+            yield _table(findings)
+
+
+class Consistency(Issues):
+    """Factual and logical contradictions within the report."""
+
+    id = kind = "consistency"
+    label = "Factual and logical consistency"
+    vertical = "sources"
+
+
+class CitationAssociation(Issues):
+    """Statements whose citation is missing or misplaced."""
+
+    id = kind = "citation"
+    label = "Citation association"
+    vertical = "sources"
+
+    def fates(self) -> dict[Fate, str]:
+        """All of them."""
+        return _FATES
+
+    def kinds(self, found: IssueFindings) -> tuple[ScoreNode, ...]:
+        """Missing and misplaced citations."""
+        misplaced = found.n_misplaced
+        return (
+            _number(found, "missing", "Missing citations", found.count("counted") - misplaced),
+            _number(found, "misplaced", "Misplaced citations", misplaced),
+        )
+
+
+def _score(findings: IssueFindings, profile: Profile) -> Score:
+    table = findings.table
+    worst, best = table[-1].score, table[0].score
+    if findings.failure is not None:
+        return unknown(worst, best, NO_LIST)
+    n_issues = len(findings.issues) if profile == "upstream" else findings.count("counted")
+    value = score_of(n_issues, table)
+    notes = [NOT_CHOSEN] if profile == "upstream" else []
+    if findings.full:
+        notes.append(f"the list is full at {findings.limit}: there may be more issues")
+    if profile == "paper" and findings.count("rejected"):
+        notes.append(
+            f"{findings.count('rejected')} of {len(findings.issues)} issues rejected: the report does not say so"
+        )
+    return Score(
+        value=value,
+        numerator=float(n_issues),
+        n_expected=1,
+        low=worst if findings.full else value,
+        high=value,
+        note="; ".join(notes),
+    )
+
+
+def _number(
+    found: IssueFindings, id: str, label: str, n: int, children: tuple[ScoreNode, ...] = ()
+) -> ScoreNode:
+    score = counted(n, n_expected=1) if found.failure is None else unknown(None, None, NO_LIST)
+    return ScoreNode(id=id, label=label, score=score, children=children)
+
+
+def _summary(found: IssueFindings) -> str:
+    if found.failure is not None:
+        return f"failed: {found.failure.kind}"
+    fates = [f"{found.count(fate)} {fate}" for fate in ("counted", "rejected", "covered", "repeated")]
+    misplaced = f"; {count(found.n_misplaced, 'misplaced citation')}" if found.n_misplaced else ""
+    full = f"; the list is full at {found.limit}" if found.full else ""
+    return f"{count(len(found.issues), 'issue')} listed ({', '.join(fates)}){misplaced}{full}"
+
+
+def _table(found: IssueFindings) -> TerminalTable:
+    table = item_table(found.metric, "fate", "quoted", "reason")
+    for number, issue in enumerate(found.issues, 1):
+        quoted = "\n".join(f'"{safe(words)}"' for words in issue.quoted)
+        if issue.cited:
+            quoted += f"\nmisplaced: {safe(issue.cited)}"
+        table.add_row(str(number), _fate_text(issue), quoted, safe(issue.reason))
+    return table
+
+
+def _fate_text(issue: Issue) -> str:
+    if issue.of is not None:
+        return f"{issue.fate}: as {issue.of + 1}"
+    return f"{issue.fate}: {', '.join(issue.covered_by)}" if issue.covered_by else issue.fate

@@ -1,1 +1,0 @@
-"""Factual and logical consistency, and citation association: issues found, checked, counted."""

@@ -1,0 +1,125 @@
+"""Presentation and organisation: ten checks (section 4.1, table 2), in words of our own.
+
+    paper      rate of the checks that are met; one without an answer is left out and opens the bounds
+    upstream   a check without an answer counts as 0, as one that the judge forgot does in the published code
+
+Invariants: all checks are positive: met is good. Their order and ids are the published ones. What code decides is not
+asked, unless `judge_all` says so; then code decides nothing. The judge sees the request wherever the report has a task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Self
+
+from pydantic import model_validator
+
+from local_judge.judge.layout import fill, load_prompt
+from local_judge.protocols.asking import (
+    Requirement,
+    evaluated_on,
+    listed_references,
+    requested,
+    rule,
+)
+from local_judge.protocols.base import Case, EvalContext
+from local_judge.protocols.checklist import ChecklistMetric, Item, ItemFindings, statuses
+from local_judge.protocols.liveresearchbench.counted_checks import decide
+from serving.types import Frozen
+
+CHECKS: tuple[Requirement, ...] = (
+    Requirement(
+        "p1",
+        "The report's structure is clear, coherent and in a logical order: a reader finds the way through it easily, "
+        "and it leads straight to an answer to the research question.",
+    ),
+    Requirement("p2", "There is no mistake of grammar or spelling in the report."),
+    Requirement("p3", "Each entry of the list of references is cited in the text at least once."),
+    Requirement(
+        "p4", "Each citation in the text has its entry in the list of references, or an address of its own."
+    ),
+    Requirement(
+        "p5", "There is exactly one list of references, and its entries are in one order throughout."
+    ),
+    Requirement("p6", "Citations have one and the same style throughout the text."),
+    Requirement(
+        "p7", "Citations stand at the end of the clause or sentence that they belong to, not inside it."
+    ),
+    Requirement(
+        "p8",
+        "Each table has all its data, and each figure shows something valid; a report without either meets this.",
+    ),
+    Requirement(
+        "p9",
+        "The formatting is right and consistent; for example, section titles are marked as headings of a proper level "
+        "(#, ##), not written as plain text, and tables are valid markup that can be rendered.",
+    ),
+    Requirement(
+        "p10",
+        "Where sources are numbered, the numbers run without gaps, none stands for two sources, and no source has two.",
+    ),
+)
+
+IDS: tuple[str, ...] = tuple(check.id for check in CHECKS)
+
+
+class PresentationSettings(Frozen):
+    """Settings of presentation."""
+
+    judge_all: bool = False
+    """Ask the judge also what code can decide."""
+
+
+class PresentationFindings(ItemFindings):
+    """The ten checks of one report."""
+
+    @model_validator(mode="after")
+    def _all_ten(self) -> Self:
+        if tuple(check.id for check in self.items) != IDS:
+            raise ValueError(f"checks {[check.id for check in self.items]}, not {list(IDS)}")
+        return self
+
+
+class Presentation(ChecklistMetric[PresentationSettings, PresentationFindings]):
+    """The ten checks as a rate, 0 to 100."""
+
+    id = "presentation"
+    label = "Presentation and organisation"
+    vertical = "presentation"
+    settings_type = PresentationSettings
+    findings_type = PresentationFindings
+    needs_task = False
+    missing_as_unmet = True
+
+    async def examine(self, case: Case, context: EvalContext) -> PresentationFindings:
+        """All ten checks of one report."""
+        document = case.report
+        decided = {} if self.settings.judge_all else decide(document)
+        references = listed_references(document)
+        shown = [*([] if references is None else [references]), *requested(case.task)]
+
+        def wording(asked: Sequence[Requirement]) -> str:
+            question = fill(
+                load_prompt("local_judge.protocols.liveresearchbench", "presentation"),
+                {
+                    "today": evaluated_on(context.today),
+                    "requirements": "\n".join(one.line for one in asked),
+                },
+            )
+            return "\n\n".join([*shown, question])
+
+        asked = [check for check in CHECKS if check.id not in decided]
+        ruled = {item.id: item for item in await rule(document, context.judge, wording, asked, len(CHECKS))}
+        return PresentationFindings(
+            items=tuple(
+                Item(id=check.id, text=check.text, by="code", **decided[check.id]._asdict())
+                if check.id in decided
+                else ruled[check.id]
+                for check in CHECKS
+            )
+        )
+
+    def lines(self, findings: PresentationFindings) -> Iterator[str]:
+        """Numbers of checks by status, and of those that code decided."""
+        coded = sum(check.by == "code" for check in findings.items)
+        yield f"presentation: {statuses(findings.items)}; {coded} of {len(findings.items)} decided by code"

@@ -1,1 +1,0 @@
-"""Presentation and organisation: ten checks."""

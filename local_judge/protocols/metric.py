@@ -1,0 +1,348 @@
+"""Protocols that are tables of metrics.
+
+A metric is one thing, in one file where it fits: what it asks and needs, how the findings of one judge or several
+become a score, and how reports aggregate. A protocol lists its metrics; its settings, its findings, and everything that
+follows from scores are derived from the list.
+
+Invariant: a metric neither reads nor changes what another has found; it has findings, under its id, exactly where it
+was asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast
+
+from pydantic import BeforeValidator, Field, create_model
+from rich.console import RenderableType
+
+from local_judge.agents.result import AgentResult, EvidenceGap
+from local_judge.errors import ConfigError
+from local_judge.protocols.base import BaseProtocol, Case, Contest, Decision, EvalContext, Findings, View
+from local_judge.scoring.ensemble import mean_trees
+from local_judge.scoring.node import PERCENT, Place, Profile, Scale, Score, ScoreNode, Vertical
+from local_judge.tasks.model import Task
+from serving.types import Frozen
+
+
+class NoSettings(Frozen):
+    """A metric that has nothing to set."""
+
+
+class MetricFindings(Frozen):
+    """Stored answers of one judge for one metric of one report. Each metric has its own subclass."""
+
+    @property
+    def n_failed(self) -> int:
+        """Number of its own questions without an answer; those of the claim set are counted apart."""
+        return 0
+
+
+S = TypeVar("S", bound=Frozen)
+F = TypeVar("F", bound=MetricFindings)
+T = TypeVar("T")
+
+
+class Metric(ABC, Generic[S, F]):
+    """One metric. `examine` and `score` are its own; all else has a default."""
+
+    id: ClassVar[str]
+    """Id of its root in the score tree, of its findings, and of its part in the settings."""
+    label: ClassVar[str]
+    """The paper's name of it."""
+    scale: ClassVar[Scale | None] = PERCENT
+    vertical: ClassVar[Vertical | None] = None
+    settings_type: ClassVar[type[Frozen]] = NoSettings
+    settings_key: ClassVar[str] = ""
+    """Name of its settings where that is not its id: metrics that share settings have one key."""
+    findings_type: ClassVar[type[MetricFindings]]
+    default: ClassVar[bool] = True
+    """Whether it is judged where no parts are chosen."""
+    needs_task: ClassVar[bool] = True
+    compares_reports: ClassVar[bool] = False
+    searches: ClassVar[bool] = False
+    """Whether it searches the snapshot itself, and so may have evidence gaps."""
+
+    def __init__(self, settings: S | None = None) -> None:
+        self.settings: S = settings if settings is not None else cast("S", self.settings_type())
+
+    @property
+    def needs_claims(self) -> bool:
+        """Whether it reads the claim set."""
+        return False
+
+    @property
+    def needs_snapshot(self) -> bool:
+        """Whether it reads pages even where it does not read the claim set."""
+        return False
+
+    def missing_inputs(self, task: Task) -> str | None:
+        """Name what a report's task lacks and which option gives it, in half a line; None if it lacks nothing."""
+        return None
+
+    def data_digest(self) -> str | None:
+        """SHA-256 over the texts and data that it asks with and that can be replaced; None where it has none."""
+        return None
+
+    @abstractmethod
+    async def examine(self, case: Case, context: EvalContext) -> F:
+        """Ask the judge about one report, whose task has what `missing_inputs` asks for."""
+
+    @abstractmethod
+    def score(self, judges: Sequence[F], profile: Profile) -> ScoreNode | tuple[ScoreNode, ...]:
+        """The score of one report; its root has the metric's id. A pure function of findings, not of settings.
+
+        Args:
+            judges: the findings of each judge about it; one at least.
+            profile: by whose formulas.
+        """
+
+    def node(self, score: Score, children: tuple[ScoreNode, ...] = ()) -> ScoreNode:
+        """The metric's root in the score tree."""
+        return ScoreNode(id=self.id, label=self.label, score=score, children=children)
+
+    def aggregate(
+        self, reports: Sequence[Sequence[F]], profile: Profile, n_missing: int
+    ) -> ScoreNode | tuple[ScoreNode, ...]:
+        """The scores over the reports of one system, where they are no means of the reports' scores."""
+        return ()
+
+    def decisions(self, findings: F) -> Iterable[Decision]:
+        """Labels and numbers in which judges can agree or differ."""
+        return ()
+
+    def evidence_gaps(self, findings: F) -> Iterable[EvidenceGap]:
+        """Searches of its agents that found nothing in the snapshot."""
+        return ()
+
+    def agent_runs(self, findings: F) -> Iterable[tuple[str, AgentResult[Any]]]:
+        """The runs of its agents, each under the ids of what it was about."""
+        return ()
+
+    def contests(self, judges: Sequence[F], profile: Profile) -> Iterable[Contest]:
+        """The comparisons of one report with others, from each judge's findings."""
+        return ()
+
+    def lines(self, findings: F) -> Iterable[str]:
+        """A line or two about the findings for the terminal."""
+        return ()
+
+    def tables(self, findings: F) -> Iterable[RenderableType]:
+        """Everything that the score rests on, for the terminal."""
+        return ()
+
+
+def mean_over_judges_of(score: Callable[[F], ScoreNode], judges: Sequence[F]) -> ScoreNode:
+    """The score of one judge; of several, the mean over the judges, where answers cannot be merged item by item."""
+    return score(judges[0]) if len(judges) == 1 else mean_trees([(score(one),) for one in judges])[0]
+
+
+class PartSettings(Frozen):
+    """The metrics to judge, and their settings under their keys."""
+
+    parts: tuple[str, ...]
+    """Ids of the metrics that are judged."""
+
+
+class PartFindings(Findings):
+    """The findings of each metric under its id; None for one that was not run."""
+
+    task: str | None = None
+    """Id of the task; None where the report has none."""
+    request: str | None = None
+
+    @property
+    def n_failed(self) -> int:
+        """Questions of all metrics without an answer; those of the claim set are counted apart."""
+        found = (getattr(self, name) for name in type(self).model_fields)
+        return sum(one.n_failed for one in found if isinstance(one, MetricFindings))
+
+
+def _one_part(given: object) -> object:
+    """Accept one name alone, as in `PROTOCOL.parts=coverage`."""
+    return (given,) if isinstance(given, str) else given
+
+
+P = TypeVar("P", bound=PartFindings)
+
+
+class MetricProtocol(BaseProtocol[PartSettings, P]):
+    """A protocol that is a table of metrics, each by itself."""
+
+    metrics: ClassVar[tuple[type[Metric[Any, Any]], ...]]
+    """In the order in which they are shown."""
+    findings_type = PartFindings
+    """A subclass with a field for each metric; derived from the metrics where a protocol does not define it."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.settings_type = _settings_type(cls)
+        if cls.findings_type is PartFindings:
+            cls.findings_type = _findings_type(cls)
+        lacking = [metric.id for metric in cls.metrics if metric.id not in cls.findings_type.model_fields]
+        if lacking:
+            raise TypeError(f"{cls.findings_type.__name__}: lacks a field for {', '.join(lacking)}")
+        own = {metric.id: Place(vertical=metric.vertical, scale=metric.scale) for metric in cls.metrics}
+        cls.places = {**{id: place for id, place in own.items() if place.vertical is not None}, **cls.places}
+        cls.compares_reports = any(metric.compares_reports for metric in cls.metrics)
+        cls.searches = any(metric.searches for metric in cls.metrics)
+
+    @cached_property
+    def _all(self) -> dict[str, Metric[Any, Any]]:
+        return {metric.id: metric(getattr(self.settings, _key(metric), None)) for metric in self.metrics}
+
+    @cached_property
+    def _chosen(self) -> dict[str, Metric[Any, Any]]:
+        return {part: self._all[part] for part in self.settings.parts}
+
+    @property
+    def needs_claims(self) -> bool:
+        """Whether a chosen metric reads claims."""
+        return any(metric.needs_claims for metric in self._chosen.values())
+
+    @property
+    def needs_snapshot(self) -> bool:
+        """Whether a chosen metric reads pages."""
+        return any(metric.needs_snapshot for metric in self._chosen.values())
+
+    @property
+    def without_task(self) -> str | None:
+        """The setting under which no task is needed; None where none is needed, or no metric does without."""
+        free = [metric.id for metric in self.metrics if not metric.needs_task]
+        return None if set(self._chosen) <= set(free) or not free else self._setting(free)
+
+    def missing_inputs(self, task: Task | None) -> str | None:
+        """Name what the chosen metrics miss in a report's task."""
+        if task is None:
+            return (
+                "has no task; give --tasks" if any(one.needs_task for one in self._chosen.values()) else None
+            )
+        missing = {part: metric.missing_inputs(task) for part, metric in self._chosen.items()}
+        lacking = [why for why in missing.values() if why is not None]
+        if not lacking:
+            return None
+        others = [part for part, why in missing.items() if why is None]
+        return lacking[0] + (f", or do without: {self._setting(others)}" if others else "")
+
+    def _setting(self, parts: Sequence[str]) -> str:
+        return f"--set {self.name}.parts=[{','.join(parts)}]"
+
+    def data_digest(self) -> str | None:
+        """Digests of the chosen metrics, joined; None where none has any."""
+        digests = [digest for metric in self._chosen.values() if (digest := metric.data_digest()) is not None]
+        return "+".join(digests) or None
+
+    async def examine(self, case: Case, context: EvalContext) -> P:
+        """Examine the report by each chosen metric; all questions are asked at once.
+
+        Raises:
+            ConfigError: the report has no task, or its task lacks something.
+            ExceptionGroup: of what its metrics raise.
+        """
+        lacking = self.missing_inputs(case.task)
+        if lacking is not None:
+            raise ConfigError(f"{self.name}: report {case.id!r}: {lacking}")
+        async with asyncio.TaskGroup() as group:
+            found = {
+                part: group.create_task(metric.examine(case, context))
+                for part, metric in self._chosen.items()
+            }
+        return cast("type[P]", self.findings_type)(
+            case=case.id,
+            document=case.report.id,
+            task=case.task.id if case.task else None,
+            request=case.task.prompt if case.task else None,
+            **{part: task.result() for part, task in found.items()},
+        )
+
+    def score(self, judges: Sequence[P], profile: Profile) -> tuple[ScoreNode, ...]:
+        """The roots of each metric that was run, in the order of the metrics."""
+        return tuple(
+            root for metric, found in self._found(judges) for root in _trees(metric.score(found, profile))
+        )
+
+    def aggregate(
+        self, reports: Sequence[Sequence[P]], profile: Profile, n_missing: int
+    ) -> tuple[ScoreNode, ...]:
+        """The roots of each metric that was run and has a rule of its own over reports."""
+        by_metric: dict[str, list[list[Any]]] = {}
+        for judges in reports:
+            for metric, found in self._found(judges):
+                by_metric.setdefault(metric.id, []).append(found)
+        return tuple(
+            root
+            for id, metric in self._all.items()
+            if id in by_metric
+            for root in _trees(metric.aggregate(by_metric[id], profile, n_missing))
+        )
+
+    def decisions(self, findings: P) -> Sequence[Decision]:
+        """All decisions of one judge."""
+        return self._gather(findings, lambda metric, own: metric.decisions(own))
+
+    def evidence_gaps(self, findings: P) -> Sequence[EvidenceGap]:
+        """Searches of all metrics that found nothing in the snapshot."""
+        return self._gather(findings, lambda metric, own: metric.evidence_gaps(own))
+
+    def agent_runs(self, findings: P) -> Sequence[tuple[str, AgentResult[Any]]]:
+        """The agents' runs about one report."""
+        return self._gather(findings, lambda metric, own: metric.agent_runs(own))
+
+    def contests(self, judges: Sequence[P], profile: Profile) -> Sequence[Contest]:
+        """The comparisons of one report."""
+        return tuple(
+            contest for metric, found in self._found(judges) for contest in metric.contests(found, profile)
+        )
+
+    def view(self, findings: P, paper: Sequence[ScoreNode], items: bool) -> View:
+        """A line or two of each metric; with `items`, all that its score rests on."""
+        lines = self._gather(findings, lambda metric, own: metric.lines(own))
+        tables = self._gather(findings, lambda metric, own: metric.tables(own)) if items else ()
+        return View({self.name: findings.model_dump(mode="json") if items else None}, (*lines, *tables))
+
+    def _found(self, judges: Sequence[P]) -> Iterator[tuple[Metric[Any, Any], list[Any]]]:
+        """Each metric that was run, in their order, with what each judge found."""
+        for id, metric in self._all.items():
+            found = [own for one in judges if (own := getattr(one, id)) is not None]
+            if found:
+                yield metric, found
+
+    def _gather(self, findings: P, what: Callable[[Metric[Any, Any], Any], Iterable[T]]) -> tuple[T, ...]:
+        """Results of a method over one judge's findings, metric by metric."""
+        return tuple(one for metric, (own,) in self._found([findings]) for one in what(metric, own))
+
+
+def _key(metric: type[Metric[Any, Any]]) -> str:
+    return metric.settings_key or metric.id
+
+
+def _settings_type(protocol: type[MetricProtocol[Any]]) -> type[PartSettings]:
+    ids = tuple(metric.id for metric in protocol.metrics)
+    default = tuple(metric.id for metric in protocol.metrics if metric.default)
+    parts: Any = Annotated[tuple[Literal[ids], ...], BeforeValidator(_one_part)]  # type: ignore[valid-type]
+    own: dict[str, Any] = {
+        _key(metric): (metric.settings_type, metric.settings_type())
+        for metric in protocol.metrics
+        if metric.settings_type is not NoSettings
+    }
+    return create_model(
+        f"{protocol.__name__}Settings",
+        __base__=PartSettings,
+        __module__=protocol.__module__,
+        parts=(parts, Field(default=default, min_length=1)),
+        **own,
+    )
+
+
+def _findings_type(protocol: type[MetricProtocol[Any]]) -> type[PartFindings]:
+    fields: dict[str, Any] = {metric.id: (metric.findings_type | None, None) for metric in protocol.metrics}
+    return create_model(
+        f"{protocol.__name__}Findings", __base__=PartFindings, __module__=protocol.__module__, **fields
+    )
+
+
+def _trees(scored: ScoreNode | tuple[ScoreNode, ...]) -> tuple[ScoreNode, ...]:
+    return (scored,) if isinstance(scored, ScoreNode) else scored

@@ -1,0 +1,100 @@
+"""RACE's `raw_results.jsonl` and `race_result.txt` of a run, in one folder for each system where there are several.
+
+Invariant: a row is what the published arithmetic makes of the stored answers; a report without a row is named, with the
+reason.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from local_judge.protocols.file_formats import (
+    Exported,
+    ExportedReport,
+    FileFormat,
+    Outcome,
+    ReportFindings,
+    ReportList,
+    RunFindings,
+    folder_name,
+    jsonl_text,
+)
+from local_judge.protocols.race.findings import RaceFindings
+from local_judge.protocols.race.formats import MEANS, RESULTS, means, result_row
+from local_judge.protocols.race.scores import BY_ITSELF, DROPPED, NO_SUCH_MODE, arrangement
+from local_judge.terminal import count
+
+
+class ExportedRow(ExportedReport):
+    """What became of one report."""
+
+    folder: str
+    """Relative to what was exported to; `.` where there is one system."""
+    written: bool
+    left_out: str = ""
+    """Why it has no row, in a few words."""
+    arrangement: str = ""
+    """In which order the judge read what it compared."""
+    n_failed: int = 0
+    """Criteria without an answer, which the published arithmetic passes over."""
+
+
+class RaceFiles(FileFormat[RaceFindings]):
+    """Rows of results and their means."""
+
+    title = "RACE"
+
+    def write(self, run: RunFindings[RaceFindings]) -> Exported:
+        """The published rows are sorted by the task's number."""
+        rows: dict[str, list[dict[str, Any]]] = {}
+        exported: list[ExportedRow] = []
+        for report in run.reports:
+            folder = "." if len(run.systems) == 1 else folder_name(report.system)
+            found, row = _exported(report, folder)
+            exported.append(found)
+            if row is not None:
+                rows.setdefault(folder, []).append(row)
+        files: dict[str, str] = {}
+        for folder, own in rows.items():
+            own.sort(key=lambda row: (isinstance(row["id"], str), row["id"]))
+            files |= {f"{folder}/{RESULTS}": jsonl_text(own), f"{folder}/{MEANS}": means(own)}
+        written = [row for row in exported if row.written]
+        n_failed = sum(row.n_failed for row in written)
+        said = f"{count(n_failed, 'criterion', 'criteria')} failed and were passed over, as in the published code"
+        listed = ReportList(
+            name="reports.json",
+            what=count(len(files), "file"),
+            outcomes=[Outcome(row, row.written, row.left_out) for row in exported],
+            notes=[*dict.fromkeys(row.arrangement for row in written), *([said] if n_failed else [])],
+        )
+        return Exported(files, [listed])
+
+
+def _exported(report: ReportFindings[RaceFindings], folder: str) -> tuple[ExportedRow, dict[str, Any] | None]:
+    findings = report.findings
+    scores = None if findings is None else result_row(findings)
+    exported = ExportedRow(
+        report=report.id,
+        task=report.task,
+        system=report.system,
+        folder=folder,
+        written=scores is not None,
+        left_out=report.status if findings is None else "" if scores is not None else _left_out(findings),
+        arrangement="" if findings is None else arrangement(findings),
+        n_failed=0 if findings is None else findings.n_unscored,
+    )
+    if findings is None or scores is None:
+        return exported, None
+    number = findings.task.isascii() and findings.task.isdecimal()
+    return exported, {
+        "id": int(findings.task) if number else findings.task,
+        "prompt": findings.request,
+        **scores,
+    }
+
+
+def _left_out(findings: RaceFindings) -> str:
+    """Why a report has no row."""
+    if findings.mode == "reference":
+        return DROPPED
+    return NO_SUCH_MODE if findings.mode == "vanilla" else BY_ITSELF

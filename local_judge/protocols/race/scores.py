@@ -1,0 +1,240 @@
+"""RACE's scores as trees: the four dimensions with their criteria, the overall score, and how far both can be trusted.
+
+Invariants: every profile has the same tree for the same findings; a score over several comparisons is the mean of
+theirs; noise and position bias are there wherever they were measured, and nowhere else. Of several judges, each
+criterion's scores are the means over the judges that gave them, for report and reference alike, and all above them is
+the formula of the profile. A criterion that a judge failed to score opens the bounds: with 0 for the report and 10 for
+the reference, and the other way round.
+
+    noise     = sqrt(mean over groups of sum((x - mean)^2) / (n - 1))     a group: the draws of one reference and order
+    position  = mean over references and draws of (score with the report first - score with it second)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+from local_judge.protocols.race import upstream
+from local_judge.protocols.race.asking import label
+from local_judge.protocols.race.findings import TOP, Comparison, CriterionScore, RaceFindings
+from local_judge.protocols.race.formats import comparison_sides
+from local_judge.protocols.race.paper import SCALE, Scores, comparison_scores
+from local_judge.scoring.algebra import exactly, mean_of, undefined, unknown
+from local_judge.scoring.coverage import failed
+from local_judge.scoring.ensemble import at_extremes
+from local_judge.scoring.node import Profile, Score, ScoreNode, noted
+from local_judge.tasks.criteria import DIMENSIONS
+
+OVERALL_SCORE = "overall_score"
+"""In the published rows."""
+NO_SUCH_MODE = "the published code has no such mode"
+DROPPED = "a dimension has no answer: the published code drops the report"
+BY_ITSELF = "undefined: without a reference the published code divides the report by itself"
+
+
+def score(judges: Sequence[RaceFindings], profile: Profile) -> tuple[ScoreNode, ...]:
+    """The scores of one report by one profile, 0 to 100; noise and position bias in the same points."""
+    roots = at_extremes(
+        lambda favour: _tree(merged(judges, favour), profile),
+        [_tree(findings, profile) for findings in judges],
+    )
+    complete = not any(findings.n_unscored for findings in judges)
+    return (*roots, *_measures(merged(judges), profile, complete))
+
+
+def merged(judges: Sequence[RaceFindings], favour: bool | None = None) -> RaceFindings:
+    """The judges' comparisons as one judge's.
+
+    Args:
+        judges: one judge's findings each, of the same comparisons.
+        favour: take missing answers for the report (True) or against it (False); None leaves them out.
+    """
+    comparisons = tuple(
+        same[0].model_copy(update={"scores": tuple(_merged_scores(same, favour))})
+        for same in zip(*(findings.comparisons for findings in judges), strict=True)
+    )
+    return judges[0].model_copy(update={"comparisons": comparisons})
+
+
+def _merged_scores(same: Sequence[Comparison], favour: bool | None) -> Iterator[CriterionScore]:
+    compared = same[0].reference is not None
+    for items in zip(*(comparison.scores for comparison in same), strict=True):
+        given = [(item.target, item.reference) for item in items if item.failure is None]
+        if favour is not None:
+            best, worst = TOP if favour else 0.0, 0.0 if favour else TOP
+            given += [(best, worst)] * (len(items) - len(given))
+        if not given:
+            yield items[0]
+            continue
+        yield CriterionScore(
+            criterion=items[0].criterion,
+            target=sum(target or 0.0 for target, _ in given) / len(given),
+            reference=sum(reference or 0.0 for _, reference in given) / len(given) if compared else None,
+        )
+
+
+def _tree(findings: RaceFindings, profile: Profile) -> tuple[ScoreNode, ...]:
+    """The dimensions and the overall score: what failures leave open is not in their bounds yet."""
+    by_paper = [comparison_scores(comparison, findings) for comparison in findings.comparisons]
+    found = by_paper if profile == "paper" else _by_profile(findings, profile)
+    dimensions = findings.criteria.dimensions if findings.criteria else ()
+    criteria = {dimension.id: dimension.criteria for dimension in dimensions}
+    roots = [
+        ScoreNode(
+            id=name,
+            label=label(name),
+            score=_mean([one.dimensions[name] for one in found]),
+            children=tuple(
+                ScoreNode(
+                    id=criterion.id.rpartition(".")[2],
+                    label=criterion.criterion,
+                    score=_mean([one.criteria[criterion.id] for one in by_paper]),
+                )
+                for criterion in criteria[name]
+            ),
+        )
+        for name in DIMENSIONS
+        if criteria
+    ]
+    overall = noted(
+        _mean([one.overall for one in found]), arrangement(findings), _cleaned(findings), first=True
+    )
+    return (*roots, ScoreNode(id="overall", label="Overall", score=overall))
+
+
+def _by_profile(findings: RaceFindings, profile: Profile) -> list[Scores]:
+    scores = comparison_scores if profile == "paper" else _upstream
+    return [scores(comparison, findings) for comparison in findings.comparisons]
+
+
+def _mean(comparisons: Sequence[Score]) -> Score:
+    """The mean of all comparisons that have a value, however many criteria each rests on."""
+    return mean_of(comparisons, partly=True)
+
+
+def arrangement(findings: RaceFindings) -> str:
+    """Name the order in which a judge read what it compared, in a few words."""
+    if findings.mode != "reference":
+        return f"order: {findings.order}; no reference"
+    firsts = {comparison.target_first for comparison in findings.comparisons}
+    read = "both ways" if len(firsts) == 2 else "report first" if firsts == {True} else "reference first"
+    return f"order: {findings.order}, {read}"
+
+
+def _cleaned(findings: RaceFindings) -> str:
+    """Count the pieces that a judge should have cleaned and did not, in a few words; empty where there are none."""
+    articles = (findings.report, *findings.references)
+    n_failed = sum(len(article.failures) for article in articles)
+    if not n_failed:
+        return ""
+    return f"{n_failed} of {sum(article.n_pieces for article in articles)} pieces cleaned by code"
+
+
+_Measured = Sequence[tuple[Comparison, Score]]
+"""Comparisons with one of their scores."""
+
+
+def _measures(findings: RaceFindings, profile: Profile, complete: bool) -> Iterator[ScoreNode]:
+    """Noise and position bias of the overall score and of each dimension; `complete`: no judge failed anywhere."""
+    comparisons = findings.comparisons
+    found = list(zip(comparisons, _by_profile(findings, profile), strict=True))
+    measures: list[tuple[str, str, bool, Callable[[_Measured, bool], Score]]] = [
+        ("noise", "Noise", any(one.draw for one in comparisons), _noise),
+        (
+            "position_bias",
+            "Position bias",
+            len({one.target_first for one in comparisons}) == 2,
+            _position_bias,
+        ),
+    ]
+    for id, title, measured, measure in measures:
+        if not measured:
+            continue
+        parts = [
+            ScoreNode(
+                id=name,
+                label=label(name),
+                score=measure([(one, scores.dimensions[name]) for one, scores in found], complete),
+            )
+            for name in DIMENSIONS
+            if findings.criteria
+        ]
+        whole = measure([(one, scores.overall) for one, scores in found], complete)
+        yield ScoreNode(id=id, label=title, score=whole, children=tuple(parts))
+
+
+def _noise(scores: _Measured, complete: bool) -> Score:
+    """The standard deviation between draws, pooled over references and orders."""
+    groups: dict[tuple[int | None, bool], list[float]] = {}
+    for comparison, found in scores:
+        if found.value is not None:
+            groups.setdefault((comparison.reference, comparison.target_first), []).append(found.value)
+    variances = [_variance(values) for values in groups.values() if len(values) > 1]
+    value = math.sqrt(math.fsum(variances) / len(variances)) if variances else None
+    return _measured(value, scores, complete, "fewer than two draws have a value")
+
+
+def _position_bias(scores: _Measured, complete: bool) -> Score:
+    """The gain of the report from being read first."""
+    pairs: dict[tuple[int | None, int], dict[bool, float]] = {}
+    for comparison, found in scores:
+        if found.value is not None:
+            pairs.setdefault((comparison.reference, comparison.draw), {})[comparison.target_first] = (
+                found.value
+            )
+    gains = [pair[True] - pair[False] for pair in pairs.values() if len(pair) == 2]
+    value = math.fsum(gains) / len(gains) if gains else None
+    return _measured(value, scores, complete, "no comparison has a value both ways")
+
+
+def _variance(values: Sequence[float]) -> float:
+    middle = math.fsum(values) / len(values)
+    return math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1)
+
+
+def _measured(value: float | None, scores: _Measured, complete: bool, without: str) -> Score:
+    """A measure with itself for bounds; what failed may change it either way, so that then no bound is known."""
+    n_missing = sum(found.value is None for _, found in scores)
+    n_failed = sum(failed(found) for _, found in scores)
+    note = f"{n_missing} of {len(scores)} comparisons have no value" if n_missing else ""
+    return Score(
+        value=value,
+        n_expected=len(scores),
+        n_failed=n_failed,
+        n_undefined=n_missing - n_failed,
+        low=value if complete else None,
+        high=value if complete else None,
+        note=without if value is None else note,
+    )
+
+
+def _upstream(comparison: Comparison, findings: RaceFindings) -> Scores:
+    """One comparison by the published arithmetic, on the scale of the tree."""
+    n, n_failed = len(comparison.scores), sum(item.failure is not None for item in comparison.scores)
+    if findings.criteria is None:
+        return Scores({}, {}, undefined(NO_SUCH_MODE, n))
+    if comparison.reference is None:
+        none = undefined(BY_ITSELF, n)
+        return Scores({}, dict.fromkeys(DIMENSIONS, none), none)
+    sides = comparison_sides(comparison, findings)
+    if sides is None:
+        none = unknown(0.0, SCALE, DROPPED, n).model_copy(update={"n_failed": n_failed})
+        return Scores({}, dict.fromkeys(DIMENSIONS, none), none)
+    row = upstream.row(sides)
+
+    def scored(name: str, target: float, reference: float) -> Score:
+        own = [one for one in comparison.scores if name in (OVERALL_SCORE, one.criterion.rpartition(".")[0])]
+        return exactly(SCALE * row[name]).model_copy(
+            update={
+                "numerator": target,
+                "denominator": target + reference,
+                "n_expected": len(own),
+                "n_failed": sum(one.failure is not None for one in own),
+            }
+        )
+
+    dimensions = {
+        name: scored(name, *(side.dims[name + upstream.SUFFIX] for side in sides)) for name in DIMENSIONS
+    }
+    return Scores({}, dimensions, scored(OVERALL_SCORE, sides.target.total, sides.reference.total))

@@ -1,0 +1,149 @@
+"""What is drafted for tasks (guidance, criteria, dimensions), for the terminal.
+
+Invariant: everything that came from a task, a page, a judge or a guidance file is printed as plain text (rich markup
+escaped, control characters removed), line by line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from local_judge.tasks.criteria import DIMENSIONS, CriteriaRow
+from local_judge.tasks.dimensions import GENERAL, DimensionEntry, DimensionsRow
+from local_judge.tasks.guidance import GuidanceRow, Point
+from local_judge.tasks.review import D, DraftRow
+from local_judge.terminal import NONE, count, plain_table, safe
+
+
+def draft_table(
+    rows: Sequence[D], cells: Callable[[D], Sequence[str]], numbers: Sequence[str], texts: Sequence[str] = ()
+) -> Table:
+    """One line a task: where its row comes from, what is in it, and who decided.
+
+    Args:
+        rows: of one kind.
+        cells: what is in a row.
+        numbers: names of the columns of cells, those of numbers first.
+        texts: likewise.
+    """
+    table = plain_table()
+    table.add_column("task", overflow="fold")
+    table.add_column("status")
+    for name in numbers:
+        table.add_column(name, justify="right")
+    for name in (*texts, "judge", "reviewer"):
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        judge = safe(row.judge.model) if row.judge else NONE
+        reviewer = safe(row.reviewer) if row.reviewer else NONE
+        table.add_row(safe(row.key, 40), row.status, *cells(row), judge, reviewer)
+    return table
+
+
+def opening(row: DraftRow, request: str | None) -> list[RenderableType]:
+    """Which task, where its row comes from, who decided, and the request."""
+    judge = f"; drafted by {safe(row.judge.model)}" if row.judge else ""
+    by = f" by {safe(row.reviewer)}" if row.reviewer else ""
+    asked = ["[dim]request[/dim]", *lines(request)] if request else []
+    return [f"[bold]task {safe(row.key)}[/bold]: {row.status}{by}{judge}", *asked]
+
+
+def lines(text: str) -> list[str]:
+    """Untrusted text line by line."""
+    return [safe(line) for line in text.splitlines()]
+
+
+def guidance_table(rows: Sequence[GuidanceRow]) -> Table:
+    """One line a task: where its guidance comes from, and how many of its points lean on a page."""
+
+    def cells(row: GuidanceRow) -> list[str]:
+        sourced = sum(point.source is not None for point in row.points)
+        rejected = sum(point.quote_rejected is not None for point in row.points)
+        counts = [str(len(row.points)), str(sourced)] if row.points else [NONE, NONE]
+        return [*counts, str(rejected or "")]
+
+    return draft_table(rows, cells, ["points", "with source", "rejected quotations"])
+
+
+def guidance_view(row: GuidanceRow) -> RenderableType:
+    """All of one task's guidance: the request, the points with their sources, and the text where it is another."""
+    parts = opening(row, row.task)
+    if row.points:
+        parts.append(f"[dim]{count(len(row.points), 'point')} as drafted[/dim]")
+        for number, point in enumerate(row.points, 1):
+            parts += _point(number, point)
+    if not row.points or row.text_before is not None:
+        parts += ["[dim]text[/dim]", *lines(row.text)]
+    return Group(*parts)
+
+
+def _point(number: int, point: Point) -> list[str]:
+    lines = [f"{number}. {safe(point.statement)} [dim]({point.bears_on})[/dim]"]
+    if point.source is not None:
+        quote = point.source.quote
+        place = f"{'title ' if quote.in_title else ''}{quote.start}-{quote.end}"
+        lines.append(f'   [dim]source:[/dim] "{safe(quote.text)}" {safe(point.source.url)} ({place})')
+    if point.quote_rejected is not None:
+        lines.append(f'   [dim]quotation in no passage:[/dim] "{safe(point.quote_rejected)}"')
+    return lines
+
+
+def criteria_table(rows: Sequence[CriteriaRow]) -> Table:
+    """One line a task: where its criteria come from, and the weight and number of those of each dimension."""
+
+    def cells(row: CriteriaRow) -> list[str]:
+        return [f"{row.dimension_weight[name]:.2f} ({len(row.criterions[name])})" for name in DIMENSIONS]
+
+    return draft_table(rows, cells, [name.replace("_", " ") for name in DIMENSIONS])
+
+
+def criteria_view(row: CriteriaRow) -> RenderableType:
+    """All of one task's criteria with their weights, and the drafted weights where a reviewer changed something."""
+    parts = opening(row, row.prompt)
+    for dimension, criteria in row.criterions.items():
+        weight = f"{row.dimension_weight[dimension]:.2f}"
+        if (
+            row.before is not None
+            and row.before.dimension_weight[dimension] != row.dimension_weight[dimension]
+        ):
+            weight += f", drafted {row.before.dimension_weight[dimension]:.2f}"
+        parts.append(f"[bold]{dimension.replace('_', ' ')}[/bold] ({weight})")
+        for number, one in enumerate(criteria, 1):
+            parts.append(f"{number}. {safe(one.criterion)} [dim]({one.weight:g})[/dim]")
+            parts += [f"   {line}" for line in lines(one.explanation)]
+    return Group(*parts)
+
+
+def dimensions_table(rows: Sequence[DimensionsRow]) -> Table:
+    """One line a task: where its dimensions come from, and the weight and number of criteria of each."""
+
+    def cells(row: DimensionsRow) -> list[str]:
+        by_id = {entry.id: entry for entry in row.dimensions}
+        specific = [entry for entry in row.dimensions if entry.kind == "specific"]
+        return [
+            *(_weight(by_id[name]) for name in GENERAL),
+            "\n".join(f"{safe(entry.name)} {_weight(entry)}" for entry in specific),
+        ]
+
+    return draft_table(rows, cells, [name.casefold() for name, _ in GENERAL.values()], ["specific"])
+
+
+def dimensions_view(row: DimensionsRow) -> RenderableType:
+    """All of one task's dimensions with their criteria, and which of them a reviewer changed."""
+    parts = opening(row, row.task)
+    before = {entry.id: entry for entry in row.before.dimensions} if row.before else None
+    for entry in row.dimensions:
+        changed = ", changed" if before is not None and before.get(entry.id) != entry else ""
+        parts.append(f"[bold]{safe(entry.name)}[/bold] ({entry.kind}, {entry.weight:.2f}{changed})")
+        parts += lines(entry.definition)
+        for number, one in enumerate(entry.criteria, 1):
+            parts.append(f"{number}. {safe(one.criterion)} [dim]({one.weight:g})[/dim]")
+            parts += [f"   {line}" for line in lines(one.explanation)]
+    return Group(*parts)
+
+
+def _weight(entry: DimensionEntry) -> str:
+    return f"{entry.weight:.2f} ({len(entry.criteria)})"

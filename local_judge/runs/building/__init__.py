@@ -1,1 +1,0 @@
-"""Builds of tasks: their directory, and what the commands on it do."""

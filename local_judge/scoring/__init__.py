@@ -1,0 +1,1 @@
+"""Scores with bounds and coverage, and the operations that carry both along."""

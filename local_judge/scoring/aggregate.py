@@ -1,0 +1,79 @@
+"""Means and shares over the reports of a system.
+
+Invariant: a report without findings counts as failed and opens the bounds to the ends of the scale; a report whose
+score is undefined is counted as such and is in no mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from local_judge.scoring.algebra import share, spanning
+from local_judge.scoring.coverage import failed, known_enough, mean_share
+from local_judge.scoring.node import Score, noted
+
+NO_REPORT = "no report has a value"
+
+
+def mean_over_reports(
+    parts: Sequence[Score], n_missing: int, least: float, most: float | None, *, partly: bool = False
+) -> Score:
+    """The mean of the reports' scores that have a value.
+
+    Formula: sum of the values / number of them; bounds: the mean of all reports' bounds but the undefined ones'.
+
+    Args:
+        parts: the score of each report with findings; one of which less is known than unknown counts as failed.
+        n_missing: number of reports without findings.
+        least: the lower end of the scale, where such a report may lie.
+        most: the upper end; None where there is none.
+        partly: take each report that has a value, however little of it is known, as published code does.
+    """
+    if not partly:
+        parts = [known_enough(part) for part in parts]
+    values = [part.value for part in parts if part.value is not None]
+    defined = [part for part in parts if part.value is not None or failed(part)]
+    n_lost, n_undefined = len(defined) - len(values), len(parts) - len(defined)
+    n = len(parts) + n_missing
+    value = sum(values) / len(values) if values else None
+    low, high = spanning(
+        value,
+        _mean([_end(part.low, part.value, least) for part in defined] + [least] * n_missing),
+        _mean([_end(part.high, part.value, most) for part in defined] + [most] * n_missing),
+    )
+    return Score(
+        value=value,
+        numerator=sum(values) if values else None,
+        denominator=float(len(values)) if values else None,
+        n_expected=n,
+        n_failed=n_lost + n_missing,
+        n_undefined=n_undefined,
+        known=mean_share(parts, n_missing),
+        low=low,
+        high=high,
+        note=_note(n, n_undefined, n_lost, n_missing) if n else NO_REPORT,
+    )
+
+
+def share_of_reports(hits: Sequence[bool], n_missing: int) -> Score:
+    """The share of the reports for which something is true, 0 to 100."""
+    found = share(sum(hits), len(hits), n_missing, top=100.0)
+    return noted(found, _note(len(hits) + n_missing, 0, 0, n_missing))
+
+
+def _end(bound: float | None, value: float | None, end: float | None) -> float | None:
+    """A bound of one report's score; without one its value, and without a value the end of the scale."""
+    if bound is not None:
+        return bound
+    return end if value is None else value
+
+
+def _mean(ends: Sequence[float | None]) -> float | None:
+    known = [end for end in ends if end is not None]
+    return sum(known) / len(known) if known and len(known) == len(ends) else None
+
+
+def _note(n: int, n_undefined: int, n_lost: int, n_missing: int) -> str:
+    counts = ((n_undefined, "undefined"), (n_lost, "failed"), (n_missing, "missing"))
+    reasons = [f"{number} {what}" for number, what in counts if number]
+    return f"of {n} reports {', '.join(reasons)}" if reasons else ""

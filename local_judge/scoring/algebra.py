@@ -1,0 +1,278 @@
+"""Operations on scores. Each carries value, bounds and counts along, so that no metric computes bounds by hand.
+
+    exactly     a number that is known by its definition
+    undefined   no value by the formula, such as 0/0
+    unknown     no value since all that it rests on failed
+    answers     mean of the answers to one question         a missing one may be anything from `least` to `most`
+    share       hits / known units                          a failed unit may be a hit or not
+    count       a number of units                           of failed ones, up to `more` may belong to it
+    weighted    sum(w * part) / sum(w)                      of parts with bounds of their own
+    mean_of     mean of the parts that have a value         where at least half of the parts is known
+    difference  one score less another
+
+Invariant: `low <= value <= high`; the bounds are what the value would be were all that failed resolved against the
+report, and in its favour.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from local_judge.scoring.coverage import LEAST_KNOWN, failed, known_enough, mean_share
+from local_judge.scoring.node import Score
+
+Weighted = tuple[float, Score]
+"""A weight and the score that has it."""
+
+
+class Answer(NamedTuple):
+    """One answer, or its absence, with the least and the greatest value that it may have."""
+
+    value: float | None
+    low: float
+    high: float
+
+
+def undefined(note: str, n_expected: int = 0) -> Score:
+    """A score that has no value by its formula, such as 0/0."""
+    return Score(value=None, n_expected=n_expected, n_undefined=1, note=note)
+
+
+def unknown(low: float | None, high: float | None, note: str = "", n: int = 1) -> Score:
+    """A score that has no value because all `n` units that it rests on failed."""
+    return Score(value=None, n_expected=n, n_failed=n, low=low, high=high, note=note)
+
+
+def exactly(value: float, note: str = "") -> Score:
+    """A number that is known by its definition."""
+    return Score(value=value, low=value, high=value, note=note)
+
+
+def answers(values: Sequence[float | None], least: float, most: float, note: str = "") -> Score:
+    """The mean of the answers to one question.
+
+    Args:
+        values: one for each judge, None where it gave no answer; one at least.
+        least: the least value of a missing answer.
+        most: its greatest value.
+        note: what a reader must know.
+    """
+    return answers_between(
+        [Answer(value, *((least, most) if value is None else (value, value))) for value in values], note
+    )
+
+
+def answers_between(given: Sequence[Answer], note: str = "") -> Score:
+    """The mean of the answers that have a value, one answer at least; its bounds are the means of all bounds."""
+    values = [one.value for one in given if one.value is not None]
+    value = sum(values) / len(values) if values else None
+    low, high = spanning(
+        value, sum(one.low for one in given) / len(given), sum(one.high for one in given) / len(given)
+    )
+    return Score(
+        value=value,
+        n_expected=len(given),
+        n_failed=len(given) - len(values),
+        low=low,
+        high=high,
+        note=note,
+    )
+
+
+def share(
+    hits: float,
+    known: float,
+    n_failed: int,
+    *,
+    top: float = 1.0,
+    n_expected: int | None = None,
+    empty: str = "",
+) -> Score:
+    """Hits / known units, on a scale from 0 to `top`.
+
+    Bounds: hits / (known + failed) and (hits + failed) / (known + failed). Without a unit it is undefined (`empty` says
+    why); with failed units only it has bounds and no value.
+
+    Args:
+        hits: units that count, at most `known`.
+        known: units that are known.
+        n_failed: units that failed.
+        top: the upper end of the scale.
+        n_expected: of how many units it should be, where these are not all that is in the ratio.
+        empty: what is said of 0/0.
+    """
+    n = known + n_failed
+    if not n:
+        return undefined(empty, n_expected or 0)
+    return Score(
+        value=top * hits / known if known else None,
+        numerator=hits if known else None,
+        denominator=known or None,
+        n_expected=int(n) if n_expected is None else n_expected,
+        n_failed=n_failed,
+        low=top * hits / n,
+        high=top * (hits + n_failed) / n,
+    )
+
+
+def count(n: float, more: float = 0.0, *, n_expected: int, n_failed: int = 0, note: str = "") -> Score:
+    """A number of units, and what may come to it at the most."""
+    return Score(
+        value=float(n),
+        numerator=float(n),
+        n_expected=n_expected,
+        n_failed=n_failed,
+        low=float(n),
+        high=float(n + more),
+        note=note,
+    )
+
+
+def weighted(parts: Sequence[Weighted], *, unit: float = 1.0, empty: str = "all its weights are 0") -> Score:
+    """The weighted mean of the parts that have a value.
+
+    Formula: sum(w * value) / sum(w) over them; bounds: the same over all parts, with their bounds.
+
+    Args:
+        parts: weights and scores; a part that failed has the bounds of its scale.
+        unit: what one whole unit is on the scale: 100 for the share of a checklist's items that are met, so that the
+            numerator counts items.
+        empty: what is said where the weights sum to 0: no answer would give it a value, whatever failed.
+    """
+    n_expected = sum(score.n_expected for _, score in parts)
+    known = [(weight, score.value) for weight, score in parts if score.value is not None]
+    if not math.fsum(weight for weight, score in parts if score.value is not None or failed(score)):
+        return undefined(empty, n_expected)
+    above = math.fsum(weight * value for weight, value in known)
+    below = math.fsum(weight for weight, _ in known)
+    value = above / below if below else None
+    low, high = spanning(value, *(_weighted_mean(ends) for ends in _ends_of(parts)))
+    return Score(
+        value=value,
+        numerator=above / unit if below else None,
+        denominator=below or None,
+        n_expected=n_expected,
+        n_failed=sum(score.n_failed for _, score in parts),
+        low=low,
+        high=high,
+    )
+
+
+def _weighted_mean(ends: Sequence[tuple[float, float]] | None) -> float | None:
+    whole = math.fsum(weight for weight, _ in ends or ())
+    return math.fsum(weight * end for weight, end in ends) / whole if ends and whole else None
+
+
+_Ends = list[tuple[float, float]] | None
+"""The weights and bounds of some parts on one side; None where a part is open there."""
+
+
+def _ends_of(parts: Sequence[Weighted]) -> tuple[_Ends, _Ends]:
+    """The lower and the upper bounds of some parts; an undefined part without bounds is in neither."""
+    return (
+        _side([(weight, score, score.low) for weight, score in parts]),
+        _side([(weight, score, score.high) for weight, score in parts]),
+    )
+
+
+def _side(parts: Sequence[tuple[float, Score, float | None]]) -> _Ends:
+    ends = [(weight, _end(score, bound)) for weight, score, bound in parts if not _absent(score, bound)]
+    known = [(weight, end) for weight, end in ends if end is not None]
+    return known if len(known) == len(ends) else None
+
+
+def _end(score: Score, bound: float | None) -> float | None:
+    """A bound of a score; of one without failures that has none, its value."""
+    return score.value if bound is None and not score.n_failed else bound
+
+
+def _absent(score: Score, bound: float | None) -> bool:
+    """Whether a score is undefined whatever failed."""
+    return bound is None and score.value is None and not failed(score)
+
+
+def spanning(value: float | None, low: float | None, high: float | None) -> tuple[float | None, float | None]:
+    """Bounds widened to include the value, beyond which the last bit of a sum may put it. None stays open."""
+    if value is None:
+        return low, high
+    return None if low is None else min(low, value), None if high is None else max(high, value)
+
+
+def mean_of(parts: Sequence[Score], *, partly: bool = False) -> Score:
+    """The mean of the parts that have a value, where at least half of the parts is known.
+
+    Formula: sum of the defined values / number of them. A part of which less is known than unknown has no value here
+    either. A part without value counts in `n_failed` if failures are the cause, else in `n_undefined`. The bounds are
+    the means of the parts' bounds: a part that failed altogether is in them, one that is undefined is not. A part that
+    failed and has no bound may be anything on that side: then the mean has none. A single part is its own mean, counts
+    and all.
+
+    Args:
+        parts: one at least.
+        partly: take each part that has a value, however little of it is known, as published code does.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    if not partly:
+        parts = [known_enough(part) for part in parts]
+    values = [part.value for part in parts if part.value is not None]
+    missing = [part for part in parts if part.value is None]
+    n_failed = sum(failed(part) for part in missing)
+    n_undefined = len(missing) - n_failed
+    known = mean_share(parts)
+    enough = partly or ((known is None or known >= LEAST_KNOWN) and len(values) >= n_failed)
+    value = sum(values) / len(values) if values and enough else None
+    low, high = spanning(value, *(_mean(ends) for ends in _ends_of([(1.0, part) for part in parts])))
+    return Score(
+        value=value,
+        numerator=None if value is None else sum(values),
+        denominator=None if value is None else len(values),
+        n_expected=len(parts),
+        n_failed=n_failed,
+        n_undefined=n_undefined,
+        known=known,
+        low=low,
+        high=high,
+        note=_missing_note(len(parts), n_failed, n_undefined),
+    )
+
+
+def _mean(ends: _Ends) -> float | None:
+    return sum(end for _, end in ends) / len(ends) if ends else None
+
+
+def _missing_note(n_parts: int, n_failed: int, n_undefined: int) -> str:
+    reasons = [f"{n_undefined} undefined"] if n_undefined else []
+    reasons += [f"{n_failed} failed"] if n_failed else []
+    return f"of {n_parts} parts {' and '.join(reasons)}" if reasons else ""
+
+
+def difference(one: Score, other: Score, note: str = "") -> Score:
+    """One score less another; undefined, with `note`, where one of them is."""
+    n_expected = one.n_expected + other.n_expected
+    value = _less(one.value, other.value)
+    if value is None and (one.n_undefined or other.n_undefined):
+        return undefined(note, n_expected)
+    low, high = spanning(
+        value,
+        _less(_end(one, one.low), _end(other, other.high)),
+        _less(_end(one, one.high), _end(other, other.low)),
+    )
+    return Score(
+        value=value,
+        n_expected=n_expected,
+        n_failed=one.n_failed + other.n_failed,
+        low=low,
+        high=high,
+    )
+
+
+def _less(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one - other
+
+
+def failures_of(score: Score, what: str = "answers") -> str:
+    """A note on how much of what a score should rest on failed; empty where nothing did."""
+    return f"{score.n_failed} of {score.n_expected} {what} failed" if score.n_failed else ""

@@ -1,0 +1,211 @@
+"""Plans drafted in three ways, rated, and used in the temporal experiment."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from indexes.snapshot import Snapshot
+from local_judge.errors import InputError, RunError
+from local_judge.lab.experiments.planning import (
+    RATINGS,
+    PlanResults,
+    Rating,
+    compare_plans,
+    load_ratings,
+    plans_path,
+    with_drafted,
+)
+from local_judge.lab.experiments.setup import prepare
+from local_judge.lab.experiments.temporal import temporal
+from local_judge.lab.experiments.timelines import Timeline, load_timelines
+from local_judge.runs.config import RunConfig
+from local_judge.tasks.plans import PLAN_KIND
+from serving.engines.scripted import Call, Reply
+
+from ...scripted_judge import MakeJudge
+from .conftest import fenced
+
+TIMELINES = load_timelines()[:2]
+GENERAL = "Does the report say what happened in the end?"
+HARD = "Was the outcome worth its price?"
+
+RATING_AS_SENT = """Items, each with its id in brackets:
+```
+[k1] Does the report say what happened in the end?
+[r1] Was the outcome worth its price?
+```
+
+Task: rate the items of an evaluation plan. Reports on the request above will be evaluated by them, as of 2025-06-20. \
+The pages above hold what was known by then. Items whose id begins with k ask whether a report says something; items \
+whose id begins with r ask for an assessment of its reasoning.
+
+Rate each item from 1 to 3:
+3: specific and up to date. For k, the pages bear out what it asks for, and a report that leaves it out has a gap. For \
+r, it asks for a judgement that the request turns on and that evidence can decide.
+2: bears on the request, but is general, of little weight, or goes by a state that has been overtaken.
+1: wrong or outdated by the pages, beside the request, or not decidable for a report.
+
+For each item give:
+"reason": one sentence.
+"rating": 1, 2 or 3.
+
+Answer with one JSON object. Its keys are the ids of all items, each exactly once, in the order of the list."""
+
+
+def timeline_of(prompt: str) -> Timeline:
+    return next(one for one in TIMELINES if one.request in prompt)
+
+
+def act(tool: str, **arguments: Any) -> dict[str, Any]:
+    return {"thought": "", "action": {"tool": tool, **arguments}}
+
+
+def oracle(call: Call) -> Reply:
+    """Knows the key information; quotes what it is shown; rates by whether an item is one of it."""
+    if "rate the items of an evaluation plan" in call.prompt:
+        known = {item.question for item in timeline_of(call.prompt).items}
+        listed = fenced(call.prompt, "Items, each with its id in brackets:").splitlines()
+        items = dict(line.removeprefix("[").split("] ", 1) for line in listed)
+        return {
+            name: {"reason": "", "rating": 3 if question in known else 2 if name.startswith("r") else 1}
+            for name, question in items.items()
+        }
+    if "reasoning of a report on the request above will be validated" in call.prompt:
+        plan = {"extract": "What it says.", "verify": "The pages.", "compare": "One by one."}
+        return {"questions": [{"question": HARD, **plan}]}
+    if "write down the facts" in call.prompt:
+        return {"items": [{"question": GENERAL}]}
+    seen = "\n".join(message.content for message in call.messages)
+    timeline = timeline_of(seen)
+    shown = [
+        {"url": timeline.source(item).url, "quote": item.statement, "question": item.question}
+        for item in timeline.items
+        if item.statement in seen
+    ]
+    if "take from the passages above" in call.prompt:
+        return {"items": shown[:1]}
+    if "Turn 2 of" not in seen:
+        return act("search", queries=[page.title for page in timeline.pages], k=3)
+    return act("finish", answer={"items": shown})
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Snapshot:
+    """The pages of the temporal experiment."""
+    job = prepare(temporal(2), tmp_path / "made", [], RunConfig(), tmp_path / "ledger.sqlite")
+    assert job.snapshot is not None
+    return job.snapshot
+
+
+async def compared(
+    make_judge: MakeJudge, web: Snapshot, out: Path, script: Any = oracle, people: list[Rating] | None = None
+) -> tuple[PlanResults, list[Call]]:
+    judge, engine = make_judge(script)
+    results = await compare_plans({"one": judge}, web, temporal(2), out, people or [])
+    return results, engine.calls
+
+
+async def test_an_oracle_rates_the_plans_of_an_agent_highest(
+    make_judge: MakeJudge, web: Snapshot, tmp_path: Path
+) -> None:
+    results, calls = await compared(make_judge, web, tmp_path)
+    # The request alone gives one item and no words; one retrieval one item of ten; the agent all ten.
+    assert [
+        (one.method, one.n_drafted, one.items, one.questions, one.covered and one.covered.value)
+        for one in results.drafted
+    ] == [
+        ("request", 2, 1.0, 1.0, None),
+        ("retrieval", 2, 1.0, 1.0, 0.1),
+        ("agent", 2, 10.0, 1.0, 1.0),
+    ]
+    # General items get 1 and own ones 3; the reasoning question gets 2: (1 + 2) / 2, (3 + 2) / 2, (10 * 3 + 2) / 11.
+    assert [
+        (one.overall.value, one.key_information.value, one.reasoning.value) for one in results.ratings
+    ] == [(1.5, 1.0, 2.0), (2.5, 3.0, 2.0), (pytest.approx(32 / 11), 3.0, 2.0)]
+    asked = [call.messages[1].content for call in calls if "rate the items" in call.prompt]
+    assert len(asked) == 6, "one call for each plan"
+    own = next(prompt for prompt in asked if GENERAL in prompt and TIMELINES[0].request in prompt)
+    assert own.endswith(RATING_AS_SENT)
+    assert own.startswith(f"Request:\n```\n{TIMELINES[0].request}\n```\n\nPage 1:\n")
+    assert not any(word in own for word in ("agent", "retrieval")), (
+        "the rater is not told how plans came about"
+    )
+    rows = [json.loads(line) for line in (tmp_path / RATINGS).read_text().splitlines()]
+    assert len(rows) == 2 * (2 + 2 + 11)
+    # Plans are drafted as of the day after the last page, and each is kept with its method.
+    (row, _) = PLAN_KIND.file(plans_path(tmp_path, "agent")).rows().values()
+    assert (row.method, str(row.as_of), row.status) == ("agent", "2025-08-31", "drafted")
+    assert len(list((tmp_path / "plans.agent.jsonl.transcripts").glob("*.md"))) == 2
+
+
+async def test_what_fails_is_counted_and_opens_the_bounds(
+    make_judge: MakeJudge, web: Snapshot, tmp_path: Path
+) -> None:
+    def script(call: Call) -> Reply:
+        if "write down the facts" in call.prompt and TIMELINES[1].request in call.prompt:
+            return {"items": []}
+        if "[k1]" in call.prompt and GENERAL in call.prompt and "rate the items" in call.prompt:
+            return {"k1": {"reason": "", "rating": 4}, "r1": {"reason": "", "rating": 2}}
+        return oracle(call)
+
+    results, _ = await compared(make_judge, web, tmp_path, script)
+    alone = results.drafted[0]
+    assert (alone.n_tasks, alone.n_drafted) == (2, 1)
+    rated = results.ratings[0].overall
+    # One plan has ratings of 2 and none; the other is not there. Low (1.5 + 1) / 2, high (2.5 + 3) / 2. Known is
+    # (1/2 + 0) / 2: less than half, and no value.
+    assert (rated.value, rated.known, rated.low, rated.high) == (None, 0.25, 1.25, 2.75)
+    assert [(one.method, one.failure.kind) for one in results.undrafted][:1] == [("request", "incomplete")]
+
+
+async def test_people_rate_too(make_judge: MakeJudge, web: Snapshot, tmp_path: Path) -> None:
+    path = tmp_path / "people.jsonl"
+    path.write_text(
+        '{"task_id": "tide", "method": "request", "item": "k1", "rater": "Ada", "rating": 2}\n'
+        '{"task_id": "tide", "method": "request", "item": "r1", "rater": "Ada", "rating": 3}\n'
+    )
+    results, _ = await compared(make_judge, web, tmp_path / "out", people=load_ratings(path))
+    ada = next(one for one in results.ratings if (one.rater, one.method) == ("Ada", "request"))
+    assert (ada.overall.value, ada.key_information.value, ada.reasoning.value) == (2.5, 2.0, 3.0)
+    path.write_text('{"task_id": "tide", "method": "request", "item": "k9", "rater": "Ada", "rating": 2}\n')
+    with pytest.raises(InputError, match="the plan by request of task 'tide' has no item 'k9'"):
+        await compared(make_judge, web, tmp_path / "out", people=load_ratings(path))
+    path.write_text(
+        '{"task_id": "tide", "method": "request", "item": "k9", "rater": "Ada", "rating": null}\n'
+    )
+    with pytest.raises(InputError, match=r"people\.jsonl:1: needs a rating from 1 to 3"):
+        load_ratings(path)
+
+
+async def test_drafted_plans_take_the_place_of_the_given_ones(
+    make_judge: MakeJudge, web: Snapshot, tmp_path: Path
+) -> None:
+    judge, engine = make_judge(oracle)
+    made = await with_drafted(temporal(2), judge, web, tmp_path, "retrieval")
+    plans = [report.task.plan for report in made.reports if report.task]
+    assert {plan.status if plan else None for plan in plans} == {"drafted"}
+    assert {len(plan.key_information) for plan in plans if plan} == {1}
+    assert not any("reasoning of a report" in call.prompt for call in engine.calls)
+    # Each plan has one item; how early it was known is the ideal.
+    first = made.design.expectations[0]
+    assert first.path == "key_information" and first.ideal[0] == 1.0
+
+    def nothing(call: Call) -> Reply:
+        return {"items": []}
+
+    judge, _ = make_judge(nothing)
+    with pytest.raises(RunError, match=r"2 of 2 plans could not be drafted \(task tide: incomplete"):
+        await with_drafted(temporal(2), judge, web, tmp_path / "other", "request")
+
+
+async def test_an_agents_plans_give_the_ideal_curve(
+    make_judge: MakeJudge, web: Snapshot, tmp_path: Path
+) -> None:
+    judge, _ = make_judge(oracle)
+    made = await with_drafted(temporal(2), judge, web, tmp_path, "agent")
+    # The agent found all ten items, of which 10, 5 and 2 are known.
+    assert made.design.expectations[0].ideal == (1.0, 0.5, 0.2)

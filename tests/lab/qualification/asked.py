@@ -1,0 +1,32 @@
+"""A part's context on a scripted judge, and what a part finds on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from indexes.snapshot import Snapshot
+from local_judge.judge.judge import Judge
+from local_judge.lab.planting.model import PlantedClaim
+from local_judge.lab.qualification.figures import Draws, figure
+from local_judge.lab.qualification.model import Figure, Item, Unmeasured
+from local_judge.lab.qualification.part_context import Part, PartContext
+from local_judge.runs.inputs import RawReport
+from local_judge.runs.judge_specs import JudgeSpec
+from serving.presets import load_preset
+
+
+def context_of(
+    judge: Judge,
+    snapshot: Snapshot,
+    folder: Path,
+    claims: Sequence[PlantedClaim] = (),
+    reports: Sequence[RawReport] = (),
+) -> PartContext:
+    """As `parts_run.ask_parts` makes one, without an engine of its own."""
+    return PartContext(judge, JudgeSpec(load_preset("qwen3-14b")), snapshot, claims, reports, folder, seed=1)
+
+
+def figures(part: Part, items: Sequence[Item], unmeasured: Sequence[Unmeasured] = ()) -> dict[str, Figure]:
+    """All figures of a part by id, without intervals."""
+    return {one.id: figure(one, items, Draws(0, 0), unmeasured) for one in part.measures(items)}

@@ -1,0 +1,143 @@
+"""Agreement with people, by judges of known worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from indexes.snapshot import Snapshot
+from local_judge.errors import InputError
+from local_judge.lab.annotations.load import load_annotations, sample_folder
+from local_judge.lab.annotations.verification import questions
+from local_judge.lab.qualification.config import QualifyConfig
+from local_judge.lab.qualification.model import Figure, Item
+from local_judge.lab.qualification.parts.labels import Labels, LabelsSettings
+from serving.engines.scripted import Call, Reply
+from serving.errors import EngineUnreachable
+
+from ...scripted_judge import MakeJudge
+from .one_context import context_of, figures_by_id
+
+ONE = str(sample_folder() / "en1-shore-power.claims.jsonl")
+(REPORT,) = load_annotations([Path(ONE)])
+PAIRS = [*questions(REPORT, "original"), *questions(REPORT, "altered")]
+TRUE = sum(one.gold == "supported" for one in PAIRS)
+"""Pairs that people call supported; the altered ones never are."""
+
+
+async def asked(
+    make_judge: MakeJudge,
+    snapshot: Snapshot,
+    folder: Path,
+    script: Callable[[Call], Reply],
+    settings: LabelsSettings | None = None,
+) -> tuple[tuple[Item, ...], dict[str, Figure]]:
+    judge, _ = make_judge(script)
+    part = Labels(settings or LabelsSettings(reports=(ONE,)))
+    found = await part.ask(context_of(judge, snapshot, folder))
+    return found.items, figures_by_id(part, found.items)
+
+
+def as_people(call: Call) -> Reply:
+    """Says of each claim of the sample what people say."""
+    claim = call.prompt.rpartition("Claim:\n```\n")[2].partition("\n```")[0]
+    yes = any(one.gold == "supported" and one.claim.text == claim and one.url in call.prompt for one in PAIRS)
+    return {"Yes": 0.9, "No": 0.1} if yes else {"Yes": 0.2, "No": 0.8}
+
+
+async def test_a_judge_that_says_what_people_say(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    items, figures = await asked(make_judge, snapshot, tmp_path, as_people)
+    assert len(items) == len(PAIRS)
+    assert len({item.id for item in items}) == len(items)
+    wanted = {"agreement": 1, "kappa": 1, "sensitivity": 1, "specificity": 1, "auc": 1}
+    assert {name: figures[f"labels/{name}/scored"].value for name in wanted} == wanted
+    # No altered claim is supported, so that there is nothing to be sensitive to.
+    assert figures["labels/sensitivity/scored/version=altered"].value is None
+    assert figures["labels/specificity/scored/version=altered"].value == 1
+
+
+async def test_a_judge_that_believes_everything(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    _, figures = await asked(make_judge, snapshot, tmp_path, lambda call: {"Yes": 0.9, "No": 0.1})
+    values = {
+        name: figures[f"labels/{name}/scored"].value
+        for name in ("agreement", "kappa", "sensitivity", "specificity", "auc")
+    }
+    # Agreement by chance is as great as its agreement: kappa 0. All confidences are equal: AUC 0.5.
+    assert values == {
+        "agreement": TRUE / len(PAIRS),
+        "kappa": 0,
+        "sensitivity": 1,
+        "specificity": 0,
+        "auc": 0.5,
+    }
+
+
+async def test_both_methods_and_the_labels_themselves(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    def contradicting(call: Call) -> Reply:
+        if call.options is not None:
+            return {"Yes": 0.9, "No": 0.1}
+        assert call.schema is not None
+        return {name: {"quote": "", "label": "contradicted"} for name in call.schema["properties"]}
+
+    settings = LabelsSettings(reports=(ONE,), methods=("scored", "grouped"))
+    items, figures = await asked(make_judge, snapshot, tmp_path, contradicting, settings)
+    assert len(items) == 2 * len(PAIRS)
+    against = sum(one.gold == "contradicted" for one in PAIRS)
+    assert figures["labels/same_label/grouped"].value == against / len(PAIRS)
+    assert figures["labels/same_label/scored"].value == TRUE / len(PAIRS)
+    assert figures["labels/specificity/grouped"].value == 1
+
+
+async def test_a_judge_that_answers_nothing(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    items, figures = await asked(make_judge, snapshot, tmp_path, lambda call: EngineUnreachable("gone"))
+    assert {(item.said, item.called, item.failure) for item in items} == {(None, None, "unreachable")}
+    kappa = figures["labels/kappa/scored"]
+    assert (kappa.value, kappa.n_failed) == (None, len(PAIRS))
+    assert kappa.reason == f"the judge answered none of {len(PAIRS)}"
+
+
+def test_without_annotations_it_is_not_asked() -> None:
+    assert "labels" not in QualifyConfig().asked
+    assert "labels" in QualifyConfig(labels=LabelsSettings(reports=("sample",))).asked
+    assert QualifyConfig(parts=("labels",)).asked == ()
+
+
+async def test_the_built_in_sample_has_a_name(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    settings = LabelsSettings(reports=("sample",))
+    items, _ = await asked(make_judge, snapshot, tmp_path, lambda call: {"Yes": 0.9, "No": 0.1}, settings)
+    assert len(items) == 316  # as docs/verifier.md says
+    assert {item.facets["language"] for item in items} == {"en", "zh"}
+
+
+async def test_pages_that_are_nowhere_are_noted(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    """Without `pages` beside the annotations the snapshot counts, and this one has other pages."""
+    for name in ("en1-shore-power.claims.jsonl", "en1-shore-power.md"):
+        (tmp_path / name).write_bytes((sample_folder() / name).read_bytes())
+    judge, engine = make_judge()
+    part = Labels(LabelsSettings(reports=(str(tmp_path),)))
+    found = await part.ask(context_of(judge, snapshot, tmp_path))
+    assert found.items == ()
+    assert found.notes == (f"{len(PAIRS)} labelled pairs lean on pages that cannot be read",)
+    assert engine.calls == []
+
+
+async def test_annotations_that_are_not_there_are_named(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    judge, _ = make_judge()
+    with pytest.raises(InputError, match="nowhere"):
+        await Labels(LabelsSettings(reports=("nowhere",))).ask(context_of(judge, snapshot, tmp_path))

@@ -1,0 +1,346 @@
+"""A judge qualified from end to end: pages, second starts, broken judges, and what is remembered of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_judge.errors import ConfigError, InputError, RunError
+from local_judge.judge.calibration import CalibrationFile
+from local_judge.judge.qualification_record import QualificationRecord, Scale, remember, remembered
+from local_judge.lab.annotations.load import load_annotations, sample_folder
+from local_judge.lab.labelled_claims import annotated_claims
+from local_judge.lab.planting.model import PlantedClaim
+from local_judge.lab.qualification.comparing.comparison import load_finished
+from local_judge.lab.qualification.config import QualifyConfig, load_qualify_config
+from local_judge.lab.qualification.model import Asked, Cost
+from local_judge.lab.qualification.page import page_of, summary_of
+from local_judge.lab.qualification.qualify import Examined, Qualification
+from local_judge.lab.qualification.vocabulary import check_figure
+from local_judge.reporting.standings import standing_lines
+from local_judge.runs.manifest import prompts_digest
+from local_judge.runs.standings import load_standing
+from serving.engines.scripted import Call, Reply
+from serving.errors import RequestRefused
+from serving.types import EngineIdentity, Sampling
+
+from .conftest import Knowing, Qualify
+
+
+def config(**given: Any) -> QualifyConfig:
+    """The quick settings of verification, with few draws."""
+    usual = load_qualify_config("quick", None, ("verification",))
+    return usual.model_copy(update={"draws": 50, **given})
+
+
+def knowing(out: Path) -> Knowing:
+    """Sure of true claims, leaning to yes on altered ones."""
+    return Knowing(out, lambda claim: 0.95 if claim.true else 0.6)
+
+
+def files(out: Path) -> dict[str, bytes]:
+    """What a qualification wrote, but for ledgers."""
+    return {
+        str(path.relative_to(out)): path.read_bytes()
+        for path in sorted(out.rglob("*"))
+        if path.is_file() and "sqlite" not in path.name
+    }
+
+
+def test_a_second_start_asks_nothing_and_writes_the_same_bytes(qualified: Qualify, tmp_path: Path) -> None:
+    found, engine = qualified(knowing(tmp_path / "q"), config=config())
+    # One question of one token for each claim, and one for each page.
+    claims = sum(cell.filled for cell in found.examined.cells)
+    assert sum(call.options is not None for call in engine.calls) == claims
+    assert sum(call.options is None for call in engine.calls) == found.examined.n_pages
+    before, page = files(tmp_path / "q"), page_of(found)
+    again, silent = qualified(knowing(tmp_path / "q"), config=config())
+    assert silent.calls == []
+    assert files(tmp_path / "q") == before and page_of(again) == page
+    assert {"manifest.json", "qualification.json", "parts/verification.json", "planted/planted.jsonl"} <= set(
+        before
+    )
+
+
+def test_figures_of_a_judge_that_is_sure_of_truth_and_leans_to_yes(
+    qualified: Qualify, tmp_path: Path
+) -> None:
+    found, _ = qualified(knowing(tmp_path / "q"), config=config())
+    value = {figure.id: figure.value for figure in found.figures}
+    # At 0.5 all are called true: the altered half is missed, and in the right order all the same.
+    assert value["verification/auc/raw"] == 1.0
+    assert value["verification/accuracy/raw"] == 0.5
+    assert (value["verification/caught/raw"], value["verification/called_wrong/raw"]) == (0.0, 0.0)
+    # |1 - 0.95| of the one half and |0 - 0.6| of the other: two bins.
+    assert value["verification/ece/raw"] == pytest.approx((0.05 + 0.6) / 2)
+    # Any threshold between the two divides them.
+    assert value["verification/accuracy/calibrated"] == 1.0
+    assert value["all/unanswered"] == value["verification/reasked"] == 0.0
+    for figure in found.figures:
+        check_figure(figure.id, "here")
+    [asked] = found.asked
+    scored, grouped = asked.costs["scored"], asked.costs["grouped"]
+    assert asked.cost == scored + grouped
+    assert scored.completion_tokens == scored.calls == sum(cell.filled for cell in found.examined.cells)
+    # Pages that the engine had in its cache for `scored` are counted as if `grouped` had been asked alone.
+    assert (
+        grouped.computed_tokens >= grouped.prompt_tokens - grouped.cached_tokens + grouped.completion_tokens
+    )
+
+
+def no(call: Call) -> Reply:
+    raise RequestRefused("it is ill")
+
+
+def credulous(claim: PlantedClaim) -> float:
+    return 0.9
+
+
+def inverted(claim: PlantedClaim) -> float:
+    return 0.4 if claim.true else 0.9
+
+
+@pytest.mark.parametrize(
+    ("says", "reason"),
+    [
+        (credulous, "the same probability"),
+        (inverted, "the altered ones get as much from the judge as the true ones, or more"),
+    ],
+)
+def test_a_broken_judge_is_refused_for_the_right_reason(
+    qualified: Qualify, tmp_path: Path, says: Callable[[PlantedClaim], float], reason: str
+) -> None:
+    found, _ = qualified(Knowing(tmp_path / "q", says), config=config())
+    by_protocol = {one.protocol: one for one in found.verdicts}
+    for name in ("deer", "fact", "dream", "liveresearchbench", "deepresearcheval"):
+        assert by_protocol[name].verdict == "refused"
+        assert reason in by_protocol[name].reasons[0]
+        assert "verification/auc/calibrated" in by_protocol[name].reasons[0]
+    # Of RACE nothing was asked: it is not qualified for what was not examined.
+    assert by_protocol["race"].verdict == "unexamined"
+    assert "refused for deepresearcheval, deer, dream, fact" in summary_of(found).replace(
+        "Refused", "refused"
+    )
+
+
+def test_a_judge_that_does_not_answer_is_refused_for_that(qualified: Qualify, tmp_path: Path) -> None:
+    found, _ = qualified(no, config=config())
+    deer = next(one for one in found.verdicts if one.protocol == "deer")
+    assert deer.verdict == "refused"
+    assert any(one.startswith("it leaves too many questions without an answer") for one in deer.reasons)
+    assert found.n_unanswered == len(found.asked[0].items)
+    # The next start asks again, and what it says then counts.
+    again, engine = qualified(knowing(tmp_path / "q"), config=config())
+    assert engine.calls and again.n_unanswered == 0
+
+
+class Killed(BaseException):
+    """Nothing handles it."""
+
+
+def test_a_kill_between_questions_loses_nothing(qualified: Qualify, tmp_path: Path) -> None:
+    whole, _ = qualified(knowing(tmp_path / "whole"), "whole", config=config())
+    script, asked = knowing(tmp_path / "q"), 0
+
+    def dies(call: Call) -> Reply:
+        nonlocal asked
+        asked += 1
+        if asked > 20:
+            raise Killed
+        return script(call)
+
+    with pytest.raises(Killed):
+        qualified(dies, config=config())
+    assert not (tmp_path / "q" / "qualification.json").exists()
+    found, engine = qualified(knowing(tmp_path / "q"), config=config())
+    # Others were under way with the one that was killed; the leaders of the first pages are stored.
+    assert len(engine.calls) < sum(one.cost.calls for one in whole.asked)
+    assert found.figures == whole.figures and found.verdicts == whole.verdicts
+
+
+def test_a_directory_takes_up_only_what_it_was_begun_with(qualified: Qualify, tmp_path: Path) -> None:
+    first, _ = qualified(knowing(tmp_path / "q"), config=config())
+    with pytest.raises(RunError, match=r"another config \(config\.seed\); choose another --out"):
+        qualified(knowing(tmp_path / "q"), config=config(seed=1))
+    # Other thresholds ask nothing else, and give other verdicts.
+    harder = dict(first.config.thresholds)
+    one = harder["verification_ece"]
+    assert one is not None
+    harder["verification_ece"] = one.model_copy(update={"most": 0.0, "severity": "refuse", "items": 1})
+    found, silent = qualified(knowing(tmp_path / "q"), config=config(thresholds=harder))
+    assert silent.calls == [] and found.figures == first.figures
+    assert next(each for each in found.verdicts if each.protocol == "deer").verdict == "refused"
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.txt").write_text("mine")
+    with pytest.raises(RunError, match="not empty and no qualification"):
+        qualified(knowing(tmp_path / "other"), "other", config=config())
+
+
+def standing(found: Qualification, **given: Any) -> QualificationRecord:
+    return found.standing().model_copy(update=given)
+
+
+def test_what_examined_more_is_remembered(qualified: Qualify, tmp_path: Path) -> None:
+    found, _ = qualified(knowing(tmp_path / "q"), config=config())
+    quick = found.standing()
+    assert remembered(found.identity) is None
+    assert remember(quick) == quick == remembered(found.identity)
+    full = standing(found, scale="full", in_all="qualified for deer")
+    assert remember(full) == full
+    assert remember(quick) == full == remembered(found.identity)
+    other = found.identity.model_copy(update={"engine_version": "2"})
+    assert remembered(other) is None
+
+
+def made(scale: Scale, *parts: str) -> QualificationRecord:
+    identity = EngineIdentity(model="m", engine="scripted")
+    return QualificationRecord(
+        judge="q",
+        identity=identity,
+        scale=scale,
+        parts=parts,
+        thresholds="t",
+        qualification="q",
+        in_all="a",
+        verdicts=(),
+    )
+
+
+def test_one_part_in_full_does_not_take_the_place_of_all_in_short() -> None:
+    every = made("quick", "verification", "extraction", "sensitivity")
+    assert remember(every) == every
+    assert remember(made("full", "verification")) == every
+    full = made("full", *every.parts)
+    assert remember(full) == full == remember(every)
+
+
+def test_one_by_other_prompts_is_replaced_and_said_to_be_so() -> None:
+    full = made("full", "verification", "extraction").model_copy(update={"prompts": "others"})
+    assert remember(full) == full
+    quick = made("quick", "verification").model_copy(update={"prompts": prompts_digest()})
+    assert remember(quick) == quick == remembered(quick.identity)
+    [line] = standing_lines({"q": full})
+    assert line == "judge q: a (by other prompts than this version's)"
+    [line] = standing_lines({"q": quick})
+    assert line == "judge q: a (by the quick settings)"
+
+
+def test_the_digest_of_a_qualification_is_of_nothing_that_a_clock_measured(tmp_path: Path) -> None:
+    settings = load_qualify_config("quick", None, ("verification",))
+    about = Examined(
+        snapshot="s", own_pages=False, n_pages=0, cells=(), reports=(), own_reports=False, notes=()
+    )
+
+    def digest(seconds: float) -> str:
+        asked = Asked(part="verification", items=(), cost=Cost(calls=1, seconds=seconds))
+        return (
+            Qualification(
+                judge="q",
+                identity=EngineIdentity(model="m", engine="scripted"),
+                sampling=Sampling(),
+                scale="quick",
+                config=settings,
+                examined=about,
+                asked=(asked,),
+                figures=(),
+                verdicts=(),
+            )
+            .standing()
+            .qualification
+        )
+
+    assert digest(1.0) == digest(2.0)
+
+
+def test_a_standing_is_read_from_the_file_of_a_qualification(qualified: Qualify, tmp_path: Path) -> None:
+    found, _ = qualified(knowing(tmp_path / "q"), config=config())
+    given = load_standing(tmp_path / "q" / "qualification.json")
+    assert given.standing == found.standing()
+    (tmp_path / "none.json").write_text("{}")
+    with pytest.raises(InputError, match="no qualification"):
+        load_standing(tmp_path / "none.json")
+
+
+def test_a_qualification_that_was_modified_is_refused(qualified: Qualify, tmp_path: Path) -> None:
+    qualified(knowing(tmp_path / "q"), config=config())
+    path = tmp_path / "q" / "qualification.json"
+    written = json.loads(path.read_text())
+
+    def raised(data: dict[str, Any]) -> None:
+        figure = next(figure for figure in data["figures"] if figure["value"] is not None)
+        figure["value"] = 1 - figure["value"] / 2
+
+    def praised(data: dict[str, Any]) -> None:
+        for verdict in (*data["verdicts"], *data["standing"]["verdicts"]):
+            verdict["verdict"] = "qualified" if verdict["verdict"] != "qualified" else "refused"
+
+    def praised_in_short(data: dict[str, Any]) -> None:
+        data["standing"]["in_all"] = "qualified for all"
+
+    def of_other_prompts(data: dict[str, Any]) -> None:
+        data["standing"]["prompts"] = "0" * 64
+
+    for change in (raised, praised, praised_in_short, of_other_prompts):
+        data = deepcopy(written)
+        change(data)
+        path.write_text(json.dumps(data))
+        with pytest.raises(InputError, match="it was modified since it was written"):
+            load_standing(path)
+        with pytest.raises(InputError, match="it was modified since it was written"):
+            load_finished(tmp_path / "q")
+
+
+def test_a_line_says_what_a_judge_is_good_for(qualified: Qualify, tmp_path: Path) -> None:
+    found, _ = qualified(Knowing(tmp_path / "q", credulous), config=config())
+    [line] = standing_lines({"q": found.standing()}, ["deer", "race"])
+    assert line.startswith(
+        "judge q: refused for deer: it does not tell claims that a page states from altered ones"
+    )
+    assert "not examined for race" in line and line.endswith("(by the quick settings)")
+    [never] = standing_lines({"q": None}, ["deer"])
+    assert never == "judge q: never qualified; `local-judge qualify q` says what it may be believed for"
+
+
+def test_a_part_that_is_none_is_refused() -> None:
+    with pytest.raises(ConfigError, match="--parts"):
+        load_qualify_config("quick", None, ("obedient",))
+
+
+def test_near_and_people_s_words_are_asked_and_fitted_where_the_settings_say_so(
+    qualified: Qualify, tmp_path: Path
+) -> None:
+    annotated = str(sample_folder() / "en2-school-lunch.claims.jsonl")
+    verification = config().verification.model_copy(update={"near": True, "annotated": (annotated,)})
+    rows = annotated_claims(load_annotations([Path(annotated)]))
+    people = {row.claim: row.true for row in rows}
+    planted = knowing(tmp_path / "q")
+
+    def script(call: Call) -> Reply:
+        claim = call.prompt.partition("Claim:\n```\n")[2].partition("\n```")[0]
+        if claim in people:
+            # People's true claims get what altered ones of the pages get, and their altered ones less.
+            return {"Yes": 0.6, "No": 0.4} if people[claim] else {"Yes": 0.2, "No": 0.8}
+        return planted(call)
+
+    found, _ = qualified(script, config=config(verification=verification))
+    value = {figure.id: figure.value for figure in found.figures}
+    assert value["verification/auc/near"] == value["verification/auc/calibrated"] == 1.0
+    n = sum(cell.filled for cell in found.examined.cells)
+    [asked] = found.asked
+    assert asked.costs["near"].calls == n
+    # The figures are of planted claims; the fits have seen all.
+    assert {item.id.rpartition(":")[2] for item in asked.items} == {"raw", "calibrated", "near", "grouped"}
+    folder = tmp_path / "q" / "work" / "verification"
+    for name, question in (("calibration", "supported"), ("calibration_near", "supported_near")):
+        [file] = folder.rglob(f"{name}.json")
+        fitted = CalibrationFile.model_validate_json(file.read_text()).calibrations
+        assert {one.question for one in fitted} == {question}
+        assert next(one for one in fitted if one.language == "all").n == n + len(rows)
+    for figure in found.figures:
+        check_figure(figure.id, "here")
+    assert "computed tokens by `grouped`" in page_of(found) and "by `near` (" in page_of(found)
