@@ -53,7 +53,7 @@ def ask(
     base_url: BaseUrls = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Write answer, transcript and evidence_gaps into this directory."),
+        typer.Option("--out", help="Write answer, transcript and evidence gaps into this directory."),
     ] = None,
     ledger: Ledger = None,
     tool: Tools = None,

@@ -27,7 +27,6 @@ from local_judge.cli.options import (
     Offline,
     PlansFile,
     References,
-    SomeSnapshotDir,
     TasksFile,
     WaitForServer,
     persistence_of,
@@ -66,7 +65,12 @@ def qualify(
         bool, typer.Option("--compare", help="Qualify several judges, one after the other, and compare them.")
     ] = False,
     scored: Scored = None,
-    snapshot: SomeSnapshotDir = None,
+    snapshot: Annotated[
+        Path | None,
+        typer.Option(
+            "--snapshot", help="A snapshot to plant claims in; the packaged pages where none is given."
+        ),
+    ] = None,
     reports: Annotated[
         list[Path] | None,
         typer.Option("--reports", help="Reports instead of the packaged ones; repeat for several."),

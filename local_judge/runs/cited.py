@@ -44,7 +44,7 @@ def collect_urls(
     lists: Sequence[Path] = (),
     evidence_gaps: Sequence[Path] = (),
 ) -> Cited:
-    """Addresses of reports, task files, lists and evidence_gaps, each spelling once, in that order.
+    """Addresses of reports, task files, lists and evidence gaps, each spelling once, in that order.
 
     Args:
         reports: as `inputs.load_reports` takes them.
@@ -53,7 +53,7 @@ def collect_urls(
         evidence_gaps: files of what agents missed, or directories of runs (`agents.evidence_gaps`).
 
     Raises:
-        InputError: a file cannot be read or is malformed; or nothing was given but evidence_gaps without an address.
+        InputError: a file cannot be read or is malformed; or nothing was given but evidence gaps without an address.
     """
     if not (reports or tasks or lists or evidence_gaps):
         raise InputError("no report, task file or list of addresses was given; name at least one")

@@ -76,11 +76,12 @@ def check_seal(store: RunStore, *, rescoring: bool = False) -> None:
         seal = seal_of(store.read_json(MANIFEST))
         store.digests.update(seal.files if seal else {})
     elif seen is None:
-        remedy = (
-            f"restore {MANIFEST} from a copy"
-            if {_OTHER_MANIFEST, _UNREADABLE_SEAL} & set(found)
-            else "the command that made the run restores it"
-        )
+        if {_OTHER_MANIFEST, _UNREADABLE_SEAL} & set(found):
+            remedy = f"restore {MANIFEST} from a copy"
+        elif "imported" in store.read_json(MANIFEST):
+            remedy = "import the files again into another folder"
+        else:
+            remedy = "the command that made the run restores it"
         listed = ", ".join(found[:NAMED]) + (f" and {len(found) - NAMED} more" if len(found) > NAMED else "")
         raise RunError(
             f"{store.root}: modified since the run ended: {listed}; {remedy}, --allow-modified reads it all the same"

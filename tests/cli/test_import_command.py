@@ -77,6 +77,18 @@ def test_from_a_file_to_a_run_and_back(command: Command, tmp_path: Path) -> None
         assert (tmp_path / "out2" / name).read_bytes() == (out / name).read_bytes()
 
 
+def test_a_modified_import_is_to_be_imported_again(command: Command, tmp_path: Path) -> None:
+    """An import is no run that its command could resume."""
+    file = write(tmp_path / "validated.jsonl", [row(1, "supported")])
+    run = tmp_path / "run"
+    assert command("import", file, run, "--format", "fact").code == 0
+    (found,) = (run / "findings/fact").glob("*.json")
+    found.write_text(found.read_text().replace("supported", "unknown"))
+    shown = command("show", run)
+    assert shown.code == 1
+    assert "import the files again into another folder" in shown.err
+
+
 def test_what_cannot_be_imported_is_one_line(command: Command, tmp_path: Path) -> None:
     file = write(tmp_path / "validated.jsonl", [row(1, "supported")])
     (tmp_path / "full").mkdir()

@@ -12,7 +12,8 @@ For a curve y over conditions x, with the ideal curve z, all values divided by t
 
 A curve that should fall or rise is as expected if spearman >= 0.8 and it shows at least half of the ideal's slope; one
 that should be flat if its values lie within 0.1 of each other and the distance is at most 0.25. Where no ideal is
-known, a curve is as expected if at least 0.8 of the units change as they should. These limits are ours.
+known, a curve is as expected if at least 0.8 of the units change as they should. These limits are ours. Where the ideal
+of a curve that should fall or rise is constant, as by a plan of which no report says anything, the curve is incomplete.
 """
 
 from __future__ import annotations
@@ -224,6 +225,8 @@ def _verdict(curve: Curve, expected: Expectation, xs: Sequence[float]) -> Verdic
     elif expected.shape == "flat":
         apart = (max(values) - min(values)) / expected.scale
         held = round(apart, 9) <= LEVEL and curve.distance is not None and curve.distance <= NEAR
+    elif len(set(expected.ideal)) < 2:
+        return "incomplete"  # the data do not make the ideal move: no judge could show anything by them
     else:
         steepest = _slope(xs, expected.ideal)
         shown = curve.slope / expected.scale / steepest if curve.slope is not None and steepest else 0.0

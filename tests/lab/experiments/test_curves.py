@@ -95,6 +95,10 @@ def test_what_stays_where_it_should(values: tuple[float, ...], verdict: str) -> 
     assert curve(*values, expects=expected("flat", 1.0, 1.0, 1.0)).verdict == verdict
 
 
+def test_an_ideal_that_does_not_move_shows_nothing() -> None:
+    assert curve(0.0, 0.0, 0.0, expects=expected("falls", 0.0, 0.0, 0.0)).verdict == "incomplete"
+
+
 def test_of_what_nothing_is_expected_nothing_is_said() -> None:
     found = curve(3.0, 2.0, 1.0)
     assert (found.slope, found.spearman, found.distance, found.verdict) == (-2.0, None, None, None)
