@@ -79,11 +79,16 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         pytest.fail(f"this test tried to reach the network: {attempts}")
 
 
-@pytest.fixture(scope="session")
-def qualification_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """New folders in one: pytest looks through all that it has made before it makes another."""
+@pytest.fixture(scope="session", autouse=True)
+def qualification_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Iterator[Path]]:
+    """New folders in one: pytest looks through all that it has made before it makes another.
+
+    Fixtures of a session or a module, which come before those of a test, have one of their own.
+    """
     parent = tmp_path_factory.mktemp("qualifications")
-    return (parent / str(number) for number in itertools.count())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOCAL_JUDGE_QUALIFICATIONS", str(parent / "session"))
+        yield (parent / str(number) for number in itertools.count())
 
 
 @pytest.fixture(autouse=True)

@@ -66,6 +66,23 @@ class ExportedReport(Frozen):
     system: str | None
 
 
+class NumberedReport(ExportedReport):
+    """A report that has a number in the files of its system's folder."""
+
+    folder: str
+    """Relative to what was exported to; `.` where there is one system."""
+    sample: int | None
+    """Its number; None if it was left out."""
+    left_out: str = ""
+    """Why, in a few words; or what of it."""
+    n_failed: int = 0
+    """Answers that failed, as the format writes them."""
+    n_sentences_failed: int = 0
+    """Sentences whose claims are unknown: they are in none of its figures."""
+    n_pairs_failed: int = 0
+    """Claims and pages without a verdict through a failure of ours: the figures charge them to the report."""
+
+
 class Outcome(NamedTuple):
     """What became of one report, with its row in the list."""
 

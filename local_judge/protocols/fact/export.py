@@ -15,9 +15,9 @@ from local_judge.protocols.fact.findings import FactFindings
 from local_judge.protocols.fact.formats import Rows, fact_result, read_validated, rows_of
 from local_judge.protocols.file_formats import (
     Exported,
-    ExportedReport,
     FileFormat,
     Imported,
+    NumberedReport,
     Outcome,
     ReportList,
     RunFindings,
@@ -25,21 +25,6 @@ from local_judge.protocols.file_formats import (
     jsonl_text,
 )
 from local_judge.terminal import count
-
-
-class ExportedRows(ExportedReport):
-    """What became of one report."""
-
-    folder: str
-    """Relative to what was exported to; `.` where there is one system."""
-    sample: int | None
-    """Id of its rows; None if it was left out."""
-    left_out: str = ""
-    """Why, in a few words."""
-    n_failed: int = 0
-    """Pairs that failed and are left out or unknown."""
-    n_sentences_failed: int = 0
-    n_pairs_failed: int = 0
 
 
 class FactFiles(FileFormat[FactFindings]):
@@ -53,14 +38,14 @@ class FactFiles(FileFormat[FactFindings]):
 
         `fact_result.txt` is left out where the published code would divide by zero.
         """
-        exported: dict[str, ExportedRows] = {}
+        exported: dict[str, NumberedReport] = {}
         files: dict[str, str] = {}
         for folder, own in by_folder(run):
             known: list[FactFindings] = []
             rows: list[Rows] = []
             for number, report in own:
                 findings = report.findings
-                exported[report.id] = ExportedRows(
+                exported[report.id] = NumberedReport(
                     report=report.id,
                     task=report.task,
                     system=report.system,

@@ -10,8 +10,8 @@ from local_judge.protocols.deer.formats.folder import Sample, folder
 from local_judge.protocols.deer.protocol import DeerFindings
 from local_judge.protocols.file_formats import (
     Exported,
-    ExportedReport,
     FileFormat,
+    NumberedReport,
     Outcome,
     ReportFindings,
     ReportList,
@@ -22,23 +22,6 @@ from local_judge.protocols.file_formats import (
 from local_judge.terminal import count
 
 
-class ExportedSample(ExportedReport):
-    """What became of one report."""
-
-    folder: str
-    """Relative to what was exported to; `.` where there is one system."""
-    sample: int | None
-    """Its number in the file names; None if it was left out."""
-    left_out: str = ""
-    """Why, in a few words; or what of it."""
-    n_failed: int = 0
-    """Items that failed and are written as "N/A"."""
-    n_sentences_failed: int = 0
-    """Sentences whose claims are unknown: they are in none of its figures."""
-    n_pairs_failed: int = 0
-    """Claims and pages without a verdict through a failure of ours: the figures charge them to the report."""
-
-
 class DeerFiles(FileFormat[DeerFindings]):
     """`fact/`, `others/` and `final/` with their summaries."""
 
@@ -46,7 +29,7 @@ class DeerFiles(FileFormat[DeerFindings]):
 
     def write(self, run: RunFindings[DeerFindings]) -> Exported:
         """A sample's number is its task's id where these are whole numbers, else its report's position in the run."""
-        samples: dict[str, ExportedSample] = {}
+        samples: dict[str, NumberedReport] = {}
         files: dict[str, str] = {}
         for name, own in by_folder(run):
             contents: dict[int, Sample] = {}
@@ -70,7 +53,7 @@ class DeerFiles(FileFormat[DeerFindings]):
 
 def _exported(
     report: ReportFindings[DeerFindings], content: Sample | None, folder: str, number: int
-) -> ExportedSample:
+) -> NumberedReport:
     missing: list[str] = []
     kept = content is not None and (content.has_fact or content.has_others)
     if content is None:
@@ -82,7 +65,7 @@ def _exported(
             missing.append(f"no items: its rubric was judged as {content.rubric.mode}")
     rubric = content.rubric if content is not None and content.has_others else None
     rows = content.rows if content is not None and content.has_fact else None
-    return ExportedSample(
+    return NumberedReport(
         report=report.id,
         task=report.task,
         system=report.system,
@@ -95,7 +78,7 @@ def _exported(
     )
 
 
-def _notes(kept: list[ExportedSample]) -> list[str]:
+def _notes(kept: list[NumberedReport]) -> list[str]:
     """What is said of the failures that the format has no word for."""
     notes: list[str] = []
     n_failed = sum(sample.n_failed for sample in kept)
