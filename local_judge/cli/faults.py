@@ -17,6 +17,7 @@ import select
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -53,6 +54,8 @@ def own_words() -> Generator[None]:
     if DEBUG in os.environ:
         yield
         return
+    # An interrupt between the making of a coroutine and its start leaves it behind; it is freed after this context.
+    warnings.filterwarnings("ignore", r"coroutine .* was never awaited", RuntimeWarning)
     silent, hooks = logging.NullHandler(), (sys.unraisablehook, threading.excepthook)
     logging.getLogger().addHandler(silent)
     sys.unraisablehook = lambda unraisable: None

@@ -202,6 +202,26 @@ def test_memory_that_imports_lack_is_told_in_one_line(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1].startswith("local-judge: ")
 
 
+def test_an_interrupt_before_a_coroutine_starts_is_one_line(tmp_path: Path) -> None:
+    # The demo's coroutine is made, and dropped before its first step.
+    program = (
+        "import asyncio, sys\n"
+        "def interrupted(*_, **__): raise KeyboardInterrupt\n"
+        "asyncio.run = interrupted\n"
+        "sys.argv = ['local-judge', 'demo', '--out', 'out', '--base-url', 'http://127.0.0.1:9/v1']\n"
+        "from local_judge.cli import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, len(done.stderr.splitlines())) == (130, 1), done.stderr
+
+
 def test_characters_that_the_output_lacks_are_escaped_as_in_json(world: Path) -> None:
     done = run_alone("parse", "mill.md", "--json", cwd=world, PYTHONIOENCODING="latin-1")
     assert (done.returncode, done.stderr) == (0, "")
