@@ -20,7 +20,7 @@ PARTS = sorted(
 
 OPENINGS = set(
     "what who whose whom which whether how where when why of by with without from for in on at to into over under "
-    "as if than that those nobody nothing per".split()
+    "as if than that those nobody nothing per".split()  # noqa: SIM905
 )
 """Question words, prepositions and the like, with which no docstring opens."""
 
