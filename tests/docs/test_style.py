@@ -18,9 +18,40 @@ PARTS = sorted(
 )
 """Folders whose own modules, and for the second level all modules below, are checked together."""
 
-OPENINGS = set(
-    "what who whose whom which whether how where when why of by with without from for in on at to into over under "
-    "as if than that those nobody nothing per".split()  # noqa: SIM905
+OPENINGS = frozenset(
+    {
+        "what",
+        "who",
+        "whose",
+        "whom",
+        "which",
+        "whether",
+        "how",
+        "where",
+        "when",
+        "why",
+        "of",
+        "by",
+        "with",
+        "without",
+        "from",
+        "for",
+        "in",
+        "on",
+        "at",
+        "to",
+        "into",
+        "over",
+        "under",
+        "as",
+        "if",
+        "than",
+        "that",
+        "those",
+        "nobody",
+        "nothing",
+        "per",
+    }
 )
 """Question words, prepositions and the like, with which no docstring opens."""
 
