@@ -1,4 +1,4 @@
-"""Imports go one way (docs/architecture.md).
+"""Imports go one way (docs/development/architecture.md).
 
 The table below is the rule. A module may import its own package and any package of a lower row; packages of
 one row do not know each other. A package that is not in the table is an error: give it a row.

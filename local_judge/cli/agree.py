@@ -46,7 +46,7 @@ def agree(
     ] = "overall",
     judge: OneOfJudges = None,
     ties: Annotated[
-        Ties, typer.Option("--ties", help="How the rates of pairs take ties; see docs/agreement.md.")
+        Ties, typer.Option("--ties", help="How the rates of pairs take ties; see docs/guides/agreement.md.")
     ] = "strict",
     unfiltered: Annotated[
         bool,

@@ -78,7 +78,7 @@ from serving.presets import load_preset
 from tests import golden
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
 SERVER = "http://127.0.0.1:8000/v1"
 """The address that the documentation gives to a judge's server."""
@@ -399,22 +399,28 @@ def first_cells(path: Path, heading: str) -> set[str]:
 
 
 def test_every_kind_of_failure_is_explained() -> None:
-    assert first_cells(ROOT / "docs" / "formats.md", "A `failure` has") == set(get_args(FailureKind))
+    assert first_cells(ROOT / "docs" / "reference" / "formats.md", "A `failure` has") == set(
+        get_args(FailureKind)
+    )
 
 
 def test_every_rule_of_checklists_is_explained() -> None:
-    text = (ROOT / "docs" / "checklists.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "guides" / "checklists.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([\w-]+)` \| (hard|soft) \|", text, re.MULTILINE)
     assert rows == [(name, "hard" if rule.hard else "soft") for name, rule in RULES.items()]
 
 
 def test_every_preset_is_listed() -> None:
-    listed = first_cells(ROOT / "docs" / "judges.md", "$ local-judge judges --json")
+    listed = first_cells(ROOT / "docs" / "guides" / "judges.md", "$ local-judge judges --json")
     assert listed == {path.stem for path in (ROOT / "configs" / "judges").glob("*.yaml")}
 
 
 def test_the_ledger_has_the_tables_that_are_described() -> None:
-    _, _, after = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8").partition("### ledger.sqlite")
+    _, _, after = (
+        (ROOT / "docs" / "reference" / "formats.md")
+        .read_text(encoding="utf-8")
+        .partition("### ledger.sqlite")
+    )
     rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", after.partition("\n## ")[0], re.MULTILINE)
     described = {table: re.findall(r"`(\w+)`", columns) for table, columns in rows}
     with closing(sqlite3.connect(":memory:")) as connection:
@@ -426,7 +432,7 @@ def test_the_ledger_has_the_tables_that_are_described() -> None:
     assert described == actual
 
 
-ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+ARCHITECTURE = (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")
 
 
 def test_the_architecture_names_files_that_there_are() -> None:

@@ -1,4 +1,4 @@
-"""Style of docstrings and prose, as far as `docs/style.md` can be checked by a program."""
+"""Style of docstrings and prose, as far as `docs/development/style.md` can be checked by a program."""
 
 from __future__ import annotations
 

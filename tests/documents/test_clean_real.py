@@ -77,7 +77,7 @@ def test_the_diff_has_every_removed_line() -> None:
 
 
 def test_as_many_published_texts_are_met_as_by_a_plain_expression_and_more() -> None:
-    """That expression equals 41 of the 60 (`scripts/bench_cleaning`); docs/cleaning.md lists the 18 others."""
+    """That expression equals 41 of the 60 (`scripts/bench_cleaning`); docs/guides/cleaning.md lists the 18 others."""
     published = rows("cleaned.jsonl")
     differing = {
         identity
@@ -106,6 +106,8 @@ def test_as_many_published_texts_are_met_as_by_a_plain_expression_and_more() -> 
             "89",
         )
     ]
-    table = (Path(__file__).resolve().parents[2] / "docs" / "cleaning.md").read_text(encoding="utf-8")
+    table = (Path(__file__).resolve().parents[2] / "docs" / "guides" / "cleaning.md").read_text(
+        encoding="utf-8"
+    )
     listed = re.findall(r"^\| (\d+) \|", table, re.MULTILINE)
     assert listed == sorted(differing, key=int)

@@ -12,7 +12,7 @@ from ...conftest import ROOT
 def documented() -> dict[tuple[str, str], tuple[set[str], set[str]]]:
     """By probe and the last words of its score: flaws that it falls with, and those that it does not rise with."""
     text = (
-        (ROOT / "docs" / "planting.md")
+        (ROOT / "docs" / "guides" / "planting.md")
         .read_text(encoding="utf-8")
         .partition("## What scores make of perturbed reports")[2]
     )

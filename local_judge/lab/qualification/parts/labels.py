@@ -1,6 +1,6 @@
 """Does the judge say of claims and pages what people say?
 
-Asked only where annotated reports are named (docs/verifier.md); the pages are those beside the annotations, or else the
+Asked only where annotated reports are named (docs/explanation/verifier.md); the pages are those beside the annotations, or else the
 snapshot's own.
 
 Invariant: each pair of a claim and a page that people have labelled is one item for each method that it was asked by;

@@ -83,7 +83,7 @@ def test_no_run_of_seven_words_is_copied() -> None:
     theirs = set[tuple[str, ...]]().union(*map(runs, systems()))
     assert theirs & runs("You may not copy: Even one core gap makes Excellent (7-8) impossible")
     package = ROOT / "local_judge/protocols/deer/rubric"
-    texts = [*package.glob("data/*.yaml"), *package.glob("prompts/*.md"), ROOT / "docs/rubric.md"]
+    texts = [*package.glob("data/*.yaml"), *package.glob("prompts/*.md"), ROOT / "docs/protocols/rubric.md"]
     assert len(texts) == 11
     assert {path.name: copied for path in texts if (copied := theirs & runs(path.read_text("utf-8")))} == {}
 
@@ -159,7 +159,7 @@ def test_items_name_the_guidance_where_the_published_prompt_shows_it() -> None:
 
 
 def test_the_docs_say_what_each_item_measures() -> None:
-    text = (ROOT / "docs/rubric.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/protocols/rubric.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([\w.-]+\.[CQ]\d-\d)` \| (.+) \|$", text, re.MULTILINE)
     assert [id for id, _ in rows] == [".".join(path[1:]) for path in ITEMS]
     assert len({says for _, says in rows}) == len(rows) == 101
