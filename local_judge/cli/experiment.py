@@ -61,7 +61,7 @@ from local_judge.runs.config import RunConfig, load_config, parse_settings
 from local_judge.runs.job import Job
 from local_judge.runs.judge_specs import JudgeSpec, judge_specs_of
 from local_judge.runs.lock import locked
-from local_judge.runs.standings import recorded_standings
+from local_judge.runs.qualifications import recorded_qualifications
 from local_judge.runs.store import RunStore
 from local_judge.scoring.node import Profile
 from local_judge.tasks.files import TaskFiles
@@ -269,7 +269,7 @@ def _print_results(results: Results, job: Job, out: Path, whole: bool) -> None:
         console.print(table, end="\n\n")
     for line in notes(results):
         console.print(line, soft_wrap=True)
-    for line in standing_lines(recorded_standings(job.store), job.config.protocols):
+    for line in standing_lines(recorded_qualifications(job.store), job.config.protocols):
         console.print(line, markup=False, soft_wrap=True)
     run = f"{job.store.root} is the run"
     if can_plot():

@@ -157,17 +157,17 @@ def _reports(paths: Sequence[Path] | None, files: TaskFiles) -> list[RawReport] 
 def _keep(found: Qualification, folder: Path, compare: bool, as_json: bool) -> None:
     """Write the page, remember the verdict, and print one of them where it is the only result."""
     RunStore(folder).write_text(PAGE, page_of(found))
-    standing = found.standing()
+    record = found.record()
     try:
-        kept = remember(standing)
+        kept = remember(record)
     except OSError as error:
         raise RunError(f"{error.filename}: the verdict cannot be kept ({error.strerror})") from None
     if as_json and not compare:
-        print_json(standing)
+        print_json(record)
     elif not compare:
         print(summary_of(found))
         print(f"{folder / PAGE} has all of it.")
-    if kept != standing:
+    if kept != record:
         sys.stderr.write(
             f"Reports go on to show an earlier qualification of this judge, which examined more; `--qualification "
             f"{folder / DATA}` shows this one.\n"

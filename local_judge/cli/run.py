@@ -59,9 +59,12 @@ from local_judge.runs.inter_judge import load_agreement
 from local_judge.runs.job import Job, run_job
 from local_judge.runs.judge_specs import judge_specs_of
 from local_judge.runs.manifest import judges_of
+from local_judge.runs.qualifications import (
+    load_qualification,
+    qualifications_as_json,
+    recorded_qualifications,
+)
 from local_judge.runs.records import CaseRecord, load_run_scores, load_scores
-from local_judge.runs.standings import as_json as standings_as_json
-from local_judge.runs.standings import load_standing, recorded_standings
 from local_judge.runs.store import RunStore
 from local_judge.tasks.files import TaskFiles
 from local_judge.terminal import stdout
@@ -146,7 +149,7 @@ def run(
         ledger=ledger or store.ledger,
         offline=offline,
         calibrations=given_calibrations(calibration or (), settled.claims),
-        qualifications=[load_standing(path) for path in qualification or ()],
+        qualifications=[load_qualification(path) for path in qualification or ()],
         persistence=persistence_of(wait_for_server, attempts, fail_after),
     )
     if dry_run:
@@ -163,7 +166,7 @@ def _print_results(job: Job, records: Sequence[CaseRecord], as_json: bool) -> No
     scores = load_scores(store, protocols, (None, *judges))
     aggregates = load_run_scores(store, protocols, (None, *judges))
     agreement = load_agreement(store)
-    standings = recorded_standings(store)
+    qualifications = recorded_qualifications(store)
     if not as_json:
         console = stdout()
         ensemble = [row for row in scores if row.judge is None]
@@ -171,10 +174,10 @@ def _print_results(job: Job, records: Sequence[CaseRecord], as_json: bool) -> No
         if judges:
             console.print(*judge_tables(records, scores, judges, aggregates), sep="\n")
             console.print(agreement_table(agreement, whole=False))
-        for line in standing_lines(standings, protocols):
+        for line in standing_lines(qualifications, protocols):
             console.print(line, markup=False, soft_wrap=True)
         return
     rows: dict[str, Sequence[BaseModel]] = {"cases": records, "scores": scores, "over": aggregates}
     rows |= {"agreement": agreement} if judges else {}
     dumped = {name: [row.model_dump(mode="json") for row in found] for name, found in rows.items()}
-    print_json({**dumped, "qualifications": standings_as_json(standings)})
+    print_json({**dumped, "qualifications": qualifications_as_json(qualifications)})

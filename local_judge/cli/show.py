@@ -32,6 +32,7 @@ from local_judge.runs.attributes import NO_ATTRIBUTES, groups_of, load_attribute
 from local_judge.runs.inter_judge import AgreementRecord, load_agreement
 from local_judge.runs.lock import locked
 from local_judge.runs.manifest import judge_of, judges_of, one_judge_of, protocols_of
+from local_judge.runs.qualifications import qualifications_as_json, recorded_qualifications
 from local_judge.runs.records import (
     CaseRecord,
     RunScoreRecord,
@@ -43,8 +44,6 @@ from local_judge.runs.records import (
 )
 from local_judge.runs.rescoring import rescore as compute
 from local_judge.runs.seal import reseal_scores, unseal_scores
-from local_judge.runs.standings import as_json as standings_as_json
-from local_judge.runs.standings import recorded_standings
 from local_judge.runs.store import RunStore, claims_file, findings_file
 from local_judge.scoring.node import Profile
 from local_judge.terminal import safe, stdout
@@ -193,7 +192,7 @@ def _show_run(
         details = _details(store, one, protocols, scores, chosen, items)
     if as_json:
         dumped = _dumped(records, scores, aggregates, details, claims)
-        rows: dict[str, object] = {"qualifications": standings_as_json(recorded_standings(store))}
+        rows: dict[str, object] = {"qualifications": qualifications_as_json(recorded_qualifications(store))}
         rows |= {"agreement": [row.model_dump(mode="json") for row in agreement]} if judges else {}
         print_json(marked(dumped | rows))
         return
@@ -207,12 +206,12 @@ def _show_run(
         shown = {record.id for record in records}
         pools = load_run_scores(store, protocols, (None, *judges)) if report is None else ()
         _print_judges(records, [row for row in every if row.case in shown], pools, agreement, judges)
-    _print_standings(store, protocols, chosen)
+    _print_qualifications(store, protocols, chosen)
 
 
-def _print_standings(store: RunStore, protocols: Sequence[str], judge: str | None = None) -> None:
+def _print_qualifications(store: RunStore, protocols: Sequence[str], judge: str | None = None) -> None:
     """What the judges whose scores are shown were found to be worth."""
-    every = recorded_standings(store)
+    every = recorded_qualifications(store)
     shown = every if judge is None else {judge: every[judge]}
     for line in standing_lines(shown, protocols):
         stdout().print(line, markup=False, soft_wrap=True)
@@ -312,4 +311,4 @@ def rescore(run: RunDir, allow_modified: AllowModified = False, as_json: AsJson 
     if judges:
         aggregates = load_run_scores(store, protocols, (None, *judges))
         _print_judges(records, scores, aggregates, load_agreement(store), judges)
-    _print_standings(store, protocols)
+    _print_qualifications(store, protocols)

@@ -38,8 +38,8 @@ from local_judge.reporting.standings import standing_lines
 from local_judge.reporting.tables import verified_table
 from local_judge.runs.calibrations import given_calibrations, keep
 from local_judge.runs.config import RunConfig, load_config
+from local_judge.runs.qualifications import Qualifications, qualifications_of
 from local_judge.runs.session import open_judge
-from local_judge.runs.standings import Standings, standings_of
 from local_judge.runs.store import RunStore
 from local_judge.runs.verify import ClaimRow, VerifiedRow, load_claim_rows, verify_rows
 from local_judge.terminal import count, stdout
@@ -75,7 +75,7 @@ def verify(
     persistence = persistence_of(wait_for_server, attempts, fail_after)
     ask = partial(_verify, rows, frozen, preset, settings, base_url or (), ledger, offline, calibration or ())
     with stoppable(ledger):
-        verified, standings = asyncio.run(ask(persistence))
+        verified, qualifications = asyncio.run(ask(persistence))
     lines = [json_line(row) for row in verified]
     if out is not None:
         RunStore(out.parent).write_text(out.name, "".join(line + "\n" for line in lines))
@@ -83,7 +83,7 @@ def verify(
         print("\n".join(lines))
     else:
         stdout().print(verified_table(verified))
-        for line in standing_lines(standings):
+        for line in standing_lines(qualifications):
             stdout().print(line, markup=False, soft_wrap=True)
     failures = [row.failure for row in verified if row.failure is not None]
     asked = settings.claims.reliability
@@ -104,7 +104,7 @@ async def _verify(
     offline: bool,
     calibrations: Sequence[Path],
     persistence: Persistence,
-) -> tuple[list[VerifiedRow], Standings]:
+) -> tuple[list[VerifiedRow], Qualifications]:
     given = given_calibrations(calibrations, config.claims)
     async with open_judge(
         preset,
@@ -116,6 +116,6 @@ async def _verify(
         persistence=persistence,
     ) as judge:
         await keep([judge])
-        standings = await standings_of({preset.name: judge})
+        qualifications = await qualifications_of({preset.name: judge})
         watch = partial(RunProgress, unit="pages")
-        return await verify_rows(rows, snapshot, judge, config.claims, watch), standings
+        return await verify_rows(rows, snapshot, judge, config.claims, watch), qualifications

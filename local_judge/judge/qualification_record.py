@@ -3,7 +3,7 @@
     $LOCAL_JUDGE_QUALIFICATIONS, else $LOCAL_JUDGE_HOME/qualifications, else the user's data folder
     └── <SHA-256 of the judge's identity>.json
 
-Invariant: a standing is found only under the identity that was examined: another model, quantisation, engine or version
+Invariant: a record is found only under the identity that was examined: another model, quantisation, engine or version
 has none. One of fewer parts, or of as many by the quick sizes, does not take the place of one that examined more,
 unless that was by other prompts.
 """
@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, get_args
 from platformdirs import user_data_path
 from pydantic import ValidationError
 
+from local_judge.errors import brief
 from local_judge.judge.requests import Identified, canonical, sha256
 from serving.types import EngineIdentity, Frozen
 
@@ -36,6 +37,10 @@ WORDS: Final[dict[Verdict, str]] = {
 
 Scale = Literal["quick", "full"]
 """By which sizes it was examined."""
+
+
+FORMAT: Final = 2
+"""Version of `qualification.json`, its `format_version`. A file without one has version 1."""
 
 
 class ProtocolVerdict(Frozen):
@@ -79,7 +84,7 @@ class QualificationRecord(Frozen):
 
 
 def qualification_digest(found: Mapping[str, Any]) -> str:
-    """SHA-256 of what `qualification.json` holds, without the standing.
+    """Return the SHA-256 of the content of `qualification.json` without its record and its format version.
 
     Seconds and cached tokens are of the day, and are left out: the same answers to the same questions are one
     qualification.
@@ -87,29 +92,36 @@ def qualification_digest(found: Mapping[str, Any]) -> str:
     asked = [
         {key: value for key, value in one.items() if key not in ("cost", "costs")} for one in found["asked"]
     ]
-    rest = {key: value for key, value in found.items() if key not in ("asked", "standing")}
+    rest = {key: value for key, value in found.items() if key not in ("asked", "record", "format_version")}
     return sha256(canonical({**rest, "asked": asked}))
 
 
-def checked_standing(found: Mapping[str, Any]) -> QualificationRecord:
-    """The standing in `qualification.json`.
+def checked_record(found: Mapping[str, Any]) -> QualificationRecord:
+    """Return the record in `qualification.json`.
 
     Raises:
-        ValueError: there is none, or it is not what follows from the rest of the file, which was modified then.
+        ValueError: there is none, the file has another format version, or the record does not follow from the rest of
+            the file, so that one of them was modified.
     """
-    if "standing" not in found:
-        raise ValueError("it has no standing")
-    standing = QualificationRecord.model_validate(found["standing"])
+    if not {"record", "standing"} & found.keys():
+        raise ValueError("it has no record")
+    version = found.get("format_version", 1)
+    if version != FORMAT:
+        raise ValueError(
+            f"it has format {brief(version)}, and this version of local_judge reads format {FORMAT}; "
+            "repeat `local-judge qualify` with the same --out, which reuses the answers"
+        )
+    record = QualificationRecord.model_validate(found["record"])
     try:
         said = {name: found[name] for name in ("judge", "identity", "scale", "prompts", "verdicts")}
-        said |= {"parts": [one["part"] for one in found["asked"]], "in_all": in_all(standing.verdicts)}
-        whole = qualification_digest(found) == standing.qualification
+        said |= {"parts": [one["part"] for one in found["asked"]], "in_all": in_all(record.verdicts)}
+        whole = qualification_digest(found) == record.qualification
     except (KeyError, TypeError, AttributeError):
         raise ValueError("it has no figures") from None
-    dumped = standing.model_dump(mode="json")
+    dumped = record.model_dump(mode="json")
     if not whole or any(dumped[name] != value for name, value in said.items()):
         raise ValueError("it was modified since it was written")
-    return standing
+    return record
 
 
 def in_all(verdicts: Sequence[ProtocolVerdict]) -> str:
@@ -123,7 +135,7 @@ def in_all(verdicts: Sequence[ProtocolVerdict]) -> str:
 
 
 def qualifications_folder() -> Path:
-    """Where the standings of judges are kept on this machine."""
+    """Where the qualifications of judges are kept on this machine."""
     named, home = os.environ.get(FOLDER), os.environ.get("LOCAL_JUDGE_HOME")
     if named:
         return Path(named)
@@ -131,7 +143,7 @@ def qualifications_folder() -> Path:
 
 
 def remembered(identity: EngineIdentity) -> QualificationRecord | None:
-    """The standing of a judge on this machine; None where it has none that can be read."""
+    """The record of a judge on this machine; None where it has none that can be read."""
     path = _place(identity)
     try:
         found = QualificationRecord.model_validate_json(path.read_bytes())
@@ -140,22 +152,22 @@ def remembered(identity: EngineIdentity) -> QualificationRecord | None:
     return found if found.identity == identity else None
 
 
-def remember(standing: QualificationRecord) -> QualificationRecord:
-    """Keep a standing, unless one that examined more is there; gives the one that is kept.
+def remember(record: QualificationRecord) -> QualificationRecord:
+    """Keep a record, unless one that examined more is there; gives the one that is kept.
 
     Raises:
         OSError: it cannot be written.
     """
-    there = remembered(standing.identity)
-    same = there is not None and there.prompts == standing.prompts
-    if there is not None and same and there.breadth > standing.breadth:
+    there = remembered(record.identity)
+    same = there is not None and there.prompts == record.prompts
+    if there is not None and same and there.breadth > record.breadth:
         return there
-    path = _place(standing.identity)
+    path = _place(record.identity)
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(standing.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    beside.write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
     beside.replace(path)
-    return standing
+    return record
 
 
 def _place(identity: EngineIdentity) -> Path:

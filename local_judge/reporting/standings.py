@@ -10,33 +10,33 @@ from collections.abc import Iterator, Sequence
 from local_judge.errors import plain
 from local_judge.judge.qualification_record import VERDICTS, WORDS, QualificationRecord
 from local_judge.runs.manifest import prompts_digest
-from local_judge.runs.standings import Standings
+from local_judge.runs.qualifications import Qualifications
 
 
-def standing_lines(standings: Standings, protocols: Sequence[str] | None = None) -> Iterator[str]:
+def standing_lines(qualifications: Qualifications, protocols: Sequence[str] | None = None) -> Iterator[str]:
     """A line for each judge, safe to print where no markup is read.
 
     Args:
-        standings: by the judge's name.
+        qualifications: by the judge's name.
         protocols: those whose numbers are shown; None where none are, for the verdict in all.
     """
-    for name, standing in standings.items():
-        yield plain(f"judge {name}: {_said(name, standing, protocols)}")
+    for name, record in qualifications.items():
+        yield plain(f"judge {name}: {_said(name, record, protocols)}")
 
 
-def _said(name: str, standing: QualificationRecord | None, protocols: Sequence[str] | None) -> str:
-    if standing is None:
+def _said(name: str, record: QualificationRecord | None, protocols: Sequence[str] | None) -> str:
+    if record is None:
         return f"never qualified; `local-judge qualify {name}` says what it may be believed for"
-    scale = " (by the quick settings)" if standing.scale == "quick" else ""
-    if standing.prompts and standing.prompts != prompts_digest():
+    scale = " (by the quick settings)" if record.scale == "quick" else ""
+    if record.prompts and record.prompts != prompts_digest():
         scale += " (by other prompts than this version's)"
     if protocols is None:
-        return standing.in_all + scale
+        return record.in_all + scale
     parts: list[str] = []
     for verdict in VERDICTS:
         alike: dict[tuple[str, ...], list[str]] = {}
         for protocol in protocols:
-            found = standing.of(protocol)
+            found = record.of(protocol)
             if (verdict if found is None else found.verdict) == verdict and (
                 found or verdict == "unexamined"
             ):

@@ -26,11 +26,11 @@ from local_judge.runs.inputs import RawReport
 from local_judge.runs.judge_specs import JudgeSpec
 from local_judge.runs.lock import locked
 from local_judge.runs.manifest import build_manifest, claim_directory, existing_manifest
+from local_judge.runs.qualifications import GivenQualification, qualifications_as_json, qualifications_of
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.resume import Journal, kept_of, remove_journal
 from local_judge.runs.seal import seal_run
 from local_judge.runs.session import open_judges
-from local_judge.runs.standings import GivenStanding, as_json, standings_of
 from local_judge.runs.store import RunStore
 from serving.connect import PERSISTENT, Persistence
 from serving.types import Frozen
@@ -51,7 +51,7 @@ class Job:
     offline: bool = True
     calibrations: Sequence[GivenCalibrations] = ()
     """Files that count before what the ledger has."""
-    qualifications: Sequence[GivenStanding] = ()
+    qualifications: Sequence[GivenQualification] = ()
     """Of the judges, before what this machine remembers."""
     persistence: Persistence = PERSISTENT
     """How often a call is sent, how long an outage is waited for, how many calls may fail."""
@@ -139,7 +139,9 @@ async def _run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[Cas
         digest = job.snapshot.digest if job.snapshot else None
         manifest = await build_manifest(job.config, judges, job.reports, digest, arguments)
         if job.held is None:
-            manifest["qualifications"] = as_json(await standings_of(judges, job.qualifications))
+            manifest["qualifications"] = qualifications_as_json(
+                await qualifications_of(judges, job.qualifications)
+            )
         claim_directory(job.store, manifest)
         await keep(judges.values())
         names = tuple(judges) if len(judges) > 1 else ()

@@ -155,7 +155,7 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
         )
     known: dict[str, Any] = there.get("qualifications") or {}
     found: dict[str, Any] = manifest.get("qualifications") or {}
-    merged = known | {name: standing for name, standing in found.items() if standing is not None}
+    merged = known | {name: record for name, record in found.items() if record is not None}
     versions = {key: manifest[key] for key in VERSIONS}
     made = {**unsealed(there), **versions} | ({"qualifications": merged} if merged != known else {})
     same = all(there.get(key) == value for key, value in versions.items())

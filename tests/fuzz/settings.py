@@ -19,7 +19,7 @@ from local_judge.lab.labelled_claims import load_labelled
 from local_judge.lab.qualification.config import load_qualify_config
 from local_judge.runs.calibrations import load_calibrations
 from local_judge.runs.config import load_config, parse_settings
-from local_judge.runs.standings import load_standing
+from local_judge.runs.qualifications import load_qualification
 from local_judge.runs.verify import load_claim_rows
 from local_judge.tasks.checklists import CHECKLIST_KIND
 from local_judge.tasks.criteria import CRITERIA_KIND
@@ -368,5 +368,5 @@ TARGETS = (
         },
     ),
     _json("calibrations", load_calibrations, {"calibrations": []}, {}),
-    _json("standing", load_standing, {"verdicts": []}, {}),
+    _json("qualification", load_qualification, {"verdicts": []}, {}),
 )

@@ -16,7 +16,7 @@ from indexes.errors import DigestMismatch
 from local_judge.errors import InputError, RunError, one_line
 from local_judge.reporting.exports_csv import _csv  # pyright: ignore[reportPrivateUsage]
 from local_judge.rows import attributes_of, read_jsonl
-from local_judge.runs.standings import load_standing
+from local_judge.runs.qualifications import load_qualification
 from local_judge.runs.store import RunStore
 
 
@@ -67,8 +67,8 @@ def test_deep_nesting_is_no_json(tmp_path: Path) -> None:
     (tmp_path / "cdxj").write_text(f"org,example)/ 20240101000000 {deep}\n")
     with pytest.raises(RunError, match="not JSON"):
         RunStore(tmp_path).read_json("deep.json")
-    with pytest.raises(InputError, match="no qualification"):
-        load_standing(tmp_path / "deep.json")
+    with pytest.raises(InputError, match="not a qualification that can be read"):
+        load_qualification(tmp_path / "deep.json")
     with pytest.raises(InputError, match="not JSON"):
         list(read_jsonl(tmp_path / "deep.json"))
     with pytest.raises(DigestMismatch, match="a line cannot be read"):

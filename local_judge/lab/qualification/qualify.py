@@ -1,7 +1,7 @@
 """A judge qualified: asked, measured, held against the thresholds, and written down.
 
     manifest.json         what it was made of
-    qualification.json    all data: what was asked, items, figures, verdicts, and the standing that follows
+    qualification.json    all data: what was asked, items, figures, verdicts, and the record that follows
     page.md               the page
     pages/                where no snapshot was given: the packaged pages, as `snapshot import` takes them
     snapshot/             made of them
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from indexes.snapshot import Snapshot
 from local_judge.judge.qualification_record import (
+    FORMAT,
     ProtocolVerdict,
     QualificationRecord,
     Scale,
@@ -123,7 +124,7 @@ class Examined(Frozen):
 
 
 class Qualification(Frozen):
-    """All that a qualification found. `qualification.json`, with the standing that follows from it."""
+    """All that a qualification found. `qualification.json`, with the record that follows from it."""
 
     judge: str
     """Name of the preset."""
@@ -148,7 +149,7 @@ class Qualification(Frozen):
         """Items without an answer."""
         return sum(item.failure is not None for one in self.asked for item in one.items)
 
-    def standing(self) -> QualificationRecord:
+    def record(self) -> QualificationRecord:
         """In short."""
         return QualificationRecord(
             judge=self.judge,
@@ -240,9 +241,8 @@ async def _qualify(
         figures=tuple(figures),
         verdicts=tuple(verdicts_of(check(config.thresholds, figures, [one.part for one in asked]))),
     )
-    store.write_json(
-        DATA, {**found.model_dump(mode="json"), "standing": found.standing().model_dump(mode="json")}
-    )
+    record = found.record().model_dump(mode="json")
+    store.write_json(DATA, {"format_version": FORMAT, **found.model_dump(mode="json"), "record": record})
     return found
 
 

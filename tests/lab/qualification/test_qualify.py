@@ -24,7 +24,7 @@ from local_judge.lab.qualification.qualify import Examined, Qualification
 from local_judge.lab.qualification.vocabulary import check_figure
 from local_judge.reporting.standings import standing_lines
 from local_judge.runs.manifest import prompts_digest
-from local_judge.runs.standings import load_standing
+from local_judge.runs.qualifications import load_qualification
 from serving.engines.scripted import Call, Reply
 from serving.errors import RequestRefused
 from serving.types import EngineIdentity, Sampling
@@ -181,16 +181,16 @@ def test_a_directory_takes_up_only_what_it_was_begun_with(qualified: Qualify, tm
         qualified(knowing(tmp_path / "other"), "other", config=config())
 
 
-def standing(found: Qualification, **given: Any) -> QualificationRecord:
-    return found.standing().model_copy(update=given)
+def record(found: Qualification, **given: Any) -> QualificationRecord:
+    return found.record().model_copy(update=given)
 
 
 def test_what_examined_more_is_remembered(qualified: Qualify, tmp_path: Path) -> None:
     found, _ = qualified(knowing(tmp_path / "q"), config=config())
-    quick = found.standing()
+    quick = found.record()
     assert remembered(found.identity) is None
     assert remember(quick) == quick == remembered(found.identity)
-    full = standing(found, scale="full", in_all="qualified for deer")
+    full = record(found, scale="full", in_all="qualified for deer")
     assert remember(full) == full
     assert remember(quick) == full == remembered(found.identity)
     other = found.identity.model_copy(update={"engine_version": "2"})
@@ -250,20 +250,20 @@ def test_the_digest_of_a_qualification_is_of_nothing_that_a_clock_measured(tmp_p
                 figures=(),
                 verdicts=(),
             )
-            .standing()
+            .record()
             .qualification
         )
 
     assert digest(1.0) == digest(2.0)
 
 
-def test_a_standing_is_read_from_the_file_of_a_qualification(qualified: Qualify, tmp_path: Path) -> None:
+def test_a_record_is_read_from_the_file_of_a_qualification(qualified: Qualify, tmp_path: Path) -> None:
     found, _ = qualified(knowing(tmp_path / "q"), config=config())
-    given = load_standing(tmp_path / "q" / "qualification.json")
-    assert given.standing == found.standing()
+    given = load_qualification(tmp_path / "q" / "qualification.json")
+    assert given.record == found.record()
     (tmp_path / "none.json").write_text("{}")
-    with pytest.raises(InputError, match="no qualification"):
-        load_standing(tmp_path / "none.json")
+    with pytest.raises(InputError, match="not a qualification that can be read"):
+        load_qualification(tmp_path / "none.json")
 
 
 def test_a_qualification_that_was_modified_is_refused(qualified: Qualify, tmp_path: Path) -> None:
@@ -276,28 +276,45 @@ def test_a_qualification_that_was_modified_is_refused(qualified: Qualify, tmp_pa
         figure["value"] = 1 - figure["value"] / 2
 
     def praised(data: dict[str, Any]) -> None:
-        for verdict in (*data["verdicts"], *data["standing"]["verdicts"]):
+        for verdict in (*data["verdicts"], *data["record"]["verdicts"]):
             verdict["verdict"] = "qualified" if verdict["verdict"] != "qualified" else "refused"
 
     def praised_in_short(data: dict[str, Any]) -> None:
-        data["standing"]["in_all"] = "qualified for all"
+        data["record"]["in_all"] = "qualified for all"
 
     def of_other_prompts(data: dict[str, Any]) -> None:
-        data["standing"]["prompts"] = "0" * 64
+        data["record"]["prompts"] = "0" * 64
 
     for change in (raised, praised, praised_in_short, of_other_prompts):
         data = deepcopy(written)
         change(data)
         path.write_text(json.dumps(data))
         with pytest.raises(InputError, match="it was modified since it was written"):
-            load_standing(path)
+            load_qualification(path)
         with pytest.raises(InputError, match="it was modified since it was written"):
             load_finished(tmp_path / "q")
 
 
+def test_a_qualification_of_another_format_is_refused(qualified: Qualify, tmp_path: Path) -> None:
+    found, _ = qualified(knowing(tmp_path / "q"), config=config())
+    path = tmp_path / "q" / "qualification.json"
+    written = json.loads(path.read_text())
+    assert written.pop("format_version") == 2
+    written["standing"] = written.pop("record")  # as it was written before formats had numbers
+    path.write_text(json.dumps(written))
+    for refused in (lambda: load_qualification(path), lambda: load_finished(tmp_path / "q")):
+        with pytest.raises(
+            InputError, match="it has format 1, and this version of local_judge reads format 2; repeat"
+        ):
+            refused()
+    _, silent = qualified(knowing(tmp_path / "q"), config=config())
+    assert silent.calls == []
+    assert load_qualification(path).record == found.record()
+
+
 def test_a_line_says_what_a_judge_is_good_for(qualified: Qualify, tmp_path: Path) -> None:
     found, _ = qualified(Knowing(tmp_path / "q", credulous), config=config())
-    [line] = standing_lines({"q": found.standing()}, ["deer", "race"])
+    [line] = standing_lines({"q": found.record()}, ["deer", "race"])
     assert line.startswith(
         "judge q: refused for deer: it does not tell claims that a page states from altered ones"
     )

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from local_judge.errors import InputError
-from local_judge.judge.qualification_record import checked_standing
+from local_judge.judge.qualification_record import checked_record
 from local_judge.lab.qualification.comparing.ensembles import ensembles
 from local_judge.lab.qualification.comparing.expense import expenses, worths
 from local_judge.lab.qualification.comparing.model import Comparison, Difference, Member, Worth
@@ -57,8 +57,8 @@ def load_finished(folder: Path) -> Finished:
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         data = json.loads((folder / DATA).read_text(encoding="utf-8"))
-        checked_standing(data)
-        del data["standing"]
+        checked_record(data)
+        del data["record"], data["format_version"]
         return Finished(folder, manifest, Qualification.model_validate(data))
     except OSError as error:
         raise InputError(
@@ -66,7 +66,7 @@ def load_finished(folder: Path) -> Finished:
         ) from None
     except (ValidationError, ValueError, TypeError, RecursionError) as error:
         reason = str(error).splitlines()[0]
-        raise InputError(f"{folder}: no qualification that can be read ({reason})") from None
+        raise InputError(f"{folder}: not a qualification that can be read ({reason})") from None
 
 
 def compare(finished: Sequence[Finished], runs: Sequence[Path] = ()) -> Comparison:
@@ -167,7 +167,7 @@ def _member(one: Finished, asked: Sequence[Asked]) -> Member:
     return Member(
         name=found.judge,
         model=found.identity.model,
-        in_all=found.standing().in_all,
+        in_all=found.record().in_all,
         n_items=sum(len(own.items) for own in asked),
         n_unanswered=found.n_unanswered,
     )
