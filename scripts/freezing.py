@@ -252,14 +252,18 @@ def record_run(run: Path, out: Path, printed: str) -> None:
         for place, who in enumerate(("eve", "flo"), 2)
     )
     (run.parent / "ratings.csv").write_text(ratings, encoding="utf-8")
-    shown: dict[str, Sequence[str | Path]] = {"show": ("show", run), "verticals": ("verticals", run)}
+    shown: dict[str, Sequence[str | Path]] = {
+        "show": ("show", run),
+        "verticals": ("results", "verticals", run),
+    }
     for protocol in PROTOCOLS:
         for profile in ("paper", "upstream"):
             which = ("--protocol", protocol, "--profile", profile)
             score = ("--score", SCORES[protocol])
             shown |= {
-                f"rank-{protocol}-{profile}": ("rank", run, *which, "--resamples", "20", *score),
+                f"rank-{protocol}-{profile}": ("results", "rank", run, *which, "--resamples", "20", *score),
                 f"agree-{protocol}-{profile}": (
+                    "results",
                     "agree",
                     run.parent / "ratings.csv",
                     run,
@@ -268,7 +272,7 @@ def record_run(run: Path, out: Path, printed: str) -> None:
                     "--resamples",
                     "20",
                 ),
-                f"length-{protocol}-{profile}": ("stats", "length", run, *which),
+                f"length-{protocol}-{profile}": ("results", "stats", "length", run, *which),
             }
     for name, words in shown.items():
         text = command(*words, "--json").replace(str(run.parent), "")

@@ -86,7 +86,7 @@ def _over_http(
 ) -> Engine:
     if not base_urls:
         raise PresetError(
-            f"{preset.name} is asked over HTTP: start it with `local-judge serve {preset.name}` and give its "
+            f"{preset.name} is asked over HTTP: start it with `local-judge judge serve {preset.name}` and give its "
             "URL: --base-url http://127.0.0.1:8000/v1"
         )
     settings = preset.vllm or VllmSettings()

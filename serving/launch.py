@@ -68,7 +68,7 @@ _CAUSES: Sequence[tuple[str, str]] = (
     (
         r"LocalEntryNotFoundError|OfflineModeIsEnabled|does not appear to have a file named"
         r"|Cannot find any model weights",
-        "the weights in {model} are missing or incomplete; fetch them: local-judge judges fetch {name}",
+        "the weights in {model} are missing or incomplete; fetch them: local-judge judge fetch {name}",
     ),
 )
 

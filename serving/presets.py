@@ -182,28 +182,43 @@ def list_presets() -> list[str]:
 
 
 def load_preset(name_or_path: str | Path) -> Preset:
-    """The preset of this name, or the one in this YAML file.
+    """Return the preset of this name, or the one in this YAML file.
 
     `NAME-thinking` is NAME with thinking switched on: the same weights and server, other sampling.
 
     Raises:
         PresetError: no such preset or file, not YAML, or a key or value that is wrong.
     """
+    path = preset_path(name_or_path)
+    preset = _read(path)
+    if str(name_or_path) != path.stem + THINKING_SUFFIX:
+        return preset
+    if preset.reasoning is None or preset.reasoning.always:
+        raise _no_preset(str(name_or_path))
+    return preset.model_copy(update={"name": str(name_or_path), "sampling": preset.reasoning.sampling})
+
+
+def preset_path(name_or_path: str | Path) -> Path:
+    """Return the file that describes a preset: for `NAME-thinking`, that of NAME.
+
+    Raises:
+        PresetError: no such preset or file.
+    """
     text = str(name_or_path)
     if text.endswith((".yaml", ".yml")) or "/" in text:
         path = Path(text)
         if not path.is_file():
-            raise PresetError(f"no preset file {path}; `local-judge judges` lists the packaged ones")
-        return _read(path)
-    folder = preset_folder()
-    if (folder / f"{text}.yaml").is_file():
-        return _read(folder / f"{text}.yaml")
-    base = text.removesuffix(THINKING_SUFFIX)
-    if base != text and (folder / f"{base}.yaml").is_file():
-        preset = _read(folder / f"{base}.yaml")
-        if preset.reasoning is not None and not preset.reasoning.always:
-            return preset.model_copy(update={"name": text, "sampling": preset.reasoning.sampling})
-    raise PresetError(f"no judge preset {text!r}; there are: {', '.join(list_presets())}")
+            raise PresetError(f"no preset file {path}; `local-judge judge list` lists the packaged ones")
+        return path
+    for name in (text, text.removesuffix(THINKING_SUFFIX)):
+        path = preset_folder() / f"{name}.yaml"
+        if path.is_file():
+            return path
+    raise _no_preset(text)
+
+
+def _no_preset(name: str) -> PresetError:
+    return PresetError(f"no judge preset {name!r}; there are: {', '.join(list_presets())}")
 
 
 def _read(path: Path) -> Preset:

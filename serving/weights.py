@@ -50,12 +50,12 @@ def require_weights(preset: Preset) -> Path:
     path = weights_path(preset)
     if not path.exists():
         raise WeightsMissing(
-            f"no weights for {preset.name} at {path}; get them with: local-judge judges fetch {preset.name}"
+            f"no weights for {preset.name} at {path}; get them with: local-judge judge fetch {preset.name}"
         )
     if preset.weights.sha256 is not None and file_digest(path) != preset.weights.sha256:
         raise DigestMismatch(
             f"{path} is not {preset.weights.file} (SHA-256 {file_digest(path)[:12]}…, pinned "
-            f"{preset.weights.sha256[:12]}…); remove it, then: local-judge judges fetch {preset.name}"
+            f"{preset.weights.sha256[:12]}…); remove it, then: local-judge judge fetch {preset.name}"
         )
     return path
 

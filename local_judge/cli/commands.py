@@ -20,8 +20,8 @@ from local_judge.cli.faults import Stopped
 class Lazy(TyperCommand):
     """A command, or a group that is a Typer app in one module, known by its name and help until it is called."""
 
-    def __init__(self, target: str, help: str) -> None:
-        super().__init__(name=None, help=help)
+    def __init__(self, target: str, help: str, panel: str | None = None) -> None:
+        super().__init__(name=None, help=help, rich_help_panel=panel)
         self.target = target
         """`module:attribute` below `local_judge.cli`."""
 
@@ -48,80 +48,91 @@ def _named(commands: dict[str, Lazy | TyperGroup]) -> dict[str, Any]:
     return dict(commands)
 
 
-def _group(help: str, commands: dict[str, Lazy | TyperGroup]) -> TyperGroup:
-    return TyperGroup(help=help, commands=_named(commands), no_args_is_help=True)
+def _group(panel: str, help: str, commands: dict[str, Lazy | TyperGroup]) -> TyperGroup:
+    return TyperGroup(help=help, commands=_named(commands), no_args_is_help=True, rich_help_panel=panel)
 
+
+EVALUATE, RESULTS, JUDGES, DATA, RESEARCH = "Evaluate", "Results", "Judges", "Data", "Research"
+"""Panels of the help."""
 
 COMMANDS: dict[str, Lazy | TyperGroup] = {
     "run": Lazy(
         "run:run",
-        "Examine each report by the protocols: verify its claims against the snapshot, ask a rubric; and score it.",
+        "Evaluate reports by one or several protocols, and print their scores.",
+        EVALUATE,
     ),
-    "show": Lazy("show:show", "Print the tables of a run, or the scores of groups of reports."),
-    "verticals": Lazy(
-        "verticals:verticals",
-        "Print the metrics of all protocols under four verticals: presentation, task compliance, depth, sources.",
+    "verify": Lazy("verify:verify", "Verify claims against their pages, without a report.", EVALUATE),
+    "demo": Lazy(
+        "demo:demo",
+        "Verify a sample report with altered claims, and count those that a judge finds.",
+        EVALUATE,
     ),
+    "show": Lazy("show:show", "Print the tables of a run, or the scores of groups of reports.", RESULTS),
     "rescore": Lazy(
         "show:rescore",
         "Compute all scores again from the stored findings; needs no model, no snapshot and no network.",
+        RESULTS,
     ),
     "export": Lazy(
-        "export:export", "Write a run's results as a published project writes its own, or as CSV."
+        "export:export", "Write a run's results in a published project's format, or as CSV.", RESULTS
     ),
     "import": Lazy(
         "imports:import_",
-        "Make a run of what a published project has judged: to show, score, compare with people and export it.",
+        "Make a run from the judgements of a published project.",
+        RESULTS,
     ),
-    "verify": Lazy("verify:verify", "Verify claims against their pages, without a report."),
-    "calibrate": Lazy(
-        "calibrate:calibrate",
-        "Fit a judge's probabilities and threshold on claims that are known to be true or altered, and keep the fit.",
+    "results": _group(
+        RESULTS,
+        "Rank systems, compare scores with human ratings, compute statistics.",
+        {
+            "rank": Lazy(
+                "results.rank:rank",
+                "Rank systems by pairwise comparisons or scores: Bradley-Terry strengths and win rates.",
+            ),
+            "agree": Lazy(
+                "results.agree:agree",
+                "Compare the scores of runs with human ratings: pairwise agreement, correlation, reliability.",
+            ),
+            "stats": Lazy("results.stats:app", "Compute statistics over the reports of runs."),
+            "verticals": Lazy(
+                "results.verticals:verticals",
+                "Print the metrics of all protocols under presentation, task compliance, depth and sources.",
+            ),
+        },
     ),
-    "qualify": Lazy(
-        "qualify:qualify",
-        "Ask a judge about things of which the answer is known, and say what it may be believed for.",
-    ),
-    "compare": Lazy(
-        "compare:compare",
-        "Compare judges that were asked the same: differences, cost, pairs worth having together. Asks nobody.",
-    ),
-    "agree": Lazy(
-        "agree:agree",
-        "Compare the scores of runs with ratings by people: pairwise agreement, correlations, reliability.",
-    ),
-    "rank": Lazy(
-        "rank:rank",
-        "Rank systems by their pairwise comparisons, in one run or several: Bradley-Terry strengths and win rates.",
-    ),
-    "evaluate-verifier": Lazy(
-        "evaluate_verifier:evaluate_verifier",
-        "Measure a judge against annotated reports: extraction, back-tracking, verification, coverage.",
-    ),
-    "experiment": Lazy(
-        "experiment:experiment",
-        "Judge a judge: reports with planted errors, of earlier days, with flawed reasoning; and plans that it drafts.",
-    ),
-    "parse": Lazy(
-        "parse:parse",
-        "Show a report's sentences, citations and references, and what could not be resolved.",
-    ),
-    "plant": Lazy(
-        "plant:plant",
-        "Plant claims in a snapshot's pages, half of them false, or flaws in twins of reports.",
-    ),
-    "clean": Lazy(
-        "clean:clean",
-        "Remove citation marks, addresses and lists of references from reports, and nothing else.",
-    ),
-    "serve": Lazy(
-        "serve:serve", "Start vLLM with a preset's settings and wait until it is healthy; Ctrl-C stops it."
-    ),
-    "demo": Lazy(
-        "demo:demo",
-        "Verify a short sample report, some of whose claims are altered, and count how many the judge caught.",
+    "judge": _group(
+        JUDGES,
+        "Choose, start, qualify and calibrate judges.",
+        {
+            "list": Lazy("judge.presets:list_", "List the packaged presets."),
+            "show": Lazy("judge.presets:show", "Print a preset as YAML, with the path of its file."),
+            "copy": Lazy(
+                "judge.presets:copy", "Write a preset to a new file, as a start for one of your own."
+            ),
+            "fetch": Lazy(
+                "judge.presets:fetch",
+                "Download the weights of a preset and check their digest; continues an interrupted download.",
+            ),
+            "serve": Lazy(
+                "judge.serve:serve",
+                "Start vLLM with a preset's settings and wait until it is healthy; Ctrl-C stops it.",
+            ),
+            "qualify": Lazy(
+                "judge.qualify:qualify",
+                "Measure on items with known answers which of a judge's judgements can be relied on.",
+            ),
+            "calibrate": Lazy(
+                "judge.calibrate:calibrate",
+                "Fit a judge's probabilities and threshold on labelled claims.",
+            ),
+            "compare": Lazy(
+                "judge.compare:compare",
+                "Compare qualified judges: differences, costs and useful pairs. Makes no model calls.",
+            ),
+        },
     ),
     "snapshot": _group(
+        DATA,
         "Make, describe, verify and search snapshots of the web.",
         {
             "import": Lazy("snapshot.make:import_", "Make a snapshot of pages that are there already."),
@@ -170,10 +181,9 @@ COMMANDS: dict[str, Lazy | TyperGroup] = {
             ),
         },
     ),
-    "judges": Lazy("judges:app", "List judge presets and fetch their weights."),
-    "ledger": Lazy("ledger:app", "The store of judges' replies."),
     "tasks": _group(
-        "Research tasks and what is expected of their reports.",
+        DATA,
+        "Make tasks, and draft and review what their reports must meet.",
         {
             "classify": Lazy(
                 "tasks.topics:classify",
@@ -203,8 +213,43 @@ COMMANDS: dict[str, Lazy | TyperGroup] = {
             "build": Lazy("tasks.build:app", "Make tasks: `build DIR`, `build rank DIR`, `build show DIR`."),
         },
     ),
-    "stats": Lazy("stats:app", "Statistics over the reports of runs."),
-    "agent": Lazy("agent:app", "A judge that looks things up in a snapshot."),
+    "text": _group(
+        DATA,
+        "Parse reports, and remove citations from them.",
+        {
+            "parse": Lazy(
+                "text:parse",
+                "Print a report's sentences, citations and references, and what is unresolved.",
+            ),
+            "clean": Lazy(
+                "text:clean",
+                "Remove citation marks, addresses and reference lists from reports.",
+            ),
+        },
+    ),
+    "ledger": Lazy("ledger:app", "Check the store of judges' replies.", DATA),
+    "lab": _group(
+        RESEARCH,
+        "Examine judges: planted errors, experiments, annotations, agents.",
+        {
+            "plant": Lazy(
+                "lab.plant:plant",
+                "Make labelled claims from a snapshot's pages, or copies of reports with one flaw each.",
+            ),
+            "experiment": Lazy(
+                "lab.experiment:experiment",
+                "Measure how scores react to reports with planted errors, older facts or flawed reasoning.",
+            ),
+            "evaluate-verifier": Lazy(
+                "lab.evaluate_verifier:evaluate_verifier",
+                "Measure a judge against annotated reports: extraction, back-tracking, verification, coverage.",
+            ),
+            "agent": Lazy(
+                "lab.agent:app",
+                "Answer questions with an agent that searches a snapshot, and print transcripts.",
+            ),
+        },
+    ),
 }
 """In the order in which they are listed."""
 

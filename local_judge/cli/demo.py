@@ -27,7 +27,7 @@ def demo(
     base_url: BaseUrls = None,
     as_json: AsJson = False,
 ) -> None:
-    """Verify a short sample report, some of whose claims are altered, and count how many the judge caught."""
+    """Verify a sample report with altered claims, and count those that a judge finds."""
     job = demo_job(out, judge, base_url or ())
     with stoppable(job.ledger):
         result = asyncio.run(run_demo(job, sys.argv[1:], RunProgress))

@@ -35,7 +35,7 @@ def export(
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a run's results as a published project writes its own, or as CSV.
+    """Write a run's results in a published project's format, or as CSV.
 
     Of several judges, csv has the scores of all together unless one is named; the others' files hold the answers of
     one.

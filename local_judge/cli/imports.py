@@ -32,7 +32,7 @@ def import_(
         ),
     ] = None,
 ) -> None:
-    """Make a run of what a published project has judged: to show, score, compare with people and export it."""
+    """Make a run from the judgements of a published project."""
     store = RunStore(out)
     records = import_files(file, store, format, None if system is None else said("--system", system))
     stdout().print(run_summary(records, load_scores(store, [format]), load_run_scores(store, [format])))

@@ -13,7 +13,7 @@ from local_judge.cli.output import print_json
 from local_judge.errors import InputError, plain
 from local_judge.judge.ledger_verify import Removed, ledger_problems, remove_damaged
 
-app = typer.Typer(help="The store of judges' replies.", no_args_is_help=True)
+app = typer.Typer(help="Check the store of judges' replies.", no_args_is_help=True)
 
 SHOWN = 100
 """Problems that are listed at most."""
@@ -21,7 +21,7 @@ SHOWN = 100
 
 @app.callback()
 def ledger() -> None:
-    """The store of judges' replies."""
+    """Check the store of judges' replies."""
 
 
 @app.command()

@@ -22,13 +22,13 @@ SomeSnapshotDir = Annotated[
     typer.Option("--snapshot", help="A snapshot directory; not needed where no protocol verifies claims."),
 ]
 JudgeName = Annotated[
-    str, typer.Option("--judge", help="A judge preset (`local-judge judges`) or a preset file.")
+    str, typer.Option("--judge", help="A judge preset (`local-judge judge list`) or a preset file.")
 ]
 JudgeNames = Annotated[
     list[str],
     typer.Option(
         "--judge",
-        help="A judge preset (`local-judge judges`) or a preset file; repeat for several, of which the first extracts "
+        help="A judge preset (`local-judge judge list`) or a preset file; repeat for several: the first extracts "
         "the claims.",
     ),
 ]
@@ -74,14 +74,14 @@ CalibrationFiles = Annotated[
     list[Path] | None,
     typer.Option(
         "--calibration",
-        help="Calibrations of a judge (`local-judge calibrate --out`); repeat for several judges.",
+        help="Calibrations of a judge (`local-judge judge calibrate --out`); repeat for several judges.",
     ),
 ]
 QualificationFiles = Annotated[
     list[Path] | None,
     typer.Option(
         "--qualification",
-        help="What a judge was found to be worth (`qualification.json` of `local-judge qualify`), shown with the "
+        help="What a judge was found to be worth (`qualification.json` of `local-judge judge qualify`), shown with the "
         "results; repeat for several judges.",
     ),
 ]

@@ -113,7 +113,7 @@ def run(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Examine each report by the protocols: verify its claims against the snapshot, ask a rubric; and score it."""
+    """Evaluate reports by one or several protocols, and print their scores."""
     store = RunStore(out)
     judge_specs = judge_specs_of(judge, base_url or ())
     changes = {

@@ -30,8 +30,8 @@ def planted_lines(outcome: Outcome, judge: str) -> Iterator[str]:
     )
     yield (
         "With a GPU, and a commit pinned in a copy of configs/judges/qwen3-14b.yaml:\n"
-        "  local-judge judges fetch qwen3-14b.yaml\n"
-        "  local-judge serve qwen3-14b.yaml\n"
+        "  local-judge judge fetch qwen3-14b.yaml\n"
+        "  local-judge judge serve qwen3-14b.yaml\n"
         "  local-judge run REPORTS --snapshot SNAPSHOT --judge qwen3-14b.yaml "
         "--base-url http://127.0.0.1:8000/v1 --out RUN"
     )

@@ -1,7 +1,7 @@
 """The citation styles that reports use, one row each.
 
 Invariant: a row says all that the package knows of its style: how a mark is written, what it names, whether it is
-words of its sentence, and how `clean` takes it away. No other module names a style to decide any of these.
+words of its sentence, and how `text clean` takes it away. No other module names a style to decide any of these.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class CitationStyle:
     """Whether the sentence may need the mark as words. One that it does not need is no part of a sentence when
     sentences are told apart, and goes from the text of a link."""
     cleaned: Literal["whole", "unless_index", "unless_narrative", "words_stay", "address"] = "whole"
-    """What `clean` takes away: the whole mark; the whole unless it is an index such as `x[1]`; only brackets, not
+    """What `text clean` takes away: the whole mark; the whole unless it is an index such as `x[1]`; only brackets, not
     `Kim (2024) found`; a link but for its words; an address, of comma-separated ones each."""
     dangles: bool = True
     """Whether a mark that leads nowhere is a citation all the same. A link to a file is none."""

@@ -41,7 +41,7 @@ def clean_as_chosen(document: Document, chosen: Sequence[Option], *, chatter: bo
     Args:
         document: A parsed report.
         chosen: One option of each of `cleaning.choices.stretches(document)`, in their order.
-        chatter: As for `clean`.
+        chatter: As for `text clean`.
     """
     items = [item for option in chosen for item in option.items]
     return _without(document, Lines(document.text), items, chatter=chatter)

@@ -109,7 +109,7 @@ def checked_record(found: Mapping[str, Any]) -> QualificationRecord:
     if version != FORMAT:
         raise ValueError(
             f"it has format {brief(version)}, and this version of local_judge reads format {FORMAT}; "
-            "repeat `local-judge qualify` with the same --out, which reuses the answers"
+            "repeat `local-judge judge qualify` with the same --out, which reuses the answers"
         )
     record = QualificationRecord.model_validate(found["record"])
     try:

@@ -26,7 +26,7 @@ def standing_lines(qualifications: Qualifications, protocols: Sequence[str] | No
 
 def _said(name: str, record: QualificationRecord | None, protocols: Sequence[str] | None) -> str:
     if record is None:
-        return f"never qualified; `local-judge qualify {name}` says what it may be believed for"
+        return f"never qualified; `local-judge judge qualify {name}` says what it may be believed for"
     scale = " (by the quick settings)" if record.scale == "quick" else ""
     if record.prompts and record.prompts != prompts_digest():
         scale += " (by other prompts than this version's)"

@@ -1,4 +1,4 @@
-"""The directory that `agent ask` leaves: answer, transcript, evidence_gaps, and the ledger.
+"""The directory that `lab agent ask` leaves: answer, transcript, evidence_gaps, and the ledger.
 
 Invariant: it holds one question. What a run, or another question, has left is never written over.
 """

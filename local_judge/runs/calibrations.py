@@ -31,7 +31,7 @@ class GivenCalibrations(NamedTuple):
 
 
 def load_calibrations(path: Path) -> GivenCalibrations:
-    """The calibrations of a file that `calibrate --out` wrote.
+    """The calibrations of a file that `judge calibrate --out` wrote.
 
     Raises:
         InputError: it cannot be read, or is no such file.
@@ -42,7 +42,7 @@ def load_calibrations(path: Path) -> GivenCalibrations:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"])) or "the whole"
         raise InputError(
-            f"{path}: no file of calibrations ({key}: {first['msg']}); `local-judge calibrate --out` writes one"
+            f"{path}: no file of calibrations ({key}: {first['msg']}); `local-judge judge calibrate --out` writes one"
         ) from None
 
 
@@ -69,7 +69,7 @@ def given_calibrations(paths: Iterable[Path], config: ClaimsConfig) -> list[Give
         if not any(calibration.question in QUESTIONS[config.view] for calibration in one.calibrations):
             raise ConfigError(
                 f"--calibration {one.path}: fitted for another view than {config.view}; fit this one with "
-                f"`local-judge calibrate --view {config.view}`"
+                f"`local-judge judge calibrate --view {config.view}`"
             )
     return given
 
@@ -92,12 +92,12 @@ def check_given(given: Sequence[GivenCalibrations], identities: Mapping[str, Eng
             fields = ", ".join(differing(one.calibrations, identity))
             raise ConfigError(
                 f"--calibration {one.path}: fitted on another judge than {name!r} (its identity differs in: {fields}); "
-                "fit this judge with `local-judge calibrate`"
+                "fit this judge with `local-judge judge calibrate`"
             )
         if not current(own):
             raise ConfigError(
                 f"--calibration {one.path}: fitted on other words of the question {own[0].question!r} than are asked "
-                "now; fit it anew with `local-judge calibrate`"
+                "now; fit it anew with `local-judge judge calibrate`"
             )
 
 

@@ -85,7 +85,7 @@ class Worker:
         self, weights: Path, *, kv_tokens: int, max_num_seqs: int, properties: Mapping[str, Any]
     ) -> None:
         if not weights.is_file():
-            raise WeightsMissing(f"no weights at {weights}; `local-judge judges fetch NAME` gets them")
+            raise WeightsMissing(f"no weights at {weights}; `local-judge judge fetch NAME` gets them")
         self._weights = weights
         self._kv_tokens = kv_tokens
         self._max_num_seqs = max_num_seqs

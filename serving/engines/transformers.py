@@ -59,7 +59,7 @@ class TransformersEngine:
         concurrency: int = 8,
     ) -> None:
         if not weights.exists():
-            raise WeightsMissing(f"no weights at {weights}; `local-judge judges fetch NAME` gets them")
+            raise WeightsMissing(f"no weights at {weights}; `local-judge judge fetch NAME` gets them")
         self._name, self._weights = model, weights
         self._weights_digest, self._revision, self._quantisation = weights_digest, revision, quantisation
         self._limits = EngineLimits(context_tokens=context_tokens, concurrency=concurrency)

@@ -97,7 +97,7 @@ RUN = """run {inputs}/reports --tasks {inputs}/tasks.jsonl --snapshot {inputs}/s
     --base-url {url} --config {inputs}/config.yaml --out run"""
 SCORED = "--method scored --protocol deer --set deer.parts=[verification]"
 RACE = "--protocol race --set race.mode=pointwise --set race.criteria=static --set race.scoring=expected"
-QUALIFYING = """qualify {inputs}/stub.yaml --base-url {url} --quick --config {inputs}/qualify.yaml
+QUALIFYING = """judge qualify {inputs}/stub.yaml --base-url {url} --quick --config {inputs}/qualify.yaml
     --parts verification,prompt_injection --out out"""
 FETCH = "snapshot fetch pages --urls {inputs}/urls.txt --allow-host {host} --delay 0"
 

@@ -34,27 +34,27 @@ SMALL = ("--set", "deer.parts=[verification]")
 COMMANDS: dict[str, tuple[str, ...]] = {
     "run": ("@/mill.md", *JUDGE, "--snapshot", "@/snapshot", "--out", "@/out/run", *SMALL),
     "show": ("@/run", "--claims"),
-    "verticals": ("@/run",),
     "rescore": ("@/run",),
     "export": ("@/run", "@/out/exported", "--format", "csv"),
+    "results verticals": ("@/run",),
     "import": ("@/validated.jsonl", "@/out/imported"),
     "verify": ("@/claims.jsonl", "--snapshot", "@/snapshot", *JUDGE, "--ledger", "@/out/ledger.sqlite"),
-    "calibrate": (
+    "judge calibrate": (
         *("@/known.jsonl", "--snapshot", "@/snapshot", *JUDGE, "--ledger", "@/out/ledger.sqlite"),
         *("--resamples", "10", "--out", "@/out/calibration.json", "--plot", "@/out/plot.svg"),
     ),
-    "qualify": (
+    "judge qualify": (
         *("@/stub.yaml", "--base-url", "URL", "--snapshot", "@/snapshot", "--out", "@/out/qualified"),
         *("--parts", "verification", "--config", "@/sizes.yaml"),
     ),
-    "compare": ("@/qualified", "@/qualified", "--out", "@/out/compared"),
-    "agree": ("@/ratings.csv", "@/run", "--score", "information_integrity"),
-    "rank": ("@/run", "--score", "information_integrity"),
-    "evaluate-verifier": (
+    "judge compare": ("@/qualified", "@/qualified", "--out", "@/out/compared"),
+    "results agree": ("@/ratings.csv", "@/run", "--score", "information_integrity"),
+    "results rank": ("@/run", "--score", "information_integrity"),
+    "lab evaluate-verifier": (
         *("@/annotated/en1-shore-power.claims.jsonl", *JUDGE, "--ledger", "@/out/ledger.sqlite", "--terse"),
         *("--part", "verification", "--out", "@/out/measured.json"),
     ),
-    "experiment": (
+    "lab experiment": (
         "corruption",
         *JUDGE,
         "--protocols",
@@ -66,10 +66,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "--out",
         "@/out/x",
     ),
-    "parse": ("@/mill.md",),
-    "plant": ("@/snapshot", "--n", "8", "--out", "@/out/planted"),
-    "clean": ("@/mill.md", "--out", "@/out/cleaned.jsonl"),
-    "serve": ("qwen3-8b", "--dry-run"),
+    "text parse": ("@/mill.md",),
+    "lab plant": ("@/snapshot", "--n", "8", "--out", "@/out/planted"),
+    "text clean": ("@/mill.md", "--out", "@/out/cleaned.jsonl"),
+    "judge serve": ("qwen3-8b", "--dry-run"),
     "demo": (*JUDGE, "--out", "@/out/demo"),
     "snapshot import": ("@/pages", "@/out/snapshot"),
     "snapshot fetch": ("@/out/fetched", "--urls", "@/no_urls.txt"),
@@ -85,8 +85,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "snapshot evaluate": ("@/snapshot", "--queries", "@/queries.jsonl"),
     "snapshot mcp": ("@/snapshot",),
     "ledger verify": ("@/run/ledger.sqlite",),
-    "judges": (),
-    "judges fetch": ("no-such-judge",),
+    "judge list": (),
+    "judge show": ("qwen3-14b-thinking",),
+    "judge copy": ("qwen3-14b", "@/out/mine.yaml"),
+    "judge fetch": ("no-such-judge",),
     "tasks classify": ("@/tasks.jsonl", *JUDGE, "--out", "@/out/topics.jsonl"),
     "tasks filter": ("@/tasks.jsonl", *JUDGE, "--out", "@/out/filtered.jsonl"),
     "tasks topics": ("@/tasks.jsonl",),
@@ -128,10 +130,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "tasks build show": ("@/built",),
     "tasks build rank": ("@/built", "--voter", "ada", "--out", "@/out/paper.csv"),
-    "stats length": ("@/run",),
-    "stats stability": ("@/run", "@/again"),
-    "agent ask": ("@/snapshot", "Who paid for the heat pump?", *JUDGE, "--out", "@/out/asked"),
-    "agent transcript": ("@/asked",),
+    "results stats length": ("@/run",),
+    "results stats stability": ("@/run", "@/again"),
+    "lab agent ask": ("@/snapshot", "Who paid for the heat pump?", *JUDGE, "--out", "@/out/asked"),
+    "lab agent transcript": ("@/asked",),
 }
 
 
@@ -202,13 +204,13 @@ def make_world(folder: Path, url: str, run: Callable[..., object]) -> None:
 MADE_BY = {
     "snapshot": "snapshot import",
     "run": "run",
-    "qualified": "qualify",
+    "qualified": "judge qualify",
     "guidance.jsonl": "tasks guidance draft",
     "criteria.jsonl": "tasks criteria draft",
     "dimensions.jsonl": "tasks dimensions draft",
     "checklists.jsonl": "tasks checklist draft",
     "plans.jsonl": "tasks plan draft",
     "built": "tasks build make",
-    "asked": "agent ask",
+    "asked": "lab agent ask",
 }
 """What commands read that others write, in an order that works."""

@@ -30,7 +30,7 @@ QUESTION = "dwellings that the retrofit connected"
 
 def ask(command: Command, snapshot: Path, preset: Path, server: StubThread, *more: str | Path) -> Ended:
     where = ("--judge", preset, "--base-url", server.url)
-    return command("agent", "ask", snapshot, *where, *more)
+    return command("lab", "agent", "ask", snapshot, *where, *more)
 
 
 def test_a_question_is_answered_with_a_quotation_that_was_looked_up(
@@ -75,7 +75,7 @@ def test_an_answer_that_came_before_the_lock_is_not_written_over(
         shutil.copytree(first, root)
         yield
 
-    monkeypatch.setattr("local_judge.cli.agent.locked", taken)
+    monkeypatch.setattr("local_judge.cli.lab.agent.locked", taken)
     other = ask(command, snapshot, preset, server, "zeppelin", "--out", out)
     assert "holds the answer to another question" in other.err
     assert (out / "answer.json").read_bytes() == (first / "answer.json").read_bytes()

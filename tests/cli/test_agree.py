@@ -1,4 +1,4 @@
-"""`local-judge agree` through the real entry point, on stored scores."""
+"""`local-judge results agree` through the real entry point, on stored scores."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def ratings(tmp_path: Path) -> Path:
 def test_runs_side_by_side(command: Command, ratings: Path, tmp_path: Path) -> None:
     one = write_run(tmp_path / "one", SCORES)
     other = write_run(tmp_path / "other", {unit: 1 - (score or 0) for unit, score in SCORES.items()})
-    ended = command("agree", ratings, one, other, "--resamples", "50", "--json")
+    ended = command("results", "agree", ratings, one, other, "--resamples", "50", "--json")
     assert (ended.code, ended.err) == (0, "")
     found = json.loads(ended.out)
     people, first, second = found["people"], *found["runs"]
@@ -92,7 +92,7 @@ def test_runs_side_by_side(command: Command, ratings: Path, tmp_path: Path) -> N
     assert [task["filter"] for task in first["tasks"]] == ["kept", "kept"]
     assert [task["spearman"] for task in first["tasks"]] == [1.0, -1.0]
 
-    table = command("agree", ratings, one, other, "--resamples", "50").out
+    table = command("results", "agree", ratings, one, other, "--resamples", "50").out
     for text in (
         "one",
         "other",
@@ -103,7 +103,7 @@ def test_runs_side_by_side(command: Command, ratings: Path, tmp_path: Path) -> N
         "8 ratings by 2 annotators",
     ):
         assert text in table
-    assert command("agree", ratings, one, other, "--resamples", "50").out == table
+    assert command("results", "agree", ratings, one, other, "--resamples", "50").out == table
 
     [difference] = found["differences"]
     assert (difference["first"], difference["second"]) == (str(one), str(other))
@@ -115,7 +115,7 @@ def test_runs_side_by_side(command: Command, ratings: Path, tmp_path: Path) -> N
     assert "differences between runs" in table and "one - other" in table
     assert "+0.500 (-1.00 to +1.00)" in table
     assert "one - other: 5 reports on 2 tasks that both have scored, the same tasks in each draw" in table
-    alone = command("agree", ratings, one, "--resamples", "50")
+    alone = command("results", "agree", ratings, one, "--resamples", "50")
     assert "differences" not in alone.out
 
 
@@ -126,7 +126,7 @@ def test_runs_without_a_report_in_common_have_no_difference(
         write_run(tmp_path / task, {unit: score for unit, score in SCORES.items() if unit[0] == task})
         for task in ("heat", "water")
     ]
-    ended = command("agree", ratings, *runs, "--resamples", "5")
+    ended = command("results", "agree", ratings, *runs, "--resamples", "5")
     assert (ended.code, ended.err) == (0, "")
     assert "differences between runs" not in ended.out
     assert "heat - water: pairwise, mean rating; pairwise, each annotator; overall Pearson; " in ended.out
@@ -149,16 +149,18 @@ def test_one_annotator_gives_correlations_of_all_tasks_and_no_rows_of_dashes(
         for system, score in zip(("alpha", "beta", "gamma"), all_three, strict=True)
     ]
     ratings.write_text("\n".join(["task,system,annotator,score", *rows]), encoding="utf-8")
-    filtered = command("agree", ratings, run, "--resamples", "20")
+    filtered = command("results", "agree", ratings, run, "--resamples", "20")
     said = " ".join(filtered.out.split())
     assert "0 kept, 0 removed (negative), 2 undefined; --unfiltered takes all of them" in said
     assert "annotators: no report has two ratings, so nothing says how far they agree" in said
     assert "–" not in filtered.out and "filtered Pearson │" not in filtered.out
-    ended = command("agree", ratings, run, "--resamples", "20", "--unfiltered")
+    ended = command("results", "agree", ratings, run, "--resamples", "20", "--unfiltered")
     assert (ended.code, ended.err) == (0, "")
     assert "correlations within all 2 tasks, not filtered by ICC(1,1)" in " ".join(ended.out.split())
     assert "mean of the four" not in ended.out and "–" not in ended.out
-    found = json.loads(command("agree", ratings, run, "--resamples", "20", "--unfiltered", "--json").out)
+    found = json.loads(
+        command("results", "agree", ratings, run, "--resamples", "20", "--unfiltered", "--json").out
+    )
     assert found["filtered"] is False
     measures = {one["id"]: one for one in found["runs"][0]["measures"]}
     # heat: ranks 3 2 1 and 3 2 1: 1. water: ranks 3 2 1 and 2 3 1: 1 - 6 * 2 / 24 = 0.5.
@@ -171,11 +173,11 @@ def test_joins_that_failed_are_named(command: Command, ratings: Path, tmp_path: 
     scores = {**SCORES, ("heat", "gamma"): None, ("ice", "[red]zeta[/red]\x1b[2J"): 0.3}
     del scores["water", "beta"]
     run = write_run(tmp_path / "run", scores)
-    found = json.loads(command("agree", ratings, run, "--json", "--resamples", "5").out)["runs"][0]
+    found = json.loads(command("results", "agree", ratings, run, "--json", "--resamples", "5").out)["runs"][0]
     assert found["not_in_run"] == ["water by beta"]
     assert found["without_score"] == ["heat by gamma"]
     assert found["not_rated"] == ["ice-[red]zeta[/red]\x1b[2J"]
-    shown = command("agree", ratings, run, "--resamples", "5").out
+    shown = command("results", "agree", ratings, run, "--resamples", "5").out
     assert "rated and not in the run: 1 (water by beta)" in shown
     assert "rated and without score: 1 (heat by gamma)" in shown
     assert "in the run and not rated: 1 (ice-[red]zeta[/red] [2J)" in shown
@@ -189,12 +191,12 @@ def test_reports_by_id_take_task_and_system_from_the_run(command: Command, tmp_p
     path.write_text(
         "".join(json.dumps({"report": id, "annotator": "ann", "score": score}) + "\n" for id, score in rows)
     )
-    found = json.loads(command("agree", path, run, "--json", "--resamples", "5").out)
+    found = json.loads(command("results", "agree", path, run, "--json", "--resamples", "5").out)
     assert found["people"]["task_unknown"] == ["None-None"]
     assert found["runs"][0]["n_joined"] == 4
     assert found["runs"][0]["measures"][0]["hits"] == 2.0
     path.write_text('{"report": "heat-alpha", "task": "water", "annotator": "ann", "score": 1}\n')
-    ended = command("agree", path, run)
+    ended = command("results", "agree", path, run)
     assert ended.code == 1
     assert ended.line() == (
         f"local-judge: {path}:1: task of 'heat-alpha' is 'water' here, and 'heat' in {run}"
@@ -204,27 +206,33 @@ def test_reports_by_id_take_task_and_system_from_the_run(command: Command, tmp_p
 def test_a_score_is_named_by_its_path(command: Command, ratings: Path, tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", SCORES)
     for name in ("form/style", "style", "overall"):
-        found = json.loads(command("agree", ratings, run, "--score", name, "--json", "--resamples", "5").out)
+        found = json.loads(
+            command("results", "agree", ratings, run, "--score", name, "--json", "--resamples", "5").out
+        )
         assert found["runs"][0]["measures"][0]["value"] == 0.75
-    ended = command("agree", ratings, run, "--score", "insight")
+    ended = command("results", "agree", ratings, run, "--score", "insight")
     assert ended.code == 1
     assert ended.line().endswith("deer: score 'insight' is not there: form, form/style, overall")
-    assert "no profile 'upstream'" in command("agree", ratings, run, "--profile", "upstream").line()
+    assert (
+        "no profile 'upstream'" in command("results", "agree", ratings, run, "--profile", "upstream").line()
+    )
     assert (
         "has no scores of 'race'; there are: deer"
-        in command("agree", ratings, run, "--protocol", "race").line()
+        in command("results", "agree", ratings, run, "--protocol", "race").line()
     )
-    assert command("agree", ratings, tmp_path).code == 1
+    assert command("results", "agree", ratings, tmp_path).code == 1
 
 
 def test_what_cannot_be_joined_is_one_line(command: Command, ratings: Path, tmp_path: Path) -> None:
     strange = write_run(tmp_path / "strange", {("x", "y"): 1.0})
-    assert command("agree", ratings, strange).line() == (
+    assert command("results", "agree", ratings, strange).line() == (
         f"local-judge: {strange}: none of its reports is rated: it has 'x-y' (task 'x', system 'y'), "
         "the ratings 'heat by alpha'"
     )
     null = write_run(tmp_path / "null", {unit: None for unit in SCORES})
-    assert command("agree", ratings, null).line().endswith("none of its 5 rated reports has a score")
+    assert (
+        command("results", "agree", ratings, null).line().endswith("none of its 5 rated reports has a score")
+    )
     twice = write_run(tmp_path / "twice", SCORES)
     lines = (twice / "cases.jsonl").read_text().splitlines()
     again = json.loads(lines[0]) | {"id": "second draft"}
@@ -234,7 +242,7 @@ def test_what_cannot_be_joined_is_one_line(command: Command, ratings: Path, tmp_
     seal_run(store)
     assert (
         "'heat-alpha' and 'second draft' are both by 'alpha' on 'heat'"
-        in command("agree", ratings, twice).line()
+        in command("results", "agree", ratings, twice).line()
     )
 
 
@@ -249,7 +257,7 @@ def test_the_plot_is_one_well_formed_file(command: Command, tmp_path: Path) -> N
     run = write_run(tmp_path / "<run>", {("t<1>", hostile): 0.5, ("t<1>", "b" * 500): 0.7})
     plots = [tmp_path / "one.svg", tmp_path / "two.svg"]
     for plot in plots:
-        assert command("agree", path, run, "--resamples", "5", "--plot", plot).code == 0
+        assert command("results", "agree", path, run, "--resamples", "5", "--plot", plot).code == 0
     text = plots[0].read_text(encoding="utf-8")
     assert text == plots[1].read_text(encoding="utf-8")
     root = ElementTree.fromstring(text)
@@ -262,5 +270,5 @@ def test_a_plot_without_matplotlib_is_refused_in_one_line(
 ) -> None:
     run = write_run(tmp_path / "run", SCORES)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    said = command("agree", ratings, run, "--plot", tmp_path / "plot.svg").line()
+    said = command("results", "agree", ratings, run, "--plot", tmp_path / "plot.svg").line()
     assert said.endswith("plots need the extra `plots`: pip install 'local-judge[plots]'")

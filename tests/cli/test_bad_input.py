@@ -61,7 +61,7 @@ def test_an_unreadable_report_is_one_line_of_parse(
 ) -> None:
     path = tmp_path / f"{name}.md"
     path.write_bytes(content)
-    ended = command("parse", path)
+    ended = command("text", "parse", path)
     assert ended.code == 1
     assert ended.line().startswith("local-judge: ")
 
@@ -103,7 +103,7 @@ def test_five_megabytes_in_one_line_are_parsed_or_refused(
 ) -> None:
     path = tmp_path / "long.md"
     path.write_text(unit * (5_000_000 // len(unit)), encoding="utf-8")
-    ended = command("parse", path, "--json")
+    ended = command("text", "parse", path, "--json")
     assert ended.code in (0, 1)
     if ended.code:
         assert ended.line().startswith("local-judge: ")
@@ -210,7 +210,7 @@ def test_what_is_not_there_or_not_for_this(run: Run, report: Path, snapshot: Pat
 
 
 def test_a_preset_without_its_server_or_its_weights(command: Command, report: Path, snapshot: Path) -> None:
-    for judge, said in (("qwen3-8b", "start it with `local-judge serve qwen3-8b`"),):
+    for judge, said in (("qwen3-8b", "start it with `local-judge judge serve qwen3-8b`"),):
         ended = command(
             *("run", report, "--snapshot", snapshot, "--judge", judge, "--out", report.parent / "run"),
             *("--set", "deer.parts=[verification]"),
@@ -431,7 +431,7 @@ def test_a_page_that_was_not_rated_is_a_missing_answer(run: Run, report: Path, t
 
 def test_a_mistake_cannot_write_on_the_terminal(command: Command, tmp_path: Path) -> None:
     """One line, whatever the name that it quotes holds."""
-    ended = command("parse", f"{tmp_path}/\x1b[31mred\u202e\nsecond.md")
+    ended = command("text", "parse", f"{tmp_path}/\x1b[31mred\u202e\nsecond.md")
     assert ended.code == 1
     assert ended.line().endswith(" [31mred  second.md: no such file or folder")
 

@@ -1,4 +1,4 @@
-"""`local-judge calibrate`, and what runs make of it."""
+"""`local-judge judge calibrate`, and what runs make of it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,15 @@ def asked(server: StubThread) -> int:
 def test_a_judge_is_calibrated_and_asked_nothing_twice(
     command: Command, snapshot: Path, server: StubThread, preset: Path, tmp_path: Path
 ) -> None:
-    given: list[str | Path] = ["calibrate", write_known(tmp_path), "--snapshot", snapshot, "--judge", preset]
+    given: list[str | Path] = [
+        "judge",
+        "calibrate",
+        write_known(tmp_path),
+        "--snapshot",
+        snapshot,
+        "--judge",
+        preset,
+    ]
     given += ["--base-url", server.url, "--ledger", tmp_path / "l.sqlite", "--resamples", "50"]
     plot, out = tmp_path / "plot.svg", tmp_path / "calibration.json"
     ended = command(*given, "--plot", plot, "--out", out)
@@ -69,7 +77,7 @@ def calibrated(
     command: Command, snapshot: Path, server: StubThread, preset: Path, folder: Path
 ) -> dict[str, Any]:
     ended = command(
-        *("calibrate", write_known(folder), "--snapshot", snapshot, "--judge", preset),
+        *("judge", "calibrate", write_known(folder), "--snapshot", snapshot, "--judge", preset),
         *("--base-url", server.url, "--ledger", folder / "l.sqlite", "--resamples", "0"),
         *("--out", folder / "calibration.json"),
     )
@@ -207,12 +215,12 @@ def test_what_cannot_be_calibrated_ends_in_one_line(
     with StubThread(StubPlan(answer=answer)) as yes_man:
         given: list[str | Path] = ["--snapshot", snapshot, "--judge", preset, "--base-url", yes_man.url]
         given += ["--ledger", tmp_path / "l.sqlite"]
-        constant = command("calibrate", write_known(tmp_path), *given)
+        constant = command("judge", "calibrate", write_known(tmp_path), *given)
         assert "the judge gives all 20 claims the same probability" in constant.line()
-        one_page = command("calibrate", write_known(tmp_path), *given, "--limit", "2")
+        one_page = command("judge", "calibrate", write_known(tmp_path), *given, "--limit", "2")
         assert "2 claims, all of them true" in one_page.line()
         (tmp_path / "bare.jsonl").write_text('{"claim": "It is so.", "url": "https://a.example/"}')
-        bare = command("calibrate", tmp_path / "bare.jsonl", *given)
+        bare = command("judge", "calibrate", tmp_path / "bare.jsonl", *given)
         assert "bare.jsonl:1: needs `true`" in bare.line()
         assert {ended.code for ended in (constant, one_page, bare)} == {1}
 
@@ -221,7 +229,15 @@ def test_people_s_claims_are_fitted_on_with_the_pages_beside_them(
     command: Command, snapshot: Path, server: StubThread, preset: Path, tmp_path: Path
 ) -> None:
     sample = sample_folder()
-    given: list[str | Path] = ["calibrate", write_known(tmp_path), "--snapshot", snapshot, "--judge", preset]
+    given: list[str | Path] = [
+        "judge",
+        "calibrate",
+        write_known(tmp_path),
+        "--snapshot",
+        snapshot,
+        "--judge",
+        preset,
+    ]
     given += ["--base-url", server.url, "--ledger", tmp_path / "l.sqlite", "--resamples", "20"]
     one = sample / "en2-school-lunch.claims.jsonl"
     ended = command(*given, "--annotated", one)
@@ -244,7 +260,16 @@ def test_near_is_a_question_of_its_own(
 ) -> None:
     known, ledger, out = write_known(tmp_path), tmp_path / "l.sqlite", tmp_path / "near.json"
     judge: list[str | Path] = ["--judge", preset, "--base-url", server.url, "--ledger", ledger]
-    given: list[str | Path] = ["calibrate", known, "--snapshot", snapshot, *judge, "--resamples", "20"]
+    given: list[str | Path] = [
+        "judge",
+        "calibrate",
+        known,
+        "--snapshot",
+        snapshot,
+        *judge,
+        "--resamples",
+        "20",
+    ]
     ended = command(*given, "--view", "near", "--out", out)
     assert (ended.code, ended.err) == (0, "")
     prompt = server.chats[0].json["messages"][1]["content"]

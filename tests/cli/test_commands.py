@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from local_judge.cli.commands import COMMANDS, Lazy
 from local_judge.demo.outcome import sample_folder
 from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
 from local_judge.runs.manifest import prompts_digest
+from serving.presets import load_preset
 
 from ..stub_thread import StubThread
 from .conftest import REPORT, ROOT, Command, finish, start
@@ -29,7 +31,7 @@ SAMPLE = sample_folder() / "report.md"
 def test_the_module_is_the_command(tmp_path: Path) -> None:
     ended = finish(start("--help", cwd=tmp_path))
     assert (ended.code, ended.err) == (0, "")
-    assert all(name in ended.out for name in ("run", "show", "rescore", "export", "parse", "demo"))
+    assert all(name in ended.out for name in ("run", "show", "rescore", "export", "results", "demo"))
 
 
 @pytest.mark.parametrize(
@@ -40,14 +42,14 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
         "rescore",
         "export",
         "verify",
-        "parse",
-        "clean",
-        "serve",
+        "text parse",
+        "text clean",
+        "judge serve",
         "demo",
         "snapshot",
-        "judges",
+        "judge",
         "tasks",
-        "stats",
+        "results stats",
         "snapshot import",
     ],
 )
@@ -59,8 +61,8 @@ def test_each_command_has_help(command: Command, name: str) -> None:
 
 
 def test_the_help_names_every_command(command: Command) -> None:
-    listed = [line.split()[1] for line in command("--help").out.splitlines() if line.startswith("│ ")]
-    assert [name for name in listed if name in COMMANDS] == list(COMMANDS)
+    listed = re.findall(r"^│ (\w+) ", command("--help").out, re.MULTILINE)
+    assert listed == list(COMMANDS)
 
 
 def lazy_commands(commands: Mapping[str, Any]) -> Iterator[Lazy]:
@@ -90,7 +92,8 @@ finally:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--help"], "evaluate-verifier"),
+        (["--help"], "rescore"),
+        (["lab", "--help"], "evaluate-verifier"),
         (["--version"], f"local-judge {__version__}"),
         (["snapshot", "--help"], "evaluate"),
         (["tasks", "--help"], "checklist"),
@@ -111,7 +114,7 @@ def test_help_loads_nothing_that_commands_need(arguments: list[str], says: str) 
     others = {name.partition(".")[0] for name in loaded}
     assert not others & {"aiohttp", "faiss", "lxml", "numpy", "scipy", "torch", "trafilatura", "yaml"}
     # Typer itself loads pydantic, to parse the options that stand before a command.
-    assert "pydantic" not in others or arguments[0] in ("snapshot", "tasks")
+    assert "pydantic" not in others or arguments[0] in ("lab", "snapshot", "tasks")
     assert len(loaded) < 500  # 329 with Typer 0.29 and Rich 15; the commands load 1,661
 
 
@@ -127,7 +130,7 @@ def test_completion_knows_commands_and_their_options(monkeypatch: pytest.MonkeyP
         )
         return done.stdout.split()
 
-    assert completed("local-judge ver") == ["verticals", "verify"]
+    assert completed("local-judge ver") == ["verify"]
     assert completed("local-judge tasks guidance ") == ["draft", "show", "review"]
     assert "--allow-modified" in completed("local-judge show out --al")
 
@@ -138,7 +141,7 @@ def test_wrong_usage_is_2(command: Command) -> None:
 
 
 def test_parse_prints_tables(command: Command, report: Path) -> None:
-    ended = command("parse", report)
+    ended = command("text", "parse", report)
     assert ended.code == 0
     for text in (
         "L2.S1",
@@ -149,7 +152,7 @@ def test_parse_prints_tables(command: Command, report: Path) -> None:
 
 
 def test_parse_prints_json(command: Command, report: Path) -> None:
-    parsed = json.loads(command("parse", report, "--json").out)
+    parsed = json.loads(command("text", "parse", report, "--json").out)
     assert [sentence["label"] for sentence in parsed["sentences"]] == ["L2.S1", "L2.S2"]
     assert [reference["key"] for reference in parsed["references"]] == ["1", "2"]
     assert parsed["summary"]
@@ -158,9 +161,9 @@ def test_parse_prints_json(command: Command, report: Path) -> None:
 def test_parse_of_a_file_of_several_reports_is_refused(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "two.jsonl"
     path.write_text('{"id": 1, "article": "One."}\n{"id": 2, "article": "Two."}\n')
-    ended = command("parse", path)
+    ended = command("text", "parse", path)
     assert ended.code == 1
-    assert ended.line() == f"local-judge: {path}: holds 2 reports; `parse` shows one"
+    assert ended.line() == f"local-judge: {path}: holds 2 reports; `text parse` shows one"
 
 
 def test_snapshot_commands(command: Command, tmp_path: Path) -> None:
@@ -191,16 +194,31 @@ def test_one_altered_byte_of_a_snapshot_is_found_and_named(command: Command, tmp
 
 
 def test_judges_lists_presets(command: Command) -> None:
-    rows: list[dict[str, Any]] = json.loads(command("judges", "--json").out)
+    rows: list[dict[str, Any]] = json.loads(command("judge", "list", "--json").out)
     names = [row["name"] for row in rows]
     assert names == sorted(names)
     assert {"qwen3-14b", "qwen3-14b-thinking", "qwen2.5-coder-1.5b"} <= set(names)
-    listed = command("judges").out
+    listed = command("judge", "list").out
     assert all(name in listed for name in names)
 
 
+@pytest.mark.parametrize("name", ["qwen3-14b", "qwen3-14b-thinking", "gpt-oss-20b"])
+def test_a_copied_preset_is_the_judge_that_it_was_copied_from(
+    command: Command, tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / "mine.yaml"
+    assert command("judge", "copy", name, file).code == 0
+    ours, theirs = (load_preset(judge).model_dump(exclude={"name", "reasoning"}) for judge in (file, name))
+    assert ours == theirs
+    shown = command("judge", "show", file).out
+    assert shown == f"# {file}\n{file.read_text()}"
+    assert json.loads(command("judge", "show", file, "--json").out)["model"] == ours["model"]
+    assert "already exists" in command("judge", "copy", name, file).line()
+    assert "has to end in .yaml" in command("judge", "copy", name, tmp_path / "mine").line()
+
+
 def test_serve_dry_run_prints_one_line_for_a_shell(command: Command) -> None:
-    ended = command("serve", "qwen3-8b", "--port", "8123", "--dry-run")
+    ended = command("judge", "serve", "qwen3-8b", "--port", "8123", "--dry-run")
     assert ended.code == 0
     words = shlex.split(ended.out)
     assert "vllm.entrypoints.openai.api_server" in words
@@ -209,7 +227,7 @@ def test_serve_dry_run_prints_one_line_for_a_shell(command: Command) -> None:
 
 
 def test_a_judge_in_process_cannot_be_served(command: Command) -> None:
-    ended = command("serve", "qwen2.5-coder-1.5b", "--dry-run")
+    ended = command("judge", "serve", "qwen2.5-coder-1.5b", "--dry-run")
     assert ended.code == 1
     assert "nothing to serve" in ended.line()
 
@@ -360,7 +378,7 @@ def test_a_reader_that_stops_reading_is_no_error(tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
     ended = subprocess.run(
-        [sys.executable, "-m", "local_judge", "judges"],
+        [sys.executable, "-m", "local_judge", "judge", "list"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=write,

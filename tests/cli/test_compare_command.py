@@ -1,4 +1,4 @@
-"""`local-judge qualify --compare` and `local-judge compare`."""
+"""`local-judge judge qualify --compare` and `local-judge judge compare`."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def server() -> Iterator[StubThread]:
 def test_several_judges_have_to_be_meant(command: Command, tmp_path: Path) -> None:
     one = write_preset(tmp_path).rename(tmp_path / "one.yaml")
     other = write_preset(tmp_path).rename(tmp_path / "other.yaml")
-    ended = command("qualify", one, other)
+    ended = command("judge", "qualify", one, other)
     assert ended.code == 1
     assert ended.line().endswith("other.yaml: several judges need --compare")
-    ended = command("qualify", "--compare", one)
+    ended = command("judge", "qualify", "--compare", one)
     assert ended.line().endswith("one.yaml: --compare needs two judges at least")
-    ended = command("qualify", one, "--scored", tmp_path)
+    ended = command("judge", "qualify", one, "--scored", tmp_path)
     assert ended.line().endswith("--scored: runs are read where judges are compared (--compare)")
 
 
@@ -43,7 +43,7 @@ def test_judges_are_qualified_compared_and_asked_nothing_twice(
     sizes = tmp_path / "sizes.yaml"
     sizes.write_text(SIZES, encoding="utf-8")
     out = tmp_path / "judges"
-    given: list[str | Path] = ["qualify", "--compare", one, other, "--parts", "verification"]
+    given: list[str | Path] = ["judge", "qualify", "--compare", one, other, "--parts", "verification"]
     given += ["--config", sizes, "--snapshot", snapshot, "--base-url", server.url, "--out", out]
     ended = command(*given)
     assert ended.code == 0, ended.err
@@ -53,7 +53,7 @@ def test_judges_are_qualified_compared_and_asked_nothing_twice(
     # One judge under two names differs from itself by nothing.
     assert {row["value"] for row in found["differences"] if row["value"] is not None} == {0.0}
     assert (out / "one" / "page.md").is_file()
-    again = command("compare", out / "one", out / "other", "--out", tmp_path / "again")
+    again = command("judge", "compare", out / "one", out / "other", "--out", tmp_path / "again")
     assert again.code == 0
     assert (tmp_path / "again" / "comparison.json").read_bytes() == data
     assert command(*given).code == 0

@@ -35,17 +35,17 @@ DOCUMENTED = {0, 1, 3, 130, 141, -signal.SIGINT}
 """Exit codes of commands without a mistake in their usage (2) and without a defect (70). CPython ends by SIGINT itself,
 which a shell shows as 130, where the interrupt fell into an `eval`, handled or not."""
 ENDS_WITH_1 = {
-    "agent transcript",
-    "agree",
-    "compare",
-    "judges fetch",
-    "rank",
+    "judge compare",
+    "judge fetch",
+    "lab agent transcript",
+    "results agree",
+    "results rank",
     "snapshot fetch",
     "tasks build rank",
     "tasks plan lint",
 }
 """Commands that the small world gives nothing to do, and that say so."""
-FETCHING = {"judges fetch", "serve", "snapshot fetch"}
+FETCHING = {"judge fetch", "judge serve", "snapshot fetch"}
 """Commands whose purpose is the network, or a server of their own."""
 
 
@@ -223,7 +223,7 @@ def test_an_interrupt_before_a_coroutine_starts_is_one_line(tmp_path: Path) -> N
 
 
 def test_characters_that_the_output_lacks_are_escaped_as_in_json(world: Path) -> None:
-    done = run_alone("parse", "mill.md", "--json", cwd=world, PYTHONIOENCODING="latin-1")
+    done = run_alone("text", "parse", "mill.md", "--json", cwd=world, PYTHONIOENCODING="latin-1")
     assert (done.returncode, done.stderr) == (0, "")
     assert "\\u6c34" in done.stdout
     assert "The \u6c34 retrofit" in json.loads(done.stdout)["sentences"][0]["text"]
@@ -233,8 +233,8 @@ def test_a_defect_is_one_line_and_its_traceback_is_to_be_had(
     command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv(DEBUG, raising=False)
-    monkeypatch.setattr("local_judge.cli.judges.list_presets", lambda: 1 / 0)
-    ended = command("judges")
+    monkeypatch.setattr("local_judge.cli.judge.presets.list_presets", lambda: 1 / 0)
+    ended = command("judge", "list")
     assert ended.code == 70
     assert ended.line().startswith("local-judge: a defect of this program in tests/cli/test_conditions.py:")
     assert ended.line().endswith("shows the traceback; ZeroDivisionError: division by zero")

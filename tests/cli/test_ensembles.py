@@ -147,19 +147,19 @@ def test_stats_agree_and_export_take_one_judge_or_all(command: Command, panel: P
     command(*panel.run())
     out = panel.folder / "run"
     lengths = [
-        json.loads(command("stats", "length", out, *more, "--json").out)
+        json.loads(command("results", "stats", "length", out, *more, "--json").out)
         for more in ((), ("--judge", "steady"))
     ]
     assert [said["judge"] for said in lengths] == [None, "steady"]
-    stable = json.loads(command("stats", "stability", out, "--json", "--resamples", "5").out)
+    stable = json.loads(command("results", "stats", "stability", out, "--json", "--resamples", "5").out)
     assert stable["judges"] == ["steady", "shaky"]
     assert [row["n_reports"] for row in stable["scores"]] == [3] * len(stable["scores"])
     ratings = panel.folder / "ratings.csv"
     ratings.write_text("report,task,annotator,score\nmill,t,ann,5\nbath,t,ann,3\npool,t,ann,4\n")
     for more in ((), ("--judge", "shaky")):
-        ended = command("agree", ratings, out, "--score", "information_integrity", *more, "--json")
+        ended = command("results", "agree", ratings, out, "--score", "information_integrity", *more, "--json")
         assert json.loads(ended.out)["runs"][0]["n_joined"] == 3
-    assert "no judge 'x'" in command("agree", ratings, out, "--score", "x", "--judge", "x").line()
+    assert "no judge 'x'" in command("results", "agree", ratings, out, "--score", "x", "--judge", "x").line()
 
     for name, more in (("all", ()), ("one", ("--judge", "shaky", "--profile", "upstream"))):
         ended = command("export", out, panel.folder / name, "--format", "csv", *more)

@@ -1,4 +1,4 @@
-"""`local-judge experiment`, with a server whose judge believes everything."""
+"""`local-judge lab experiment`, with a server whose judge believes everything."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SMALL = ("--protocols", "fact", "--rates", "0,1", "--topics", "2")
 def test_the_table_says_what_a_score_did_and_what_it_should_do(
     command: Command, judged: tuple[str, ...], tmp_path: Path
 ) -> None:
-    ended = command("experiment", "corruption", *judged, *SMALL, "--out", tmp_path / "out")
+    ended = command("lab", "experiment", "corruption", *judged, *SMALL, "--out", tmp_path / "out")
     assert (ended.code, ended.err) == (0, "")
     rows = [[cell.strip() for cell in line.split("│")] for line in ended.out.splitlines() if "│" in line]
     assert rows[:3] == [
@@ -57,7 +57,7 @@ def test_an_oracle_that_quotes_both_sides_finds_what_is_right(
 
     monkeypatch.setattr(session, "connect", connect)
     ended = command(
-        *("experiment", "corruption", "--judge", preset, "--base-url", "http://127.0.0.1:9/v1"),
+        *("lab", "experiment", "corruption", "--judge", preset, "--base-url", "http://127.0.0.1:9/v1"),
         *("--protocols", "deepresearcheval", "--rates", "0,0.4,1", "--out", tmp_path / "out"),
     )
     assert (ended.code, ended.err) == (0, "")
@@ -79,7 +79,7 @@ def test_an_oracle_that_quotes_both_sides_finds_what_is_right(
 
 
 def test_json_is_what_is_kept(command: Command, judged: tuple[str, ...], tmp_path: Path) -> None:
-    ended = command("experiment", "corruption", *judged, *SMALL, "--out", tmp_path / "out", "--json")
+    ended = command("lab", "experiment", "corruption", *judged, *SMALL, "--out", tmp_path / "out", "--json")
     assert json.loads(ended.out) == json.loads((tmp_path / "out" / "results.json").read_text())
 
 
@@ -87,7 +87,7 @@ def test_a_dry_run_says_what_would_be_asked_and_leaves_nothing(
     command: Command, judged: tuple[str, ...], server: StubThread, tmp_path: Path
 ) -> None:
     ended = command(
-        "experiment", "corruption", *judged, *SMALL, "--out", tmp_path / "out", "--dry-run", "--json"
+        "lab", "experiment", "corruption", *judged, *SMALL, "--out", tmp_path / "out", "--dry-run", "--json"
     )
     # Two reports of two claims on a page each, none of which is in both; and no page's reliability for FACT.
     assert json.loads(ended.out)["calls"] == 4
@@ -97,7 +97,9 @@ def test_a_dry_run_says_what_would_be_asked_and_leaves_nothing(
 def test_the_judge_may_have_to_extract_the_claims(
     command: Command, judged: tuple[str, ...], server: StubThread, tmp_path: Path
 ) -> None:
-    ended = command("experiment", "corruption", *judged, *SMALL, "--out", tmp_path / "out", "--extract")
+    ended = command(
+        "lab", "experiment", "corruption", *judged, *SMALL, "--out", tmp_path / "out", "--extract"
+    )
     assert ended.code == 0
     assert sum("Sentences:" in chat.json["messages"][-1]["content"] for chat in server.chats) == 2
 
@@ -107,6 +109,7 @@ def test_the_others_run_with_any_protocol(
     command: Command, judged: tuple[str, ...], tmp_path: Path, name: str
 ) -> None:
     ended = command(
+        "lab",
         "experiment",
         name,
         *judged,
@@ -124,7 +127,7 @@ def test_the_others_run_with_any_protocol(
 def test_plans_are_drafted_in_three_ways_and_rated(
     command: Command, judged: tuple[str, ...], server: StubThread, tmp_path: Path
 ) -> None:
-    started = ("experiment", "plans", *judged, "--topics", "1", "--out", tmp_path / "out")
+    started = ("lab", "experiment", "plans", *judged, "--topics", "1", "--out", tmp_path / "out")
     ended = command(*started)
     assert (ended.code, ended.err) == (0, "")
     rows = [[cell.strip() for cell in line.split("│")] for line in ended.out.splitlines() if "│" in line]
@@ -149,7 +152,7 @@ def test_plans_are_drafted_in_three_ways_and_rated(
 def test_reports_are_judged_by_plans_that_the_judge_drafts(
     command: Command, judged: tuple[str, ...], tmp_path: Path
 ) -> None:
-    started = ("experiment", "temporal", *judged, "--topics", "1", "--protocols", "dream")
+    started = ("lab", "experiment", "temporal", *judged, "--topics", "1", "--protocols", "dream")
     ended = command(*started, "--draft-plans", "agent", "--out", tmp_path / "out")
     assert (ended.code, ended.err) == (0, "")
     plan = json.loads((tmp_path / "out" / "plans.agent.jsonl").read_text())
@@ -166,7 +169,7 @@ def test_reports_are_judged_by_plans_that_the_judge_drafts(
 def test_reasoning_goes_by_drafted_questions_though_its_pages_have_no_dates(
     command: Command, judged: tuple[str, ...], tmp_path: Path
 ) -> None:
-    started = ("experiment", "reasoning", *judged, "--topics", "1", "--protocols", "dream")
+    started = ("lab", "experiment", "reasoning", *judged, "--topics", "1", "--protocols", "dream")
     ended = command(*started, "--draft-plans", "agent", "--out", tmp_path / "out")
     assert (ended.code, ended.err) == (0, "")
     plan = json.loads((tmp_path / "out" / "plans.agent.jsonl").read_text())
@@ -192,7 +195,7 @@ def test_data_of_ones_own(
 ) -> None:
     own = tmp_path / "own.yaml"
     own.write_text(OWN)
-    started = ("experiment", "reasoning", *judged, "--data", own, "--protocols", "liveresearchbench")
+    started = ("lab", "experiment", "reasoning", *judged, "--data", own, "--protocols", "liveresearchbench")
     ended = command(*started, "--out", tmp_path / "out")
     assert (ended.code, ended.err, "2 reports of 1 unit" in ended.out) == (0, "", True)
     assert "Of 200 people 12 asked" in server.chats[-1].json["messages"][-1]["content"]
@@ -226,7 +229,7 @@ def test_data_of_ones_own(
 def test_a_mistake_ends_in_one_line(
     command: Command, judged: tuple[str, ...], tmp_path: Path, arguments: tuple[str, ...], said: str
 ) -> None:
-    ended = command("experiment", *arguments, *judged, "--out", tmp_path / "out")
+    ended = command("lab", "experiment", *arguments, *judged, "--out", tmp_path / "out")
     assert ended.code == 1
     assert said in ended.line()
     assert not (tmp_path / "out").exists()
@@ -237,8 +240,10 @@ def test_a_directory_of_something_else_is_left_alone(
 ) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("mine")
-    ended = command("experiment", "corruption", *judged, *SMALL, "--out", tmp_path / "out")
+    ended = command("lab", "experiment", "corruption", *judged, *SMALL, "--out", tmp_path / "out")
     assert (ended.code, "not empty and no experiment" in ended.line()) == (1, True)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.txt"]
-    ended = command("experiment", "corruption", *judged, *SMALL, "--out", tmp_path / "out" / "mine.txt")
+    ended = command(
+        "lab", "experiment", "corruption", *judged, *SMALL, "--out", tmp_path / "out" / "mine.txt"
+    )
     assert (ended.code, "cannot hold an experiment (Not a directory)" in ended.line()) == (1, True)

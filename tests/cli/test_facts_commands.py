@@ -46,11 +46,14 @@ def test_from_a_report_to_files_and_back(
     dumped: Any = json.loads(command("show", run, "--items", "--json").out)["deepresearcheval"]["facts"]
     steps = dumped["runs"][0]["result"]["transcript"]["steps"]
     assert [step["action"]["tool"] for step in steps] == ["search", "finish"]
-    script = command("agent", "transcript", run, "L2.S2.1").out
+    script = command("lab", "agent", "transcript", run, "L2.S2.1").out
     assert script.startswith("# deepresearcheval, mill: L2.S2.1\n\n# answered after 2 turns\n")
     assert script.count("## Turn") == 2 and "address:" not in script
-    assert command("agent", "transcript", run).out.count("# answered") == 2
-    assert "holds no run of an agent about 'L9.S9.1'" in command("agent", "transcript", run, "L9.S9.1").line()
+    assert command("lab", "agent", "transcript", run).out.count("# answered") == 2
+    assert (
+        "holds no run of an agent about 'L9.S9.1'"
+        in command("lab", "agent", "transcript", run, "L9.S9.1").line()
+    )
     assert {gap.tool for gap in read_evidence_gaps(run)} <= {"search"}
 
     before = files(run)
@@ -128,8 +131,8 @@ def test_two_judges_of_the_claim_set_vote(
     assert (ended.code, ended.err) == (0, "")
     rows = [json.loads(line) for line in (run / "agreement.jsonl").read_text().splitlines()]
     assert {row["metric"] for row in rows} == {"facts"}
-    assert "say with --judge: stub, second" in command("agent", "transcript", run).line()
-    assert command("agent", "transcript", run, "--judge", "second").out.count("# answered") == 2
+    assert "say with --judge: stub, second" in command("lab", "agent", "transcript", run).line()
+    assert command("lab", "agent", "transcript", run, "--judge", "second").out.count("# answered") == 2
 
 
 def test_killed_and_resumed_no_call_is_made_twice(tmp_path: Path, snapshot: Path) -> None:

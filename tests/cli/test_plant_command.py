@@ -1,4 +1,4 @@
-"""`local-judge plant`: files that `verify` and `run` take."""
+"""`local-judge lab plant`: files that `verify` and `run` take."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def test_a_snapshot_gives_claims_for_verify_and_the_truth_apart(
     command: Command, frozen: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    ended = command("plant", frozen, "--out", out, "--n", 16, "--kinds", "number,date", "--kinds", "foreign")
+    ended = command(
+        "lab", "plant", frozen, "--out", out, "--n", 16, "--kinds", "number,date", "--kinds", "foreign"
+    )
     assert ended.code == 0 and "number" in ended.out and "true" in ended.out and "negation" not in ended.out
     rows, planted = load_claim_rows(out / "claims.jsonl"), read_planted_claims(out)
     assert [(row.id, row.claim, row.url) for row in rows] == [(one.id, one.claim, one.url) for one in planted]
@@ -42,13 +44,15 @@ def test_a_snapshot_gives_claims_for_verify_and_the_truth_apart(
     summary = json.loads((out / "summary.json").read_text())
     assert summary["settings"]["seed"] == 0 and len(summary["snapshot"]) == 64
     before = (out / "planted.jsonl").read_bytes()
-    assert command("plant", frozen, "--out", out, "--n", 16, "--kinds", "foreign,number,date").code == 0
+    assert (
+        command("lab", "plant", frozen, "--out", out, "--n", 16, "--kinds", "foreign,number,date").code == 0
+    )
     assert (out / "planted.jsonl").read_bytes() == before
 
 
 def test_a_report_gives_itself_and_its_twins_for_run(command: Command, tmp_path: Path) -> None:
     tasks = sample_folder() / "tasks.jsonl"
-    ended = command("plant", REPORT, "--tasks", tasks, "--out", tmp_path / "out", "--seed", 4)
+    ended = command("lab", "plant", REPORT, "--tasks", tasks, "--out", tmp_path / "out", "--seed", 4)
     assert ended.code == 0 and ended.err == ""
     reports, flaws = load_reports([tmp_path / "out" / "reports.jsonl"]), read_planted_flaws(tmp_path / "out")
     assert [report.id for report in reports] == ["report", *(f"report~{kind}" for kind in FLAWS)]
@@ -61,7 +65,17 @@ def test_a_judge_may_put_true_claims_in_other_words(command: Command, frozen: Pa
     preset = write_preset(tmp_path)
     with StubThread(StubPlan(answer=answer)) as server:
         ended = command(
-            "plant", frozen, "--out", tmp_path / "out", "--n", 8, "--judge", preset, "--base-url", server.url
+            "lab",
+            "plant",
+            frozen,
+            "--out",
+            tmp_path / "out",
+            "--n",
+            8,
+            "--judge",
+            preset,
+            "--base-url",
+            server.url,
         )
     # the stub's sentence has none of the names: all claims stay word for word, and the reason is said
     assert ended.code == 0 and "left word for word: " in ended.out
@@ -80,7 +94,7 @@ def test_a_judge_may_put_true_claims_in_other_words(command: Command, frozen: Pa
 def test_mistakes_with_reports_end_in_one_line(
     command: Command, tmp_path: Path, arguments: list[str], line: str
 ) -> None:
-    ended = command("plant", REPORT, "--out", tmp_path / "out", *arguments)
+    ended = command("lab", "plant", REPORT, "--out", tmp_path / "out", *arguments)
     assert ended.code == 1 and line in ended.line()
 
 
@@ -97,7 +111,7 @@ def test_mistakes_with_reports_end_in_one_line(
 def test_mistakes_with_snapshots_end_in_one_line(
     command: Command, frozen: Path, tmp_path: Path, arguments: list[str], line: str
 ) -> None:
-    ended = command("plant", frozen, "--out", tmp_path / "out", *arguments)
+    ended = command("lab", "plant", frozen, "--out", tmp_path / "out", *arguments)
     assert ended.code == 1 and line in ended.line()
 
 
@@ -106,6 +120,6 @@ def test_an_unreadable_report_is_named_and_the_others_are_planted(command: Comma
     folder.mkdir()
     (folder / "a.md").write_bytes(REPORT.read_bytes())
     (folder / "b.md").write_bytes(b"")
-    ended = command("plant", folder, "--out", tmp_path / "out", "--kinds", "padding")
+    ended = command("lab", "plant", folder, "--out", tmp_path / "out", "--kinds", "padding")
     assert ended.code == 1 and "b: the report is empty" in ended.out
     assert [flaw.id for flaw in read_planted_flaws(tmp_path / "out")] == ["a~padding"]

@@ -37,7 +37,7 @@ def test_raw_reports_are_cleaned_and_compared_and_the_result_files_are_the_publi
 ) -> None:
     register(monkeypatch)
     cleaned = tmp_path / "cleaned.jsonl"
-    assert command("clean", DRB / "raw.jsonl", "--out", cleaned) == (0, "", "")
+    assert command("text", "clean", DRB / "raw.jsonl", "--out", cleaned) == (0, "", "")
     raw, ours = rows(DRB / "raw.jsonl"), rows(cleaned)
     # Three fields, ids as numbers, prompts as they are, in the order of the raw file.
     assert [list(row) for row in ours] == [["id", "prompt", "article"]] * 60

@@ -1,4 +1,4 @@
-"""`local-judge rank`: from reports to a table."""
+"""`local-judge results rank`: from reports to a table."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def made(command: Command, tmp_path: Path, server: StubThread, preset: Path) -> 
 
 
 def test_the_table(command: Command, made: Path) -> None:
-    ended = command("rank", made)
+    ended = command("results", "rank", made)
     assert (ended.code, ended.err) == (0, "")
     lines = [" ".join(line.replace("│", "").split()) for line in ended.out.splitlines()]
     assert lines[0] == "depth (paper profile): reports compared"
@@ -92,7 +92,9 @@ def test_the_table(command: Command, made: Path) -> None:
 
 
 def test_as_json(command: Command, made: Path) -> None:
-    ended = command("rank", made, "--json", "--profile", "upstream", "--seed", "7", "--resamples", "200")
+    ended = command(
+        "results", "rank", made, "--json", "--profile", "upstream", "--seed", "7", "--resamples", "200"
+    )
     found = json.loads(ended.out)
     assert (found["protocol"], found["profile"], found["score"], found["seed"]) == (
         "depth",
@@ -113,7 +115,7 @@ def test_as_json(command: Command, made: Path) -> None:
 
 
 def test_by_a_score(command: Command, made: Path) -> None:
-    found = json.loads(command("rank", made, "--score", "margin", "--json").out)
+    found = json.loads(command("results", "rank", made, "--score", "margin", "--json").out)
     # Margins over the baseline: ada +5, bo +2 and 0, cy -10: no baseline among the systems.
     assert [(row["system"], row["wins"]) for row in found["systems"]] == [
         ("[b]ada[/b]", 4),
@@ -123,10 +125,16 @@ def test_by_a_score(command: Command, made: Path) -> None:
 
 
 def test_mistakes_are_one_line(command: Command, made: Path, tmp_path: Path) -> None:
-    assert "no manifest.json there" in command("rank", tmp_path / "nowhere").line()
-    assert "a comparison counts once" in command("rank", made, made).line()
-    assert "no judge 'x' to choose; it has one judge" in command("rank", made, "--judge", "x").line()
+    assert "no manifest.json there" in command("results", "rank", tmp_path / "nowhere").line()
+    assert "a comparison counts once" in command("results", "rank", made, made).line()
     assert (
-        "race compared no reports there; give --score" in command("rank", made, "--protocol", "race").line()
+        "no judge 'x' to choose; it has one judge" in command("results", "rank", made, "--judge", "x").line()
     )
-    assert "there are: depth" in command("rank", made, "--protocol", "race", "--score", "overall").line()
+    assert (
+        "race compared no reports there; give --score"
+        in command("results", "rank", made, "--protocol", "race").line()
+    )
+    assert (
+        "there are: depth"
+        in command("results", "rank", made, "--protocol", "race", "--score", "overall").line()
+    )

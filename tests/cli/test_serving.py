@@ -1,4 +1,4 @@
-"""`local-judge serve` ends when its server does."""
+"""`local-judge judge serve` ends when its server does."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def test_a_server_that_ends_by_itself_ends_the_command(
         finally:
             ended.append(process.wait())  # the command has left it to be reaped here
 
-    monkeypatch.setattr("local_judge.cli.serve.launch", short_lived)
-    result = command("serve", "qwen3-8b")
+    monkeypatch.setattr("local_judge.cli.judge.serve.launch", short_lived)
+    result = command("judge", "serve", "qwen3-8b")
     assert (result.code, ended) == (1, [0])
     assert result.err.splitlines()[-1] == (
         f"local-judge: qwen3-8b: the server has ended by itself (log: {tmp_path / 'server.log'})"

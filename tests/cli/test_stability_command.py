@@ -1,4 +1,4 @@
-"""`local-judge stats stability`, on run directories as a run leaves them."""
+"""`local-judge results stats stability`, on run directories as a run leaves them."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def write_run(
 
 def test_the_judges_of_one_run(command: Command, tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", {"steady": STEADY, "[b]shaky": SHAKY})
-    ended = command("stats", "stability", run, "--resamples", "100")
+    ended = command("results", "stats", "stability", run, "--resamples", "100")
     assert (ended.code, ended.err) == (0, "")
     assert "deer (paper profile): agreement of steady, [b]shaky" in " ".join(ended.out.split())
     assert "95% bootstrap intervals over tasks of 100 draws, seed 0" in ended.out
     assert "judges two by two" not in ended.out
-    found = json.loads(command("stats", "stability", run, "--resamples", "100", "--json").out)
+    found = json.loads(command("results", "stats", "stability", run, "--resamples", "100", "--json").out)
     assert found["judges"] == ["steady", "[b]shaky"]
     assert [row["score"] for row in found["scores"]] == ["integrity", "form"]
     measures = {one["id"]: one["value"] for one in found["scores"][0]["measures"]}
@@ -86,7 +86,7 @@ def test_the_judges_of_one_run(command: Command, tmp_path: Path) -> None:
     # MSC = 4 x 2 x 0.25^2 = 0.5; all squares about 5.75 are 33.5: MSE = (33.5 - 28.5 - 0.5) / 3 = 1.5.
     assert round(measures["icc_2_1"], 12) == round((9.5 - 1.5) / (9.5 + 1.5 + 2 * (0.5 - 1.5) / 4), 12)
     assert round(measures["icc_2_k"], 12) == round((9.5 - 1.5) / (9.5 + (0.5 - 1.5) / 4), 12)
-    one = command("stats", "stability", run, "--score", "form", "--resamples", "0")
+    one = command("results", "stats", "stability", run, "--score", "form", "--resamples", "0")
     assert "form: judges two by two" in one.out and "steady, [b]shaky" in one.out
     assert "integrity" not in one.out
 
@@ -95,14 +95,16 @@ def test_several_runs_and_what_is_missing(command: Command, tmp_path: Path) -> N
     first = write_run(tmp_path / "first", {"steady": STEADY})
     again = write_run(tmp_path / "again", {"steady": {**STEADY, "d": None, "e": 2.0}})
     panel = write_run(tmp_path / "panel", {"steady": STEADY, "shaky": SHAKY})
-    ended = command("stats", "stability", first, again, panel, "--resamples", "10")
+    ended = command("results", "stats", "stability", first, again, panel, "--resamples", "10")
     assert (ended.code, ended.err) == (0, "")
     said = " ".join(ended.out.split())
     assert (
         "integrity: 3 of 5 reports scored by all judges; without a score: first 1, again 1, panel/steady 1, "
         "panel/shaky 1" in said
     )
-    found = json.loads(command("stats", "stability", first, again, panel, "--json", "--resamples", "10").out)
+    found = json.loads(
+        command("results", "stats", "stability", first, again, panel, "--json", "--resamples", "10").out
+    )
     assert found["judges"] == ["first", "again", "panel/steady", "panel/shaky"]
     assert len(found["scores"][0]["pairs"]) == 6
 
@@ -121,13 +123,13 @@ def test_what_cannot_be_compared_is_one_line(command: Command, tmp_path: Path) -
         ((both, "--protocol", "race", "--score", "style"), "score 'style' is not there"),
         ((both, "--protocol", "race", "--profile", "upstream"), "race has no profile 'upstream'"),
     ):
-        ended = command("stats", "stability", *arguments)
+        ended = command("results", "stats", "stability", *arguments)
         assert ended.code == 1 and message in ended.err and ended.err.count("\n") == 1, ended.err
 
 
 def test_too_few_reports_have_a_reason(command: Command, tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", {"steady": {"a": 1.0, "b": 2.0}, "shaky": {"a": 1.0, "b": 3.0}})
-    ended = command("stats", "stability", run, "--score", "form")
+    ended = command("results", "stats", "stability", run, "--score", "form")
     assert ended.code == 0
     assert "form: Kendall's W; mean Spearman; mean tau-b; alpha, interval; ICC(2,1); ICC(2,k): 2 reports" in (
         " ".join(ended.out.split())

@@ -1,4 +1,4 @@
-"""`local-judge stats`, on run directories as a run leaves them."""
+"""`local-judge results stats`, on run directories as a run leaves them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_a_table_of_all_roots(command: Command, run: Path) -> None:
-    ended = command("stats", "length", run)
+    ended = command("results", "stats", "length", run)
     assert (ended.code, ended.err) == (0, "")
     lines = ended.out.splitlines()
     assert lines[0].strip() == "deer (paper profile): score and length in words"
@@ -73,14 +73,14 @@ def test_a_table_of_all_roots(command: Command, run: Path) -> None:
 
 
 def test_one_score_shows_its_tasks(command: Command, run: Path) -> None:
-    out = command("stats", "length", run, "--score", "integrity").out
+    out = command("results", "stats", "length", run, "--score", "integrity").out
     assert "task a" in out
     assert "flat" not in out
     assert "tasks with fewer than 3 reports, not by themselves: [b]c (1), b (2)" in out
 
 
 def test_json_holds_all_numbers(command: Command, run: Path) -> None:
-    said = json.loads(command("stats", "length", run, "--seed", "3", "--json").out)
+    said = json.loads(command("results", "stats", "length", run, "--seed", "3", "--json").out)
     assert (said["protocol"], said["profile"], said["measure"]) == ("deer", "paper", "words")
     integrity, flat = said["scores"]
     assert (integrity["score"], integrity["n_reports"], integrity["n_null"], integrity["n_unscored"]) == (
@@ -111,15 +111,15 @@ def test_json_holds_all_numbers(command: Command, run: Path) -> None:
 
 
 def test_lengths_that_no_run_recorded(command: Command, run: Path) -> None:
-    out = command("stats", "length", run, "--measure", "sentences", "--score", "integrity").out
+    out = command("results", "stats", "length", run, "--measure", "sentences", "--score", "integrity").out
     assert "7 without a recorded length" in out
     assert "0 reports, needs 3" in out
 
 
 def test_mistakes_end_in_one_line(command: Command, run: Path) -> None:
     for arguments in (["--score", "nope"], ["--profile", "upstream"], ["--protocol", "race"]):
-        ended = command("stats", "length", run, *arguments)
+        ended = command("results", "stats", "length", run, *arguments)
         assert ended.code == 1
         assert ended.line().startswith("local-judge: ")
-    assert command("stats", "length", run, "--measure", "pages").code == 2
-    assert command("stats", "length").code == 2
+    assert command("results", "stats", "length", run, "--measure", "pages").code == 2
+    assert command("results", "stats", "length").code == 2

@@ -411,7 +411,7 @@ def test_every_rule_of_checklists_is_explained() -> None:
 
 
 def test_every_preset_is_listed() -> None:
-    listed = first_cells(ROOT / "docs" / "guides" / "judges.md", "$ local-judge judges --json")
+    listed = first_cells(ROOT / "docs" / "guides" / "judges.md", "$ local-judge judge list --json")
     assert listed == {path.stem for path in (ROOT / "configs" / "judges").glob("*.yaml")}
 
 

@@ -85,7 +85,7 @@ def test_missing_weights_are_told_before_anything_starts(
 ) -> None:
     monkeypatch.setenv("LOCAL_JUDGE_HOME", str(tmp_path))
     with (
-        pytest.raises(WeightsMissing, match="local-judge judges fetch qwen3-8b"),
+        pytest.raises(WeightsMissing, match="local-judge judge fetch qwen3-8b"),
         launch(load_preset("qwen3-8b")),
     ):
         pass
@@ -146,8 +146,7 @@ def test_a_log_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         ),
         (
             "OSError: /models/tiny does not appear to have a file named config.json.",
-            "the weights in /models/tiny are missing or incomplete; "
-            "fetch them: local-judge judges fetch tiny",
+            "the weights in /models/tiny are missing or incomplete; fetch them: local-judge judge fetch tiny",
         ),
         ("INFO starting\nKeyError: 'qwen9'\nINFO bye", "it ended with status 1: KeyError: 'qwen9'"),
         ("", "it ended with status 1: it wrote nothing"),

@@ -84,12 +84,14 @@ def test_a_preset_without_weights_says_how_to_get_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOCAL_JUDGE_HOME", str(tmp_path))
-    with pytest.raises(WeightsMissing, match=r"local-judge judges fetch qwen2\.5-coder-1\.5b"):
+    with pytest.raises(WeightsMissing, match=r"local-judge judge fetch qwen2\.5-coder-1\.5b"):
         connect(load_preset("qwen2.5-coder-1.5b"))
 
 
 def test_a_served_preset_needs_a_server() -> None:
-    with pytest.raises(PresetError, match="start it with `local-judge serve qwen3-8b` and give its URL"):
+    with pytest.raises(
+        PresetError, match="start it with `local-judge judge serve qwen3-8b` and give its URL"
+    ):
         connect(load_preset("qwen3-8b"))
 
 

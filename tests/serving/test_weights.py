@@ -96,7 +96,7 @@ def test_missing_weights_name_the_command_that_fetches_them(home: Path) -> None:
     with pytest.raises(WeightsMissing) as caught:
         require_weights(preset())
     assert str(caught.value) == (
-        f"no weights for tiny at {home}/models/tiny.gguf; get them with: local-judge judges fetch tiny"
+        f"no weights for tiny at {home}/models/tiny.gguf; get them with: local-judge judge fetch tiny"
     )
     assert not home.exists()
 
@@ -168,7 +168,7 @@ def test_weights_altered_in_the_cache_are_noticed(tmp_path: Path) -> None:
     path = fetch(preset(), source=source)
     assert file_digest(path) == DIGEST
     path.write_bytes(CONTENT + b"!")
-    with pytest.raises(DigestMismatch, match="remove it, then: local-judge judges fetch tiny"):
+    with pytest.raises(DigestMismatch, match="remove it, then: local-judge judge fetch tiny"):
         require_weights(preset())
 
 

@@ -34,7 +34,7 @@ def unified_diff(text: str, cleaned: Cleaned, name: str) -> Iterator[str]:
 
     Args:
         text: The original.
-        cleaned: What `clean` made of it.
+        cleaned: What `text clean` made of it.
         name: The original's name, for the head.
     """
     lines = _LINE.findall(text)

@@ -5,7 +5,7 @@
     page.md               the page
     pages/                where no snapshot was given: the packaged pages, as `snapshot import` takes them
     snapshot/             made of them
-    planted/              the planted claims, in the files of `local-judge plant`
+    planted/              the planted claims, in the files of `local-judge lab plant`
     parts/, work/         see `parts_run`
 
 Invariants: whatever is written is a function of the manifest and the judge's replies; a second start that asks nothing

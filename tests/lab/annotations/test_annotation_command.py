@@ -1,4 +1,4 @@
-"""`local-judge evaluate-verifier` from end to end, with a judge that believes everything."""
+"""`local-judge lab evaluate-verifier` from end to end, with a judge that believes everything."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Command:
         self.url, self.folder, self._patch, self._capsys = url, folder, monkeypatch, capsys
 
     def __call__(self, *arguments: str | Path) -> Ended:
-        words = ["evaluate-verifier", *map(str, arguments), "--judge", str(write_preset(self.folder))]
+        words = ["lab", "evaluate-verifier", *map(str, arguments), "--judge", str(write_preset(self.folder))]
         words += ["--base-url", self.url, "--ledger", str(self.folder / "replies.sqlite")]
         self._patch.setattr(sys, "argv", ["local-judge", *words])
         self._capsys.readouterr()

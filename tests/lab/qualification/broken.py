@@ -12,7 +12,7 @@ answer every question of every protocol, so that what they are refused for is wh
     python -m tests.lab.qualification.broken always_yes --model Qwen/Qwen3-14B --port 8009
 
 serves one of them as an OpenAI-compatible server under the model's name of some preset, so that
-`local-judge qualify qwen3-14b --base-url http://127.0.0.1:8009/v1` qualifies it as it would the model.
+`local-judge judge qualify qwen3-14b --base-url http://127.0.0.1:8009/v1` qualifies it as it would the model.
 """
 
 from __future__ import annotations

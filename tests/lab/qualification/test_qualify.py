@@ -320,7 +320,7 @@ def test_a_line_says_what_a_judge_is_good_for(qualified: Qualify, tmp_path: Path
     )
     assert "not examined for race" in line and line.endswith("(by the quick settings)")
     [never] = standing_lines({"q": None}, ["deer"])
-    assert never == "judge q: never qualified; `local-judge qualify q` says what it may be believed for"
+    assert never == "judge q: never qualified; `local-judge judge qualify q` says what it may be believed for"
 
 
 def test_a_part_that_is_none_is_refused() -> None:

@@ -49,7 +49,7 @@ class Finished(NamedTuple):
 
 
 def load_finished(folder: Path) -> Finished:
-    """A directory that `local-judge qualify` has filled.
+    """A directory that `local-judge judge qualify` has filled.
 
     Raises:
         InputError: it holds no finished qualification, or one that was modified.

@@ -1,8 +1,8 @@
 """Analysis depth of one report, as a tree.
 
 Invariants: both profiles have the same tree; what a report gets does not depend on the reports of other systems, so
-that comparisons with them are in no score here (`local-judge rank` reads them); a report that was compared with no
-baseline has no score, and no zero.
+that comparisons with them are in no score here (`local-judge results rank` reads them); a report that was compared
+with no baseline has no score, and no zero.
 
     depth          win rate of the report's games against its baselines, 0 to 100; null where none was decisive
       margin       mean of (total of the report - total of the baseline), -25 to 25

@@ -1,4 +1,4 @@
-"""`local-judge experiment`: reports altered on purpose, and whether a judge's scores notice."""
+"""`local-judge lab experiment`: reports altered on purpose, and whether a judge's scores notice."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def experiment(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Judge a judge: reports with planted errors, of earlier days, with flawed reasoning; and plans that it drafts."""
+    """Measure how scores react to reports with planted errors, older facts or flawed reasoning."""
     if name == "plans":
         unknown = {
             "--rates": rates,

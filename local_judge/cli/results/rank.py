@@ -1,4 +1,4 @@
-"""`local-judge rank`: systems in order."""
+"""`local-judge results rank`: systems in order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def rank(
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Rank systems by their pairwise comparisons, in one run or several: Bradley-Terry strengths and win rates."""
+    """Rank systems by pairwise comparisons or scores: Bradley-Terry strengths and win rates."""
     matches = (
         compared(runs, protocol, profile, judge)
         if score is None

@@ -1,4 +1,4 @@
-"""`local-judge calibrate`: what a judge's yes is worth."""
+"""`local-judge judge calibrate`: what a judge's yes is worth."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ from serving.presets import Preset, load_preset
 def calibrate(
     planted: Annotated[
         Path,
-        typer.Argument(help="A JSONL file of claims with `claim`, `url` and `true` (`local-judge plant`)."),
+        typer.Argument(
+            help="A JSONL file of claims with `claim`, `url` and `true` (`local-judge lab plant`)."
+        ),
     ],
     snapshot: SnapshotDir,
     judge: JudgeName,
@@ -87,7 +89,7 @@ def calibrate(
     offline: Offline = True,
     as_json: AsJson = False,
 ) -> None:
-    """Fit a judge's probabilities and threshold on claims that are known to be true or altered, and keep the fit."""
+    """Fit a judge's probabilities and threshold on labelled claims."""
     if plot is not None:
         require_plots()
     rows = load_labelled(planted)[:limit]

@@ -1,4 +1,4 @@
-"""`local-judge compare`: judges that were qualified on the same, side by side."""
+"""`local-judge judge compare`: judges that were qualified on the same, side by side."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ Scored = Annotated[
 
 def compare(
     qualifications: Annotated[
-        list[Path], typer.Argument(help="Directories that `local-judge qualify` has filled, two at least.")
+        list[Path],
+        typer.Argument(help="Directories that `local-judge judge qualify` has filled, two at least."),
     ],
     scored: Scored = None,
     out: Annotated[
@@ -34,7 +35,7 @@ def compare(
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare judges that were asked the same: differences, cost, pairs worth having together. Asks nobody."""
+    """Compare qualified judges: differences, costs and useful pairs. Makes no model calls."""
     side_by_side(qualifications, scored or (), out, as_json)
 
 

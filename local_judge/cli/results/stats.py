@@ -1,4 +1,4 @@
-"""`local-judge stats`: what the scores of many reports say together."""
+"""`local-judge results stats`: what the scores of many reports say together."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from local_judge.stats.estimate import DRAWS as STABILITY_DRAWS
 from local_judge.stats.length import DRAWS, LEAST, Observation, length_bias
 from local_judge.terminal import safe, stdout
 
-app = typer.Typer(help="Statistics over the reports of runs.", no_args_is_help=True)
+app = typer.Typer(help="Compute statistics over the reports of runs.", no_args_is_help=True)
 
 
 ScorePath = Annotated[
@@ -39,7 +39,7 @@ ScorePath = Annotated[
 
 @app.callback()
 def statistics() -> None:
-    """Statistics over the reports of runs."""
+    """Compute statistics over the reports of runs."""
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""`local-judge evaluate-verifier`: a judge measured against annotated reports."""
+"""`local-judge lab evaluate-verifier`: a judge measured against annotated reports."""
 
 from __future__ import annotations
 

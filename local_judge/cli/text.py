@@ -1,20 +1,24 @@
-"""`local-judge clean`: reports without their citations."""
+"""`local-judge text`: a report as the evaluator reads it, and reports without their citations."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 from rich.text import Text
 
 from local_judge.cli.ending import stoppable
-from local_judge.cli.options import BaseUrls, Offline
+from local_judge.cli.options import AsJson, BaseUrls, Offline
 from local_judge.cli.output import print_json
+from local_judge.documents import describe, parse_report
 from local_judge.documents.cleaning.diff import unified_diff
+from local_judge.documents.model import Document
 from local_judge.errors import InputError, plain
 from local_judge.reporting.progress import RunProgress
 from local_judge.runs.clean import (
@@ -26,10 +30,54 @@ from local_judge.runs.clean import (
 )
 from local_judge.runs.inputs import RawReport, load_reports
 from local_judge.runs.session import open_judge
-from local_judge.terminal import stdout
+from local_judge.terminal import plain_table, safe, stdout
 from serving.presets import Preset, load_preset
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def parse(
+    report: Annotated[Path, typer.Argument(help="A Markdown or text file, or a JSONL file of one report.")],
+    as_json: AsJson = False,
+) -> None:
+    """Print a report's sentences, citations and references, and what is unresolved."""
+    reports = load_reports([report])
+    if len(reports) > 1:
+        raise InputError(f"{report}: holds {len(reports)} reports; `text parse` shows one")
+    document = parse_report(reports[0].content)
+    if as_json:
+        print_json({**document.model_dump(mode="json"), "summary": describe(document)})
+        return
+    console = stdout()
+    console.print(_sentences(document))
+    console.print(_references(document))
+    for key, entry in describe(document).items():
+        console.print(
+            f"{key}: {safe(entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False))}"
+        )
+
+
+def _sentences(document: Document) -> Table:
+    table = plain_table("sentences")
+    table.add_column("label", no_wrap=True)
+    table.add_column("text", overflow="fold")
+    table.add_column("citations", overflow="fold")
+    by_id = {citation.id: citation for citation in document.citations}
+    for sentence in document.sentences:
+        cited = (by_id[citation] for citation in sentence.citations)
+        listed = ", ".join(c.key + ("" if c.state == "resolved" else f" ({c.state})") for c in cited)
+        table.add_row(sentence.label, safe(sentence.text), safe(listed))
+    return table
+
+
+def _references(document: Document) -> Table:
+    table = plain_table("references")
+    table.add_column("key", no_wrap=True)
+    table.add_column("url", overflow="fold")
+    table.add_column("state")
+    for reference in document.references:
+        table.add_row(safe(reference.key or ""), safe(reference.url or "no URL"), reference.state)
+    return table
 
 
 def clean(
@@ -57,7 +105,7 @@ def clean(
     ] = None,
     offline: Offline = True,
 ) -> None:
-    """Remove citation marks, addresses and lists of references from reports, and nothing else."""
+    """Remove citation marks, addresses and reference lists from reports."""
     if diff and as_json:
         raise InputError("--diff and --json exclude each other")
     loaded = load_reports(reports)

@@ -1,4 +1,4 @@
-"""`local-judge verticals`: a run of several protocols as one profile."""
+"""`local-judge results verticals`: a run of several protocols as one profile."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def verticals(
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the metrics of all protocols under four verticals: presentation, task compliance, depth, sources.
+    """Print the metrics of all protocols under presentation, task compliance, depth and sources.
 
     Each metric is shown on its own scale and from 0 to 100; nothing is averaged over metrics.
     """

@@ -1,4 +1,4 @@
-"""`local-judge agree`: how far scores agree with people."""
+"""`local-judge results agree`: how far scores agree with people."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def agree(
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare the scores of runs with ratings by people: pairwise agreement, correlations, reliability."""
+    """Compare the scores of runs with human ratings: pairwise agreement, correlation, reliability."""
     if plot is not None:
         require_plots()
     rated = load_ratings(ratings)

@@ -1,4 +1,4 @@
-"""`local-judge serve`: a vLLM server from a preset."""
+"""`local-judge judge serve`: a vLLM server from a preset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`local-judge qualify`: what a judge may be believed for."""
+"""`local-judge judge qualify`: what a judge may be believed for."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from local_judge.cli.compare import Scored, side_by_side
 from local_judge.cli.ending import leave_missing, stoppable
+from local_judge.cli.judge.compare import Scored, side_by_side
 from local_judge.cli.options import (
     ATTEMPTS,
     WAIT_MINUTES,
@@ -50,7 +50,7 @@ def qualify(
     judge: Annotated[
         list[str],
         typer.Argument(
-            help="A judge preset (`local-judge judges`) or a preset file; several with --compare."
+            help="A judge preset (`local-judge judge list`) or a preset file; several with --compare."
         ),
     ],
     out: Annotated[
@@ -98,7 +98,7 @@ def qualify(
     fail_after: FailAfter = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask a judge about things of which the answer is known, and say what it may be believed for."""
+    """Measure on items with known answers which of a judge's judgements can be relied on."""
     judge_specs = judge_specs_of(judge, base_url or ())
     _check_comparing(judge, compare, scored)
     scale: Scale = "quick" if quick else "full"

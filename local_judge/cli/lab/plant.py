@@ -1,4 +1,4 @@
-"""`local-judge plant`: claims and reports of which it is known what is wrong with them."""
+"""`local-judge lab plant`: claims and reports of which it is known what is wrong with them."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def plant(
     offline: Offline = True,
     as_json: AsJson = False,
 ) -> None:
-    """Plant claims in a snapshot's pages, half of them false, or flaws in twins of reports."""
+    """Make labelled claims from a snapshot's pages, or copies of reports with one flaw each."""
     of_claims = {"--n": n, "--per-page": per_page, "--languages": languages, "--judge": judge}
     of_reports = {"--places": places, "--share": share, "--padding": padding, "--tasks": tasks}
     if _is_snapshot(sources[0]):

@@ -1,4 +1,4 @@
-"""`local-judge agent`: a judge that looks things up in a snapshot."""
+"""`local-judge lab agent`: a judge that looks things up in a snapshot."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ from local_judge.runs.store import RunStore
 from local_judge.runs.stored_runs import stored_runs
 from serving.presets import Preset, load_preset
 
-app = typer.Typer(help="A judge that looks things up in a snapshot.", no_args_is_help=True)
+app = typer.Typer(
+    help="Answer questions with an agent that searches a snapshot, and print transcripts.",
+    no_args_is_help=True,
+)
 
 _LIMITS = AgentLimits()
 _TOOLS = ToolSettings()

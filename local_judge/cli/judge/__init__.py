@@ -1,0 +1,1 @@
+"""`local-judge judge`: presets, servers and qualification of judges."""

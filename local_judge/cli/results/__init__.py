@@ -1,0 +1,1 @@
+"""`local-judge results`: rankings, agreement, statistics and profiles of finished runs."""
