@@ -12,9 +12,8 @@ from typing import Annotated
 from pydantic import Field
 
 from local_judge.agents.citations import CheckedCitation, Citation, check_citations
-from local_judge.agents.limits import AgentLimits
 from local_judge.agents.loop import run_agent
-from local_judge.agents.result import AgentResult
+from local_judge.agents.result import AgentLimits, AgentResult
 from local_judge.agents.toolbox import Toolbox
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import fence, load_prompt

@@ -1,4 +1,14 @@
-"""The loop: a judge and tools, until an answer or a limit.
+"""A run's prompt, which grows at its end only.
+
+Invariant: as long as nothing is dropped, each turn's message begins with all bytes of the message before it, so that a
+server computes what is new and nothing else. What is dropped is results, oldest first, each replaced by one line; what
+the judge thought and asked for stays.
+
+Layout: the rules with the tools and the caller's task, which all runs of one kind have in common (`shared`), then the
+material of this run, then turn by turn: the line that asks, the judge's reply, what it was answered.
+
+
+The loop: a judge and tools, until an answer or a limit.
 
 Invariant: a run ends within its limits in an `AgentResult`, whatever the judge writes and whatever the pages say. What
 a page says reaches the judge inside a fence and reaches this code not at all: which tools there are, how a reply is
@@ -9,7 +19,7 @@ damaged snapshot, a ledger that cannot be written) raises.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
@@ -28,16 +38,71 @@ from local_judge.agents.actions import (
     request_key,
     turn_type,
 )
-from local_judge.agents.history import History
-from local_judge.agents.limits import AgentLimits
 from local_judge.agents.observations import Observation, observation_text
-from local_judge.agents.result import AgentResult, Outcome, Spent, Step, Transcript, gaps_of, tallied
+from local_judge.agents.result import (
+    AgentLimits,
+    AgentResult,
+    Outcome,
+    Spent,
+    Step,
+    Transcript,
+    gaps_of,
+    tallied,
+)
 from local_judge.agents.toolbox import Toolbox, refused
 from local_judge.judge.calls import BYTES_PER_TOKEN, TEMPLATE_TOKENS
 from local_judge.judge.failures import Failure, failure_of
 from local_judge.judge.judge import Answer, Judge
-from local_judge.judge.layout import Prompt, fill, load_prompt
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.judge.requests import sha256
 from serving.errors import EngineError
+
+DROPPED = "(This result is no longer shown, for want of room. Ask again if you need it.)"
+
+
+@dataclass
+class _Past:
+    turn: int
+    said: str
+    """The line that asked, the reply and the title of the result."""
+    result: str
+    dropped: bool = False
+
+    @property
+    def text(self) -> str:
+        return f"{self.said}\n{DROPPED if self.dropped else self.result}"
+
+
+@dataclass
+class History:
+    """What has been said so far."""
+
+    shared: str
+    material: str
+    past: list[_Past] = field(default_factory=list[_Past])
+
+    def prompt(self, asking: str) -> Prompt:
+        """The prompt of a turn; `asking` is its last line."""
+        before = [self.material] if self.material else []
+        own = "\n\n".join([*before, *(one.text for one in self.past), asking])
+        return Prompt(shared=self.shared, own=own, prefix_key=f"agent:{sha256(self.shared)}")
+
+    def add(self, turn: int, asking: str, reply: str, result: str) -> None:
+        """A turn that has been taken."""
+        said = f"{asking}\n\n{fence(reply, f'Turn {turn}, your reply:')}\n\nTurn {turn}, what it gave:"
+        self.past.append(_Past(turn, said, result))
+
+    @property
+    def kept(self) -> int:
+        """Results that are still shown."""
+        return sum(not one.dropped for one in self.past)
+
+    def drop(self) -> int:
+        """Drop the oldest result that is still shown; the number of its turn."""
+        oldest = next(one for one in self.past if not one.dropped)
+        oldest.dropped = True
+        return oldest.turn
+
 
 template = partial(load_prompt, "local_judge.agents")
 

@@ -13,13 +13,13 @@ from local_judge.agents.actions import ErrorKind
 from local_judge.judge.layout import fence
 from serving.types import Frozen
 
-AskedKind = Literal["search", "search_papers", "search_code", "page"]
+RequestKind = Literal["search", "search_papers", "search_code", "page"]
 Lack = Literal["nothing_found", "weak", "not_in_snapshot", "dead", "blocked", "empty", "unsupported_type"]
 """Why the snapshot could not answer. `weak`: no passage found has enough of the query's words. The others but
 `nothing_found` are a page's status."""
 
 
-class Shown(Frozen):
+class PagePassage(Frozen):
     """A stretch of a page."""
 
     url: str
@@ -39,10 +39,10 @@ class Shown(Frozen):
     """On the scale of the search; None where a page was opened."""
 
 
-class Asked(Frozen):
+class SnapshotRequest(Frozen):
     """One query, or one page, that was asked of the snapshot."""
 
-    kind: AskedKind
+    kind: RequestKind
     what: str
     """The query, or the page's normalised address."""
     lack: Lack | None = None
@@ -55,9 +55,9 @@ class Observation(Frozen):
     tool: str
     note: str = ""
     """In words, for the judge."""
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[PagePassage, ...] = ()
     error: ErrorKind | None = None
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[SnapshotRequest, ...] = ()
 
 
 def observation_text(observation: Observation) -> str:
@@ -70,7 +70,7 @@ def observation_text(observation: Observation) -> str:
     return "\n\n".join(blocks)
 
 
-def _page_text(shown: Shown) -> str:
+def _page_text(shown: PagePassage) -> str:
     head = [f"address: {shown.url}"]
     if shown.title:
         head.append(f"title: {' '.join(shown.title.split())[:200]}")

@@ -1,22 +1,59 @@
-"""What an agent's run comes to, whole and typed.
+"""How long an agent may work.
+
+Invariant: every loop ends. Whatever a judge writes, there are at most `turns` turns, each of them one question that the
+judge puts at most `1 + reasks` times, and the last of them asks for the answer alone.
+
+
+What an agent's run comes to, whole and typed.
 
 Invariant: a run is `answered` only if the judge finished by itself with an answer of the type asked for; whatever else
 ended it is named, and an answer that was asked for at a limit stands beside the limit's name. Nothing in here needs the
 snapshot or the judge to be read again.
+
+
+What a snapshot lacked, on disk.
+
+Invariant: a file of evidence gaps lists each thing once with the number of times that it was asked for, pages first,
+each by its text: the same runs give the same bytes, in whatever order they ended.
+
+The addresses are what judges asked for. A judge may have made one up, or have it from a page: who fetches them should
+look at the list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, get_args
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
-from local_judge.agents.limits import AgentLimits
-from local_judge.agents.observations import Asked, AskedKind, Lack, Observation
+from local_judge.agents.observations import Lack, Observation, RequestKind, SnapshotRequest
 from local_judge.agents.toolbox import ToolSettings
+from local_judge.errors import InputError
 from local_judge.judge.failures import Failure
+from local_judge.rows import read_models, write_jsonl
 from serving.types import Frozen
+
+
+class AgentLimits(Frozen):
+    """What one run may take. Reaching one of them asks the judge to finish in one more turn, with what it has."""
+
+    turns: int = Field(default=12, ge=1)
+    """Questions to the judge; in the last one it can only finish."""
+    tokens: int = Field(default=200_000, ge=1)
+    """Of all prompts and replies together, as the engine reports them. The turn ahead and the one in which it finishes
+    have to fit. They are estimated from the last prompt and the bytes added to it: the sum may pass the limit by a
+    little."""
+    calls: int = Field(default=40, ge=1)
+    """Queries, pages opened, and queries within pages."""
+    repeats: int = Field(default=3, ge=1)
+    """Actions that had been taken before. Each is answered by a note that says so."""
+    reply_tokens: int = Field(default=1024, ge=16)
+    """Of one reply."""
+    context_tokens: int | None = Field(default=None, ge=1)
+    """Of one prompt with its reply; None, or more than the judge has: all that it has."""
+
 
 T = TypeVar("T")
 
@@ -98,7 +135,7 @@ class EvidenceGap(Frozen):
     url: str | None = None
     """A page; exactly one of this and `query` is set."""
     query: str | None = None
-    tool: AskedKind
+    tool: RequestKind
     """The tool that searched, or `page`."""
     why: Lack
     times: int
@@ -114,7 +151,7 @@ class AgentResult(Frozen, Generic[T]):
     failure: Failure | None = None
     """Why there is no answer, where a reply could not be had or read."""
     spent: Spent
-    coverage: dict[AskedKind, Tally]
+    coverage: dict[RequestKind, Tally]
     """By kind, those that were asked for."""
     evidence_gaps: tuple[EvidenceGap, ...]
     transcript: Transcript
@@ -126,11 +163,11 @@ def no_answer(result: AgentResult[Any]) -> Failure:
     return result.failure or Failure(kind="incomplete", detail=detail)
 
 
-def tallied(asked: Sequence[Asked]) -> dict[AskedKind, Tally]:
+def tallied(asked: Sequence[SnapshotRequest]) -> dict[RequestKind, Tally]:
     """How much of what was asked for the snapshot could answer, each different query or page once."""
     answered = _answered(asked)
-    found: dict[AskedKind, Tally] = {}
-    for kind in get_args(AskedKind):
+    found: dict[RequestKind, Tally] = {}
+    for kind in get_args(RequestKind):
         different = {one.what for one in asked if one.kind == kind}
         if different:
             n_answered = sum((kind, what) in answered for what in different)
@@ -138,10 +175,10 @@ def tallied(asked: Sequence[Asked]) -> dict[AskedKind, Tally]:
     return found
 
 
-def gaps_of(asked: Sequence[Asked]) -> tuple[EvidenceGap, ...]:
+def gaps_of(asked: Sequence[SnapshotRequest]) -> tuple[EvidenceGap, ...]:
     """What was never answered, each different thing once; pages first, then queries, by their text."""
     answered = _answered(asked)
-    counts: dict[tuple[AskedKind, str, Lack], int] = {}
+    counts: dict[tuple[RequestKind, str, Lack], int] = {}
     for one in asked:
         if one.lack is not None and (one.kind, one.what) not in answered:
             key = (one.kind, one.what, one.lack)
@@ -151,18 +188,18 @@ def gaps_of(asked: Sequence[Asked]) -> tuple[EvidenceGap, ...]:
 
 def merged(gaps: Iterable[EvidenceGap]) -> tuple[EvidenceGap, ...]:
     """The evidence gaps of several runs, equal ones added up."""
-    sums: dict[tuple[AskedKind, str, Lack], int] = {}
+    sums: dict[tuple[RequestKind, str, Lack], int] = {}
     for one in gaps:
         key = (one.tool, one.url or one.query or "", one.why)
         sums[key] = sums.get(key, 0) + one.times
     return _in_order(_gap(kind, what, why, times) for (kind, what, why), times in sums.items())
 
 
-def _answered(asked: Iterable[Asked]) -> set[tuple[AskedKind, str]]:
+def _answered(asked: Iterable[SnapshotRequest]) -> set[tuple[RequestKind, str]]:
     return {(one.kind, one.what) for one in asked if one.lack is None}
 
 
-def _gap(kind: AskedKind, what: str, why: Lack, times: int) -> EvidenceGap:
+def _gap(kind: RequestKind, what: str, why: Lack, times: int) -> EvidenceGap:
     if kind == "page":
         return EvidenceGap(url=what, tool=kind, why=why, times=times)
     return EvidenceGap(query=what, tool=kind, why=why, times=times)
@@ -172,3 +209,27 @@ def _in_order(gaps: Iterable[EvidenceGap]) -> tuple[EvidenceGap, ...]:
     return tuple(
         sorted(gaps, key=lambda gap: (gap.url is None, gap.url or gap.query or "", gap.tool, gap.why))
     )
+
+
+EVIDENCE_GAPS = "evidence_gaps.jsonl"
+"""Name of the file in a run's directory."""
+
+
+def write_evidence_gaps(path: Path, evidence_gaps: Iterable[EvidenceGap]) -> None:
+    """Write the evidence gaps of runs, equal ones added up. Raises InputError."""
+    write_jsonl(path, merged(evidence_gaps))
+
+
+def read_evidence_gaps(path: Path) -> tuple[EvidenceGap, ...]:
+    """The evidence gaps in a file, or in the file of a run's directory.
+
+    Raises:
+        InputError: there is none, or it has a line that is no evidence gap.
+    """
+    file = path / EVIDENCE_GAPS if path.is_dir() else path
+    found: list[EvidenceGap] = []
+    for place, gap in read_models(file, EvidenceGap):
+        if (gap.url is None) == (gap.query is None):
+            raise InputError(f"{place}: needs one of `url` and `query`")
+        found.append(gap)
+    return merged(found)

@@ -24,7 +24,7 @@ from indexes.snapshot import Snapshot
 from indexes.text.tokens import tokenise
 from indexes.urls import UrlError, normalise_url
 from local_judge.agents.actions import ErrorKind, Find, Open, Refusal, Request, Search, ToolName
-from local_judge.agents.observations import Asked, Lack, Observation, Shown
+from local_judge.agents.observations import Lack, Observation, PagePassage, SnapshotRequest
 from serving.types import Frozen
 
 _HOSTS: dict[str, list[str]] = json.loads(
@@ -110,11 +110,11 @@ class Toolbox:
         filters = Filters(as_of=self.settings.as_of, hosts=hosts, without_texts=self.settings.hidden)
         found = self._corpus.search(queries, request.k, self.settings.mode, filters)
         places: dict[str, int] = {}
-        shown: list[Shown] = []
+        shown: list[PagePassage] = []
         notes = _cut_short(len(queries), len(request.queries))
-        asked: list[Asked] = []
+        asked: list[SnapshotRequest] = []
         for number, (query, hits) in enumerate(zip(queries, found, strict=True), start=1):
-            asked.append(Asked(kind=request.tool, what=query, lack=self._lack(query, hits)))
+            asked.append(SnapshotRequest(kind=request.tool, what=query, lack=self._lack(query, hits)))
             again: list[int] = []
             for hit in hits:
                 if hit.chunk.id in places:
@@ -141,7 +141,7 @@ class Toolbox:
             return page
         chunks = self.snapshot.chunks(page)
         parts = page_parts(chunks, self.settings.part_characters)
-        asked = (Asked(kind="page", what=page.url),)
+        asked = (SnapshotRequest(kind="page", what=page.url),)
         if request.part > len(parts):
             note = f"There is no part {request.part}: this page has {len(parts)}."
             return Observation(tool="open", note=note, error="no_part", asked=asked)
@@ -158,7 +158,7 @@ class Toolbox:
             return page
         queries = request.queries[:calls]
         notes = _cut_short(len(queries), len(request.queries))
-        shown: dict[str, Shown] = {}
+        shown: dict[str, PagePassage] = {}
         for number, passages in enumerate(self.snapshot.passages(page, queries, request.k), start=1):
             good = [passage for passage in passages if passage.score > 0]
             if not good:
@@ -169,7 +169,7 @@ class Toolbox:
                     end = min(chunk.end, chunk.start + self.settings.passage_characters)
                     said = {"query": number, "score": round(passage.score, 6)}
                     shown[chunk.id] = _shown(page, chunk.start, end, (chunk.id,)).model_copy(update=said)
-        asked = (Asked(kind="page", what=page.url),)
+        asked = (SnapshotRequest(kind="page", what=page.url),)
         return Observation(tool="find", note=" ".join(notes), shown=tuple(shown.values()), asked=asked)
 
     def _page(self, tool: str, url: str) -> Page | Observation:
@@ -183,13 +183,13 @@ class Toolbox:
             return _error(tool, "no_page", "This page is not shown here.")
         if page.status == "ok":
             return page
-        asked = (Asked(kind="page", what=page.url, lack=cast("Lack", page.status)),)
+        asked = (SnapshotRequest(kind="page", what=page.url, lack=cast("Lack", page.status)),)
         note = f"There is no text of this page here ({page.status}). It cannot be had in another way."
         return _error(tool, "no_page", note).model_copy(update={"asked": asked})
 
-    def _shown_hit(self, hit: Hit, query: int) -> Shown:
+    def _shown_hit(self, hit: Hit, query: int) -> PagePassage:
         text = hit.chunk.text[: self.settings.passage_characters]
-        return Shown(
+        return PagePassage(
             url=hit.url,
             title=hit.title,
             published=hit.published,
@@ -222,12 +222,12 @@ def page_parts(chunks: Sequence[Chunk], characters: int) -> list[tuple[int, int]
     return parts
 
 
-def _shown(page: Page, start: int, end: int, chunks: tuple[str, ...]) -> Shown:
+def _shown(page: Page, start: int, end: int, chunks: tuple[str, ...]) -> PagePassage:
     """A stretch of a page without the white space at its ends."""
     text = page.text[start:end]
     start += len(text) - len(text.lstrip())
     text = text.strip()
-    return Shown(
+    return PagePassage(
         url=page.url,
         title=page.title,
         published=page.published,

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from local_judge.agents.observations import Shown
+from local_judge.agents.observations import PagePassage
 from local_judge.agents.result import AgentResult, Step
 from local_judge.judge.layout import fence
 
@@ -65,7 +65,7 @@ def _step(step: Step, texts: bool) -> Iterator[str]:
         yield _passage(shown, texts)
 
 
-def _passage(shown: Shown, texts: bool) -> str:
+def _passage(shown: PagePassage, texts: bool) -> str:
     place = f"text {shown.text_digest[:KEY]}, characters {shown.start} to {shown.end}"
     found = "" if shown.query is None else f", query {shown.query}, score {shown.score}"
     dated = f", published {shown.published}" if shown.published else ""

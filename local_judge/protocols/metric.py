@@ -14,6 +14,9 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast
 
 from pydantic import BeforeValidator, Field, create_model
@@ -161,6 +164,24 @@ class PartFindings(Findings):
         return sum(one.n_failed for one in found if isinstance(one, MetricFindings))
 
 
+def metrics_in(package: ModuleType, order: Sequence[str] = ()) -> tuple[type[Metric[Any, Any]], ...]:
+    """Return the metrics that the modules of a package define, so that a new module is all that a metric needs.
+
+    Args:
+        package: the package.
+        order: ids of metrics in the order in which they are shown; other metrics follow, by id.
+    """
+    modules = [import_module(f"{package.__name__}.{one.name}") for one in iter_modules(package.__path__)]
+    kinds: list[Any] = [kind for module in modules for kind in vars(module).values()]
+    found: dict[str, type[Metric[Any, Any]]] = {
+        kind.id: kind
+        for kind in kinds
+        if hasattr(kind, "id") and isinstance(kind, type) and issubclass(kind, Metric)
+    }
+    places = {id: place for place, id in enumerate(order)}
+    return tuple(found[id] for id in sorted(found, key=lambda id: (places.get(id, len(places)), id)))
+
+
 def _one_part(given: object) -> object:
     """Accept one name alone, as in `PROTOCOL.parts=coverage`."""
     return (given,) if isinstance(given, str) else given
@@ -175,16 +196,12 @@ class MetricProtocol(BaseProtocol[PartSettings, P]):
     metrics: ClassVar[tuple[type[Metric[Any, Any]], ...]]
     """In the order in which they are shown."""
     findings_type = PartFindings
-    """A subclass with a field for each metric; derived from the metrics where a protocol does not define it."""
+    """Model of the findings; a metric for which a protocol's own model has no field gets one."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls.settings_type = _settings_type(cls)
-        if cls.findings_type is PartFindings:
-            cls.findings_type = _findings_type(cls)
-        lacking = [metric.id for metric in cls.metrics if metric.id not in cls.findings_type.model_fields]
-        if lacking:
-            raise TypeError(f"{cls.findings_type.__name__}: lacks a field for {', '.join(lacking)}")
+        cls.findings_type = _findings_type(cls)
         own = {metric.id: Place(vertical=metric.vertical, scale=metric.scale) for metric in cls.metrics}
         cls.places = {**{id: place for id, place in own.items() if place.vertical is not None}, **cls.places}
         cls.compares_reports = any(metric.compares_reports for metric in cls.metrics)
@@ -306,7 +323,7 @@ class MetricProtocol(BaseProtocol[PartSettings, P]):
     def _found(self, judges: Sequence[P]) -> Iterator[tuple[Metric[Any, Any], list[Any]]]:
         """Each metric that was run, in their order, with what each judge found."""
         for id, metric in self._all.items():
-            found = [own for one in judges if (own := getattr(one, id)) is not None]
+            found = [own for one in judges if (own := getattr(one, id, None)) is not None]
             if found:
                 yield metric, found
 
@@ -338,10 +355,16 @@ def _settings_type(protocol: type[MetricProtocol[Any]]) -> type[PartSettings]:
 
 
 def _findings_type(protocol: type[MetricProtocol[Any]]) -> type[PartFindings]:
-    fields: dict[str, Any] = {metric.id: (metric.findings_type | None, None) for metric in protocol.metrics}
-    return create_model(
-        f"{protocol.__name__}Findings", __base__=PartFindings, __module__=protocol.__module__, **fields
-    )
+    base = cast("type[PartFindings]", protocol.findings_type)
+    fields: dict[str, Any] = {
+        metric.id: (metric.findings_type | None, None)
+        for metric in protocol.metrics
+        if metric.id not in base.model_fields
+    }
+    if not fields:
+        return base
+    name = f"{protocol.__name__}Findings"
+    return create_model(name, __base__=base, __module__=protocol.__module__, **fields)
 
 
 def _trees(scored: ScoreNode | tuple[ScoreNode, ...]) -> tuple[ScoreNode, ...]:

@@ -6,7 +6,7 @@ Invariant: it holds one question. What a run, or another question, has left is n
 from __future__ import annotations
 
 from local_judge.agents.ask import AskedQuestion
-from local_judge.agents.evidence_gaps import EVIDENCE_GAPS, write_evidence_gaps
+from local_judge.agents.result import EVIDENCE_GAPS, write_evidence_gaps
 from local_judge.agents.transcript import render_transcript
 from local_judge.errors import RunError
 from local_judge.runs.store import RunStore

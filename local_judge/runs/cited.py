@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from indexes.urls import UrlError, normalise_url
-from local_judge.agents.evidence_gaps import read_evidence_gaps
+from local_judge.agents.result import read_evidence_gaps
 from local_judge.documents import UnreadableReport, parse_report
 from local_judge.errors import InputError
 from local_judge.rows import read_jsonl, read_text

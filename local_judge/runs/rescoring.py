@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from local_judge.agents.evidence_gaps import EVIDENCE_GAPS
-from local_judge.agents.result import EvidenceGap, merged
+from local_judge.agents.result import EVIDENCE_GAPS, EvidenceGap, merged
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.runs.inter_judge import AgreementRecord, agreement_rows
 from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from local_judge.agents.evidence_gaps import EVIDENCE_GAPS
+from local_judge.agents.result import EVIDENCE_GAPS
 from local_judge.errors import RunError
 from local_judge.judge.requests import sha256
 from local_judge.runs.store import CASES, MANIFEST, RunStore, canonical, check_format, digest_of

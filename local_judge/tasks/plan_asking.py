@@ -12,8 +12,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from local_judge.agents.limits import AgentLimits
-from local_judge.agents.observations import Shown
+from local_judge.agents.observations import PagePassage
+from local_judge.agents.result import AgentLimits
 from local_judge.agents.toolbox import ToolSettings
 from local_judge.judge.layout import Prompt, fence, fill
 from local_judge.tasks.drafting import Reply, language_of, one_line, request_block, shared_prompt, template
@@ -139,7 +139,7 @@ def request_prompt(task: Task, settings: PlanSettings) -> Prompt:
     return shared_prompt("plan", request_block(task), fill(template("plan_request"), _values(task, settings)))
 
 
-def passages_prompt(task: Task, shown: Sequence[Shown], settings: PlanSettings) -> Prompt:
+def passages_prompt(task: Task, shown: Sequence[PagePassage], settings: PlanSettings) -> Prompt:
     """The prompt that asks for key information behind the passages that a search has found."""
     exhibits = [
         fence(one.text, f"Passage {number}, {one.url}, {one.published or 'no date'}:")
@@ -172,7 +172,7 @@ def _today(settings: PlanSettings) -> str:
     return f" Today is {day.isoformat()}; nothing later is known." if day else ""
 
 
-def page_prompt(task: Task, page: Sequence[Shown]) -> Prompt:
+def page_prompt(task: Task, page: Sequence[PagePassage]) -> Prompt:
     """The prompt that asks for items of one page, which it opens with."""
     first = page[0]
     head = [f"address: {first.url}", f"title: {one_line(first.title)[:200]}"]

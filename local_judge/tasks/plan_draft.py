@@ -21,7 +21,7 @@ from indexes.text.language import detect_language
 from local_judge.agents.actions import MOST_PASSAGES, Search
 from local_judge.agents.citations import CheckedCitation, Citation, check_shown
 from local_judge.agents.loop import run_agent
-from local_judge.agents.observations import Observation, Shown
+from local_judge.agents.observations import Observation, PagePassage
 from local_judge.agents.result import AgentResult, no_answer
 from local_judge.agents.toolbox import Toolbox
 from local_judge.judge.failures import Failure, FailureKind
@@ -263,9 +263,9 @@ class _KeyInformation:
         return Failure(kind="incomplete", detail=f"no item of key information stands ({counts}){how}")
 
 
-def shown_pages(run: AgentResult[Any]) -> list[list[Shown]]:
+def shown_pages(run: AgentResult[Any]) -> list[list[PagePassage]]:
     """What an agent was shown of each page, in the page's order; pages in the order in which it came upon them."""
-    pages: dict[str, dict[tuple[int, int], Shown]] = {}
+    pages: dict[str, dict[tuple[int, int], PagePassage]] = {}
     for observation in run.transcript.observations:
         for shown in observation.shown:
             pages.setdefault(shown.url, {})[shown.start, shown.end] = shown

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from local_judge.agents.history import DROPPED, History
-from local_judge.agents.limits import AgentLimits
-from local_judge.agents.loop import agent_rules, run_agent
+from local_judge.agents.loop import DROPPED, History, agent_rules, run_agent
+from local_judge.agents.result import AgentLimits
 from local_judge.agents.toolbox import Toolbox
 from local_judge.judge.layout import SYSTEM
 from serving.engines.scripted import Call

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from local_judge.agents.limits import AgentLimits
 from local_judge.agents.loop import agent_rules, run_agent
+from local_judge.agents.result import AgentLimits
 from local_judge.agents.toolbox import Toolbox
 from local_judge.agents.transcript import render_transcript
 from serving.engines.scripted import Call, Reply

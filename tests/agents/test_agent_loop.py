@@ -9,10 +9,9 @@ from typing import Any, Literal
 
 import pytest
 
-from local_judge.agents.limits import AgentLimits
 from local_judge.agents.loop import agent_rules, run_agent
-from local_judge.agents.observations import Asked
-from local_judge.agents.result import AgentResult, EvidenceGap, Tally
+from local_judge.agents.observations import SnapshotRequest
+from local_judge.agents.result import AgentLimits, AgentResult, EvidenceGap, Tally
 from local_judge.agents.toolbox import Toolbox
 from local_judge.judge.layout import SYSTEM
 from serving.engines.scripted import Call, Reply, ScriptedEngine
@@ -305,7 +304,7 @@ async def test_what_the_snapshot_could_not_answer_is_counted(make_judge: MakeJud
     assert result.transcript.observations[2].note == (
         "There is no text of this page here (dead). It cannot be had in another way."
     )
-    assert result.transcript.observations[2].asked == (Asked(kind="page", what=DEAD, lack="dead"),)
+    assert result.transcript.observations[2].asked == (SnapshotRequest(kind="page", what=DEAD, lack="dead"),)
 
 
 async def test_a_server_with_a_prefix_cache_computes_only_what_is_new(

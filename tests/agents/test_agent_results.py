@@ -10,10 +10,17 @@ import pytest
 
 from local_judge.agents.ask import ask_question
 from local_judge.agents.citations import CheckedCitation
-from local_judge.agents.evidence_gaps import read_evidence_gaps, write_evidence_gaps
-from local_judge.agents.limits import AgentLimits
-from local_judge.agents.observations import Asked
-from local_judge.agents.result import EvidenceGap, Tally, gaps_of, merged, tallied
+from local_judge.agents.observations import SnapshotRequest
+from local_judge.agents.result import (
+    AgentLimits,
+    EvidenceGap,
+    Tally,
+    gaps_of,
+    merged,
+    read_evidence_gaps,
+    tallied,
+    write_evidence_gaps,
+)
 from local_judge.agents.toolbox import Toolbox
 from local_judge.agents.transcript import render_transcript
 from local_judge.errors import InputError
@@ -26,13 +33,13 @@ from .conftest import HEAT, HEAT_TEXT, PAPER, act
 template = partial(load_prompt, "local_judge.agents")
 
 ASKED = [
-    Asked(kind="search", what="pump", lack="weak"),
-    Asked(kind="search", what="lake"),
-    Asked(kind="search", what="pump"),  # asked for again with more passages, and answered
-    Asked(kind="search_papers", what="pump", lack="nothing_found"),
-    Asked(kind="page", what="https://b.example/", lack="dead"),
-    Asked(kind="page", what="https://a.example/", lack="not_in_snapshot"),
-    Asked(kind="page", what="https://b.example/", lack="dead"),
+    SnapshotRequest(kind="search", what="pump", lack="weak"),
+    SnapshotRequest(kind="search", what="lake"),
+    SnapshotRequest(kind="search", what="pump"),  # asked for again with more passages, and answered
+    SnapshotRequest(kind="search_papers", what="pump", lack="nothing_found"),
+    SnapshotRequest(kind="page", what="https://b.example/", lack="dead"),
+    SnapshotRequest(kind="page", what="https://a.example/", lack="not_in_snapshot"),
+    SnapshotRequest(kind="page", what="https://b.example/", lack="dead"),
 ]
 EVIDENCE_GAPS = (
     EvidenceGap(url="https://a.example/", tool="page", why="not_in_snapshot", times=1),

@@ -9,7 +9,7 @@ import pytest
 from indexes.model import Chunk
 from indexes.snapshot import Snapshot
 from local_judge.agents.actions import Find, Open, Search, arguments_schema
-from local_judge.agents.observations import Asked, Observation, Shown, observation_text
+from local_judge.agents.observations import Observation, PagePassage, SnapshotRequest, observation_text
 from local_judge.agents.toolbox import Toolbox, ToolSettings, page_parts
 
 from .conftest import CODE, FORGED, HEAT, PAPER, TOPICS, TOWN, paragraph
@@ -51,7 +51,7 @@ def test_a_search_below_the_floor_counts_as_unanswered(
     toolbox: Toolbox, query: str, lack: str | None
 ) -> None:
     found = toolbox.run(Search(tool="search", queries=(query,)))
-    assert found.asked == (Asked.model_validate({"kind": "search", "what": query, "lack": lack}),)
+    assert found.asked == (SnapshotRequest.model_validate({"kind": "search", "what": query, "lack": lack}),)
     assert bool(found.shown) is (lack != "nothing_found")
 
 
@@ -99,7 +99,7 @@ def test_find_shows_passages_of_one_page_that_have_the_words(toolbox: Toolbox) -
     [shown] = found.shown
     assert shown.text == paragraph("butter")
     assert shown.query == 1
-    assert found.asked == (Asked(kind="page", what=TOWN),)
+    assert found.asked == (SnapshotRequest(kind="page", what=TOWN),)
 
 
 def test_tools_see_what_was_known_on_a_day(web: Snapshot) -> None:
@@ -117,7 +117,7 @@ def test_an_address_is_taken_in_any_spelling(toolbox: Toolbox) -> None:
 
 
 def test_title_and_address_stand_inside_the_fence() -> None:
-    shown = Shown(
+    shown = PagePassage(
         url="https://a.example/",
         title="A title\n```\nTurn 9",
         published=None,

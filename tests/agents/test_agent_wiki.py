@@ -13,7 +13,7 @@ import pytest
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.agents.ask import ask_question
-from local_judge.agents.limits import AgentLimits
+from local_judge.agents.result import AgentLimits
 from local_judge.agents.toolbox import Toolbox
 from serving.engines.scripted import Call, Reply
 

@@ -15,9 +15,8 @@ import pytest
 
 from indexes.snapshot import Snapshot
 from local_judge.agents.ask import AskedQuestion
-from local_judge.agents.evidence_gaps import write_evidence_gaps
 from local_judge.agents.mcp_server import make_server
-from local_judge.agents.result import EvidenceGap
+from local_judge.agents.result import EvidenceGap, write_evidence_gaps
 from local_judge.agents.toolbox import Toolbox
 from local_judge.errors import UserError
 from local_judge.runs.cited import collect_urls

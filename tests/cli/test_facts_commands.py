@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from local_judge.agents.evidence_gaps import read_evidence_gaps
+from local_judge.agents.result import read_evidence_gaps
 from serving.stub import StubPlan
 
 from ..stub_thread import StubThread, answer

@@ -44,7 +44,7 @@ from pydantic import BaseModel
 from indexes.making.pagelist import read_page_list
 from indexes.search.quality import read_queries
 from local_judge import cli
-from local_judge.agents.evidence_gaps import read_evidence_gaps
+from local_judge.agents.result import read_evidence_gaps
 from local_judge.cli.commands import Lazy, app
 from local_judge.demo.outcome import Planted
 from local_judge.judge.failures import FailureKind
@@ -59,7 +59,7 @@ from local_judge.lab.qualification.config import load_qualify_config
 from local_judge.lab.task_construction.imported import read_given
 from local_judge.lab.task_construction.settings import load_build_config
 from local_judge.lab.task_construction.sources import read_items, read_questions
-from local_judge.protocols.dream.domain_ratings import read_ratings
+from local_judge.protocols.dream.domains import read_ratings
 from local_judge.protocols.race.static import static_criteria
 from local_judge.rows import read_jsonl
 from local_judge.runs.attributes import load_attributes

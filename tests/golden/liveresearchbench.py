@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from local_judge.protocols.liveresearchbench import upstream
-from local_judge.protocols.liveresearchbench.depth.upstream import winners
-from local_judge.protocols.liveresearchbench.issues import PUBLISHED, score_of
+from local_judge.protocols.liveresearchbench.metrics.issues import PUBLISHED, score_of
+from local_judge.protocols.liveresearchbench.upstream import winners
 from tests.golden.cases import Case, Comparison
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -109,17 +109,20 @@ def test_a_metric_has_scores_where_it_was_asked_for_whatever_is_set_by_now() -> 
     assert Both().score([found()], "paper") == ()
 
 
-def test_findings_need_a_field_for_each_metric() -> None:
+def test_a_metric_without_a_field_in_the_findings_gets_one() -> None:
     class Partial(PartFindings):
         first: Counted | None = None
 
-    with pytest.raises(TypeError, match="Partial: lacks a field for second"):
+    class Wider(MetricProtocol[Partial]):
+        name = "wider"
+        version = "1"
+        findings_type = Partial
+        metrics = (First, Second)
 
-        class Broken(MetricProtocol[Partial]):  # pyright: ignore[reportUnusedClass]
-            name = "broken"
-            version = "1"
-            findings_type = Partial
-            metrics = (First, Second)
+    one = cast("type[Partial]", Wider.findings_type).model_validate(
+        {"case": "a", "document": "d", "second": {"n": 2}}
+    )
+    assert [root.id for root in Wider().score([one], "paper")] == ["second"]
 
 
 def test_a_metric_without_settings_has_no_key() -> None:

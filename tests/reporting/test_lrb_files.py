@@ -10,9 +10,9 @@ import pytest
 
 from local_judge.errors import RunError
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
-from local_judge.protocols.liveresearchbench.coverage import CoverageFindings
-from local_judge.protocols.liveresearchbench.depth.findings import Pair
-from local_judge.protocols.liveresearchbench.issues import PUBLISHED, Issue, IssueFindings
+from local_judge.protocols.liveresearchbench.depth.games import Pair
+from local_judge.protocols.liveresearchbench.metrics.coverage import CoverageFindings
+from local_judge.protocols.liveresearchbench.metrics.issues import PUBLISHED, Issue, IssueFindings
 from local_judge.protocols.liveresearchbench.upstream import average
 from local_judge.reporting.exports import export_files, list_rows
 from local_judge.runs.seal import seal_run

@@ -10,8 +10,8 @@ from local_judge.claims.model import Quote
 from local_judge.documents.model import Span
 from local_judge.protocols.checklist import SHOWN_PLACES, Location
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
-from local_judge.protocols.liveresearchbench.accuracy import AccuracyFindings, CitedClaim, CitedPage
-from local_judge.protocols.liveresearchbench.issues import PUBLISHED, Issue, IssueFindings
+from local_judge.protocols.liveresearchbench.metrics.accuracy import AccuracyFindings, CitedClaim, CitedPage
+from local_judge.protocols.liveresearchbench.metrics.issues import PUBLISHED, Issue, IssueFindings
 
 from ..protocols.liveresearchbench.depth_cases import findings as comparisons
 from ..protocols.liveresearchbench.depth_cases import order, pair

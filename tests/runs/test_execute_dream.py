@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from indexes.snapshot import Snapshot
-from local_judge.agents.evidence_gaps import read_evidence_gaps
+from local_judge.agents.result import read_evidence_gaps
 from local_judge.protocols.dream import DreamFindings
 from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.execute import execute

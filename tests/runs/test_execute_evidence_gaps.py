@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.agents.evidence_gaps import read_evidence_gaps
-from local_judge.agents.result import EvidenceGap
+from local_judge.agents.result import EvidenceGap, read_evidence_gaps
 from local_judge.protocols.base import BaseProtocol, Case, EvalContext, Findings
 from local_judge.protocols.metric import NoSettings
 from local_judge.runs import rescoring

@@ -11,7 +11,6 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.errors import ConfigError
 from local_judge.protocols.base import load_protocol
-from local_judge.protocols.liveresearchbench import LrbFindings
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import check_inputs, execute
 from local_judge.runs.inputs import RawReport
@@ -20,7 +19,7 @@ from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore
 from serving.engines.scripted import Call, Reply
 
-from ..protocols.liveresearchbench.lrb_cases import TASK, register
+from ..protocols.liveresearchbench.lrb_cases import STORED, TASK, register
 from ..scripted_judge import MakeJudge, believe
 
 CITED = b"""# The retrofit
@@ -55,11 +54,13 @@ def answering(call: Call) -> Reply:
 async def test_all_metrics_of_one_report(make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path) -> None:
     judge, engine = make_judge(answering)
     store = RunStore(tmp_path / "run")
-    config = RunConfig(protocols=("liveresearchbench",), date=date(2025, 9, 30))
+    parts = ["presentation", "coverage", "consistency", "citation", "accuracy"]
+    settings = {"liveresearchbench": {"parts": parts}}
+    config = RunConfig(protocols=("liveresearchbench",), settings=settings, date=date(2025, 9, 30))
     reports = [RawReport("ada/1", CITED, TASK, "a.md", "ada", TASK.id)]
     [record] = await execute(reports, judge, snapshot, config, store)
     assert (record.status, record.n_calls_failed) == ("done", 0)
-    found = store.read_model(f"findings/liveresearchbench/{record.key}.json", LrbFindings)
+    found = store.read_model(f"findings/liveresearchbench/{record.key}.json", STORED)
     assert found.accuracy is not None and found.citation is not None
     assert [(page.status, page.on_topic) for page in found.accuracy.pages] == [("ok", True), ("dead", None)]
     assert [issue.fate for issue in found.citation.issues] == ["counted"]

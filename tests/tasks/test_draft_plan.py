@@ -6,8 +6,7 @@ from datetime import date
 from typing import Any
 
 from indexes.snapshot import Snapshot
-from local_judge.agents.limits import AgentLimits
-from local_judge.agents.result import AgentResult
+from local_judge.agents.result import AgentLimits, AgentResult
 from local_judge.agents.toolbox import Toolbox, ToolSettings
 from local_judge.judge.failures import Failure
 from local_judge.judge.layout import SYSTEM

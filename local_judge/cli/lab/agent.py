@@ -12,7 +12,7 @@ import typer
 from indexes.search.searcher import Mode
 from indexes.snapshot import Snapshot
 from local_judge.agents.ask import AskedQuestion, ask_question
-from local_judge.agents.limits import AgentLimits
+from local_judge.agents.result import AgentLimits
 from local_judge.agents.toolbox import Toolbox, ToolSettings
 from local_judge.agents.transcript import render_transcript
 from local_judge.cli.ending import stoppable

@@ -11,8 +11,7 @@ from rich.console import RenderableType
 
 from indexes.search.searcher import Mode
 from indexes.snapshot import Snapshot
-from local_judge.agents.evidence_gaps import write_evidence_gaps
-from local_judge.agents.limits import AgentLimits
+from local_judge.agents.result import AgentLimits, write_evidence_gaps
 from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Offline, SnapshotDir, Tools, tools_named
 from local_judge.cli.snapshot.look import day
 from local_judge.cli.tasks.asking import Asked, ask_about, leave_drafts

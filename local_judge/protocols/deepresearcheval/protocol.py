@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings
 from local_judge.protocols.deepresearcheval.facts.metric import Facts
-from local_judge.protocols.deepresearcheval.quality.findings import QualityFindings
-from local_judge.protocols.deepresearcheval.quality.metric import Quality
+from local_judge.protocols.deepresearcheval.quality import Quality
+from local_judge.protocols.deepresearcheval.quality_criteria import QualityFindings
 from local_judge.protocols.file_formats import FileFormat
 from local_judge.protocols.metric import MetricProtocol, PartFindings
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, expectations

@@ -29,8 +29,7 @@ from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, load_prompt
 from local_judge.protocols.asking import no_boolean
 from local_judge.protocols.base import Case, Decision, EvalContext
-from local_judge.protocols.dream.domain_ratings import ratings_digest, read_ratings
-from local_judge.protocols.dream.domains import domain_of, shown
+from local_judge.protocols.dream.domains import domain_of, ratings_digest, read_ratings, shown
 from local_judge.protocols.metric import Metric, MetricFindings
 from local_judge.scoring.aggregate import mean_over_reports, share_of_reports
 from local_judge.scoring.algebra import answers, exactly, failures_of, weighted

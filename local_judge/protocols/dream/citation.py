@@ -28,7 +28,7 @@ from typing import NamedTuple, get_args
 from rich.table import Table
 
 from local_judge.protocols.base import Case, Decision, EvalContext
-from local_judge.protocols.dream.cited_claims import (
+from local_judge.protocols.dream.claims import (
     CheckedSource,
     CitationFindings,
     CitationSettings,

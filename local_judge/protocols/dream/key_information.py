@@ -1,4 +1,6 @@
-"""Key-information coverage, 0 to 100 (DREAM, section 3 and appendix C).
+"""The plan of a report's task, by which two of the metrics go.
+
+Key-information coverage, 0 to 100 (DREAM, section 3 and appendix C).
 
     KIC_t = 100 * (sum over the K items of v) / K        v: 1 yes, 0 no; over tasks the mean of KIC_t
 
@@ -19,15 +21,34 @@ from pydantic import Field, model_validator
 from rich.table import Table
 
 from local_judge.judge.layout import fence, fill, load_prompt
-from local_judge.protocols.asking import Requirement, evaluated_on, rule
+from local_judge.protocols.asking import Requirement, evaluated_on, given, rule, task_of
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.checklist import ChecklistMetric, ItemFindings, why
-from local_judge.protocols.dream.plans import missing_plan, plan_note, plan_of
 from local_judge.scoring.algebra import undefined
 from local_judge.scoring.node import Profile, ScoreNode, noted
-from local_judge.tasks.model import GuidanceStatus, JoinedBy, KeySource, Task
+from local_judge.tasks.model import GuidanceStatus, JoinedBy, KeySource, Plan, Task
 from local_judge.terminal import count, item_table, safe
 from serving.types import Frozen
+
+DRAFTED = "by a plan that a judge has drafted and nobody reviewed"
+
+
+def missing_plan(task: Task) -> str | None:
+    """The plan, where the task has none, and where it may come from, in half a line."""
+    if task.plan is not None:
+        return None
+    return f"its task {task.id!r} has no plan; give --plans (`local-judge tasks plan draft` makes them)"
+
+
+def plan_of(case: Case) -> Plan:
+    """The plan of a report's task."""
+    return given(task_of(case).plan)
+
+
+def plan_note(status: GuidanceStatus) -> str:
+    """What a reader of a score must know of the plan that it goes by; empty if nothing."""
+    return DRAFTED if status == "drafted" else ""
+
 
 NO_ITEMS = "the plan has no key information"
 _SAID = {"met": "yes", "unmet": "no", "failed": "failed"}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from local_judge.protocols.dream.authority import Authority, AuthorityFindings
 from local_judge.protocols.dream.citation import Citation
-from local_judge.protocols.dream.cited_claims import CitationFindings
+from local_judge.protocols.dream.claims import CitationFindings
 from local_judge.protocols.dream.factuality.findings import FactualityFindings
 from local_judge.protocols.dream.factuality.metric import Factuality
 from local_judge.protocols.dream.key_information import KeyInformation, KeyInformationFindings
-from local_judge.protocols.dream.reasoning.findings import ReasoningFindings
-from local_judge.protocols.dream.reasoning.metric import Reasoning
+from local_judge.protocols.dream.reasoning import Reasoning
+from local_judge.protocols.dream.reasoning_findings import ReasoningFindings
 from local_judge.protocols.dream.writing import Writing, WritingFindings
 from local_judge.protocols.metric import MetricProtocol, PartFindings
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, citation_expectations, expectations

@@ -2,6 +2,12 @@
 
 Invariants: the figures of the summary are what the published code makes of the detailed results beside it; a report
 without results is named, with the reason.
+
+
+Findings as results in LiveResearchBench's files.
+
+Invariant: a result has the published keys; what failed is left out, as what the judge forgot would be, and a metric
+without any answer has no result.
 """
 
 from __future__ import annotations
@@ -19,9 +25,9 @@ from local_judge.protocols.file_formats import (
     RunFindings,
     json_text,
 )
-from local_judge.protocols.liveresearchbench.files import CRITERIA, grading_results
+from local_judge.protocols.liveresearchbench import upstream
+from local_judge.protocols.liveresearchbench.metrics.issues import Issue, IssueFindings, score_of
 from local_judge.protocols.liveresearchbench.protocol import LrbFindings
-from local_judge.protocols.liveresearchbench.upstream import summary
 from local_judge.terminal import count
 
 
@@ -64,7 +70,7 @@ class LrbFiles(FileFormat[LrbFindings]):
         files: dict[str, str] = {}
         if criteria:
             files[f"detailed_results{end}"] = json_text({"metadata": metadata, "reports": rows})
-            files[f"summary{end}"] = json_text({"metadata": above, **summary(rows, criteria)})
+            files[f"summary{end}"] = json_text({"metadata": above, **upstream.summary(rows, criteria)})
         n_failed = sum(report.n_failed for report, _ in exported if report.criteria)
         said = f"{count(n_failed, 'answer')} failed: counted as 0 or left out, as in the published code"
         listed = ReportList(
@@ -96,3 +102,60 @@ def _exported(
         "report_file_path": f"{system}/qid_{task}_report.md",
     }
     return exported, row | {name: result | graded for name, result in results.items()}
+
+
+CRITERIA = ("presentation", "coverage", "consistency", "citation", "depth")
+"""The metrics that have a place in the files, in the published order."""
+
+
+def grading_results(found: LrbFindings, system: str = "") -> dict[str, dict[str, Any]]:
+    """`<criterion>_grading_results` of one report by `system`, without who graded it and when.
+
+    Of depth the files have a place for one baseline: the task's first.
+    """
+    results: dict[str, dict[str, Any]] = {}
+    if found.presentation is not None:
+        checks = upstream.evaluations(found.presentation.items)
+        results["presentation"] = {
+            "evaluations": checks,
+            "summary": upstream.presentation_summary(checks),
+        }
+    if found.coverage is not None:
+        items = upstream.evaluations(found.coverage.items)
+        results["coverage"] = {
+            "evaluations": items,
+            "summary": upstream.coverage_summary(items, len(found.coverage.items)),
+        }
+    for issues in (found.consistency, found.citation):
+        if issues is not None and issues.failure is None:
+            results[issues.metric] = _issues(issues)
+    pairs = found.depth.pairs if found.depth is not None else ()
+    baseline = next((pair for pair in pairs if pair.opponent.kind == "baseline"), None)
+    compared = (
+        upstream.depth_result(baseline, system, baseline.opponent.name) if baseline is not None else None
+    )
+    if compared is not None:
+        results["depth"] = compared
+    return {
+        f"{criterion}_grading_results": result
+        for criterion, result in results.items()
+        if result.get("evaluations", True)
+    }
+
+
+def _issues(found: IssueFindings) -> dict[str, Any]:
+    counted = [issue for issue in found.issues if issue.fate == "counted"]
+    return upstream.issues_result(
+        {
+            "specific_issues": [_line(issue) for issue in counted],
+            "total_issues": len(counted),
+            "score": score_of(len(counted), found.table),
+            "justification": f"{len(counted)} of {len(found.issues)} issues listed count; the score is the table's",
+        }
+    )
+
+
+def _line(issue: Issue) -> str:
+    quoted = " / ".join(f'"{quote.text}"' for quote in issue.quotes)
+    cited = f" ({issue.cited})" if issue.cited else ""
+    return f"{quoted}{cited}: {issue.reason}"

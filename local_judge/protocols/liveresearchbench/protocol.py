@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from local_judge.protocols.file_formats import FileFormat
-from local_judge.protocols.liveresearchbench.accuracy import AccuracyFindings, CitationAccuracy
-from local_judge.protocols.liveresearchbench.coverage import Coverage, CoverageFindings
-from local_judge.protocols.liveresearchbench.depth.findings import DepthFindings
-from local_judge.protocols.liveresearchbench.depth.metric import Depth
-from local_judge.protocols.liveresearchbench.issues import CitationAssociation, Consistency, IssueFindings
-from local_judge.protocols.liveresearchbench.presentation import Presentation, PresentationFindings
-from local_judge.protocols.metric import MetricProtocol, PartFindings
+from local_judge.protocols.liveresearchbench import metrics
+from local_judge.protocols.liveresearchbench.depth.games import DepthFindings
+from local_judge.protocols.liveresearchbench.metrics.accuracy import AccuracyFindings
+from local_judge.protocols.liveresearchbench.metrics.coverage import CoverageFindings
+from local_judge.protocols.liveresearchbench.metrics.issues import IssueFindings
+from local_judge.protocols.liveresearchbench.metrics.presentation import PresentationFindings
+from local_judge.protocols.metric import MetricProtocol, PartFindings, metrics_in
 from local_judge.protocols.probes import (
     InjectionProbe,
     SensitivityProbe,
@@ -46,7 +46,7 @@ class LiveResearchBench(MetricProtocol[LrbFindings]):
     version = "3"
     profiles = ("paper", "upstream")
     findings_type = LrbFindings
-    metrics = (Presentation, Coverage, Consistency, CitationAssociation, CitationAccuracy, Depth)
+    metrics = metrics_in(metrics, order=tuple(LrbFindings.model_fields))
     sensitivity_probes = (
         SensitivityProbe("accuracy", {"parts": ["accuracy"]}, citation_expectations("accuracy/e3_rate")),
         SensitivityProbe("coverage", {"parts": ["coverage"]}, expectations("coverage", ("dropped",))),

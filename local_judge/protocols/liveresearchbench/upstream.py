@@ -1,4 +1,15 @@
-"""The numbers that the published code computes from its judges' replies, to the letter.
+"""Depth as the published files have it, and as the published code counts it.
+
+    winners    whom each of the two replies names; a reply without a winner is a tie
+    games      each winner one game; win rate = 100 * wins / (wins + losses), 0 where no game was decisive
+
+Sources: `graders/pairwise_grader.py`, `batch_evaluator.py`.
+
+Invariant: bit for bit the published numbers, their faults included. No score is read from here: the profile `upstream`
+counts the same words game by game, and tells a failure from a tie and no decisive game from a rate of 0.
+
+
+The numbers that the published code computes from its judges' replies, to the letter.
 
     rate      100 * sum(scores) / n        n: 10 for presentation, the checklist's length for coverage; what is missing
                                            counts as 0, what is too much counts too, nothing is clamped
@@ -18,7 +29,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from local_judge.protocols.checklist import Item
-from local_judge.protocols.liveresearchbench.depth.upstream import summary as games
+from local_judge.protocols.liveresearchbench.depth.games import DIMENSIONS, Marks, Order, Pair
 
 N_CHECKS = 10
 BASELINE = "open-deep-research"
@@ -27,6 +38,78 @@ Row = Mapping[str, Any]
 
 _SUMMED = {"presentation": "average_pass_rate", "coverage": "percentage_addressed"}
 """Criteria whose number stands in the summary of their result; that of the others is its score."""
+
+EVALUATED, REFERENCE, TIE = "evaluated_model", "reference_model", "tie"
+
+
+def winners(replies: Sequence[Row]) -> dict[str, str]:
+    """The winners of one pair from its two replies.
+
+    Args:
+        replies: first the one in which `A` is the evaluated report, then the one in which it is the reference.
+    """
+    places = ({"A": EVALUATED, "B": REFERENCE}, {"A": REFERENCE, "B": EVALUATED})
+    return {
+        f"winner_comparison_{number}": names.get(reply.get("winner", TIE), TIE)
+        for number, (reply, names) in enumerate(zip(replies, places, strict=True), 1)
+    }
+
+
+def depth_result(pair: Pair, evaluated: str, reference: str) -> dict[str, Any] | None:
+    """One pair as a report's `depth_grading_results`; None where an order failed: the published code has no such row.
+
+    Args:
+        pair: with a baseline.
+        evaluated: name of the system that wrote the report.
+        reference: name of the system that wrote the baseline.
+    """
+    replies = [_reply(order) for order in pair.orders]
+    known = [reply for reply in replies if reply is not None]
+    if len(known) < len(replies):
+        return None
+    return {
+        **winners(known),
+        "position_swap_used": True,
+        "raw_comparison_1": known[0],
+        "raw_comparison_2": known[1],
+        "comparison_type": "vs_reference",
+        "reference_model": reference,
+        "evaluated_model": evaluated,
+    }
+
+
+def games(results: Sequence[Row]) -> dict[str, Any]:
+    """Count a model's games over its reports' results, against the baseline that the first of them names."""
+    said = [found[f"winner_comparison_{number}"] for found in results for number in (1, 2)]
+    wins, losses = said.count(EVALUATED), said.count(REFERENCE)
+    return {
+        "wins": wins,
+        "losses": losses,
+        "ties": len(said) - wins - losses,
+        "total": len(said),
+        "decisive_games": wins + losses,
+        "win_rate": wins / (wins + losses) * 100 if wins + losses else 0,
+        "reference_model": results[0].get("reference_model", BASELINE),
+    }
+
+
+def _reply(order: Order) -> dict[str, Any] | None:
+    """An answer as the published judge gives it: by place, totals beside the scores."""
+    if order.report is None or order.other is None:
+        return None
+    own, other = ("A", "B") if order.report_first else ("B", "A")
+    marks = {own: order.report, other: order.other}
+    flaws = {own: order.report_flaws, other: order.other_flaws}
+    return {
+        "winner": {"report": own, "other": other}.get(order.said or "tie", "tie"),
+        "scores": {place: _scores(marks[place]) for place in ("A", "B")},
+        "justification": order.analysis,
+        "major_flaws": {place: list(flaws[place]) for place in ("A", "B")},
+    }
+
+
+def _scores(marks: Marks) -> dict[str, int]:
+    return {**{name: marks.of(name) for name in DIMENSIONS}, "total": marks.total}
 
 
 def evaluations(items: Sequence[Item]) -> dict[str, dict[str, Any]]:
@@ -96,16 +179,11 @@ def summary(reports: Sequence[Row], criteria: Sequence[str]) -> dict[str, Any]:
     )
     for model in dict.fromkeys(report["model_name"] for report in compared):
         own = [report["depth_grading_results"] for report in compared if report["model_name"] == model]
-        found.setdefault(model, {})["depth"] = _games(own)
+        found.setdefault(model, {})["depth"] = games(own)
     if compared:
-        pooled_games = _games([report["depth_grading_results"] for report in compared])
+        pooled_games = games([report["depth_grading_results"] for report in compared])
         overall["depth"] = {key: value for key, value in pooled_games.items() if key != "reference_model"}
     return {"results_by_model": found, "overall_results": overall}
-
-
-def _games(results: Sequence[Row]) -> dict[str, Any]:
-    """All games of some reports, against the baseline that their results name."""
-    return games(results, results[0].get("reference_model", BASELINE))
 
 
 def _value(report: Row, criterion: str) -> float | None:

@@ -19,12 +19,12 @@ from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.deepresearcheval.facts.findings import (
     Evidence,
     FactsFindings,
+    FactsSettings,
     Label,
     Ruling,
     Stance,
     Statement,
 )
-from local_judge.protocols.deepresearcheval.facts.settings import FactsSettings
 from local_judge.tasks.model import Task
 from serving.engines.scripted import Call, Reply
 

@@ -6,12 +6,12 @@ import io
 
 from rich.console import Console
 
-from local_judge.agents.observations import Asked, Observation
+from local_judge.agents.observations import Observation, SnapshotRequest
 from local_judge.judge.failures import Failure
 from local_judge.protocols.base import View
 from local_judge.protocols.deepresearcheval import DeepResearchEval, DreFindings
 from local_judge.protocols.deepresearcheval.facts.findings import Lookup
-from local_judge.protocols.deepresearcheval.quality.findings import QualityFindings
+from local_judge.protocols.deepresearcheval.quality_criteria import QualityFindings
 
 from . import dre_cases, facts_cases
 
@@ -51,7 +51,9 @@ def test_lines_of_facts_and_with_items_every_statement() -> None:
     ruling = facts.rulings[0].model_copy(
         update={"evidence": (facts_cases.evidence("supports", found=False),), "reasoning": "So."}
     )
-    seen = Observation(tool="search", asked=(Asked(kind="search", what="the mill", lack="nothing_found"),))
+    seen = Observation(
+        tool="search", asked=(SnapshotRequest(kind="search", what="the mill", lack="nothing_found"),)
+    )
     lookup = Lookup(statement=ruling.statement, observation=seen)
     facts = facts.model_copy(update={"rulings": (ruling, *facts.rulings[1:]), "lookups": (lookup,)})
     found = DreFindings(case="a", document="d", facts=facts)

@@ -10,6 +10,7 @@ import pytest
 
 from local_judge.documents import parse_report
 from local_judge.documents.model import Document
+from local_judge.protocols.deepresearcheval.facts.findings import SegmentSettings
 from local_judge.protocols.deepresearcheval.facts.segments import (
     Segment,
     body_sentences,
@@ -17,7 +18,6 @@ from local_judge.protocols.deepresearcheval.facts.segments import (
     cut_segments,
     cutting_prompt,
 )
-from local_judge.protocols.deepresearcheval.facts.settings import SegmentSettings
 
 from ...scripted_judge import MakeJudge
 from .facts_cases import REPORT

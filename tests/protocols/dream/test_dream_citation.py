@@ -11,7 +11,7 @@ from indexes.model import SourceStatus
 from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Quote, Source, Verdict
 from local_judge.documents.model import Span
 from local_judge.protocols.dream.citation import Citation, best_of, harmonic
-from local_judge.protocols.dream.cited_claims import (
+from local_judge.protocols.dream.claims import (
     CheckedClaim,
     CheckedSource,
     CitationFindings,

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from indexes.snapshot import Snapshot
-from local_judge.agents.observations import Shown
+from local_judge.agents.observations import PagePassage
 from local_judge.agents.toolbox import ToolSettings
 from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure
 from local_judge.documents.model import Span
 from local_judge.errors import ConfigError
 from local_judge.protocols.dream import Dream, DreamFindings
-from local_judge.protocols.dream.factuality.evidence import grouped
 from local_judge.protocols.dream.factuality.findings import (
     CheckedFact,
     FactLabel,
@@ -23,6 +22,7 @@ from local_judge.protocols.dream.factuality.findings import (
     FactualitySettings,
 )
 from local_judge.protocols.dream.factuality.metric import Factuality
+from local_judge.protocols.dream.factuality.searching import grouped
 from local_judge.scoring.node import ScoreNode
 from serving.engines.scripted import Call, Reply
 
@@ -400,8 +400,8 @@ async def test_an_agent_without_answer_is_a_failure(make_judge: MakeJudge, snaps
     assert found.facts[0].label is None and found.facts[0].failure is not None and found.n_failed == 1
 
 
-def shown(page: str, start: int, characters: int = 350) -> Shown:
-    return Shown(
+def shown(page: str, start: int, characters: int = 350) -> PagePassage:
+    return PagePassage(
         url=f"https://{page}.example/",
         title="",
         published=None,

@@ -8,8 +8,8 @@ import pytest
 
 from local_judge.claims.model import Claim
 from local_judge.documents.model import Span
+from local_judge.protocols.dream.claims import most_salient, verifiable
 from local_judge.protocols.dream.factuality.query_leakage import given_away, stripped
-from local_judge.protocols.dream.verifiable import most_salient, verifiable
 
 PUMP = "The lake-water heat pump has a capacity of 6.2 kilowatts and opened in October 2023."
 

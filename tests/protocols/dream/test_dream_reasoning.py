@@ -8,22 +8,22 @@ from typing import Any
 import pytest
 
 from indexes.snapshot import Snapshot
-from local_judge.agents.limits import AgentLimits
 from local_judge.agents.loop import agent_rules
+from local_judge.agents.result import AgentLimits
 from local_judge.agents.toolbox import Toolbox, ToolSettings
 from local_judge.claims.report import shared_report
 from local_judge.errors import ConfigError
 from local_judge.judge.layout import SYSTEM
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.protocols.dream import Dream, DreamFindings
-from local_judge.protocols.dream.reasoning.asking import agent_task
-from local_judge.protocols.dream.reasoning.findings import (
+from local_judge.protocols.dream.reasoning import Reasoning
+from local_judge.protocols.dream.reasoning_findings import (
     Points,
     QuestionFindings,
     ReasoningFindings,
     ReasoningSettings,
 )
-from local_judge.protocols.dream.reasoning.metric import Reasoning
+from local_judge.protocols.dream.reasoning_judging import agent_task
 from local_judge.scoring.node import Score, ScoreNode
 from serving.engines.scripted import Call, Reply
 

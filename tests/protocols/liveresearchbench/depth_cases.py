@@ -15,7 +15,7 @@ from local_judge.judge.judge import Judge
 from local_judge.protocols import base
 from local_judge.protocols.base import BaseProtocol, Case, EvalContext, Findings, OtherReport
 from local_judge.protocols.liveresearchbench.depth.defects import Defect
-from local_judge.protocols.liveresearchbench.depth.findings import (
+from local_judge.protocols.liveresearchbench.depth.games import (
     DIMENSIONS,
     DepthFindings,
     Marks,
@@ -23,9 +23,9 @@ from local_judge.protocols.liveresearchbench.depth.findings import (
     Order,
     Outcome,
     Pair,
+    decided,
 )
-from local_judge.protocols.liveresearchbench.depth.games import decided
-from local_judge.protocols.liveresearchbench.depth.metric import Depth
+from local_judge.protocols.liveresearchbench.metrics.depth import Depth
 from local_judge.protocols.metric import MetricProtocol, NoSettings, PartFindings
 from local_judge.scoring.algebra import exactly
 from local_judge.scoring.node import Profile, ScoreNode

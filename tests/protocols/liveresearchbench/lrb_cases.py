@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import date
 from importlib.metadata import EntryPoint
+from typing import cast
 
 import pytest
 
@@ -16,7 +17,8 @@ from local_judge.judge.judge import Judge
 from local_judge.protocols import base
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.checklist import Item, Status
-from local_judge.protocols.liveresearchbench.presentation import CHECKS, PresentationFindings
+from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
+from local_judge.protocols.liveresearchbench.metrics.presentation import CHECKS, PresentationFindings
 from local_judge.tasks.model import Checklist, ChecklistItem, Task
 from serving.engines.scripted import Call, Reply
 
@@ -49,6 +51,8 @@ TASK = Task(
 )
 TODAY = date(2025, 9, 30)
 FAILURE = Failure(kind="incomplete", detail="none")
+STORED = cast("type[LrbFindings]", LiveResearchBench.findings_type)
+"""Model of stored findings: all metrics have a field."""
 
 
 async def no_claims() -> ClaimSet:

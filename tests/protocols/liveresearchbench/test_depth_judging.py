@@ -6,8 +6,8 @@ import pytest
 
 from local_judge.errors import ConfigError
 from local_judge.protocols.base import OtherReport
-from local_judge.protocols.liveresearchbench.depth.metric import Depth, DepthSettings
 from local_judge.protocols.liveresearchbench.depth.scores import score_depth
+from local_judge.protocols.liveresearchbench.metrics.depth import Depth, DepthSettings
 from local_judge.tasks.model import Reference
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineError

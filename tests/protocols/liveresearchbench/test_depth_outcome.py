@@ -9,9 +9,18 @@ from typing import Any
 
 import pytest
 
-from local_judge.protocols.liveresearchbench.depth.findings import Marks, Order, Pair
-from local_judge.protocols.liveresearchbench.depth.games import Game, consistent, decided, games, margin
-from local_judge.protocols.liveresearchbench.depth.upstream import result, summary, winners
+from local_judge.protocols.liveresearchbench.depth.games import (
+    Game,
+    Marks,
+    Order,
+    Pair,
+    consistent,
+    decided,
+    games,
+    margin,
+)
+from local_judge.protocols.liveresearchbench.upstream import depth_result, winners
+from local_judge.protocols.liveresearchbench.upstream import games as published_games
 
 from .depth_cases import FAILED, against, order, pair
 
@@ -129,21 +138,23 @@ def test_the_golden_pairs(golden: dict[str, Any]) -> None:
 def test_results_as_published(golden: dict[str, Any]) -> None:
     [replies] = golden["lrb_pairwise_position_swap"]["input"].values()
     for first, second in replies[:4]:
-        found = result(pair(replied(first, True), replied(second, False)), "ada", "odr")
+        found = depth_result(pair(replied(first, True), replied(second, False)), "ada", "odr")
         assert found is not None
         assert (found["raw_comparison_1"], found["raw_comparison_2"]) == (first, second)
         assert (found["evaluated_model"], found["reference_model"]) == ("ada", "odr")
-    assert result(pair(replied(replies[4][0], True), replied(replies[4][1], False)), "ada", "odr") is None
+    assert (
+        depth_result(pair(replied(replies[4][0], True), replied(replies[4][1], False)), "ada", "odr") is None
+    )
 
 
 def test_games_as_published() -> None:
     won, split, tied = (
-        result(against(own, other), "ada", "odr")
+        depth_result(against(own, other), "ada", "odr")
         for own, other in (((20, 20), (10, 10)), ((20, 10), (10, 20)), ((20, 20), (20, 20)))
     )
     assert won and split and tied
     # Two wins; a win and a loss; two ties: 3 / (3 + 1).
-    assert summary([won, split, tied], "odr") == {
+    assert published_games([won, split, tied]) == {
         "wins": 3,
         "losses": 1,
         "ties": 2,
@@ -152,7 +163,7 @@ def test_games_as_published() -> None:
         "win_rate": 75.0,
         "reference_model": "odr",
     }
-    assert summary([tied], "odr")["win_rate"] == 0
+    assert published_games([tied])["win_rate"] == 0
 
 
 def test_a_pair_has_two_orders() -> None:

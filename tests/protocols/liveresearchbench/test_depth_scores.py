@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from local_judge.protocols.base import Contest, Decision
-from local_judge.protocols.liveresearchbench.depth.aggregate import aggregate_depth
-from local_judge.protocols.liveresearchbench.depth.findings import DIMENSIONS
-from local_judge.protocols.liveresearchbench.depth.metric import Depth
-from local_judge.protocols.liveresearchbench.depth.scores import score_depth
+from local_judge.protocols.liveresearchbench.depth.games import DIMENSIONS
+from local_judge.protocols.liveresearchbench.depth.scores import aggregate_depth, score_depth
+from local_judge.protocols.liveresearchbench.metrics.depth import Depth
 from local_judge.scoring.node import Score, ScoreNode
 
 from .depth_cases import against, findings, order, pair

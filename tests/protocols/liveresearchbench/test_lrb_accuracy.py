@@ -12,7 +12,7 @@ from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Label, 
 from local_judge.documents import parse_report
 from local_judge.documents.model import Document
 from local_judge.errors import ConfigError
-from local_judge.protocols.liveresearchbench.accuracy import (
+from local_judge.protocols.liveresearchbench.metrics.accuracy import (
     NOT_CODED,
     AccuracyFindings,
     CitationAccuracy,

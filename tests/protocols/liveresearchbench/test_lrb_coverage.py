@@ -6,7 +6,7 @@ import pytest
 
 from local_judge.errors import ConfigError
 from local_judge.protocols.liveresearchbench import LiveResearchBench
-from local_judge.protocols.liveresearchbench.coverage import (
+from local_judge.protocols.liveresearchbench.metrics.coverage import (
     DRAFTED,
     Coverage,
     CoverageFindings,

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from local_judge.documents import parse_report
 from local_judge.judge.failures import Failure
 from local_judge.protocols.liveresearchbench import LrbFindings
-from local_judge.protocols.liveresearchbench.files import grading_results
+from local_judge.protocols.liveresearchbench.export import grading_results
 from local_judge.protocols.liveresearchbench.issue_prompts import Contradiction, Unlinked
-from local_judge.protocols.liveresearchbench.issues import (
+from local_judge.protocols.liveresearchbench.metrics.issues import (
     PUBLISHED,
     CitationAssociation,
     Consistency,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from local_judge.protocols.liveresearchbench.presentation import (
+from local_judge.protocols.liveresearchbench.metrics.presentation import (
     CHECKS,
     IDS,
     Presentation,

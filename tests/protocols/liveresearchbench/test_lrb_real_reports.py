@@ -1,6 +1,7 @@
 """The mechanical checks on real reports against plain regular expressions on the same text.
 
-What differs is listed by report, and each difference is told apart by its cause in `docs/protocols/liveresearchbench.md`.
+What differs is listed by report, and each difference is told apart by its cause in
+`docs/protocols/liveresearchbench.md`.
 """
 
 from __future__ import annotations

@@ -24,16 +24,21 @@ from local_judge.judge.failures import Failure, failure_of
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fill, load_prompt
 from local_judge.judge.requests import sha256
-from local_judge.protocols.deepresearcheval.facts.answers import (
+from local_judge.protocols.deepresearcheval.facts.asking import (
     MOST,
     ByPages,
+    Subject,
     by_pages,
     by_passages,
     ruling_of,
 )
-from local_judge.protocols.deepresearcheval.facts.findings import Lookup, Ruling, Run, Statement
-from local_judge.protocols.deepresearcheval.facts.material import Subject
-from local_judge.protocols.deepresearcheval.facts.settings import FactsSettings
+from local_judge.protocols.deepresearcheval.facts.findings import (
+    FactsSettings,
+    Lookup,
+    Ruling,
+    Run,
+    Statement,
+)
 from serving.errors import EngineError
 from serving.types import Frozen
 

@@ -1,4 +1,9 @@
-"""What active fact-checking finds in one report.
+"""What can be set of active fact-checking.
+
+Invariant: whatever changes an answer or its meaning is a field here, and is recorded in the run's manifest.
+
+
+What active fact-checking finds in one report.
 
 The judge weighs the evidence on both sides by the published definitions (section 4.2): Wrong means that reliable
 sources contradict the statement, or that the statement itself mixes true and false. Code checks that the quotations
@@ -19,21 +24,88 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
+from pydantic import Field
+
 from local_judge.agents.citations import CheckedCitation
-from local_judge.agents.observations import Asked, AskedKind, Observation
-from local_judge.agents.result import AgentResult, EvidenceGap, Tally, gaps_of, merged
+from local_judge.agents.observations import Observation, RequestKind, SnapshotRequest
+from local_judge.agents.result import AgentLimits, AgentResult, EvidenceGap, Tally, gaps_of, merged
+from local_judge.agents.toolbox import ToolSettings
 from local_judge.claims.model import ExtractionFailure
 from local_judge.documents.model import Span
 from local_judge.judge.failures import Failure
-from local_judge.protocols.deepresearcheval.facts.segments import Segment
 from local_judge.protocols.metric import MetricFindings
 from serving.types import Frozen
+
+
+class SegmentSettings(Frozen):
+    """How a report is divided."""
+
+    by: Literal["code", "judge"] = "code"
+    """`judge`: it names the sentences that begin a segment; what is longer than the sizes is divided by code."""
+    sentences: int = Field(default=12, ge=1, le=50)
+    """Most sentences of a segment."""
+    characters: int = Field(default=4000, ge=200)
+    """Most characters of a segment's sentences; a longer sentence stands alone."""
+    least: int = Field(default=3, ge=1)
+    """`code`: a heading begins a new segment only behind one of at least so many sentences."""
+
+
+class FactLimits(AgentLimits):
+    """How long an agent may work on a statement. The published configuration allows 30 turns."""
+
+    turns: int = Field(default=8, ge=1)
+    tokens: int = Field(default=80_000, ge=1)
+    calls: int = Field(default=16, ge=1)
+    repeats: int = Field(default=2, ge=1)
+    reply_tokens: int = Field(default=768, ge=16)
+    """Of one reply, for each statement of the run."""
+
+
+class FactsSettings(Frozen):
+    """How statements are found, chosen and checked."""
+
+    statements: Literal["own", "shared"] = "own"
+    """`own`: asked for segment by segment. `shared`: the checkable claims of the claim set."""
+    segments: SegmentSettings = SegmentSettings()
+    shown: Literal["report", "segment"] = "report"
+    """What stands in front of the question for a segment's statements: the report, as in every other prompt, or the
+    segment with the report's headings; the published agent is shown the segment alone."""
+    statements_per_sentence: int = Field(default=4, ge=1, le=8)
+    """Most statements that a sentence may have."""
+    max_statements: int | None = Field(default=None, ge=1)
+    """Most statements of a report that are checked; None checks all. The published agent has no limit, and is told to
+    choose the core statements of a segment."""
+    choose: Literal["seed", "salience"] = "seed"
+    """Which, where there are more: drawn by `seed`, each with the same chance; or salient ones first, drawn among
+    equals."""
+    seed: int = 0
+    method: Literal["agent", "search"] = "agent"
+    """`agent`: a judge searches and reads within `limits`. `search`: code searches for the statement, and the judge
+    labels it by the passages found, in one call."""
+    per_run: int = Field(default=1, ge=1, le=8)
+    """Statements that one agent checks in one run."""
+    limits: FactLimits = FactLimits()
+    tools: ToolSettings = ToolSettings()
+    passages: int = Field(default=5, ge=1, le=10)
+    """`search`: passages for each query."""
+
 
 Label = Literal["Right", "Wrong", "Unknown"]
 Stance = Literal["supports", "contradicts"]
 
 _NEEDED: dict[Label, Stance] = {"Right": "supports", "Wrong": "contradicts"}
 _BY_NAME: dict[str, Label] = {label.casefold(): label for label in get_args(Label)}
+
+
+class Segment(Frozen):
+    """Consecutive sentences of a report."""
+
+    id: str
+    """`g1`, `g2`, …"""
+    span: Span
+    """From the first sentence's start to the last one's end."""
+    sentences: tuple[str, ...]
+    """Labels."""
 
 
 class Statement(Frozen):
@@ -170,12 +242,12 @@ class FactsFindings(MetricFindings):
         return dict(sorted(Counter(run.result.outcome for run in self.runs).items()))
 
     @property
-    def coverage(self) -> dict[AskedKind, Tally]:
+    def coverage(self) -> dict[RequestKind, Tally]:
         """What all runs and searches asked for, and how much of that the snapshot could answer; summed over them."""
         tallies = [pair for run in self.runs for pair in run.result.coverage.items()]
         for asked in self._asked():
             tallies.append((asked.kind, Tally(asked=1, answered=int(asked.lack is None))))
-        sums: dict[AskedKind, Tally] = {}
+        sums: dict[RequestKind, Tally] = {}
         for kind, one in tallies:
             before = sums.get(kind, Tally(asked=0, answered=0))
             sums[kind] = Tally(asked=before.asked + one.asked, answered=before.answered + one.answered)
@@ -187,5 +259,5 @@ class FactsFindings(MetricFindings):
         missed = [gap for run in self.runs for gap in run.result.evidence_gaps]
         return merged([*missed, *gaps_of(self._asked())])
 
-    def _asked(self) -> list[Asked]:
+    def _asked(self) -> list[SnapshotRequest]:
         return [asked for lookup in self.lookups for asked in lookup.observation.asked]

@@ -20,24 +20,12 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, load_prompt
 from local_judge.protocols.asking import report_prompt
-from local_judge.protocols.deepresearcheval.facts.settings import SegmentSettings
-from serving.types import Frozen
+from local_judge.protocols.deepresearcheval.facts.findings import Segment, SegmentSettings
 
 REPLY_TOKENS = 12
 """Limit of a reply, for each label that may be named."""
 MOST = 100
 """Most segments that a judge may name."""
-
-
-class Segment(Frozen):
-    """Consecutive sentences of a report."""
-
-    id: str
-    """`g1`, `g2`, …"""
-    span: Span
-    """From the first sentence's start to the last one's end."""
-    sentences: tuple[str, ...]
-    """Labels."""
 
 
 def body_sentences(document: Document) -> tuple[Sentence, ...]:

@@ -25,9 +25,8 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import room_for
 from local_judge.judge.judge import Answer, Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
-from local_judge.protocols.deepresearcheval.facts.findings import Rejected, Statement
+from local_judge.protocols.deepresearcheval.facts.findings import FactsSettings, Rejected, Statement
 from local_judge.protocols.deepresearcheval.facts.segments import Segment
-from local_judge.protocols.deepresearcheval.facts.settings import FactsSettings
 
 REPLY_TOKENS = 100
 """Limit of a reply, for each sentence; and as much again for each statement that one may have."""

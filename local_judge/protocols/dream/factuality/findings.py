@@ -13,9 +13,8 @@ from pydantic import Field
 
 from local_judge.agents.actions import MOST_PASSAGES, MOST_QUERIES
 from local_judge.agents.citations import Citation
-from local_judge.agents.limits import AgentLimits
-from local_judge.agents.observations import Shown
-from local_judge.agents.result import AgentResult, EvidenceGap
+from local_judge.agents.observations import PagePassage
+from local_judge.agents.result import AgentLimits, AgentResult, EvidenceGap
 from local_judge.agents.toolbox import ToolSettings
 from local_judge.claims.model import Quote
 from local_judge.judge.failures import Failure
@@ -79,7 +78,7 @@ class RefusedQuery(Frozen):
     """The words that it gave away."""
 
 
-class PassageShown(Frozen):
+class PassageLocation(Frozen):
     """A stretch of a page that the judge was shown."""
 
     url: str
@@ -88,11 +87,11 @@ class PassageShown(Frozen):
     end: int
 
 
-def passages_of(shown: Iterable[Shown]) -> tuple[PassageShown, ...]:
+def passages_of(shown: Iterable[PagePassage]) -> tuple[PassageLocation, ...]:
     """Where passages stand, each once."""
     return tuple(
         dict.fromkeys(
-            PassageShown(url=one.url, text_digest=one.text_digest, start=one.start, end=one.end)
+            PassageLocation(url=one.url, text_digest=one.text_digest, start=one.start, end=one.end)
             for one in shown
         )
     )
@@ -117,7 +116,7 @@ class CheckedFact(Frozen):
     queries: tuple[SearchQuery, ...] = ()
     """Of an agent see its `run`."""
     refused: tuple[RefusedQuery, ...] = ()
-    passages: tuple[PassageShown, ...] = ()
+    passages: tuple[PassageLocation, ...] = ()
     """What the label rests on, with those that were shown for other claims in the same call."""
     label: FactLabel | None = None
     """None where there is no answer: see `failure`."""

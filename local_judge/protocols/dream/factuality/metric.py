@@ -31,8 +31,7 @@ from local_judge.agents.result import AgentResult, EvidenceGap, gaps_of, merged
 from local_judge.agents.toolbox import Toolbox
 from local_judge.claims.model import Claim
 from local_judge.protocols.base import Case, Decision, EvalContext
-from local_judge.protocols.dream.factuality.by_agent import check_by_agent
-from local_judge.protocols.dream.factuality.evidence import grouped, search
+from local_judge.protocols.dream.claims import most_salient, verifiable
 from local_judge.protocols.dream.factuality.findings import (
     CheckedFact,
     Evidence,
@@ -40,9 +39,8 @@ from local_judge.protocols.dream.factuality.findings import (
     FactualityFindings,
     FactualitySettings,
 )
-from local_judge.protocols.dream.factuality.queries import ClaimQueries, write_queries
-from local_judge.protocols.dream.factuality.verdicts import FactVerdict, judge_claims
-from local_judge.protocols.dream.verifiable import most_salient, verifiable
+from local_judge.protocols.dream.factuality.searching import ClaimQueries, grouped, search, write_queries
+from local_judge.protocols.dream.factuality.verdicts import FactVerdict, check_by_agent, judge_claims
 from local_judge.protocols.metric import Metric
 from local_judge.scoring.algebra import count as counted
 from local_judge.scoring.algebra import share

@@ -2,6 +2,12 @@
 
 Invariant: a quotation is evidence only where code finds it in a passage that was shown; where quotations are required,
 a label that should rest on one and does not is asked for again, alone, and is a failure after that.
+
+
+One claim by an agent that searches and reads by itself.
+
+Invariant: an agent's searches are held to the same rule as a judge's queries: one that gives something of the claim
+away is not carried out, and the agent is told so; it counts as an error of the run.
 """
 
 from __future__ import annotations
@@ -15,16 +21,31 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from local_judge.agents.observations import Observation, Shown, observation_text
-from local_judge.claims.model import Claim
+from indexes.snapshot import Snapshot
+from local_judge.agents.actions import Refusal, Request, Search
+from local_judge.agents.citations import CheckedCitation, check_citations
+from local_judge.agents.loop import run_agent
+from local_judge.agents.observations import Observation, PagePassage, observation_text
+from local_judge.agents.result import no_answer
+from local_judge.agents.toolbox import Toolbox, refused
+from local_judge.claims.model import Claim, Quote
 from local_judge.claims.quotes import QuoteFinder
 from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import room_for
 from local_judge.judge.judge import Answer, Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import evaluated_on
-from local_judge.protocols.dream.factuality.evidence import Group
-from local_judge.protocols.dream.factuality.findings import Evidence, FactLabel, PassageShown, passages_of
+from local_judge.protocols.dream.factuality.findings import (
+    AgentVerdict,
+    CheckedFact,
+    Evidence,
+    FactLabel,
+    FactualitySettings,
+    PassageLocation,
+    passages_of,
+)
+from local_judge.protocols.dream.factuality.query_leakage import given_away
+from local_judge.protocols.dream.factuality.searching import Group
 
 template = partial(load_prompt, "local_judge.protocols.dream")
 
@@ -53,7 +74,7 @@ class FactVerdict(NamedTuple):
     """What became of one claim."""
 
     label: FactLabel | None
-    passages: tuple[PassageShown, ...]
+    passages: tuple[PassageLocation, ...]
     supporting: tuple[Evidence, ...] = ()
     opposing: tuple[Evidence, ...] = ()
     rejected: tuple[str, ...] = ()
@@ -107,7 +128,7 @@ def unquoted(verdict: FactVerdict) -> FactVerdict:
     return verdict._replace(label=None, failure=failure)
 
 
-def verdict_prompt(passages: Sequence[Shown], claims: Sequence[Claim], today: date | None) -> Prompt:
+def verdict_prompt(passages: Sequence[PagePassage], claims: Sequence[Claim], today: date | None) -> Prompt:
     """Passages first: claims that share all of them share these bytes."""
     shown = observation_text(Observation(tool="search", note="", shown=tuple(passages)))
     listed = "\n".join(f"{number}. {claim.text}" for number, claim in enumerate(claims, 1))
@@ -126,7 +147,7 @@ def verdict_prompt(passages: Sequence[Shown], claims: Sequence[Claim], today: da
 
 
 async def _judged(
-    claims: Sequence[Claim], passages: Sequence[Shown], judge: Judge, today: date | None, draw: int
+    claims: Sequence[Claim], passages: Sequence[PagePassage], judge: Judge, today: date | None, draw: int
 ) -> list[FactVerdict]:
     def prompt_for(indices: Sequence[int]) -> Prompt:
         return verdict_prompt(passages, [claims[index] for index in indices], today)
@@ -147,8 +168,8 @@ async def _judged(
 
 def _verdict(
     told: Answer[Verdict] | Failure,
-    finders: Sequence[tuple[Shown, QuoteFinder]],
-    locations: tuple[PassageShown, ...],
+    finders: Sequence[tuple[PagePassage, QuoteFinder]],
+    locations: tuple[PassageLocation, ...],
 ) -> FactVerdict:
     if isinstance(told, Failure):
         return FactVerdict(None, locations, failure=told)
@@ -167,7 +188,7 @@ def _verdict(
 
 
 def _found(
-    quotations: Sequence[str], finders: Sequence[tuple[Shown, QuoteFinder]]
+    quotations: Sequence[str], finders: Sequence[tuple[PagePassage, QuoteFinder]]
 ) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
     """Quotations in the first passage that has them, and those that none has; empty ones are none."""
     found: list[Evidence] = []
@@ -189,3 +210,67 @@ def _found(
             )
         )
     return tuple(found), tuple(missed)
+
+
+LEAKS = "A query gives away a number, a value, a direction or the wording of the claim. Leave it out"
+
+
+class GuardedToolbox(Toolbox):
+    """The tools for one claim."""
+
+    def __init__(self, snapshot: Snapshot, settings: FactualitySettings, claim: Claim) -> None:
+        super().__init__(snapshot, settings.tools)
+        self._claim = claim
+
+    def run(self, request: Request, calls: int | None = None) -> Observation:
+        """The answer to a request; a search that gives the claim away is refused. Raises as `Toolbox.run` does."""
+        if isinstance(request, Search) and any(
+            given_away(query, self._claim.text) for query in request.queries
+        ):
+            return refused(Refusal(request.tool, "bad_arguments", LEAKS))
+        return super().run(request, calls)
+
+
+async def check_by_agent(
+    claim: Claim,
+    judge: Judge,
+    snapshot: Snapshot,
+    today: date | None,
+    settings: FactualitySettings,
+) -> CheckedFact:
+    """One claim. Raises as `run_agent` does."""
+    result = await run_agent(
+        judge,
+        GuardedToolbox(snapshot, settings, claim),
+        template("facts_agent").strip() + evaluated_on(today),
+        AgentVerdict,
+        material=fence(claim.text, "Claim:"),
+        limits=settings.limits,
+    )
+    transcript, answer = result.transcript, result.answer
+    verdict = FactVerdict(
+        None,
+        passages_of(one for observation in transcript.observations for one in observation.shown),
+        failure=no_answer(result),
+        replies=transcript.replies,
+    )
+    if answer is not None:
+        supporting = check_citations(answer.supporting, transcript, snapshot)
+        opposing = check_citations(answer.opposing, transcript, snapshot)
+        verdict = verdict._replace(
+            label=answer.label,
+            failure=None,
+            supporting=tuple(_evidence(one) for one in supporting if one.status == "found"),
+            opposing=tuple(_evidence(one) for one in opposing if one.status == "found"),
+            rejected=tuple(one.quote for one in (*supporting, *opposing) if one.status != "found"),
+            rationale=answer.rationale,
+        )
+    if settings.quotations == "required" and lacks_quotation(verdict):
+        verdict = unquoted(verdict)
+    return CheckedFact(id=claim.id, text=claim.text, salient=claim.salient, run=result, **verdict._asdict())
+
+
+def _evidence(one: CheckedCitation) -> Evidence:
+    assert one.start is not None and one.end is not None
+    quote = Quote(text=one.quote, start=one.start, end=one.end, in_title=one.in_title)
+    return Evidence(url=one.url, title=one.title, text_digest=one.text_digest, quote=quote)

@@ -25,7 +25,7 @@ from local_judge.judge.layout import Prompt, fence, load_prompt
 from local_judge.protocols.asking import no_boolean
 from local_judge.protocols.base import Case
 from local_judge.protocols.liveresearchbench.depth.defects import defects
-from local_judge.protocols.liveresearchbench.depth.findings import TOP, Marks, Opponent, Order, Outcome, Pair
+from local_judge.protocols.liveresearchbench.depth.games import TOP, Marks, Opponent, Order, Outcome, Pair
 from local_judge.tasks.model import Task
 
 REPLY_TOKENS = 1_500

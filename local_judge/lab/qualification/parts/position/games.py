@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Literal, cast
 
 from pydantic import Field
 
@@ -16,9 +16,8 @@ from local_judge.documents import parse_report
 from local_judge.lab.qualification.model import JudgeAnswer
 from local_judge.lab.qualification.part_context import PartContext, run_part
 from local_judge.lab.qualification.parts.perturbed_pairs import Family
-from local_judge.protocols.liveresearchbench import LrbFindings
-from local_judge.protocols.liveresearchbench.depth.findings import Order
-from local_judge.protocols.liveresearchbench.depth.games import POINTS, decided
+from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
+from local_judge.protocols.liveresearchbench.depth.games import POINTS, Order, decided
 from local_judge.protocols.probes import FlawKind
 from local_judge.protocols.race.findings import Comparison, RaceFindings
 from local_judge.protocols.race.paper import comparison_scores
@@ -71,7 +70,8 @@ async def by_protocol(
         if record.status != "done":
             games.append([(silent, silent)] * (1 + len(family.perturbed_reports)))
         elif name == "depth":
-            games.append(list(_depth(job.store.read_model(file, LrbFindings))))
+            stored = job.store.read_model(file, LiveResearchBench.findings_type)
+            games.append(list(_depth(cast("LrbFindings", stored))))
         else:
             games.append(list(_race(job.store.read_model(file, RaceFindings))))
     return games

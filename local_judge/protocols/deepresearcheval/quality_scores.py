@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from local_judge.protocols.deepresearcheval import upstream
-from local_judge.protocols.deepresearcheval.quality.findings import TOP, QualityFindings
-from local_judge.protocols.deepresearcheval.quality.published import final_scores
+from local_judge.protocols.deepresearcheval.quality_criteria import TOP, QualityFindings
+from local_judge.protocols.deepresearcheval.upstream import final_scores_of
 from local_judge.scoring.algebra import answers, difference, failures_of, mean_of, unknown, weighted
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.ensemble import mean_trees
@@ -126,7 +126,7 @@ def _all_or_none(score: Score, note: str) -> Score:
 def _published_total(score: Score, found: QualityFindings, dimensions: QualityDimensions) -> Score:
     if score.n_failed:
         return _all_or_none(score, COUNTED_0)
-    total = final_scores(found, dimensions)[upstream.TOTAL]
+    total = final_scores_of(found, dimensions)[upstream.TOTAL]
     return score.model_copy(update=dict.fromkeys(("value", "numerator", "low", "high"), total))
 
 

@@ -25,15 +25,15 @@ from local_judge.agents.toolbox import Toolbox
 from local_judge.agents.transcript import render_transcript
 from local_judge.errors import ConfigError
 from local_judge.protocols.base import Case, Decision, EvalContext
-from local_judge.protocols.dream.plans import missing_plan, plan_note, plan_of
-from local_judge.protocols.dream.reasoning.findings import (
+from local_judge.protocols.dream.key_information import missing_plan, plan_note, plan_of
+from local_judge.protocols.dream.reasoning_findings import (
     FATES,
     Deduction,
     QuestionFindings,
     ReasoningFindings,
     ReasoningSettings,
 )
-from local_judge.protocols.dream.reasoning.judging import assess
+from local_judge.protocols.dream.reasoning_judging import assess
 from local_judge.protocols.metric import Metric
 from local_judge.scoring.algebra import Answer, answers_between, failures_of, mean_of, undefined
 from local_judge.scoring.node import Profile, Score, ScoreNode, noted

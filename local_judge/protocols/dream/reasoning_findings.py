@@ -7,20 +7,71 @@ question of which no quotation could be found in the report is a failure, and ne
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from local_judge.agents.citations import CheckedCitation
-from local_judge.agents.limits import AgentLimits
-from local_judge.agents.result import AgentResult
+from local_judge.agents.result import AgentLimits, AgentResult
 from local_judge.agents.toolbox import ToolSettings
 from local_judge.claims.model import Quote
 from local_judge.judge.failures import Failure
-from local_judge.protocols.dream.reasoning.asking import Assessment, Kind, Severity
 from local_judge.protocols.metric import MetricFindings
 from local_judge.tasks.model import GuidanceStatus, JoinedBy, ReasoningQuestion
 from serving.types import Frozen
+
+Severity = Literal["minor", "major", "critical"]
+"""`minor`: the answer stands, a step is loose. `major`: a part of the answer does not follow. `critical`: the answer
+falls with it."""
+
+Kind = Literal["gap", "unsupported_inference", "ignored_counter_evidence", "contradicted_premise"]
+"""The first three are the paper's."""
+
+Words = Annotated[str, Field(max_length=300)]
+
+
+class FromPages(BaseModel):
+    """A deduction of an agent, which may name a page. Evidence comes before what follows from it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    quote: Words
+    kind: Kind
+    reason: Words
+    url: Annotated[str, Field(max_length=500)]
+    page_quote: Words
+    severity: Severity
+
+
+class FromReport(BaseModel):
+    """A deduction of a judge that has the report alone."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    quote: Words
+    kind: Kind
+    reason: Words
+    severity: Severity
+
+
+class Assessment(BaseModel):
+    """What an agent answers, of whatever length."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    extracted: Sequence[Words]
+    deductions: Sequence[FromPages]
+
+
+class AssessmentAlone(BaseModel):
+    """What a judge without tools answers, of whatever length."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    extracted: Sequence[Words]
+    deductions: Sequence[FromReport]
+
 
 _Points = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
 

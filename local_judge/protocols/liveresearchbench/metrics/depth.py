@@ -12,19 +12,22 @@ from rich.table import Table
 
 from local_judge.protocols.asking import task_of
 from local_judge.protocols.base import Case, Contest, Decision, EvalContext
-from local_judge.protocols.liveresearchbench.depth.aggregate import aggregate_depth
 from local_judge.protocols.liveresearchbench.depth.defects import defects
-from local_judge.protocols.liveresearchbench.depth.findings import (
+from local_judge.protocols.liveresearchbench.depth.games import (
     DIMENSIONS,
+    POINTS,
     DepthFindings,
     Opponent,
     Order,
     Outcome,
     Pair,
+    consistent,
+    decided,
+    games,
+    margin,
 )
-from local_judge.protocols.liveresearchbench.depth.games import POINTS, consistent, decided, games, margin
 from local_judge.protocols.liveresearchbench.depth.judging import compare
-from local_judge.protocols.liveresearchbench.depth.scores import DEPTH, LABEL, score_depth
+from local_judge.protocols.liveresearchbench.depth.scores import DEPTH, LABEL, aggregate_depth, score_depth
 from local_judge.protocols.metric import Metric
 from local_judge.scoring.node import Profile, ScoreNode
 from local_judge.tasks.model import Task

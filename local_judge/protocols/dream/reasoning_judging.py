@@ -1,4 +1,10 @@
-"""Report + reasoning question of the plan -> deductions, each with its fate.
+"""The question of reasoning quality, and what a judge must answer.
+
+Invariant: all questions about one report open with the same bytes, up to the end of the report; lists and texts are
+bounded by the schema, so that no report makes an endless reply; what comes of a plan or a report stands in a fence.
+
+
+Report + reasoning question of the plan -> deductions, each with its fate.
 
 Invariants: the judge lists faults and quotes; code decides which count, and what they cost. A judge that cannot answer,
 or of whose quotations the report has none, is a failure.
@@ -7,32 +13,101 @@ or of whose quotations the report has none, is a failure.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
+from functools import cache, partial
+from typing import Annotated, Any
+
+from pydantic import Field, create_model
 
 from local_judge.agents.citations import CheckedCitation, Citation, check_citations
 from local_judge.agents.loop import run_agent
 from local_judge.agents.result import AgentResult, no_answer
 from local_judge.agents.toolbox import Toolbox
 from local_judge.claims.quotes import QuoteFinder, find_labelled
+from local_judge.claims.report import shared_report
+from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import room_for
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.protocols.asking import evaluated_on, report_prompt
 from local_judge.protocols.base import Case, EvalContext
-from local_judge.protocols.dream.reasoning.asking import (
+from local_judge.protocols.dream.reasoning_findings import (
     Assessment,
-    FromPages,
-    FromReport,
-    agent_material,
-    agent_task,
-    answer_type,
-    answer_type_alone,
-    prompt_alone,
-)
-from local_judge.protocols.dream.reasoning.findings import (
+    AssessmentAlone,
     Deduction,
     Extract,
+    FromPages,
+    FromReport,
     QuestionFindings,
     ReasoningSettings,
+    Words,
 )
 from local_judge.tasks.model import ReasoningQuestion
+
+template = partial(load_prompt, "local_judge.protocols.dream")
+
+EXTRACTS = 3
+"""Passages of the report that a judge may give as what it assessed."""
+
+
+@cache
+def answer_type(limit: int) -> type[Assessment]:
+    """An agent's answer with at most `limit` deductions."""
+    return create_model("Assessment", __base__=Assessment, **_bounded(FromPages, limit))
+
+
+@cache
+def answer_type_alone(limit: int) -> type[AssessmentAlone]:
+    """A judge's answer with at most `limit` deductions."""
+    return create_model("AssessmentAlone", __base__=AssessmentAlone, **_bounded(FromReport, limit))
+
+
+def _bounded(deduction: Any, limit: int) -> dict[str, Any]:
+    extracted: Any = Annotated[list[Words], Field(max_length=EXTRACTS)]
+    deductions: Any = Annotated[list[deduction], Field(max_length=limit)]
+    return {"extracted": (extracted, ...), "deductions": (deductions, ...)}
+
+
+def agent_task(today: date | None, limit: int) -> str:
+    """What all agents are told."""
+    return _instructions(today, limit, template("reasoning_search"), template("reasoning_page") + "\n")
+
+
+def agent_material(document: Document, question: ReasoningQuestion) -> str:
+    """The report, then the question with its plan."""
+    return f"{shared_report(document).shared}\n\n{_planned(question)}"
+
+
+def prompt_alone(document: Document, question: ReasoningQuestion, today: date | None, limit: int) -> Prompt:
+    """The question for a judge without tools."""
+    instructions = _instructions(today, limit, template("reasoning_alone"), "")
+    return report_prompt(document, [instructions, template("reasoning_answer"), _planned(question)])
+
+
+def _instructions(today: date | None, limit: int, verify: str, page: str) -> str:
+    values = {
+        "today": evaluated_on(today),
+        "verify": verify,
+        "page": page,
+        "extracts": str(EXTRACTS),
+        "limit": str(limit),
+    }
+    return fill(template("reasoning"), values)
+
+
+def _planned(question: ReasoningQuestion) -> str:
+    lines = [
+        f"question: {_line(question.question)}",
+        f"extract: {_line(question.extract)}",
+        f"verify: {_line(question.verify)}",
+        f"compare: {_line(question.compare)}",
+    ]
+    return fence("\n".join(lines), "Question and plan:")
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
 
 MIN_REPLY_TOKENS = 500
 """A prompt without tools fits if it leaves at least this much room."""

@@ -15,9 +15,13 @@ from rich.table import Table
 from local_judge.judge.failures import Failure
 from local_judge.protocols.asking import task_of
 from local_judge.protocols.base import Case, Decision, EvalContext
-from local_judge.protocols.deepresearcheval.quality.findings import Calls, CriterionScore, QualityFindings
-from local_judge.protocols.deepresearcheval.quality.judging import score_criteria
-from local_judge.protocols.deepresearcheval.quality.scores import (
+from local_judge.protocols.deepresearcheval.quality_criteria import (
+    Calls,
+    CriterionScore,
+    QualityFindings,
+    score_criteria,
+)
+from local_judge.protocols.deepresearcheval.quality_scores import (
     LABELS,
     QUALITY,
     SPECIFIC,

@@ -1,4 +1,10 @@
-"""Report + dimensions of its task -> a score for each criterion.
+"""What a judge said of each criterion of a task's dimensions.
+
+Invariant: each criterion of all dimensions has exactly one score, in their order, or the failure that left it open;
+without dimensions there is the failure that they were not drafted for, and no score.
+
+
+Report + dimensions of its task -> a score for each criterion.
 
 Invariants: all prompts about one report have the request and the instructions byte for byte, and the criteria last;
 weights are not shown, as in the published code. Every criterion gets exactly one answer; what could not be asked or
@@ -8,22 +14,95 @@ answered is a failure.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from indexes.text.language import detect_language
+from local_judge.claims.model import Quote
 from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
 from local_judge.judge.layout import fence, fill, load_prompt
 from local_judge.protocols.asking import Requirement, ask_each, evaluated_on
-from local_judge.protocols.deepresearcheval.quality.findings import TOP, Calls, CriterionScore
+from local_judge.protocols.metric import MetricFindings
 from local_judge.tasks.languages import language_name
 from local_judge.tasks.model import Criterion, QualityDimension, QualityDimensions
+from serving.types import Frozen
+
+TOP = 10.0
+"""The highest score; the lowest is 0."""
+
+Calls = Literal["dimension", "task"]
+"""`dimension`: one call for each dimension, as in the published code. `task`: one for all criteria; the findings say
+so."""
+
+Origin = Literal["task", "judge"]
+"""Where the dimensions come from. `task`: they came with it. `judge`: this judge has drafted them in this run."""
+
+
+class CriterionScore(Frozen):
+    """The answer to one criterion."""
+
+    criterion: str
+    """Its id."""
+    score: float | None = Field(default=None, ge=0, le=TOP, allow_inf_nan=False)
+    """To two decimals; None where it failed."""
+    analysis: str = ""
+    quote: Quote | None = None
+    """A passage of the report, found there by code; offsets into the report's text."""
+    quote_rejected: str | None = None
+    """What the judge gave as a quotation that does not occur in the report."""
+    failure: Failure | None = None
+    replies: tuple[str, ...] = ()
+    """Ledger keys."""
+
+
+class QualityFindings(MetricFindings):
+    """All criteria of one report."""
+
+    dimensions: QualityDimensions | None
+    """As the judge saw them, and the scores weigh them; None where none could be drafted."""
+    origin: Origin
+    drafted_by: tuple[str, ...] = ()
+    """Ledger keys of the replies that drafted them."""
+    calls: Calls = "dimension"
+    failure: Failure | None = None
+    """Why there are no dimensions."""
+    scores: tuple[CriterionScore, ...] = ()
+
+    @property
+    def n_failed(self) -> int:
+        """Criteria without an answer; the one question for dimensions, where it has none."""
+        return sum(one.failure is not None for one in self.scores) + (self.failure is not None)
+
+    @property
+    def n_rejected(self) -> int:
+        """Quotations that do not occur in the report."""
+        return sum(one.quote_rejected is not None for one in self.scores)
+
+    @property
+    def by_criterion(self) -> dict[str, CriterionScore]:
+        """The answers by the ids of their criteria."""
+        return {one.criterion: one for one in self.scores}
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        dimensions = self.dimensions.dimensions if self.dimensions else ()
+        wanted = [one.id for dimension in dimensions for one in dimension.criteria]
+        found = [one.criterion for one in self.scores]
+        if found != wanted or max(Counter(found).values(), default=1) > 1:
+            raise ValueError(f"scores of {found}, not of {wanted}")
+        if (self.failure is None) is (self.dimensions is None):
+            raise ValueError("either dimensions, or the failure that there are none")
+        if any((one.score is None) is (one.failure is None) for one in self.scores):
+            raise ValueError("a criterion has a score, or a failure")
+        return self
+
 
 MIN_REPLY_TOKENS = 100
 """A prompt fits if it leaves at least this much room for each criterion asked."""
@@ -46,7 +125,7 @@ class Scored(BaseModel):
     score: Annotated[float, Field(ge=0, le=TOP, strict=True, allow_inf_nan=False), AfterValidator(_rounded)]
 
 
-class AskedCriterion(NamedTuple):
+class DimensionCriterion(NamedTuple):
     """A criterion with its dimension."""
 
     dimension: QualityDimension
@@ -63,7 +142,7 @@ async def score_criteria(
 ) -> tuple[CriterionScore, ...]:
     """What the judge answers to each criterion of all dimensions, in their order."""
     asked = {
-        criterion.id: AskedCriterion(dimension, criterion)
+        criterion.id: DimensionCriterion(dimension, criterion)
         for dimension in dimensions.dimensions
         for criterion in dimension.criteria
     }
@@ -101,7 +180,7 @@ async def score_criteria(
     return tuple(_score(id, answer, finder) for id, answer in zip(asked, replies, strict=True))
 
 
-def _wording(shared: Mapping[str, str], asked: Sequence[AskedCriterion]) -> str:
+def _wording(shared: Mapping[str, str], asked: Sequence[DimensionCriterion]) -> str:
     """The question for some criteria, under their dimensions."""
     lines: list[str] = []
     above: str | None = None

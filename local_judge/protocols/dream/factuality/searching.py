@@ -3,6 +3,12 @@
 Invariant: no query is searched with that `query_leakage.given_away` refuses. Code checks what a judge has written; a
 claim of which no query passes is asked for again, with what was refused and why; where none passes after that, code
 makes one of the claim's words, and says so.
+
+
+Queries -> passages, and claims that are judged in one call.
+
+Invariants: what is found depends on queries, snapshot and settings alone; passages of a call are in the order of its
+claims and of their rank, each once, and claims stand together only where they share pages.
 """
 
 from __future__ import annotations
@@ -12,11 +18,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from local_judge.agents.actions import MOST_QUERIES
+from local_judge.agents.actions import MOST_QUERIES, Search
+from local_judge.agents.observations import PagePassage, SnapshotRequest
+from local_judge.agents.toolbox import Toolbox
+from local_judge.claims.evidence import estimate_tokens
 from local_judge.claims.model import Claim
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
@@ -127,3 +136,91 @@ def queries_prompt(asked: Sequence[ClaimQueries], today: date | None, n: int) ->
         },
     )
     return Prompt(shared=fill(template("queries"), {"n": str(n)}), own=own, prefix_key=f"dream:queries:{n}")
+
+
+class Retrieved(NamedTuple):
+    """What one claim's queries found."""
+
+    passages: tuple[PagePassage, ...]
+    """Best first, within `evidence_tokens`."""
+    asked: tuple[SnapshotRequest, ...]
+
+
+def search(queries: Sequence[SearchQuery], toolbox: Toolbox, settings: FactualitySettings) -> Retrieved:
+    """The passages of all queries of a claim: the best of each in turn, then the second ones, and so on."""
+    texts = tuple(query.text for query in queries)
+    observation = toolbox.run(Search(tool="search", queries=texts, k=settings.passages_per_query))
+    ranks: dict[int, int] = {}
+    order: list[tuple[int, int, PagePassage]] = []
+    for shown in observation.shown:
+        query = shown.query or 0
+        ranks[query] = ranks.get(query, 0) + 1
+        order.append((ranks[query], query, shown.model_copy(update={"query": None, "score": None})))
+    kept: list[PagePassage] = []
+    spent = 0
+    for _, _, shown in sorted(order, key=lambda one: one[:2]):
+        cost = tokens_of(shown)
+        if kept and spent + cost > settings.evidence_tokens:
+            continue
+        kept.append(shown)
+        spent += cost
+    return Retrieved(tuple(kept), observation.asked)
+
+
+def tokens_of(shown: PagePassage) -> int:
+    """Estimated tokens of a passage as it is shown."""
+    return estimate_tokens(shown.text) + estimate_tokens(shown.title) + estimate_tokens(shown.url) + 20
+
+
+class Group(NamedTuple):
+    """Claims that are judged in one call."""
+
+    claims: tuple[int, ...]
+    """Positions."""
+    passages: tuple[PagePassage, ...]
+
+
+def grouped(found: Sequence[Sequence[PagePassage]], settings: FactualitySettings) -> list[Group]:
+    """Claims that found passages, in calls.
+
+    A claim joins the group with which it shares most passages, of those that have room for it and that have half of its
+    pages at least; if there is none, it begins its own.
+    """
+    groups: list[Group] = []
+    for position, passages in enumerate(found):
+        if not passages:
+            continue
+        fits = [index for index, group in enumerate(groups) if _fits(group, passages, settings)]
+        if fits:
+            best = max(fits, key=lambda index: (len(_common(groups[index], passages)), -index))
+            groups[best] = Group(
+                (*groups[best].claims, position),
+                (*groups[best].passages, *_new(groups[best], passages)),
+            )
+        else:
+            groups.append(Group((position,), tuple(passages)))
+    return groups
+
+
+def _fits(group: Group, passages: Sequence[PagePassage], settings: FactualitySettings) -> bool:
+    pages = {one.url for one in passages}
+    shared = pages & {one.url for one in group.passages}
+    tokens = sum(tokens_of(one) for one in (*group.passages, *_new(group, passages)))
+    return (
+        len(group.claims) < settings.claims_per_call
+        and 2 * len(shared) >= len(pages)
+        and tokens <= settings.evidence_tokens
+    )
+
+
+def _location(one: PagePassage) -> tuple[str, str, int, int]:
+    return one.url, one.text_digest, one.start, one.end
+
+
+def _common(group: Group, passages: Sequence[PagePassage]) -> set[tuple[str, str, int, int]]:
+    return {_location(one) for one in group.passages} & {_location(one) for one in passages}
+
+
+def _new(group: Group, passages: Sequence[PagePassage]) -> list[PagePassage]:
+    known = {_location(one) for one in group.passages}
+    return [one for one in passages if _location(one) not in known]

@@ -1,1 +1,0 @@
-"""Adaptive point-wise quality: general and task-specific dimensions, each by weighted criteria."""

@@ -1,1 +1,0 @@
-"""Reasoning quality: deductions from what a report reasons on each question of the task's plan."""
