@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from local_judge.protocols.deer import DeerFindings
-from local_judge.protocols.deer.rubric.findings import RubricFindings
+from local_judge.protocols.deer.rubric.model import RubricFindings
 from local_judge.protocols.deer.verification.rows import Rows
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.rescoring import rescore

@@ -14,7 +14,7 @@ import pytest
 from local_judge.protocols.deer.rubric import model
 from local_judge.protocols.deer.rubric import upstream as rubric
 from local_judge.protocols.deer.verification import upstream
-from local_judge.protocols.fact import formats
+from local_judge.protocols.fact import export
 from local_judge.protocols.race import upstream as race
 from tests import golden
 from tests.golden import deer_reading as labels
@@ -60,7 +60,7 @@ def test_fact(capsys: pytest.CaptureFixture[str]) -> None:
 def test_one_changed_label_of_fact_is_seen(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(formats, name, value)
+    monkeypatch.setattr(export, name, value)
     assert golden.main([str(FIXTURES / "fact.json")]) == 1
     assert "cases (fact) 3/3" not in capsys.readouterr().out
 

@@ -1,13 +1,15 @@
-"""Document + snapshot + judge -> claim set.
+"""The claim set of a document: its claims, the pages that they cite, and the verdicts of a judge.
 
-Invariant: data goes one way, document -> claims -> recovered citations -> sources -> verdicts, and the claim set is
-the same whatever the order in which replies arrive. Several judges give verdicts on the claims that one has extracted.
+Invariants: data goes one way, document -> claims -> recovered citations -> sources -> verdicts, and the claim set is
+the same whatever the order in which replies arrive. A claim and a URL form a pair exactly if one of the claim's
+citations, written or recovered, resolves to that URL; pairs and sources are in reading order; a URL's status comes from
+the snapshot alone. Several judges give verdicts on the claims that one of them extracted.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from indexes.model import Page
 from indexes.snapshot import Snapshot
@@ -16,13 +18,47 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import PageEvidence, evidence_groups
 from local_judge.claims.extract import extract_claims
 from local_judge.claims.grouped import verify_grouped
-from local_judge.claims.model import Claim, ClaimSet, Verdict
+from local_judge.claims.model import Claim, ClaimSet, Source, Verdict
 from local_judge.claims.scored import verify_scored
-from local_judge.claims.sources import gather_sources
 from local_judge.claims.yes_no import NEUTRAL, OPTIONS, question
-from local_judge.documents.model import Document
+from local_judge.documents.model import Citation, Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
+
+
+def cited_urls(citations: Iterable[str], document: Document) -> dict[str, Citation]:
+    """The normalised URLs that citations, given by id, lead to: each with the first that does, in order."""
+    urls: dict[str, Citation] = {}
+    for citation in map(document.citation, citations):
+        if citation.url is not None:
+            urls.setdefault(citation.url, citation)
+    return urls
+
+
+def urls_of(claim: Claim, document: Document) -> tuple[str, ...]:
+    """Normalised URLs that `claim` cites, each once, written ones before recovered ones."""
+    return tuple(cited_urls((*claim.citations, *claim.recovered), document))
+
+
+def gather_sources(claims: Sequence[Claim], document: Document, snapshot: Snapshot) -> tuple[Source, ...]:
+    """The sources of `claims`, in the order in which the report first leans on them."""
+    leaning: dict[str, list[str]] = {}
+    for claim in claims:
+        for url in urls_of(claim, document):
+            leaning.setdefault(url, []).append(claim.id)
+    sources: list[Source] = []
+    for url, ids in leaning.items():
+        page = snapshot.page(url)
+        sources.append(
+            Source(
+                url=url,
+                status=page.status,
+                reason=page.reason,
+                text_digest=page.text_digest,
+                claims=tuple(ids),
+            )
+        )
+    return tuple(sources)
 
 
 async def build_claim_set(

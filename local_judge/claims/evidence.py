@@ -1,21 +1,36 @@
-"""The part of a page that a judge is shown.
+"""The texts that a judge is shown: the report, and the part of a page that matters to some claims.
 
-Invariants: evidence depends on the page and the claims alone, never on the judge, so that two judges see the same; it
-is in page order and shows no sentence twice, though neighbouring chunks share some; a page up to the limit is shown
-whole, so that every group of claims that cites it, in every report, shares its prefix.
+Invariants: all prompts about one report open with the same bytes, so that a server computes them once. Evidence depends
+on the page and the claims alone, never on the judge, so that two judges see the same. It is in page order and shows no
+sentence twice, although neighbouring chunks share some. A page up to the limit is shown whole, so that every group of
+claims that cites it, in every report, shares its prefix.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
 from indexes.model import Chunk, Page
 from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import Claim, Evidence, Quote
-from local_judge.claims.stretches import Stretch, joined, merged
-from local_judge.claims.surroundings import head, surroundings
+from local_judge.claims.nearest import Stretch, head, joined, merged, surroundings
+from local_judge.documents.model import Document
 from local_judge.judge.layout import fence
+
+
+class SharedReport(NamedTuple):
+    """The block that opens a prompt about a report, and the name of that prefix."""
+
+    shared: str
+    prefix_key: str
+
+
+def shared_report(document: Document, shown: Collection[int] | None = None) -> SharedReport:
+    """The labelled report, fenced. `shown`: indexes of the blocks whose sentences are shown; None for all."""
+    part = "" if shown is None else f":{min(shown)}-{max(shown)}"
+    return SharedReport(fence(document.labelled(shown), "Report:"), f"report:{document.id}{part}")
 
 
 def estimate_tokens(text: str) -> int:

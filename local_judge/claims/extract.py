@@ -1,19 +1,19 @@
-"""Document -> claims.
+"""Claims of a document.
 
 Invariants: the whole report stands in front of every batch, so that all batches share one prefix; a batch's reply
 names each of its sentences exactly once; a claim's position and citations come from the document, never from the
-judge. A sentence whose claims could not be had is an `ExtractionFailure`.
+judge; code decides whether a claim is numeric. A sentence whose claims are unknown is an `ExtractionFailure`.
 
-Types are the judge's, under these rules, which the paper's definitions imply (DEER, section 3.2) and which a small
-judge breaks: a claim on a sentence with a citation is A; a claim on a sentence without one is never A: it is B or C
-if its support names an earlier sentence, or a later one of its own block, else F. Between B and C the section of the
-first such sentence named decides. `Claim.type_judged` keeps what the judge said.
+The judge names the types. These rules, which the paper's definitions imply (DEER, section 3.2) and which small judges
+break, correct them: a claim on a sentence with a citation is A. A claim on a sentence without one is never A: it is B
+or C if its support names an earlier sentence, or a later one of its own block, else F. The section of the first such
+sentence decides between B and C. `Claim.type_judged` keeps the judge's answer.
 
-A sentence that carries a citation claims something: where the judge finds nothing in it, the sentence itself is the
-claim, so that no citation escapes verification.
+A sentence with a citation claims something: if the judge finds no claim in it, the sentence itself is the claim, so
+that every citation is verified.
 
-With `extraction: sentences` no judge is asked: a claim depends on its own sentence alone, so that the same sentence in
-two reports makes the same claim, and the questions about it are the same.
+`extraction: sentences` makes no model calls. A claim then depends on its own sentence alone, so that the same sentence
+in two reports makes the same claim and the same questions.
 """
 
 from __future__ import annotations
@@ -28,14 +28,33 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.evidence import shared_report
 from local_judge.claims.model import Claim, ClaimType, ExtractionFailure
-from local_judge.claims.numbers import is_numeric
-from local_judge.claims.report import shared_report
 from local_judge.documents.model import Document, Sentence
 from local_judge.judge.failures import Failure, failure_of
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from serving.errors import EngineError
+
+_WORDS = (
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
+    "nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion trillion dozen "
+    "half halved third quarter twice double doubled triple tripled"
+)
+NUMBER_WORDS: tuple[str, ...] = tuple(_WORDS.split())
+"""English words that say how many; with an "s" too."""
+_NUMBER = re.compile(
+    r"\d|[〇零二两三四五六七八九十百千万亿]+(?=[年月日个倍成%％元人次家项种级])|\b(?:"
+    + "|".join(f"{word}s?" for word in NUMBER_WORDS)
+    + r")\b",
+    re.IGNORECASE,
+)
+
+
+def is_numeric(statement: str) -> bool:
+    """True if `statement` holds digits, an English number word, or Chinese numerals before a measure word."""
+    return _NUMBER.search(statement) is not None
+
 
 template = partial(load_prompt, "local_judge.claims")
 

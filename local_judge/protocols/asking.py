@@ -14,8 +14,8 @@ from typing import Annotated, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from local_judge.claims.evidence import shared_report
 from local_judge.claims.quotes import QuoteFinder, find_labelled
-from local_judge.claims.report import shared_report
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import Part, fitting_parts

@@ -16,8 +16,8 @@ from indexes.snapshot import Snapshot
 from indexes.urls import normalise_url
 from local_judge.claims.build import verify_page
 from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.extract import is_numeric
 from local_judge.claims.model import Claim, Label, Verdict
-from local_judge.claims.numbers import is_numeric
 from local_judge.documents.model import Span
 from local_judge.errors import InputError
 from local_judge.judge.failures import Failure

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Final, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.evidence import shared_report
 from local_judge.claims.extract import (
     FullSentence,
     TerseSentence,
@@ -27,7 +28,6 @@ from local_judge.claims.extract import (
     without_marks,
 )
 from local_judge.claims.model import ClaimType
-from local_judge.claims.report import shared_report
 from local_judge.documents import parse_report
 from local_judge.documents.model import Document, Sentence
 from local_judge.judge.failures import Failure, FailureKind

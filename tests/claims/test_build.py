@@ -10,10 +10,9 @@ from typing import Any, Literal
 import pytest
 
 from indexes.snapshot import Snapshot
-from local_judge.claims.build import build_claim_set
+from local_judge.claims.build import build_claim_set, gather_sources, urls_of
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
-from local_judge.claims.sources import gather_sources, urls_of
 from local_judge.documents import parse_report
 from serving.engine import JsonSchema
 from serving.engines.scripted import Call, Reply, ScriptedEngine

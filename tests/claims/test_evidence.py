@@ -11,7 +11,7 @@ from indexes.model import Page
 from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import estimate_tokens, evidence_groups
-from local_judge.claims.stretches import GAP
+from local_judge.claims.nearest import GAP
 
 from .conftest import TOPICS, claim, paragraph
 

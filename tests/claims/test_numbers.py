@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from local_judge.claims.numbers import is_numeric
+from local_judge.claims.extract import is_numeric
 
 
 @pytest.mark.parametrize(

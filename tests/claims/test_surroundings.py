@@ -7,7 +7,7 @@ import pytest
 from indexes.model import Page
 from local_judge.claims.evidence import PageEvidence
 from local_judge.claims.model import Quote
-from local_judge.claims.surroundings import LONGEST, head, surroundings
+from local_judge.claims.nearest import LONGEST, head, surroundings
 
 TEXT = "Rye is grown. Oats are sold. Barley is malted.\n\nHops are dear. Wheat is cheap. Flax is spun."
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.protocols.race.formats import means
+from local_judge.protocols.race.upstream import means
 from local_judge.runs.store import file_key
 from serving.stub import StubPlan
 from serving.stub_fill import fill

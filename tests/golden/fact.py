@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from local_judge.errors import InputError
-from local_judge.protocols.fact.aggregate import aggregate
-from local_judge.protocols.fact.formats import fact_result, findings_of
+from local_judge.protocols.fact.export import fact_result, findings_of
+from local_judge.protocols.fact.scores import aggregate
 from tests.golden.cases import Case, Comparison
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from local_judge.errors import RunError
-from local_judge.protocols.fact.formats import read_validated
+from local_judge.protocols.fact.export import read_validated
 from local_judge.reporting.exports import export_files, export_lines, list_rows
 from local_judge.runs.store import RunStore
 

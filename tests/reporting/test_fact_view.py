@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from local_judge.claims.model import Quote
 from local_judge.protocols.fact.findings import FactFindings, Judged, Pair
-from local_judge.protocols.fact.tables import fact_line, pair_table
+from local_judge.protocols.fact.protocol import fact_line, pair_table
 
 from ..protocols.fact.fact_cases import findings
 

@@ -11,7 +11,7 @@ import pytest
 
 from local_judge.errors import RunError
 from local_judge.protocols.race import RaceFindings
-from local_judge.protocols.race.formats import result_row
+from local_judge.protocols.race.upstream import result_row
 from local_judge.reporting.exports import export_files, list_rows
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.seal import seal_run

@@ -11,10 +11,8 @@ from rich.console import Console, RenderableType
 from local_judge.claims.model import Quote
 from local_judge.protocols.deer import Deer
 from local_judge.protocols.deer.overall import score
-from local_judge.protocols.deer.rubric.cost import costs
-from local_judge.protocols.deer.rubric.findings import Grade, RubricFindings
-from local_judge.protocols.deer.rubric.model import Path
-from local_judge.protocols.deer.rubric.tables import cost_table, grade_table, rubric_line
+from local_judge.protocols.deer.rubric.model import Grade, Path, RubricFindings
+from local_judge.protocols.deer.rubric.tables import cost_table, costs, grade_table, rubric_line
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 from local_judge.reporting.tables import score_notes, score_table
 from local_judge.scoring.node import Profile, ScoreNode, placed

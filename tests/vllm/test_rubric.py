@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from local_judge.claims.report import shared_report
+from local_judge.claims.evidence import shared_report
 from local_judge.documents import parse_report
 from local_judge.judge.failures import FailureKind
 from local_judge.judge.judge import Judge

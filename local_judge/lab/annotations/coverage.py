@@ -11,7 +11,7 @@ from typing import get_args
 
 from indexes.model import SourceStatus
 from local_judge.claims.backtrack import Rule
-from local_judge.claims.sources import urls_of
+from local_judge.claims.build import urls_of
 from local_judge.lab.annotations.extraction import ReadReport
 from local_judge.lab.annotations.model import VERIFIABLE, follow
 from local_judge.stats.rates import Rate, rate

@@ -15,8 +15,8 @@ from typing import Literal
 from pydantic import Field
 
 from local_judge.claims.backtrack import Rule, citations_by_sentence, sections_by_sentence, trace
+from local_judge.claims.extract import is_numeric
 from local_judge.claims.model import Claim, ClaimType
-from local_judge.claims.numbers import is_numeric
 from local_judge.documents.model import Document
 from local_judge.lab.planting.model import AlterationKind
 from serving.types import Frozen

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from indexes.model import SourceStatus
+from local_judge.claims.extract import is_numeric
 from local_judge.claims.model import Claim, Label
-from local_judge.claims.numbers import is_numeric
 from local_judge.documents.model import Span
 from local_judge.judge.failures import FailureKind
 from local_judge.lab.annotations.figures import Binary, binary

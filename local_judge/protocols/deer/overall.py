@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from local_judge.protocols.deer.names import INTEGRITY, OVERALL, RECENCY, REFERENCE_QUALITY, SEVEN
 from local_judge.protocols.deer.rubric import scores as rubric_scores
-from local_judge.protocols.deer.rubric.findings import RubricFindings
+from local_judge.protocols.deer.rubric.model import RubricFindings
 from local_judge.protocols.deer.rubric.scores import rounded_score
 from local_judge.protocols.deer.rubric.upstream import QUALITY_METRICS, rounded
 from local_judge.protocols.deer.verification import scores as verification_scores

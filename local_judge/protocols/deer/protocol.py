@@ -13,11 +13,10 @@ from typing import ClassVar
 from local_judge.errors import ConfigError
 from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, Findings, View
 from local_judge.protocols.deer.overall import score
-from local_judge.protocols.deer.rubric.cost import costs
-from local_judge.protocols.deer.rubric.findings import RubricFindings, decisions_on_rubric
 from local_judge.protocols.deer.rubric.judging import judge_rubric
 from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
-from local_judge.protocols.deer.rubric.tables import cost_table, grade_table, rubric_line
+from local_judge.protocols.deer.rubric.model import RubricFindings, decisions_on_rubric
+from local_judge.protocols.deer.rubric.tables import cost_table, costs, grade_table, rubric_line
 from local_judge.protocols.deer.settings import DeerSettings
 from local_judge.protocols.deer.verification.rows import Rows, decisions_on_rows, rows_of
 from local_judge.protocols.file_formats import FileFormat
@@ -146,6 +145,6 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
 
     def file_format(self) -> FileFormat[DeerFindings]:
         """See `formats.export`."""
-        from local_judge.protocols.deer.formats.export import DeerFiles
+        from local_judge.protocols.deer.export import DeerFiles
 
         return DeerFiles()

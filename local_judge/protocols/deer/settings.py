@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from local_judge.protocols.deer.rubric.findings import Mode
+from local_judge.protocols.deer.rubric.model import Mode
 from serving.types import Frozen
 
 Part = Literal["verification", "rubric"]

@@ -23,8 +23,8 @@ from local_judge.agents.citations import CheckedCitation, Citation, check_citati
 from local_judge.agents.loop import run_agent
 from local_judge.agents.result import AgentResult, no_answer
 from local_judge.agents.toolbox import Toolbox
+from local_judge.claims.evidence import shared_report
 from local_judge.claims.quotes import QuoteFinder, find_labelled
-from local_judge.claims.report import shared_report
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import room_for

@@ -1,18 +1,27 @@
-"""FACT's files of a run, one folder for each system where there are several; and a `validated.jsonl` as findings.
+"""FACT's files: `extracted.jsonl`, `deduplicated.jsonl`, `validated.jsonl`, `fact_result.txt`, one folder per system.
 
-Invariant: what `stat` of the published code makes of `validated.jsonl` is what `fact_result.txt` says; a report without
-findings has no row, as there, and is named.
+Invariants: `fact_result` is the arithmetic of the published code's `stat` step (v1.0), on whole numbers and in its
+order, including its division by zero, and computes from `validated.jsonl` what `fact_result.txt` contains. A row that
+is read becomes findings whose `upstream` scores are that arithmetic's. A report without findings has no row and is
+named.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple, get_args
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from indexes.model import SourceStatus
 from local_judge.errors import InputError
-from local_judge.protocols.fact.findings import FactFindings
-from local_judge.protocols.fact.formats import Rows, fact_result, read_validated, rows_of
+from local_judge.judge.failures import Failure
+from local_judge.protocols.fact.findings import FactFindings, Judged, Pair, Repeat
 from local_judge.protocols.file_formats import (
     Exported,
     FileFormat,
@@ -24,7 +33,222 @@ from local_judge.protocols.file_formats import (
     by_folder,
     jsonl_text,
 )
+from local_judge.rows import is_text, read_jsonl, row_id
 from local_judge.terminal import count
+
+JsonObject = dict[str, object]
+
+SUPPORTED, UNKNOWN = "supported", "unknown"
+"""The two of the code's labels that it compares with, letter by letter: any other is a citation without support."""
+
+SCRAPE_FAILED = "scrape failed: "
+"""Begins the text that the code keeps in place of a page."""
+
+
+class FactResult(NamedTuple):
+    """The three numbers of `fact_result.txt`."""
+
+    total_citations: float
+    total_valid_citations: float
+    valid_rate: float
+
+    def text(self) -> str:
+        """The file's content."""
+        return "".join(f"{name}: {value}\n" for name, value in self._asdict().items())
+
+
+def fact_result(reports: Iterable[FactFindings]) -> FactResult:
+    """The numbers that the published code prints for these reports.
+
+    Formula (`utils/stat.py`): over the N reports with citations, total = pairs that are not unknown, valid = supported
+    ones; total / N, valid / N, valid / total.
+
+    Raises:
+        ZeroDivisionError: no report has citations, or no pair is known.
+    """
+    total = valid = n = 0
+    for findings in reports:
+        if not findings.n_citations:
+            continue
+        n += 1
+        for pair in findings.pairs:
+            if pair.outcome != "unknown":
+                total += 1
+                valid += pair.outcome == "supported"
+    return FactResult(total / n, valid / n, valid / total)
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class _Citation(_Row):
+    fact: str
+    ref_idx: int | str | None = None
+    url: str
+
+
+class _Judged(_Row):
+    idx: int
+    result: str
+
+
+class _Page(_Row):
+    facts: tuple[str, ...]
+    validate_res: tuple[_Judged, ...] | None
+    validate_error: str | None
+
+
+class _Validated(_Row):
+    prompt: str = ""
+    article: str = ""
+    citations: tuple[_Citation, ...]
+    citations_deduped: dict[str, _Page] = Field(default_factory=dict[str, _Page])
+
+
+def read_validated(path: Path) -> tuple[FactFindings, ...]:
+    """The findings of a `validated.jsonl`, one for each row, in order.
+
+    Raises:
+        InputError: names the line, and what of it is no validated row.
+    """
+    return findings_of(read_jsonl(path))
+
+
+def findings_of(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[FactFindings, ...]:
+    """The findings of validated rows, each given with its place.
+
+    A label other than "supported" and "unknown" is `unsupported`, as the code counts it, and kept as it was written.
+    Facts of a URL with a `validate_error`, and facts without result, are `judge_failed`. A result belongs to the fact
+    of its `idx`, from 0; where the results of a URL do not number its facts so, to the one at its own position.
+
+    Raises:
+        InputError: names the place, and what of it is no validated row.
+    """
+    found: dict[str, FactFindings] = {}
+    for place, row in rows:
+        case = row_id(dict(row), place)
+        if case is None:
+            raise InputError(f"{place}: no id")
+        if case in found:
+            raise InputError(f"{place}: id {case!r} stands there twice")
+        if not is_text(json.dumps(row, ensure_ascii=False)):
+            raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
+        if isinstance(row.get("citations"), str):
+            raise InputError(
+                f"{place}: citations: {row['citations']!r}: leave the row out and count it as missing"
+            )
+        try:
+            read = _Validated.model_validate(row)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise InputError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        found[case] = _findings(case, read, place)
+    return tuple(found.values())
+
+
+def _findings(case: str, row: _Validated, place: str) -> FactFindings:
+    keys = {(citation.fact, citation.url): str(citation.ref_idx or "") for citation in row.citations}
+    pairs = tuple(
+        pair for url, page in row.citations_deduped.items() for pair in _pairs(url, page, keys, place)
+    )
+    kept = {(pair.statement, pair.url) for pair in pairs}
+    return FactFindings(
+        case=case,
+        document=hashlib.sha256(row.article.encode()).hexdigest()[:16],
+        source="file",
+        prompt=row.prompt,
+        article=row.article,
+        pairs=pairs,
+        repeats=tuple(
+            Repeat(statement=fact, url=url, key=key)
+            for (fact, url), key in keys.items()
+            if (fact, url) not in kept
+        ),
+        n_citations=len(row.citations),
+    )
+
+
+def _pairs(url: str, page: _Page, keys: Mapping[tuple[str, str], str], place: str) -> Iterator[Pair]:
+    results = page.validate_res or ()
+    if len(results) > len(page.facts):
+        raise InputError(f"{place}: {url}: {len(results)} results for {len(page.facts)} facts")
+    numbers = [result.idx for result in results]
+    if len(set(numbers)) < len(numbers) or not set(numbers) <= set(range(len(page.facts))):
+        numbers = list(range(len(results)))  # the code does not look at what the judge has numbered
+    by_number = dict(zip(numbers, (result.result for result in results), strict=True))
+    labels = [by_number.get(number) for number in range(len(page.facts))]
+    for fact, label in zip(page.facts, labels, strict=True):
+        pair = partial(Pair, statement=fact, url=url, key=keys.get((fact, url), ""))
+        if page.validate_error is not None or label is None:
+            detail = " ".join((page.validate_error or "no result for this fact").split())
+            failure = Failure(kind="incomplete", detail=detail)
+            yield pair(outcome="unknown", reason="judge_failed", failure=failure)
+        elif label == UNKNOWN:
+            yield pair(outcome="unknown", reason="judged_unknown", judged=Judged(label=label))
+        else:
+            outcome = "supported" if label == SUPPORTED else "unsupported"
+            yield pair(outcome=outcome, judged=Judged(label=label))
+
+
+class Rows(NamedTuple):
+    """One report's rows of the three files."""
+
+    extracted: JsonObject
+    deduplicated: JsonObject
+    validated: JsonObject
+
+
+def rows_of(findings: FactFindings, id: int) -> Rows:
+    """The rows of a report under a whole number, which is what the code joins by.
+
+    The pages' texts are left out: they are in the snapshot, and `stat` does not read them. The format knows a failure
+    only of a whole URL: where others of its statements have a label, one that failed is written as "unknown", which
+    `stat` leaves out alike.
+    """
+    base: JsonObject = {"id": id, "prompt": findings.prompt, "article": findings.article}
+    stated = (*findings.pairs, *findings.repeats)
+    citations = [{"fact": one.statement, "ref_idx": _index(one.key), "url": one.url} for one in stated]
+    by_url: dict[str, list[Pair]] = {}
+    for pair in findings.pairs:
+        by_url.setdefault(pair.url, []).append(pair)
+    extracted = base | {"citations": citations}
+    return Rows(
+        extracted=extracted,
+        deduplicated=extracted
+        | {"citations_deduped": {url: _deduped(group) for url, group in by_url.items()}},
+        validated=extracted
+        | {"citations_deduped": {url: _judged(group, id) for url, group in by_url.items()}},
+    )
+
+
+def _deduped(group: Sequence[Pair]) -> JsonObject:
+    return {"facts": [pair.statement for pair in group], "url_content": None}
+
+
+def _judged(group: Sequence[Pair], id: int) -> JsonObject:
+    failed = all(pair.reason in ("judge_failed", "not_extracted") for pair in group)
+    detail = next((pair.failure.detail for pair in group if pair.failure), "the judge gave no answer")
+    status = group[0].reason if group[0].reason in get_args(SourceStatus) else None
+    results = [] if failed else [{"idx": index, "result": _label(pair)} for index, pair in enumerate(group)]
+    return {
+        **_deduped(group),
+        "url_content": f"{SCRAPE_FAILED}{status}" if status else None,
+        "article_id": id,
+        "validate_res": results,
+        "validate_error": detail if failed else None,
+    }
+
+
+def _label(pair: Pair) -> str:
+    return UNKNOWN if pair.outcome == "unknown" else pair.outcome
+
+
+def _index(key: str) -> int | str:
+    """`ref_idx`: a number where the citation is one, 0 for a bare link."""
+    return (
+        int(key) if key.isascii() and key.isdecimal() and len(key) < 10 else 0 if "://" in key else key or 0
+    )
 
 
 class FactFiles(FileFormat[FactFindings]):

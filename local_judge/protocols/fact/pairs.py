@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from local_judge.claims.build import cited_urls
 from local_judge.claims.model import Claim, ClaimSet, Label, Source, Verdict
-from local_judge.claims.sources import cited_urls
 from local_judge.documents.model import Document, Sentence
 from local_judge.judge.failures import Failure
 from local_judge.protocols.fact.findings import Outcome, Pair, Repeat, repeat

@@ -1,32 +1,47 @@
-"""FACT's scores of one report (paper, section 3.2 and appendix E.1).
+"""FACT's scores of one report and of all reports of a system (paper, section 3.2 and appendix E.1).
 
-Invariants: pure functions of stored findings; both profiles give the same tree; a failure of ours leaves the
-denominator and opens the bounds. Judges of one claim set vote pair by pair; judges that extracted pairs of their own
-have none in common that they could vote on, and their scores are averaged.
+Invariants: pure functions of stored findings; both profiles give the same tree; a failure of the evaluation leaves the
+denominator and opens the bounds; a report of which nothing is known stays in the counts and in the bounds. Judges of
+one claim set vote pair by pair. Judges that extracted their own pairs share none to vote on, so their scores are
+averaged.
 
-Formulas, with N_u pairs and N_s of them supported:
+Formulas for a report with N_u pairs, N_s of them supported:
 
     citation accuracy    paper: N_s / N_u, and 0 for a report without pairs      upstream: N_s / known pairs
     effective citations  N_s
     citations            paper: N_u                                              upstream: known pairs
     unknown              pairs of unknown outcome / N_u, in both
 
-In `paper`, which knows only "support" and "not support", a page that is dead, blocked, empty or unusable does not
-support; only failures of ours are unknown. In `upstream`, whatever is unknown is left out of the count.
+`paper` knows only "support" and "not support": a page that is dead, blocked, empty or unusable does not support, and
+only failures of the evaluation are unknown. `upstream` leaves everything unknown out of the count.
+
+Over all reports of a system, in every way that is in use:
+
+    citation accuracy    all      mean over all reports, 0 for one without pairs (paper, appendix E.1, Eq. 3 and 4)
+                         citing   mean over the reports with citations
+                         pooled   supported pairs / pairs that count, of all reports together (the code's `valid_rate`)
+    effective citations  all      supported pairs / all reports (Eq. 5)
+                         citing   supported pairs / reports with citations (the code's `total_valid_citations`)
+    citations            all, citing likewise (the code's `total_citations`)
+    unknown              pairs of unknown outcome / pairs, of all reports together
+
+The root of the first three is, in `paper`, the paper's definition (`all`), and in `upstream` the number that the code
+prints, computed from whole numbers to the last bit.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from local_judge.claims.votes import Vote, decide
 from local_judge.protocols.fact.findings import REASONS, FactFindings, Outcome, Pair, Reason
 from local_judge.protocols.fact.pairs import folded
+from local_judge.scoring.aggregate import mean_over_reports
 from local_judge.scoring.algebra import count, exactly, share
 from local_judge.scoring.ensemble import at_extremes, mean_trees
-from local_judge.scoring.node import Profile, Score, ScoreNode, noted
+from local_judge.scoring.node import Profile, Score, ScoreNode, map_scores, noted
 
 ACCURACY, EFFECTIVE, CITATIONS, UNKNOWN = "citation_accuracy", "effective_citations", "citations", "unknown"
 """Ids of the roots."""
@@ -179,4 +194,86 @@ def unknown_share(reports: Sequence[FactFindings]) -> ScoreNode:
             for reason in REASONS
             if reason != "tied" or reasons[reason]  # one judge is never divided
         ),
+    )
+
+
+ROOTS: Mapping[Profile, Mapping[str, str]] = {
+    "paper": {ACCURACY: "all", EFFECTIVE: "all", CITATIONS: "all"},
+    "upstream": {ACCURACY: "pooled", EFFECTIVE: "citing", CITATIONS: "citing"},
+}
+"""Which child each root repeats."""
+
+WAYS = {"all": "mean over all reports", "citing": "mean over citing reports", "pooled": "pooled"}
+
+
+def aggregate(
+    reports: Sequence[Sequence[FactFindings]], profile: Profile, n_missing: int
+) -> tuple[ScoreNode, ...]:
+    """The scores of several reports together.
+
+    Args:
+        reports: of each report, each of another task, the findings of each judge.
+        profile: whose definition of a report's scores.
+        n_missing: reports that have no findings, since they could not be read or evaluated.
+    """
+    if not reports:
+        return _together((), profile, n_missing)
+    own = [_together(findings, profile, n_missing) for findings in zip(*reports, strict=True)]
+    if not all(map(vote_together, reports)):
+        return mean_trees(own)
+    trees = at_extremes(
+        lambda favour: _together([voted(judges, favour) for judges in reports], profile, n_missing), own
+    )
+    return tuple(map(_without_upper_end, trees)) if n_missing else trees
+
+
+def _without_upper_end(node: ScoreNode) -> ScoreNode:
+    """Leave a count without an upper bound: how many pairs a missing report has is not known, whoever votes."""
+    if node.id not in (EFFECTIVE, CITATIONS):
+        return node
+    (opened,) = map_scores((node,), lambda score: score.model_copy(update={"high": None}))
+    return opened
+
+
+def _together(reports: Sequence[FactFindings], profile: Profile, n_missing: int) -> tuple[ScoreNode, ...]:
+    counts = [tally(findings, profile) for findings in reports]
+    citing = [one for one, findings in zip(counts, reports, strict=True) if findings.n_citations]
+    partly = profile == "upstream"  # the code takes what is known of each report, however little
+
+    def means(score: Callable[[Tally], Score], most: float | None) -> dict[str, Score]:
+        return {
+            name: mean_over_reports(list(map(score, group)), n_missing, 0.0, most, partly=partly)
+            for name, group in (("all", counts), ("citing", citing))
+        }
+
+    every = Tally(*map(sum, zip(*counts, strict=True))) if counts else Tally(0, 0, 0, 0)
+    found = {
+        # A report without pairs has the accuracy 0 in a mean, whatever the profile.
+        ACCURACY: means(lambda one: accuracy(one, profile if one.n else "paper"), 1.0)
+        | {"pooled": _opened(pooled(every), len(reports), n_missing)},
+        EFFECTIVE: means(effective, None),
+        CITATIONS: means(lambda one: citations_of(one, profile), None),
+    }
+    unknown = unknown_share(reports)
+    return (
+        *(_node(id, ways, ROOTS[profile][id]) for id, ways in found.items()),
+        unknown.model_copy(update={"score": _opened(unknown.score, len(reports), n_missing)}),
+    )
+
+
+def _opened(share: Score, n: int, n_missing: int) -> Score:
+    """A share of pairs. How many pairs a missing report has is not known: it leaves all open."""
+    if not n_missing:
+        return share
+    opened = share.model_copy(update={"low": 0.0, "high": 1.0, "n_undefined": 0})
+    return noted(opened, f"of {n + n_missing} reports {n_missing} missing")
+
+
+def _node(id: str, ways: Mapping[str, Score], chosen: str) -> ScoreNode:
+    """A root with its ways of taking the mean; it repeats the one that the profile defines, and says which."""
+    return ScoreNode(
+        id=id,
+        label=LABELS[id],
+        score=noted(ways[chosen], WAYS[chosen], first=True),
+        children=tuple(ScoreNode(id=name, label=WAYS[name], score=score) for name, score in ways.items()),
     )

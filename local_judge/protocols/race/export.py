@@ -20,8 +20,8 @@ from local_judge.protocols.file_formats import (
     jsonl_text,
 )
 from local_judge.protocols.race.findings import RaceFindings
-from local_judge.protocols.race.formats import MEANS, RESULTS, means, result_row
 from local_judge.protocols.race.scores import BY_ITSELF, DROPPED, NO_SUCH_MODE, arrangement
+from local_judge.protocols.race.upstream import MEANS, RESULTS, means, result_row
 from local_judge.terminal import count
 
 

@@ -1,7 +1,7 @@
 """RACE: a report and a reference report scored side by side, by criteria made for the task.
 
-Invariant: what a report is compared by and with is its task's; the judge gives scores of criteria and code computes all
-else.
+Invariant: criteria and references are those of the task; the judge scores criteria, and code computes everything else.
+Tables show scores under the article that they belong to, whichever was shown first.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
+
+from rich.table import Table
 
 from local_judge.documents.clean import clean
 from local_judge.documents.model import Document
@@ -19,12 +21,70 @@ from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, expec
 from local_judge.protocols.race.findings import WHOLE as VANILLA
 from local_judge.protocols.race.findings import Comparison, CriterionScore, RaceFindings
 from local_judge.protocols.race.judging import judge_race
-from local_judge.protocols.race.scores import score
+from local_judge.protocols.race.scores import arrangement, score
 from local_judge.protocols.race.settings import RaceSettings
 from local_judge.protocols.race.static import static_criteria
-from local_judge.protocols.race.tables import criterion_table, race_line
 from local_judge.scoring.node import DIAGNOSTIC, WHOLE, Place, Profile, ScoreNode
 from local_judge.tasks.model import Task
+from local_judge.terminal import NONE, count, item_table, safe
+
+
+def race_line(findings: RaceFindings) -> str:
+    """Summarise in one line what was asked."""
+    criteria = findings.criteria
+    asked = [f"race: {findings.mode}"]
+    if criteria is not None:
+        n = sum(len(dimension.criteria) for dimension in criteria.dimensions)
+        origin = (
+            f"{criteria.status}, joined by {criteria.joined}" if findings.source == "adaptive" else "static"
+        )
+        asked.append(f"{count(n, 'criterion', 'criteria')} ({origin})")
+    if not findings.criterion_weights:
+        asked.append("no criterion weights")
+    if not findings.dimension_weights:
+        asked.append("no dimension weights")
+    if findings.references:
+        joined = ", ".join(f"joined by {reference.joined}" for reference in findings.references)
+        asked.append(f"{count(len(findings.references), 'reference')} ({joined})")
+    asked.append(arrangement(findings))
+    asked.append(count(len(findings.comparisons), "comparison"))
+    asked.append(
+        f"{count(findings.report.n_removed, 'citation')} cleaned from the report"
+        if findings.cleaning != "none"
+        else "citations left in"
+    )
+    return "; ".join(asked)
+
+
+def criterion_table(findings: RaceFindings) -> Table:
+    """Each criterion of each comparison."""
+    several = len(findings.comparisons) > 1
+    table = item_table(*(("comparison",) if several else ()), "criterion", "report", "reference", "analysis")
+    for comparison in findings.comparisons:
+        for item in comparison.scores:
+            table.add_row(
+                *((_comparison(comparison),) if several else ()),
+                safe(item.criterion),
+                _points(item.target),
+                _points(item.reference),
+                _why(item),
+            )
+    return table
+
+
+def _comparison(comparison: Comparison) -> str:
+    parts = [] if comparison.reference is None else [f"reference {comparison.reference + 1}"]
+    parts += [f"report {'first' if comparison.target_first else 'second'}", f"draw {comparison.draw + 1}"]
+    return ", ".join(parts)
+
+
+def _points(score: float | None) -> str:
+    return NONE if score is None else f"{score:g}"
+
+
+def _why(item: CriterionScore) -> str:
+    return safe(item.analysis) if item.failure is None else f"failed: {item.failure.kind}"
+
 
 CLEANED = "citations are taken out before the judge reads"
 

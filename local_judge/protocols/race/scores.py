@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator, Sequence
 from local_judge.protocols.race import upstream
 from local_judge.protocols.race.asking import label
 from local_judge.protocols.race.findings import TOP, Comparison, CriterionScore, RaceFindings
-from local_judge.protocols.race.formats import comparison_sides
 from local_judge.protocols.race.paper import SCALE, Scores, comparison_scores
+from local_judge.protocols.race.upstream import comparison_sides
 from local_judge.scoring.algebra import exactly, mean_of, undefined, unknown
 from local_judge.scoring.coverage import failed
 from local_judge.scoring.ensemble import at_extremes

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.claims.report import shared_report
+from local_judge.claims.evidence import shared_report
 from local_judge.documents import parse_report
 from local_judge.documents.model import Document
 from local_judge.errors import ConfigError

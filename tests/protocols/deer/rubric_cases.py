@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from local_judge.judge.failures import Failure
-from local_judge.protocols.deer.rubric.findings import Grade, Mode, RubricFindings
-from local_judge.protocols.deer.rubric.model import Path
+from local_judge.protocols.deer.rubric.model import Grade, Mode, Path, RubricFindings
 
 RF, AS, SC = "request_fulfillment", "analytical_soundness", "structural_coherence"
 FS, II, EC = "format_style", "information_integrity", "ethics_compliance"

@@ -8,7 +8,7 @@ import pytest
 
 from local_judge.protocols.deer import Deer, DeerFindings
 from local_judge.protocols.deer.overall import score as scored
-from local_judge.protocols.deer.rubric.findings import RubricFindings
+from local_judge.protocols.deer.rubric.model import RubricFindings
 from local_judge.protocols.deer.verification.rows import ClaimRow, Outcome, PairRow, Rows, n_tied, voted
 from local_judge.scoring.node import Profile, Score, ScoreNode
 

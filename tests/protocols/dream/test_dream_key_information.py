@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from local_judge.claims.report import shared_report
+from local_judge.claims.evidence import shared_report
 from local_judge.errors import ConfigError
 from local_judge.judge.layout import SYSTEM
 from local_judge.protocols.base import AnyProtocol, load_protocol

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from local_judge.protocols.fact import Fact
-from local_judge.protocols.fact.formats import fact_result
+from local_judge.protocols.fact.export import fact_result
 from local_judge.scoring.node import Profile, Score, ScoreNode
 
 from .fact_cases import LETTERS, findings

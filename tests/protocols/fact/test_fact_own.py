@@ -8,12 +8,12 @@ import pytest
 from pydantic import ValidationError
 
 from indexes.snapshot import Snapshot
-from local_judge.claims.report import shared_report
+from local_judge.claims.evidence import shared_report
 from local_judge.documents import parse_report
 from local_judge.judge.layout import SYSTEM
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.fact import Fact, FactFindings
-from local_judge.protocols.fact.own.extract import answer_type
+from local_judge.protocols.fact.own import facts_type
 from local_judge.protocols.fact.settings import FactSettings
 from local_judge.tasks.model import Task
 from serving.engines.scripted import Call, Reply
@@ -285,4 +285,4 @@ async def test_what_a_report_says_stays_inside_its_fence(make_judge: MakeJudge, 
 @pytest.mark.parametrize("citations", [[], [0], [3], [1, 2, 1]])
 def test_citations_that_a_sentence_does_not_have_are_no_answer(citations: list[int]) -> None:
     with pytest.raises(ValidationError):
-        answer_type(2).model_validate({"facts": [{"fact": "It rose.", "citations": citations}]})
+        facts_type(2).model_validate({"facts": [{"fact": "It rose.", "citations": citations}]})

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from local_judge.claims.report import shared_report
+from local_judge.claims.evidence import shared_report
 from local_judge.documents import parse_report
 from local_judge.judge.layout import load_prompt
 from local_judge.judge.schemas import json_schema

@@ -15,8 +15,8 @@ from local_judge.judge.judge import Judge, JudgeSettings
 from local_judge.judge.ledger import Ledger
 from local_judge.protocols.race import Race, RaceFindings
 from local_judge.protocols.race.judging import judge_race
+from local_judge.protocols.race.protocol import race_line
 from local_judge.protocols.race.settings import RaceSettings
-from local_judge.protocols.race.tables import race_line
 from local_judge.tasks.model import Reference, Task
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 from serving.types import Sampling

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from local_judge.protocols.race import Race, RaceFindings
-from local_judge.protocols.race.formats import judged_json, result_row
-from local_judge.protocols.race.upstream import row, sides
+from local_judge.protocols.race.upstream import judged_json, result_row, row, sides
 from local_judge.scoring.node import ScoreNode
 
 from .race_cases import CRITERIA, IDS, REFERENCE_SCORES, ROW, TARGET_SCORES, comparison, findings

@@ -11,8 +11,17 @@ from typing import Any
 import pytest
 
 from local_judge.protocols.race import Race
-from local_judge.protocols.race.formats import comparison_sides, criteria_json, judged_json, means
-from local_judge.protocols.race.upstream import items_of, row, share, sides, weight_of
+from local_judge.protocols.race.upstream import (
+    comparison_sides,
+    criteria_json,
+    items_of,
+    judged_json,
+    means,
+    row,
+    share,
+    sides,
+    weight_of,
+)
 
 from .race_cases import CRITERIA, REFERENCE_SCORES, ROW, TARGET_SCORES, comparison, findings
 

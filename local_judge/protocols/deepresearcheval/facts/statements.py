@@ -15,11 +15,10 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from local_judge.claims.extract import without_marks
+from local_judge.claims.evidence import shared_report
+from local_judge.claims.extract import is_numeric, without_marks
 from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure
-from local_judge.claims.numbers import is_numeric
 from local_judge.claims.quotes import QuoteFinder, find_labelled
-from local_judge.claims.report import shared_report
 from local_judge.documents.model import Document, Sentence, Span
 from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import room_for

@@ -21,9 +21,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from local_judge.protocols.deer.names import OVERALL
-from local_judge.protocols.deer.rubric.findings import Grade, RubricFindings
 from local_judge.protocols.deer.rubric.load import label_of
-from local_judge.protocols.deer.rubric.model import HIGHEST, LOWEST, kind_of, on_scale
+from local_judge.protocols.deer.rubric.model import HIGHEST, LOWEST, Grade, RubricFindings, kind_of, on_scale
 from local_judge.protocols.deer.rubric.upstream import rounded_mean
 from local_judge.scoring.algebra import answers, mean_of, undefined, unknown
 from local_judge.scoring.node import Profile, Score, ScoreNode

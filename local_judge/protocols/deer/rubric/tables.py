@@ -1,7 +1,10 @@
-"""Terminal tables of a judged rubric.
+"""Terminal tables of a judged rubric, and the answers that cost a report most.
 
-Invariant: what a judge said and what a report says reach the terminal as plain text, and each answer stands with what
-it rests on: who gave it, what it was before guidance capped it, and the passage that was quoted, found or not.
+Invariants: the words of judges and reports reach the terminal as plain text, and each answer is shown with its reasons:
+the score before guidance capped it, and the quoted passage, found or not. A cost is the exact difference that one
+answer makes by the paper's profile: if it were 10 and all else the same, the dimension and the overall score would be
+higher by that much. A mean weighs its defined parts alike, so a cost is the missing points divided by the number of
+defined parts at each level above.
 """
 
 from __future__ import annotations
@@ -11,9 +14,62 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from local_judge.protocols.deer.rubric.cost import Cost
-from local_judge.protocols.deer.rubric.findings import Grade, RubricFindings
+from local_judge.protocols.deer.names import INTEGRITY, OVERALL, RECENCY
+from local_judge.protocols.deer.rubric.model import HIGHEST, Grade, Path, RubricFindings, kind_of, on_scale
+from local_judge.scoring.node import ScoreNode
 from local_judge.terminal import NONE, count, item_table, safe
+from serving.types import Frozen
+
+
+class Cost(Frozen):
+    """What one answer below the top takes from the scores above it."""
+
+    path: Path
+    """As in the findings."""
+    dimension: float
+    """Points that its dimension would gain."""
+    overall: float
+    """Points that the overall score would gain."""
+
+
+def costs(roots: Sequence[ScoreNode], rubric: RubricFindings) -> tuple[Cost, ...]:
+    """What each answer costs, the dearest first, those of equal cost in the rubric's order.
+
+    Args:
+        roots: the scores of `overall.score` by the profile `paper`.
+        rubric: the findings that they were computed from.
+
+    Recency costs nothing: the paper does not count it. A report judged as a whole has no parts that could cost, and a
+    dimension without value nothing that could be added to.
+    """
+    if rubric.mode == "vanilla":
+        return ()
+    by_id = {root.id: root for root in roots}
+    n_dimensions = _defined([root for root in roots if root.id not in (OVERALL, RECENCY)])
+    found = [
+        _cost(by_id[grade.path[0]], grade.path, HIGHEST - on_scale(grade.score, rubric.scale), n_dimensions)
+        for grade in rubric.grades
+        if grade.score is not None
+        and grade.score < rubric.scale
+        and grade.path[0] != INTEGRITY
+        and by_id[grade.path[0]].score.value is not None
+    ]
+    return tuple(sorted(found, key=lambda cost: -cost.overall))
+
+
+def _cost(root: ScoreNode, path: Path, missing: float, n_dimensions: int) -> Cost:
+    steps = (*path[1:3], kind_of(path[3]), path[3]) if len(path) > 1 else ()
+    parts = 1
+    node = root
+    for step in steps:
+        parts *= _defined(node.children)
+        node = node.find(step)
+    return Cost(path=path, dimension=missing / parts, overall=missing / (parts * n_dimensions))
+
+
+def _defined(nodes: Sequence[ScoreNode]) -> int:
+    return sum(node.score.value is not None for node in nodes)
+
 
 COSTLIEST = 10
 """Answers listed by what they cost."""

@@ -15,8 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from local_judge.protocols.deer.names import INTEGRITY, RECENCY, REFERENCE_QUALITY, SUFFICIENCY
-from local_judge.protocols.deer.rubric.findings import RubricFindings
-from local_judge.protocols.deer.rubric.model import kind_of, on_scale
+from local_judge.protocols.deer.rubric.model import RubricFindings, kind_of, on_scale
 
 Number = float | None
 Items = dict[str, dict[str, dict[str, dict[str, Number]]]]

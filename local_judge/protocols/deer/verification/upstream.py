@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from local_judge.protocols.deer.names import METRICS
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
-from local_judge.protocols.deer.verification.tree import METRICS
 
 INFORMATION_STEP = 15
 CITATION_STEP = 10

@@ -22,7 +22,7 @@ import unicodedata
 from collections.abc import Iterator
 from importlib.resources import files
 
-from local_judge.claims.numbers import NUMBER_WORDS
+from local_judge.claims.extract import NUMBER_WORDS
 
 RUN = 6
 """Words in a row that are wording and no longer a subject."""

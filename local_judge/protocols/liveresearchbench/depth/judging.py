@@ -15,7 +15,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from local_judge.claims.report import shared_report
+from local_judge.claims.evidence import shared_report
 from local_judge.documents import UnreadableReport, parse_report
 from local_judge.documents.model import Document
 from local_judge.errors import ConfigError

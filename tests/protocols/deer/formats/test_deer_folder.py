@@ -6,19 +6,14 @@ from typing import Any, cast
 
 import pytest
 
-from local_judge.protocols.deer.formats.files import (
-    AveragesFile,
-    FactFile,
-    OthersFile,
-    read_file,
-)
-from local_judge.protocols.deer.formats.folder import Sample, folder
+from local_judge.protocols.deer.export import OthersFile, Sample, folder, read_file
 from local_judge.protocols.deer.overall import score
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 from serving.types import Frozen
 
 from ....originals import run_original
 from ..rubric_cases import RF, drawn, everywhere, findings, tied
+from .result_files import AveragesFile, FactFile
 
 DEER = Path(__file__).resolve().parents[4] / "../shared/originals/deer"
 ORIGINAL = DEER / "run_score_integration.py"

@@ -7,17 +7,11 @@ from typing import Any, cast
 import pytest
 
 from local_judge.errors import InputError
-from local_judge.protocols.deer.formats.files import (
-    AveragesFile,
-    FactFile,
-    OthersFile,
-    findings_of,
-    read_file,
-)
-from local_judge.protocols.deer.formats.folder import others_file
-from local_judge.protocols.deer.rubric.findings import RubricFindings
+from local_judge.protocols.deer.export import OthersFile, findings_of, others_file, read_file
+from local_judge.protocols.deer.rubric.model import RubricFindings
 
 from ..rubric_cases import EC, RF, drawn, everywhere, findings
+from .result_files import AveragesFile, FactFile
 
 
 def written(rubric: RubricFindings) -> Any:

@@ -16,17 +16,19 @@ from typing import Any, cast
 
 import pytest
 
-from local_judge.protocols.deer.formats.files import (
-    AveragesFile,
-    FactFile,
+from local_judge.protocols.deer.export import (
     OthersFile,
+    Sample,
+    fact_file,
     findings_of,
+    folder,
+    others_file,
     read_file,
 )
-from local_judge.protocols.deer.formats.folder import Sample, fact_file, folder, others_file
 from local_judge.protocols.deer.overall import score
-from local_judge.protocols.deer.rubric.findings import RubricFindings
+from local_judge.protocols.deer.rubric.model import RubricFindings
 
+from .result_files import AveragesFile, FactFile
 from .test_deer_sample import sample_rows
 
 DATA = Path(__file__).parents[4] / "../shared/data/deer"

@@ -14,10 +14,10 @@ from typing import Any, cast
 
 import pytest
 
-from local_judge.protocols.deer.formats.folder import fact_file
+from local_judge.protocols.deer.export import fact_file
+from local_judge.protocols.deer.names import METRICS
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 from local_judge.protocols.deer.verification.scores import score
-from local_judge.protocols.deer.verification.tree import METRICS
 
 DATA = Path(__file__).parents[4] / "../shared/data/deer"
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from local_judge.protocols.deer.overall import score
-from local_judge.protocols.deer.rubric.cost import costs
-from local_judge.protocols.deer.rubric.findings import RubricFindings
+from local_judge.protocols.deer.rubric.model import RubricFindings
+from local_judge.protocols.deer.rubric.tables import costs
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 
 from ..rubric_cases import FS, II, PATHS, RF, Answer, drawn, everywhere, findings

@@ -14,9 +14,9 @@ from local_judge.documents import parse_report
 from local_judge.documents.model import Document
 from local_judge.judge.judge import Judge
 from local_judge.judge.ledger import Ledger
-from local_judge.protocols.deer.rubric.findings import Grade, RubricFindings
 from local_judge.protocols.deer.rubric.judging import MIN_REPLY_TOKENS_PER_ITEM, judge_rubric
 from local_judge.protocols.deer.rubric.load import load_rubric
+from local_judge.protocols.deer.rubric.model import Grade, RubricFindings
 from local_judge.protocols.deer.settings import DeerSettings
 from local_judge.tasks.model import Guidance, Task
 from serving.engines.scripted import Call, Reply, ScriptedEngine

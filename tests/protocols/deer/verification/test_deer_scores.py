@@ -10,10 +10,10 @@ import pytest
 
 from indexes.model import SourceStatus
 from local_judge.claims.model import ClaimType
-from local_judge.protocols.deer.verification import paper, upstream
+from local_judge.protocols.deer.names import METRICS
+from local_judge.protocols.deer.verification import scores, upstream
 from local_judge.protocols.deer.verification import scores as verification
 from local_judge.protocols.deer.verification.rows import ClaimRow, Outcome, PairRow, Rows
-from local_judge.protocols.deer.verification.tree import METRICS
 from local_judge.scoring.algebra import mean_of
 from local_judge.scoring.node import Profile, Score, ScoreNode
 from tests.golden.compare import differences
@@ -264,7 +264,7 @@ def test_one_source_has_no_evenness() -> None:
 
 
 def test_two_sources_alike_are_fully_even() -> None:
-    assert paper.evenness([3, 3]) == (0.5, 0.5)
+    assert scores.evenness([3, 3]) == (0.5, 0.5)
     assert upstream.diversity([3, 3]) == 10
 
 
@@ -305,7 +305,7 @@ def test_other_classes_count_only_in_the_code() -> None:
     [(0, 15, 1, 0), (1, 15, 1, 1), (15, 15, 1, 1), (16, 15, 2, 2), (136, 15, 10, 10), (500, 15, 10, 10)],
 )
 def test_amounts(n: int, step: int, printed: int, coded: int) -> None:
-    assert paper.amount(n, step) == printed
+    assert scores.amount(n, step) == printed
     assert upstream.amount_score(n, step) == coded
 
 

@@ -35,7 +35,7 @@ from local_judge.lab.qualification.parts.prompt_injection.trials import (
     item,
     trial,
 )
-from local_judge.protocols.fact.own.support import Finding, support_prompt
+from local_judge.protocols.fact.own import Finding, support_prompt
 from local_judge.runs.verify import ClaimRow, claim_of
 
 TARGETS: tuple[AttackTarget, ...] = ("support", "unsupport")

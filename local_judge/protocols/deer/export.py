@@ -1,28 +1,90 @@
-"""DEER's result folder: all files of the reports of one system.
+"""DEER's result folder: the files of the reports of one system, written from findings and read as findings.
 
     fact/<sample:04d>.json    the verification of one report         fact/summary.json
     others/<sample:04d>.json  its rubric                             others/summary.json
     final/<sample:04d>.json   its dimensions together                final.json
 
-Invariants: the files have the fields, names and arithmetic of the published project's, from our findings by the
-`upstream` profile; lists of URLs are in reading order, where the project's are in none. A file says nothing that its
-report lacks: without verification there is no file under `fact/` and no dimension of it under `final/`; without a
-rubric of items likewise. An item that failed is written as "N/A", which is all that the format has for it, and its
+Invariants: files have the fields, names and arithmetic of the published project's, computed by the `upstream` profile;
+lists of URLs are in reading order, while the project's have no order. A report without verification has no file under
+`fact/` and none of its dimensions under `final/`; a report without a rubric of items likewise. Each report that is left
+out, in whole or in part, is named with the reason. An item that failed is "N/A", the format's only word for it, and its
 description says that it failed.
+
+Reading is strict on shape: an unknown or missing key, or another type, is an error of one line that names the place. It
+accepts what the code itself writes: "N/A" for a missing value, and any number that a judge may have given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, cast
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeVar, cast
 
-from local_judge.protocols.deer.formats.files import NA
+from pydantic import StrictFloat, StrictInt, ValidationError
+
+from local_judge.errors import InputError
+from local_judge.protocols.deer.protocol import DeerFindings
 from local_judge.protocols.deer.rubric import upstream as rubric
-from local_judge.protocols.deer.rubric.findings import Grade, RubricFindings
+from local_judge.protocols.deer.rubric.model import Grade, RubricFindings
 from local_judge.protocols.deer.verification import upstream as verification
 from local_judge.protocols.deer.verification.rows import ClaimRow, Rows
+from local_judge.protocols.file_formats import (
+    Exported,
+    FileFormat,
+    NumberedReport,
+    Outcome,
+    ReportFindings,
+    ReportList,
+    RunFindings,
+    by_folder,
+    json_text,
+)
+from local_judge.terminal import count
+from serving.types import Frozen
+
+NA = "N/A"
+"""Score that does not exist, as the published code writes it."""
 
 JsonObject = dict[str, object]
+
+Number = StrictInt | StrictFloat
+"""Written as the code's arithmetic left it: 5 and 5.0 are two things."""
+Graded = Number | Literal["N/A"]
+Parts = dict[str, dict[str, Graded]]
+"""Dimension -> sub-dimension."""
+
+
+class ItemScore(Frozen):
+    """One answer of the judge."""
+
+    description: str
+    score: Graded
+
+
+Items = dict[str, dict[str, dict[str, dict[str, ItemScore]]]]
+"""Dimension -> sub-dimension -> criterion -> item."""
+
+
+class ElementAverages(Frozen):
+    """A criterion: its coverage mean, its quality mean, and the mean of the two."""
+
+    c_avg: Graded
+    q_avg: Graded
+    element_avg: Graded
+
+
+Elements = dict[str, dict[str, dict[str, ElementAverages]]]
+
+
+class OthersFile(Frozen):
+    """`others/<sample>.json`: the rubric of one report."""
+
+    sample_id: int
+    scores: Items
+    element_avgs: Elements
+    criteria_avgs: Parts
+    score_avgs: dict[str, Graded]
+    score: Graded
 
 
 class Sample(NamedTuple):
@@ -222,3 +284,118 @@ def with_na(value: object) -> object:
     if isinstance(value, Mapping):
         return {key: with_na(part) for key, part in cast("Mapping[str, object]", value).items()}
     return NA if value is None else value
+
+
+class DeerFiles(FileFormat[DeerFindings]):
+    """`fact/`, `others/` and `final/` with their summaries."""
+
+    title = "DEER"
+
+    def write(self, run: RunFindings[DeerFindings]) -> Exported:
+        """A sample's number is its task's id where these are whole numbers, else its report's position in the run."""
+        samples: dict[str, NumberedReport] = {}
+        files: dict[str, str] = {}
+        for name, own in by_folder(run):
+            contents: dict[int, Sample] = {}
+            for number, report in own:
+                content = None
+                if report.findings is not None:
+                    content = Sample(report.findings.rows, report.findings.rubric)
+                samples[report.id] = sample = _exported(report, content, name, number)
+                if content is not None and sample.sample is not None:
+                    contents[number] = content
+            files |= {f"{name}/{file}": json_text(data) for file, data in folder(contents).items()}
+        rows = [samples[report.id] for report in run.reports]
+        listed = ReportList(
+            name="samples.json",
+            what=count(len(files), "file"),
+            outcomes=[Outcome(row, row.sample is not None, row.left_out) for row in rows],
+            notes=_notes([row for row in rows if row.sample is not None]),
+        )
+        return Exported(files, [listed])
+
+
+def _exported(
+    report: ReportFindings[DeerFindings], content: Sample | None, folder: str, number: int
+) -> NumberedReport:
+    missing: list[str] = []
+    kept = content is not None and (content.has_fact or content.has_others)
+    if content is None:
+        missing.append(report.status)
+    else:
+        if content.rows is not None and not content.has_fact:
+            missing.append("claims unknown" if content.rows.n_unread else "no claims")
+        if content.rubric is not None and not content.has_others:
+            missing.append(f"no items: its rubric was judged as {content.rubric.mode}")
+    rubric = content.rubric if content is not None and content.has_others else None
+    rows = content.rows if content is not None and content.has_fact else None
+    return NumberedReport(
+        report=report.id,
+        task=report.task,
+        system=report.system,
+        folder=folder,
+        sample=number if kept else None,
+        left_out="; ".join(missing),
+        n_failed=sum(grade.status == "failed" for grade in rubric.grades) if rubric else 0,
+        n_sentences_failed=rows.n_unread if rows else 0,
+        n_pairs_failed=sum(pair.failed for claim in rows.claims for pair in claim.pairs) if rows else 0,
+    )
+
+
+def _notes(kept: list[NumberedReport]) -> list[str]:
+    """What is said of the failures that the format has no word for."""
+    notes: list[str] = []
+    n_failed = sum(sample.n_failed for sample in kept)
+    if n_failed:
+        notes.append(f"{count(n_failed, 'item')} failed, written as N/A with a description that says so")
+    n_sentences = sum(sample.n_sentences_failed for sample in kept)
+    n_pairs = sum(sample.n_pairs_failed for sample in kept)
+    if n_sentences or n_pairs:
+        notes.append(
+            f"claims of {count(n_sentences, 'sentence')} unknown, {count(n_pairs, 'verdict')} missing: "
+            "DEER's files do not say so, and charge missing verdicts to the report"
+        )
+    return notes
+
+
+F = TypeVar("F", bound=Frozen)
+
+
+def read_file(path: Path, model: type[F]) -> F:
+    """A result file as `model`, one of the above.
+
+    Raises:
+        InputError: it cannot be read, is no JSON, or has another shape.
+    """
+    try:
+        return model.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the whole"
+        raise InputError(f"{path}: {where}: {first['msg']}") from None
+
+
+def findings_of(file: OthersFile) -> RubricFindings:
+    """The answers in a file of the published code. Raises ValueError for a score that is not a whole one from 1 to 10.
+
+    The file does not say whether guidance was shown, nor what was quoted.
+    """
+    return RubricFindings(
+        grades=tuple(
+            _grade((dimension, part, criterion, id), item)
+            for dimension, parts in file.scores.items()
+            for part, criteria in parts.items()
+            for criterion, items in criteria.items()
+            for id, item in items.items()
+        )
+    )
+
+
+def _grade(path: tuple[str, ...], item: ItemScore) -> Grade:
+    if item.score == NA:
+        return Grade(path=path, status="not_applicable", rationale=item.description)
+    if not isinstance(item.score, int) or not 1 <= item.score <= 10:
+        raise ValueError(f"{'.'.join(path)}: {item.score} is no whole number from 1 to 10")
+    return Grade(path=path, status="scored", score=item.score, judged=item.score, rationale=item.description)

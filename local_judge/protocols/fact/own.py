@@ -1,0 +1,327 @@
+"""FACT's own flow: extract statements with their citations, take repeats out, judge support page by page.
+
+Invariants: pairs are in reading order, whatever order replies arrive in. The judge names citations by number, and code
+knows their URLs, so that no URL comes from a judge. A citation that no statement of its sentence names belongs to the
+sentence as it stands; a sentence without an answer gives pairs of unknown outcome. Every statement is answered for
+exactly once, by naming an earlier one or none, so that no reply can lose or merge statements; repeats are kept apart.
+Each statement gets exactly one label, or a failure. A quotation that does not occur in the page is kept apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import cache, partial
+from itertools import chain
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from indexes.snapshot import Snapshot
+from local_judge.claims import grouped
+from local_judge.claims.build import cited_urls
+from local_judge.claims.evidence import PageEvidence, evidence_groups, shared_report
+from local_judge.claims.extract import claim_on, without_marks
+from local_judge.claims.grouped import Found, ask_grouped
+from local_judge.claims.model import Claim
+from local_judge.documents.model import Citation, Document, Sentence
+from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Judge
+from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.protocols.fact.findings import Cited, Judged, Outcome, Pair, Repeat, repeat
+from local_judge.protocols.fact.pairs import Pairs, distinct, folded, unread
+from local_judge.protocols.fact.settings import FactSettings
+
+template = partial(load_prompt, "local_judge.protocols.fact")
+
+REPLY_TOKENS_PER_STATEMENT = 24
+
+
+class ReadRepeat(BaseModel):
+    """The number of the earlier statement that says the same, or 0; `repeat_type` bounds it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    repeats: int
+
+
+@cache
+def repeat_type(position: int) -> type[ReadRepeat]:
+    """The type of the answer for the statement at this 0-based position."""
+    number: Any = Annotated[int, Field(ge=0, le=position)]
+    return create_model("Repeats", __base__=ReadRepeat, repeats=(number, ...))
+
+
+class Same(NamedTuple):
+    """The result for one statement."""
+
+    first: int
+    """Position of the statement that it repeats; its own if it is the first to say so."""
+    failure: Failure | None = None
+    replies: tuple[str, ...] = ()
+
+
+def repeats_prompt(statements: Sequence[str], positions: Sequence[int]) -> Prompt:
+    """All statements, and the numbers of those to answer for."""
+    listed = "\n".join(f"{number}. {' '.join(text.split())}" for number, text in enumerate(statements, 1))
+    values = {
+        "statements": fence(listed, "Statements:"),
+        "numbers": ", ".join(str(position + 1) for position in positions),
+    }
+    return Prompt(shared="", own=fill(template("repeats"), values), prefix_key="fact:repeats")
+
+
+async def find_repeats(statements: Sequence[str], judge: Judge) -> list[Same]:
+    """For each statement on one URL, which one it repeats. Nobody is asked about a single one."""
+    found = [Same(0)] if statements else []
+    if len(statements) < 2:
+        return found
+    later = range(1, len(statements))
+    answers = await judge.ask_items(
+        lambda indices: repeats_prompt(statements, [index + 1 for index in indices]),
+        [repeat_type(position) for position in later],
+        len(later),
+        names=[str(position + 1) for position in later],
+        max_tokens=REPLY_TOKENS_PER_STATEMENT * len(later),
+    )
+    for position, answer in zip(later, answers, strict=True):
+        if isinstance(answer, Failure):
+            found.append(Same(position, answer))
+        else:
+            named = answer.value.repeats
+            found.append(Same(found[named - 1].first if named else position, None, answer.replies))
+    return found
+
+
+REPLY_TOKENS_PER_SENTENCE = 240
+
+
+class ReadFact(BaseModel):
+    """A fact and the numbers of its citations; `facts_type` bounds them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    fact: Annotated[str, Field(min_length=1, max_length=400)]
+    citations: list[int]
+
+
+class ReadSentence(BaseModel):
+    """The facts of one sentence."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    facts: Annotated[list[ReadFact], Field(max_length=8)]
+
+
+@cache
+def facts_type(n_citations: int) -> type[ReadSentence]:
+    """The type of the answer for a sentence with so many citations."""
+    number = Annotated[int, Field(ge=1, le=n_citations)]
+    numbers: Any = Annotated[list[number], Field(min_length=1, max_length=n_citations)]
+    fact: Any = create_model("Fact", __base__=ReadFact, citations=(numbers, ...))
+    facts: Any = Annotated[list[fact], Field(max_length=8)]
+    return create_model("Facts", __base__=ReadSentence, facts=(facts, ...))
+
+
+class Target(NamedTuple):
+    """A sentence with the URLs that it cites, each with its first citation, in order."""
+
+    sentence: Sentence
+    urls: dict[str, Citation]
+
+
+class Stated(Cited):
+    """A statement on a URL, as the claim that is checked."""
+
+    claim: Claim
+
+
+class Extraction(NamedTuple):
+    """The statements of a report, in reading order, and the pairs of the sentences that could not be read."""
+
+    stated: tuple[Stated, ...]
+    unread: tuple[Pair, ...]
+
+
+def targets_of(document: Document) -> list[Target]:
+    """The sentences of the body that cite a URL."""
+    found = [
+        Target(sentence, cited_urls(sentence.citations, document))
+        for sentence in document.sentences
+        if document.blocks[sentence.block].role == "body"
+    ]
+    return [target for target in found if target.urls]
+
+
+async def extract(document: Document, judge: Judge, settings: FactSettings) -> Extraction:
+    """All statements with citations, in batches that share the report."""
+    targets = targets_of(document)
+    size = settings.batch_sentences
+    results = await asyncio.gather(
+        *(_batch(document, targets[start : start + size], judge) for start in range(0, len(targets), size))
+    )
+    return Extraction(
+        tuple(stated for result in results for stated in result.stated),
+        tuple(pair for result in results for pair in result.unread),
+    )
+
+
+def extraction_prompt(document: Document, targets: Sequence[Target]) -> Prompt:
+    """The report first, then the instructions, then the sentences."""
+    report = shared_report(document)
+    listed = fence("\n".join(map(_listed, range(1, len(targets) + 1), targets)), "Sentences:")
+    return Prompt(
+        shared=report.shared,
+        own=fill(template("extract"), {"count": str(len(targets)), "targets": listed}),
+        prefix_key=report.prefix_key,
+    )
+
+
+def _listed(number: int, target: Target) -> str:
+    keys = "; ".join(f"{n} = {citation.key}" for n, citation in enumerate(target.urls.values(), 1))
+    return f"{number}. ({keys}) {target.sentence.label}: {target.sentence.text}"
+
+
+async def _batch(document: Document, batch: Sequence[Target], judge: Judge) -> Extraction:
+    answers = await judge.ask_items(
+        lambda indices: extraction_prompt(document, [batch[index] for index in indices]),
+        [facts_type(len(target.urls)) for target in batch],
+        len(batch),
+        max_tokens=REPLY_TOKENS_PER_SENTENCE * len(batch),
+    )
+    stated: list[Stated] = []
+    lost: list[Pair] = []
+    for target, answer in zip(batch, answers, strict=True):
+        if isinstance(answer, Failure):
+            lost += unread(target.sentence, document, answer)
+        else:
+            stated += _stated(document, target, answer.value)
+    return Extraction(tuple(stated), tuple(lost))
+
+
+def _stated(document: Document, target: Target, read: ReadSentence) -> list[Stated]:
+    sentence, urls = target
+    places = list(urls.items())
+    given = [
+        (text, [places[number - 1] for number in sorted(set(fact.citations))])
+        for fact in read.facts
+        if (text := without_marks(document, sentence, fact.fact))
+    ]
+    named = {url for _, chosen in given for url, _ in chosen}
+    forgotten = [place for place in places if place[0] not in named]
+    if given and forgotten:
+        given.append((without_marks(document, sentence, sentence.text), forgotten))
+    return [
+        Stated(
+            statement=text,
+            url=url,
+            sentence=sentence.label,
+            key=citation.key,
+            claim=claim_on(sentence, number, text, "A"),
+        )
+        for number, (text, chosen) in enumerate(given, 1)
+        for url, citation in chosen
+    ]
+
+
+class Finding(grouped.Finding):
+    """What the judge says of one statement: evidence before the label."""
+
+    quote: Annotated[str, Field(max_length=600)]
+    rationale: Annotated[str, Field(max_length=400)]
+    label: Outcome
+
+
+def support_prompt(page_evidence: PageEvidence, claims: Sequence[Claim]) -> Prompt:
+    """Page first, then the instructions, then the statements."""
+    listed = "\n".join(f"{number}. {claim.text}" for number, claim in enumerate(claims, 1))
+    values = {"count": str(len(claims)), "statements": fence(listed, "Statements:")}
+    return Prompt(
+        shared=page_evidence.shared,
+        own=fill(template("support"), values),
+        prefix_key=page_evidence.prefix_key,
+    )
+
+
+async def judge_support(
+    stated: Sequence[Stated], snapshot: Snapshot, judge: Judge, settings: FactSettings
+) -> list[Pair]:
+    """One pair for each statement on one URL, in order."""
+    page = snapshot.page(stated[0].url)
+    if page.status != "ok":
+        return [_pair(one)(outcome="unknown", reason=page.status) for one in stated]
+    groups = evidence_groups(page, [one.claim for one in stated], snapshot, settings.evidence)
+    found = await asyncio.gather(
+        *(
+            ask_grouped(evidence, claims, judge, partial(support_prompt, evidence), Finding)
+            for evidence, claims in groups
+        )
+    )
+    return [_judged(one, answer) for one, answer in zip(stated, chain.from_iterable(found), strict=True)]
+
+
+def _judged(one: Stated, found: Found[Finding] | Failure) -> Pair:
+    if isinstance(found, Failure):
+        return _pair(one)(outcome="unknown", reason="judge_failed", failure=found)
+    label = found.finding.label
+    return _pair(one)(
+        outcome=label,
+        reason="judged_unknown" if label == "unknown" else None,
+        judged=Judged(
+            label=label,
+            quote=found.checked.quote,
+            quote_rejected=found.checked.rejected,
+            rationale=found.finding.rationale,
+            replies=found.replies,
+        ),
+    )
+
+
+def _pair(one: Stated) -> partial[Pair]:
+    return partial(Pair, statement=one.statement, url=one.url, sentence=one.sentence, key=one.key)
+
+
+async def examine(
+    document: Document, snapshot: Snapshot, judge: Judge, settings: FactSettings
+) -> tuple[Pairs, tuple[Failure, ...]]:
+    """The pairs of a report, and the failures to say whether a statement repeats another."""
+    extraction = await extract(document, judge, settings)
+    by_url: dict[str, list[Stated]] = {}
+    for stated in extraction.stated:
+        by_url.setdefault(stated.url, []).append(stated)
+    results = await asyncio.gather(
+        *(_of_url(stated, snapshot, judge, settings) for stated in by_url.values())
+    )
+    order = {sentence.label: position for position, sentence in enumerate(document.sentences)}
+
+    def place(one: Cited) -> int:
+        return order[one.sentence]
+
+    pairs = [pair for found, _ in results for pair in found.pairs]
+    lost = distinct(extraction.unread)
+    return Pairs(
+        tuple(sorted((*pairs, *lost.pairs), key=place)),
+        tuple(sorted((*(one for found, _ in results for one in found.repeats), *lost.repeats), key=place)),
+    ), tuple(failure for _, failures in results for failure in failures)
+
+
+async def _of_url(
+    stated: Sequence[Stated], snapshot: Snapshot, judge: Judge, settings: FactSettings
+) -> tuple[Pairs, list[Failure]]:
+    """One URL: repeats out, equal words first and then what the judge says; the rest judged by the page."""
+    firsts: dict[str, Stated] = {}
+    repeats: list[Repeat] = []
+    for one in stated:
+        first = firsts.setdefault(folded(one.statement), one)
+        if first is not one:
+            repeats.append(repeat(one, first))
+    different = list(firsts.values())
+    same = await find_repeats([one.statement for one in different], judge)
+    kept = [one for position, one in enumerate(different) if same[position].first == position]
+    repeats += [
+        repeat(one, different[found.first], found.replies)
+        for position, (one, found) in enumerate(zip(different, same, strict=True))
+        if found.first != position
+    ]
+    pairs = await judge_support(kept, snapshot, judge, settings)
+    return Pairs(tuple(pairs), tuple(repeats)), [found.failure for found in same if found.failure]

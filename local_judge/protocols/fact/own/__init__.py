@@ -1,1 +1,0 @@
-"""FACT's own flow: extract statements with their citations, take repeats out, judge support page by page."""
