@@ -274,6 +274,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("csv", "ratings"): reader(lambda path: load_ratings(path).rows, ".csv"),
     ("json", "golden"): reader(read_golden, ".json"),
     ("text", ""): check_figure,
+    ("toml", ""): check_figure,
 }
 
 

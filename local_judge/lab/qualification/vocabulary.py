@@ -60,7 +60,7 @@ def check_figure(id: str, place: str) -> None:
         raise ConfigError(f"{place}: {id}: no part {part!r}; there are: {', '.join(figures)}")
     if rest not in ANSWERS and (not rest or re.fullmatch(figures[part] or "(?!)", rest) is None):
         raise ConfigError(
-            f"{place}: {id}: no such figure of the part {part}; docs/guides/qualification.md lists the figures of each part"
+            f"{place}: {id}: no such figure of the part {part}; see docs/guides/qualification.md"
         )
 
 

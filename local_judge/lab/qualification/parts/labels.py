@@ -1,7 +1,7 @@
 """Does the judge say of claims and pages what people say?
 
-Asked only where annotated reports are named (docs/explanation/verifier.md); the pages are those beside the annotations, or else the
-snapshot's own.
+Asked only where annotated reports are named (docs/explanation/verifier.md); the pages are those beside the
+annotations, or else the snapshot's own.
 
 Invariant: each pair of a claim and a page that people have labelled is one item for each method that it was asked by;
 originals and altered claims never stand in one prompt. A page that cannot be read is named in the notes and is no item.

@@ -1,0 +1,58 @@
+"""Write the reference of all commands from the commands themselves: `command_reference.py FILE`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from local_judge.cli.commands import Lazy, app
+
+HEAD = """# Commands
+
+`scripts/docs` writes this page from the commands' own help texts.
+"""
+
+
+def reference() -> str:
+    """Return the whole page as Markdown."""
+    program: Any = typer.main.get_command(app)
+    program.name = "local-judge"
+    return HEAD + "".join(_sections(program, typer.Context(program, info_name="local-judge"), 2))
+
+
+def _sections(command: Any, context: Any, level: int) -> Iterator[str]:
+    command = command.load() if isinstance(command, Lazy) else command
+    context.command = command
+    yield f"\n{'#' * min(level, 4)} {context.command_path}\n\n{_plain(command.help)}\n"
+    arguments = " ".join(piece for piece in command.collect_usage_pieces(context) if piece)
+    if level > 2:
+        yield f"\n```text\n{context.command_path} {arguments}\n```\n"
+    rows = [row for param in command.get_params(context) if (row := _row(param, context))]
+    if rows:
+        yield "\n| option | |\n|---|---|\n" + "".join(rows)
+    for name, below in getattr(command, "commands", {}).items():
+        yield from _sections(below, typer.Context(below, info_name=name, parent=context), level + 1)
+
+
+def _row(param: Any, context: Any) -> str | None:
+    record = param.get_help_record(context)
+    if record is None or record[0].startswith("-h,") or "--help" in record[0].split():
+        return None
+    left, text = record
+    return f"| `{_cell(left)}` | {_cell(text)} |\n"
+
+
+def _plain(text: str | None) -> str:
+    return " ".join((text or "").split())
+
+
+def _cell(text: str) -> str:
+    return _plain(text).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(reference(), encoding="utf-8")
