@@ -168,8 +168,7 @@ def _request_schema(request: Any, names: Sequence[str]) -> dict[str, Any]:
     schema = json_schema(request)
     schema["properties"]["tool"] = {"type": "string", "enum": list(names)}
     # A decoder cannot count thousands of characters cheaply; reading the request still does.
-    for bounded in ("url",):
-        schema["properties"].get(bounded, {}).pop("maxLength", None)
+    schema["properties"].get("url", {}).pop("maxLength", None)
     return schema
 
 

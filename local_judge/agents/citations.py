@@ -81,21 +81,14 @@ def _checked(one: Citation, shown: set[str], snapshot: Snapshot, as_of: date | N
     if url not in shown and page.url not in shown:
         return CheckedCitation(url=url, status="not_shown", quote=one.quote)
     found = QuoteFinder(page.text, page.title).find(one.quote)
-    if found is None:
-        return CheckedCitation(
-            url=page.url,
-            status="not_in_page",
-            quote=one.quote,
-            title=page.title,
-            text_digest=page.text_digest,
-        )
-    return CheckedCitation(
+    checked = CheckedCitation(
         url=page.url,
-        status="found",
-        quote=found.text,
+        status="not_in_page",
+        quote=one.quote,
         title=page.title,
         text_digest=page.text_digest,
-        start=found.start,
-        end=found.end,
-        in_title=found.in_title,
     )
+    if found is None:
+        return checked
+    place = {"start": found.start, "end": found.end, "in_title": found.in_title}
+    return checked.model_copy(update={"status": "found", "quote": found.text, **place})

@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 from pydantic import JsonValue, TypeAdapter
 
@@ -29,10 +29,12 @@ from local_judge.agents.actions import (
     THOUGHT,
     Find,
     Finished,
+    LastTurn,
     Open,
     Refusal,
     Request,
     Search,
+    Turn,
     last_turn_type,
     read_action,
     request_key,
@@ -193,43 +195,38 @@ class _Run(Generic[T]):
                 prompt = self._history.prompt(_asking(turn, self.limits.turns, limit))
             if limit == "out_of_tokens" and self._tokens + ahead > self.limits.tokens:
                 return self._ended(limit, None)
-            if limit is not None:
-                return await self._finish(turn, prompt, limit, dropped)
-            ended = await self._take(turn, prompt, dropped)
+            ended = await self._take(turn, prompt, limit, dropped)
             if ended is not None:
                 return ended
         raise AssertionError("the last turn ends the run")
 
-    async def _take(self, turn: int, prompt: Prompt, dropped: tuple[int, ...]) -> AgentResult[T] | None:
-        """One turn with tools; the result if it ends the run."""
-        kind = turn_type(self.toolbox.settings.tools, self.answer)
+    async def _take(
+        self, turn: int, prompt: Prompt, limit: Outcome | None, dropped: tuple[int, ...]
+    ) -> AgentResult[T] | None:
+        """Take one turn, in which the judge can only finish at a limit; return the result if it ends the run."""
+        tools = self.toolbox.settings.tools
+        kind: type[Any] = turn_type(tools, self.answer) if limit is None else last_turn_type(self.answer)
         got = await self.judge.ask(prompt, kind, draw=self.draw, max_tokens=self.limits.reply_tokens)
         if isinstance(got, Failure):
-            return self._ended(_outcome(got), got)
-        thought, action = got.value.thought[:THOUGHT], got.value.action
-        step = self._step(turn, thought, action, prompt, got, dropped)
-        read = read_action(action, self.toolbox.settings.tools, self._adapter)
+            return self._ended(limit if limit and got.kind in _NO_ANSWER else _outcome(got), got)
+        reply: Turn | LastTurn[T] = got.value
+        action: dict[str, JsonValue] = (
+            json.loads(reply.action.model_dump_json()) if isinstance(reply, LastTurn) else reply.action
+        )
+        step = self._step(turn, reply.thought[:THOUGHT], action, prompt, got, dropped)
+        if isinstance(reply, LastTurn):
+            self._steps.append(step)
+            return self._ended(limit or "answered", None, reply.action.answer)
+        read = read_action(action, tools, self._adapter)
         if isinstance(read, Finished):
             self._steps.append(step)
             return self._ended("answered", None, read.answer)
         observation = self._carried_out(turn, request_key(action, read), read)
         self._steps.append(step.model_copy(update={"observation": observation}))
-        reply = json.dumps({"thought": thought, "action": action}, ensure_ascii=False)
+        written = json.dumps({"thought": step.thought, "action": action}, ensure_ascii=False)
         asking = _asking(turn, self.limits.turns, None)
-        self._history.add(turn, asking, reply, observation_text(observation))
+        self._history.add(turn, asking, written, observation_text(observation))
         return None
-
-    async def _finish(
-        self, turn: int, prompt: Prompt, limit: Outcome, dropped: tuple[int, ...]
-    ) -> AgentResult[T]:
-        """The turn in which the judge can only finish."""
-        kind = last_turn_type(self.answer)
-        got = await self.judge.ask(prompt, kind, draw=self.draw, max_tokens=self.limits.reply_tokens)
-        if isinstance(got, Failure):
-            return self._ended(limit if got.kind in _NO_ANSWER else _outcome(got), got)
-        action = cast("dict[str, JsonValue]", json.loads(got.value.action.model_dump_json()))
-        self._steps.append(self._step(turn, got.value.thought[:THOUGHT], action, prompt, got, dropped))
-        return self._ended(limit, None, got.value.action.answer)
 
     def _limit(self, turn: int) -> Outcome | None:
         """The limit that has been reached, if one has."""

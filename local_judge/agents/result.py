@@ -22,7 +22,8 @@ look at the list.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, get_args
 
@@ -176,36 +177,34 @@ def tallied(asked: Sequence[SnapshotRequest]) -> dict[RequestKind, Tally]:
 
 
 def gaps_of(asked: Sequence[SnapshotRequest]) -> tuple[EvidenceGap, ...]:
-    """What was never answered, each different thing once; pages first, then queries, by their text."""
+    """Return what was never answered, each different thing once: pages first, then queries, by their text."""
     answered = _answered(asked)
-    counts: dict[tuple[RequestKind, str, Lack], int] = {}
-    for one in asked:
-        if one.lack is not None and (one.kind, one.what) not in answered:
-            key = (one.kind, one.what, one.lack)
-            counts[key] = counts.get(key, 0) + 1
-    return _in_order(_gap(kind, what, why, times) for (kind, what, why), times in counts.items())
+    return _gaps(
+        Counter(
+            (one.kind, one.what, one.lack)
+            for one in asked
+            if one.lack is not None and (one.kind, one.what) not in answered
+        )
+    )
 
 
 def merged(gaps: Iterable[EvidenceGap]) -> tuple[EvidenceGap, ...]:
-    """The evidence gaps of several runs, equal ones added up."""
-    sums: dict[tuple[RequestKind, str, Lack], int] = {}
-    for one in gaps:
-        key = (one.tool, one.url or one.query or "", one.why)
-        sums[key] = sums.get(key, 0) + one.times
-    return _in_order(_gap(kind, what, why, times) for (kind, what, why), times in sums.items())
+    """Return the evidence gaps of several runs, with equal ones added up."""
+    counts: Counter[tuple[RequestKind, str, Lack]] = Counter()
+    for gap in gaps:
+        counts[gap.tool, gap.url or gap.query or "", gap.why] += gap.times
+    return _gaps(counts)
 
 
 def _answered(asked: Iterable[SnapshotRequest]) -> set[tuple[RequestKind, str]]:
     return {(one.kind, one.what) for one in asked if one.lack is None}
 
 
-def _gap(kind: RequestKind, what: str, why: Lack, times: int) -> EvidenceGap:
-    if kind == "page":
-        return EvidenceGap(url=what, tool=kind, why=why, times=times)
-    return EvidenceGap(query=what, tool=kind, why=why, times=times)
-
-
-def _in_order(gaps: Iterable[EvidenceGap]) -> tuple[EvidenceGap, ...]:
+def _gaps(counts: Mapping[tuple[RequestKind, str, Lack], int]) -> tuple[EvidenceGap, ...]:
+    gaps = (
+        EvidenceGap(**{"url" if kind == "page" else "query": what}, tool=kind, why=why, times=times)
+        for (kind, what, why), times in counts.items()
+    )
     return tuple(
         sorted(gaps, key=lambda gap: (gap.url is None, gap.url or gap.query or "", gap.tool, gap.why))
     )

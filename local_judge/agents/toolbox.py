@@ -69,18 +69,15 @@ class Toolbox:
     Args:
         snapshot: what is read.
         settings: what is offered.
-        corpus: its search, where the caller has one open; otherwise toolboxes over one snapshot share theirs.
 
     Raises:
         IndexDamaged: the search index is not whole.
     """
 
-    def __init__(
-        self, snapshot: Snapshot, settings: ToolSettings = _DEFAULTS, *, corpus: Corpus | None = None
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, settings: ToolSettings = _DEFAULTS) -> None:
         self.snapshot = snapshot
         self.settings = settings
-        self._corpus = corpus or corpus_of(snapshot)
+        self._corpus = corpus_of(snapshot)
 
     def run(self, request: Request, calls: int | None = None) -> Observation:
         """The answer to a request.

@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import date
-from typing import Annotated, NamedTuple, Protocol, TypeVar
+from functools import cache
+from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from local_judge.claims.evidence import shared_report
 from local_judge.claims.quotes import QuoteFinder, find_labelled
@@ -26,6 +27,7 @@ from local_judge.protocols.checklist import Item
 from local_judge.tasks.model import Task
 
 T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
 
 
 class Asked(Protocol):
@@ -95,6 +97,20 @@ def evaluated_on(today: date | None) -> str:
     return f" Today is {today.isoformat()}." if today else ""
 
 
+def at_most(answer: type[M], **limits: int) -> type[M]:
+    """Return an answer type whose lists, named by `limits`, have at most so many entries."""
+    return _bounded(answer, tuple(limits.items()))
+
+
+@cache
+def _bounded(answer: type[Any], limits: tuple[tuple[str, int], ...]) -> type[Any]:
+    fields: dict[str, Any] = {
+        name: (Annotated[answer.model_fields[name].annotation, Field(max_length=limit)], ...)
+        for name, limit in limits
+    }
+    return create_model(answer.__name__, __base__=answer, **fields)
+
+
 def report_prompt(document: Document, own: Sequence[str]) -> Prompt:
     """A prompt that opens as all prompts about the report do."""
     opening = shared_report(document)
@@ -119,12 +135,11 @@ async def ask_each(
     document: Document,
     judge: Judge,
     wording: Wording,
-    asked: Sequence[Requirement],
+    calls: Sequence[Sequence[Requirement]],
     answer: type[T],
     *,
-    per_call: int,
-    reply_tokens: int,
-    min_reply_tokens: int,
+    reply_tokens: int = REPLY_TOKENS,
+    min_reply_tokens: int = MIN_REPLY_TOKENS,
 ) -> list[Answer[T] | Failure]:
     """Ask for an answer to each item; answers and failures come in the order of the items.
 
@@ -132,13 +147,11 @@ async def ask_each(
         document: the report.
         judge: the judge that answers.
         wording: what a prompt says after the report, for the items of one call.
-        asked: all items; their ids are the keys of the replies.
+        calls: the items of each call; their ids are the keys of the replies.
         answer: type of one answer.
-        per_call: at most this many items in one call.
         reply_tokens: limit of a reply, for each item in it.
         min_reply_tokens: a call that leaves less room than this for each of its items is halved.
     """
-    calls = [asked[start : start + per_call] for start in range(0, len(asked), per_call)]
     answers = await asyncio.gather(
         *(
             ask_groups(
@@ -204,16 +217,8 @@ async def rule(
 ) -> list[Item]:
     """Ask whether each requirement is met; the items come in the order of the requirements."""
     finder = QuoteFinder(document.text)
-    answers = await ask_each(
-        document,
-        judge,
-        wording,
-        asked,
-        Ruling,
-        per_call=per_call,
-        reply_tokens=REPLY_TOKENS,
-        min_reply_tokens=MIN_REPLY_TOKENS,
-    )
+    calls = [asked[start : start + per_call] for start in range(0, len(asked), per_call)]
+    answers = await ask_each(document, judge, wording, calls, Ruling)
     return [_item(one, answer, finder) for one, answer in zip(asked, answers, strict=True)]
 
 
@@ -221,13 +226,17 @@ def _item(asked: Requirement, reply: Answer[Ruling] | Failure, finder: QuoteFind
     if isinstance(reply, Failure):
         return Item(id=asked.id, text=asked.text, status="failed", failure=reply)
     answer = reply.value
-    quote = find_labelled(finder, answer.quote)
     return Item(
         id=asked.id,
         text=asked.text,
         status="met" if answer.met else "unmet",
         rationale=answer.rationale,
-        quote=quote,
-        quote_rejected=answer.quote if answer.quote.strip() and quote is None else None,
+        **look_up(answer.quote, finder),
         replies=reply.replies,
     )
+
+
+def look_up(words: str, finder: QuoteFinder) -> dict[str, Any]:
+    """Return the fields `quote` and `quote_rejected` for a quotation that a judge gave of the report."""
+    quote = find_labelled(finder, words)
+    return {"quote": quote, "quote_rejected": words if words.strip() and quote is None else None}

@@ -188,15 +188,25 @@ def items_table(items: Iterable[Item]) -> Table:
 
 
 def why(item: Item) -> str:
-    """The reasons for an item's status, a line each."""
-    if item.failure is not None:
-        return f"failed: {item.failure.kind}"
-    lines = [safe(item.rationale)] if item.rationale else []
-    lines += [f"{place.label}: {safe(place.what)}" for place in item.places[:SHOWN_PLACES]]
+    """Return the reasons for an item's status, a line each."""
+    places = [f"{place.label}: {safe(place.what)}" for place in item.places[:SHOWN_PLACES]]
     if len(item.places) > SHOWN_PLACES:
-        lines.append(f"and {len(item.places) - SHOWN_PLACES} more")
-    if item.quote is not None:
-        lines.append(f'"{safe(item.quote.text)}"')
-    if item.quote_rejected is not None:
-        lines.append(f'not in the report: "{safe(item.quote_rejected)}"')
+        places.append(f"and {len(item.places) - SHOWN_PLACES} more")
+    return reasons(item.rationale, places, item.quote, item.quote_rejected, item.failure)
+
+
+def reasons(
+    rationale: str,
+    places: Sequence[str],
+    quote: Quote | None,
+    quote_rejected: str | None,
+    failure: Failure | None,
+) -> str:
+    """Return the reasons that a judge gave for an answer about the report, a line each."""
+    if failure is not None:
+        return f"failed: {failure.kind}"
+    lines = [safe(rationale)] if rationale else []
+    lines += places
+    lines += [f'"{safe(quote.text)}"'] if quote is not None else []
+    lines += [f'not in the report: "{safe(quote_rejected)}"'] if quote_rejected is not None else []
     return "\n".join(lines)

@@ -118,8 +118,9 @@ class Metric(ABC, Generic[S, F]):
         return ()
 
     def evidence_gaps(self, findings: F) -> Iterable[EvidenceGap]:
-        """Searches of its agents that found nothing in the snapshot."""
-        return ()
+        """Yield the searches that found nothing in the snapshot; by default those of its agents."""
+        for _, run in self.agent_runs(findings):
+            yield from run.evidence_gaps
 
     def agent_runs(self, findings: F) -> Iterable[tuple[str, AgentResult[Any]]]:
         """The runs of its agents, each under the ids of what it was about."""

@@ -8,7 +8,7 @@ infinite. Bounds are made by the operations in `algebra`, `aggregate` and `ensem
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal, Self
 
@@ -142,6 +142,19 @@ class ScoreNode(Frozen):
     def noted(self, *notes: str) -> ScoreNode:
         """The node with notes added to its score's."""
         return self.model_copy(update={"score": noted(self.score, *notes)})
+
+
+def node(
+    id: str,
+    label: str,
+    score: Score,
+    children: Iterable[ScoreNode] = (),
+    *,
+    aside: str = "",
+    scale: Scale | None = None,
+) -> ScoreNode:
+    """Return the node of a score with its parts; see the fields of `ScoreNode`."""
+    return ScoreNode(id=id, label=label, score=score, children=tuple(children), aside=aside, scale=scale)
 
 
 class Place(Frozen):

@@ -15,12 +15,8 @@ from rich.table import Table
 from local_judge.judge.failures import Failure
 from local_judge.protocols.asking import task_of
 from local_judge.protocols.base import Case, Decision, EvalContext
-from local_judge.protocols.deepresearcheval.quality_criteria import (
-    Calls,
-    CriterionScore,
-    QualityFindings,
-    score_criteria,
-)
+from local_judge.protocols.checklist import reasons
+from local_judge.protocols.deepresearcheval.quality_criteria import Calls, QualityFindings, score_criteria
 from local_judge.protocols.deepresearcheval.quality_scores import (
     LABELS,
     QUALITY,
@@ -144,7 +140,8 @@ class Quality(Metric[QualitySettings, QualityFindings]):
             for one in dimension.criteria:
                 answer = answers[one.id]
                 points = NONE if answer.score is None else f"{answer.score:g}"
-                table.add_row(safe(one.id), safe(one.criterion), f"{one.weight:.2f}", points, _why(answer))
+                why = reasons(answer.analysis, (), answer.quote, answer.quote_rejected, answer.failure)
+                table.add_row(safe(one.id), safe(one.criterion), f"{one.weight:.2f}", points, why)
         yield table
 
 
@@ -152,14 +149,3 @@ def _item(criterion: Criterion, found: QualityFindings) -> str:
     if found.origin == "task":
         return criterion.id
     return f"{criterion.id}#{hashlib.sha256(criterion.criterion.encode()).hexdigest()[:8]}"
-
-
-def _why(answer: CriterionScore) -> str:
-    if answer.failure is not None:
-        return f"failed: {answer.failure.kind}"
-    lines = [safe(answer.analysis)] if answer.analysis else []
-    if answer.quote is not None:
-        lines.append(f'"{safe(answer.quote.text)}"')
-    if answer.quote_rejected is not None:
-        lines.append(f'not in the report: "{safe(answer.quote_rejected)}"')
-    return "\n".join(lines)

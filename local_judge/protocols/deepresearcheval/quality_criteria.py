@@ -13,22 +13,21 @@ answered is a failure.
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from indexes.text.language import detect_language
 from local_judge.claims.model import Quote
-from local_judge.claims.quotes import QuoteFinder, find_labelled
+from local_judge.claims.quotes import QuoteFinder
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
 from local_judge.judge.layout import fence, fill, load_prompt
-from local_judge.protocols.asking import Requirement, ask_each, evaluated_on
+from local_judge.protocols.asking import Requirement, ask_each, evaluated_on, look_up
 from local_judge.protocols.metric import MetricFindings
 from local_judge.tasks.languages import language_name
 from local_judge.tasks.model import Criterion, QualityDimension, QualityDimensions
@@ -104,25 +103,21 @@ class QualityFindings(MetricFindings):
         return self
 
 
-MIN_REPLY_TOKENS = 100
-"""A prompt fits if it leaves at least this much room for each criterion asked."""
 REPLY_TOKENS = 320
 """Limit of a reply, for each criterion asked: 900 characters and the JSON around them."""
 DECIMALS = 2
 
 
-def _rounded(value: float) -> float:
-    return round(value, DECIMALS)
-
-
-class Scored(BaseModel):
+class Scored(Frozen):
     """A judge's answer to one criterion."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     quote: Annotated[str, Field(max_length=400)]
     analysis: Annotated[str, Field(max_length=500)]
-    score: Annotated[float, Field(ge=0, le=TOP, strict=True, allow_inf_nan=False), AfterValidator(_rounded)]
+    score: Annotated[
+        float,
+        Field(ge=0, le=TOP, strict=True, allow_inf_nan=False),
+        AfterValidator(lambda value: round(value, DECIMALS)),
+    ]
 
 
 class DimensionCriterion(NamedTuple):
@@ -155,28 +150,18 @@ async def score_criteria(
     def wording(some: Sequence[Requirement]) -> str:
         return _wording(shared, [asked[one.id] for one in some])
 
-    batches = (
-        [[one.id for one in dimension.criteria] for dimension in dimensions.dimensions]
-        if calls == "dimension"
-        else [list(asked)]
-    )
-    answered = await asyncio.gather(
-        *(
-            ask_each(
-                document,
-                judge,
-                wording,
-                [Requirement(id, asked[id].criterion.criterion) for id in batch],
-                Scored,
-                per_call=len(batch),
-                reply_tokens=REPLY_TOKENS,
-                min_reply_tokens=MIN_REPLY_TOKENS,
-            )
-            for batch in batches
-        )
+    batches = [list(asked)]
+    if calls == "dimension":
+        batches = [[one.id for one in dimension.criteria] for dimension in dimensions.dimensions]
+    replies = await ask_each(
+        document,
+        judge,
+        wording,
+        [[Requirement(id, asked[id].criterion.criterion) for id in batch] for batch in batches],
+        Scored,
+        reply_tokens=REPLY_TOKENS,
     )
     finder = QuoteFinder(document.text)
-    replies = [answer for answers in answered for answer in answers]
     return tuple(_score(id, answer, finder) for id, answer in zip(asked, replies, strict=True))
 
 
@@ -205,12 +190,10 @@ def _score(criterion: str, reply: Answer[Scored] | Failure, finder: QuoteFinder)
     if isinstance(reply, Failure):
         return CriterionScore(criterion=criterion, failure=reply)
     answer = reply.value
-    quote = find_labelled(finder, answer.quote)
     return CriterionScore(
         criterion=criterion,
         score=answer.score,
         analysis=answer.analysis,
-        quote=quote,
-        quote_rejected=answer.quote if answer.quote.strip() and quote is None else None,
+        **look_up(answer.quote, finder),
         replies=reply.replies,
     )

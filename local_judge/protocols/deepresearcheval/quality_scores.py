@@ -26,7 +26,7 @@ from local_judge.protocols.deepresearcheval.upstream import final_scores_of
 from local_judge.scoring.algebra import answers, difference, failures_of, mean_of, unknown, weighted
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.ensemble import mean_trees
-from local_judge.scoring.node import Profile, Score, ScoreNode, noted
+from local_judge.scoring.node import Profile, Score, ScoreNode, node, noted
 from local_judge.tasks.dimensions import GENERAL as GENERAL_DIMENSIONS
 from local_judge.tasks.model import DimensionKind, QualityDimension, QualityDimensions
 
@@ -63,8 +63,8 @@ def score_quality(judges: Sequence[QualityFindings], profile: Profile) -> Tree:
 def _failed(found: QualityFindings) -> Tree:
     note = f"no dimensions were drafted: {found.failure.kind if found.failure else 'unknown'}"
     return (
-        ScoreNode(id=QUALITY, label=LABELS[QUALITY], score=unknown(0.0, TOP, note)),
-        ScoreNode(id=GAP, label=LABELS[GAP], score=unknown(-TOP, TOP, note)),
+        node(QUALITY, LABELS[QUALITY], unknown(0.0, TOP, note)),
+        node(GAP, LABELS[GAP], unknown(-TOP, TOP, note)),
     )
 
 
@@ -78,41 +78,41 @@ def _scored(judges: Sequence[QualityFindings], dimensions: QualityDimensions, pr
     if profile == "upstream":
         total = _published_total(total, judges[0], dimensions)
     return (
-        ScoreNode(
-            id=QUALITY,
-            label=LABELS[QUALITY],
-            score=noted(total, *_notes(judges, dimensions), first=True),
-            children=(general, specific),
+        node(
+            QUALITY,
+            LABELS[QUALITY],
+            noted(total, *_notes(judges, dimensions), first=True),
+            (general, specific),
         ),
-        ScoreNode(id=GAP, label=LABELS[GAP], score=difference(general.score, specific.score, NO_WEIGHT)),
+        node(GAP, LABELS[GAP], difference(general.score, specific.score, NO_WEIGHT)),
     )
 
 
 def _dimension(dimension: QualityDimension, judges: Sequence[QualityFindings], profile: Profile) -> ScoreNode:
     given = [found.by_criterion for found in judges]
     criteria = tuple(
-        ScoreNode(
-            id=one.id.rpartition(".")[2],
-            label=one.criterion,
-            score=answers([found[one.id].score for found in given], 0.0, TOP),
+        node(
+            one.id.rpartition(".")[2],
+            one.criterion,
+            answers([found[one.id].score for found in given], 0.0, TOP),
         )
         for one in dimension.criteria
     )
     parts = zip(dimension.criteria, criteria, strict=True)
     score = weighted([(one.weight, node.score) for one, node in parts])
     score = noted(score, failures_of(score)) if profile == "paper" else _all_or_none(score, COUNTED_0)
-    return ScoreNode(id=dimension.id, label=dimension.name, score=score, children=criteria)
+    return node(dimension.id, dimension.name, score, criteria)
 
 
 def _group(kind: DimensionKind, parts: Sequence[Part], profile: Profile) -> ScoreNode:
     """The dimensions of one kind: by their weights, or as the plain mean of the published columns."""
     score = weighted([(one.weight if profile == "paper" else 1.0, node.score) for one, node in parts])
     score = noted(score, failures_of(score))
-    return ScoreNode(
-        id=kind,
-        label=LABELS[kind],
-        score=score if profile == "paper" else _all_or_none(score, score.note),
-        children=tuple(node for _, node in parts),
+    return node(
+        kind,
+        LABELS[kind],
+        score if profile == "paper" else _all_or_none(score, score.note),
+        (node for _, node in parts),
     )
 
 
@@ -163,17 +163,13 @@ def aggregate_quality(reports: Sequence[Sequence[QualityFindings]], profile: Pro
 def _tree(score: Callable[..., Score]) -> Tree:
     """The tree of a system, each score from its path."""
     general = tuple(
-        ScoreNode(id=name, label=label, score=score(QUALITY, GENERAL, name))
-        for name, (label, _) in GENERAL_DIMENSIONS.items()
+        node(name, label, score(QUALITY, GENERAL, name)) for name, (label, _) in GENERAL_DIMENSIONS.items()
     )
     groups = (
-        ScoreNode(id=GENERAL, label=LABELS[GENERAL], score=score(QUALITY, GENERAL), children=general),
-        ScoreNode(id=SPECIFIC, label=LABELS[SPECIFIC], score=score(QUALITY, SPECIFIC)),
+        node(GENERAL, LABELS[GENERAL], score(QUALITY, GENERAL), general),
+        node(SPECIFIC, LABELS[SPECIFIC], score(QUALITY, SPECIFIC)),
     )
-    return (
-        ScoreNode(id=QUALITY, label=LABELS[QUALITY], score=score(QUALITY), children=groups),
-        ScoreNode(id=GAP, label=LABELS[GAP], score=score(GAP)),
-    )
+    return (node(QUALITY, LABELS[QUALITY], score(QUALITY), groups), node(GAP, LABELS[GAP], score(GAP)))
 
 
 def _at(tree: Tree, path: tuple[str, ...]) -> Score | None:

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 from rich.table import Table
 
 from local_judge.documents.model import Document
@@ -33,7 +33,7 @@ from local_judge.protocols.dream.domains import domain_of, ratings_digest, read_
 from local_judge.protocols.metric import Metric, MetricFindings
 from local_judge.scoring.aggregate import mean_over_reports, share_of_reports
 from local_judge.scoring.algebra import answers, exactly, failures_of, weighted
-from local_judge.scoring.node import Profile, Score, ScoreNode, noted
+from local_judge.scoring.node import Profile, Score, ScoreNode, node, noted
 from local_judge.terminal import NONE, count, item_table, safe
 from serving.types import Frozen
 
@@ -82,10 +82,8 @@ class AuthorityFindings(MetricFindings):
         return sum(domain.score is None for domain in self.domains)
 
 
-class Rating(BaseModel):
+class Rating(Frozen):
     """A judge's answer about one domain."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     rationale: Annotated[str, Field(max_length=300)]
     score: Annotated[int, Field(ge=1, le=10), BeforeValidator(no_boolean)]
@@ -131,33 +129,23 @@ class Authority(Metric[AuthoritySettings, AuthorityFindings]):
         if isinstance(told, Failure):
             return found.model_copy(update={"failure": told})
         return found.model_copy(
-            update={
-                "score": told.value.score,
-                "rationale": told.value.rationale,
-                "replies": told.replies,
-            }
+            update={"score": told.value.score, "rationale": told.value.rationale, "replies": told.replies}
         )
 
     def score(self, judges: Sequence[AuthorityFindings], profile: Profile) -> ScoreNode:
         """DA of one report, with the score of each domain."""
         domains = tuple(
-            ScoreNode(id=same[0].domain, label=shown(same[0].domain), score=_merged(same))
+            node(same[0].domain, shown(same[0].domain), _merged(same))
             for same in zip(*(found.domains for found in judges), strict=True)
         )
         n_unresolved = judges[0].n_unresolved
         cited = weighted([(1.0, node.score) for node in domains], unit=MOST, empty=UNCITED)
         when_cited = noted(
-            cited,
-            f"{n_unresolved} citations lead to no address" if n_unresolved else "",
-            failures_of(cited),
+            cited, f"{n_unresolved} citations lead to no address" if n_unresolved else "", failures_of(cited)
         )
-        return ScoreNode(
-            id=self.id,
-            label=self.label,
-            score=when_cited if domains else exactly(0.0, f"0: {when_cited.note}"),
-            children=(
-                ScoreNode(id="when_cited", label="of reports that cite", score=when_cited, children=domains),
-            ),
+        return self.node(
+            when_cited if domains else exactly(0.0, f"0: {when_cited.note}"),
+            (node("when_cited", "of reports that cite", when_cited, domains),),
         )
 
     def aggregate(
@@ -167,21 +155,15 @@ class Authority(Metric[AuthoritySettings, AuthorityFindings]):
         nodes = [self.score(judges, profile) for judges in reports]
         cited = [node.find("when_cited").score for node in nodes]
         uncited = [not judges[0].domains for judges in reports]
-        return ScoreNode(
-            id=self.id,
-            label=self.label,
-            score=mean_over_reports([node.score for node in nodes], n_missing, 0.0, MOST),
-            children=(
-                ScoreNode(
-                    id="when_cited",
-                    label="mean over reports that cite",
-                    score=mean_over_reports(cited, n_missing, LEAST, MOST),
+        return self.node(
+            mean_over_reports([node.score for node in nodes], n_missing, 0.0, MOST),
+            (
+                node(
+                    "when_cited",
+                    "mean over reports that cite",
+                    mean_over_reports(cited, n_missing, LEAST, MOST),
                 ),
-                ScoreNode(
-                    id="share_uncited",
-                    label="reports that cite no domain",
-                    score=share_of_reports(uncited, n_missing),
-                ),
+                node("share_uncited", "reports that cite no domain", share_of_reports(uncited, n_missing)),
             ),
         )
 

@@ -40,7 +40,7 @@ from local_judge.scoring.aggregate import mean_over_reports
 from local_judge.scoring.algebra import Answer, answers_between, share, undefined, unknown, weighted
 from local_judge.scoring.algebra import count as counted
 from local_judge.scoring.coverage import known_share
-from local_judge.scoring.node import COUNT, Profile, Score, ScoreNode, noted
+from local_judge.scoring.node import COUNT, Profile, Score, ScoreNode, node, noted
 from local_judge.terminal import NONE, count, item_table, safe
 
 SCALE = 100.0
@@ -84,18 +84,11 @@ class Citation(Metric[CitationSettings, CitationFindings]):
         first = judges[0]  # all judges have the same claims
         attribution, faithfulness = _attribution(first), _faithfulness(judges)
         notes = "; ".join(filter(None, (_left_out(first), _unquoted(judges))))
-        return ScoreNode(
-            id=self.id,
-            label=self.label,
-            score=_integrity(attribution, faithfulness, first.cites, notes),
-            children=(
-                ScoreNode(id="attribution", label="Claim attribution", score=attribution),
-                ScoreNode(
-                    id="faithfulness",
-                    label="Citation faithfulness",
-                    score=faithfulness,
-                    children=tuple(_outcomes(judges)),
-                ),
+        return self.node(
+            _integrity(attribution, faithfulness, first.cites, notes),
+            (
+                node("attribution", "Claim attribution", attribution),
+                node("faithfulness", "Citation faithfulness", faithfulness, _outcomes(judges)),
             ),
         )
 
@@ -117,12 +110,12 @@ class Citation(Metric[CitationSettings, CitationFindings]):
             }
         )
         children = (
-            ScoreNode(id="ci_dataset", label="of the means of both", score=dataset),
-            ScoreNode(id="ci_task_mean", label="mean over reports", score=mean()),
-            ScoreNode(id="attribution", label="Claim attribution", score=attribution),
-            ScoreNode(id="faithfulness", label="Citation faithfulness", score=faithfulness),
+            node("ci_dataset", "of the means of both", dataset),
+            node("ci_task_mean", "mean over reports", mean()),
+            node("attribution", "Claim attribution", attribution),
+            node("faithfulness", "Citation faithfulness", faithfulness),
         )
-        return ScoreNode(id=self.id, label=self.label, score=dataset, children=children)
+        return self.node(dataset, children)
 
     def decisions(self, findings: CitationFindings) -> Iterator[Decision]:
         """What the judge says of each claim and source that has a text; what nobody could show it is no opinion."""
@@ -260,7 +253,7 @@ def _outcomes(judges: Sequence[CitationFindings]) -> Iterator[ScoreNode]:
         score = counted(
             every.count(outcome) / len(judges), more / len(judges), n_expected=len(every), n_failed=more
         )
-        yield ScoreNode(id=outcome, label=outcome.capitalize(), score=score, aside=COUNT)
+        yield node(outcome, outcome.capitalize(), score, aside=COUNT)
 
 
 def _left_out(found: CitationFindings) -> str:

@@ -121,7 +121,7 @@ class KeyInformation(ChecklistMetric[KeyInformationSettings, KeyInformationFindi
         if judges[0].items:
             return super().score(judges, profile)
         score = noted(undefined(NO_ITEMS), self.note(judges))
-        return ScoreNode(id=self.id, label=self.label, score=score)
+        return self.node(score)
 
     def note(self, judges: Sequence[KeyInformationFindings]) -> str:
         """Whether anybody reviewed the plan."""

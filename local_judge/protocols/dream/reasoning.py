@@ -20,7 +20,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 
 from local_judge.agents.citations import CheckedCitation
-from local_judge.agents.result import AgentResult, EvidenceGap
+from local_judge.agents.result import AgentResult
 from local_judge.agents.toolbox import Toolbox
 from local_judge.agents.transcript import render_transcript
 from local_judge.errors import ConfigError
@@ -36,7 +36,7 @@ from local_judge.protocols.dream.reasoning_findings import (
 from local_judge.protocols.dream.reasoning_judging import assess
 from local_judge.protocols.metric import Metric
 from local_judge.scoring.algebra import Answer, answers_between, failures_of, mean_of, undefined
-from local_judge.scoring.node import Profile, Score, ScoreNode, noted
+from local_judge.scoring.node import Profile, Score, ScoreNode, node, noted
 from local_judge.tasks.model import Task
 from local_judge.terminal import NONE, count, item_table, safe
 
@@ -98,11 +98,7 @@ class Reasoning(Metric[ReasoningSettings, ReasoningFindings]):
     def score(self, judges: Sequence[ReasoningFindings], profile: Profile) -> ScoreNode:
         """RQ of one report, with each question."""
         nodes = tuple(
-            ScoreNode(
-                id=same[0].question.id,
-                label=same[0].question.question,
-                score=_question(same, judges[0].limit),
-            )
+            node(same[0].question.id, same[0].question.question, _question(same, judges[0].limit))
             for same in zip(*(found.questions for found in judges), strict=True)
         )
         whole = undefined(NO_QUESTIONS)
@@ -115,13 +111,7 @@ class Reasoning(Metric[ReasoningSettings, ReasoningFindings]):
                 }
             )
         notes = (failures_of(whole, "questions"), *_notes(judges), plan_note(judges[0].status))
-        return ScoreNode(id=self.id, label=self.label, score=noted(whole, *notes), children=nodes)
-
-    def evidence_gaps(self, findings: ReasoningFindings) -> Iterator[EvidenceGap]:
-        """What the agents missed in the snapshot."""
-        for one in findings.questions:
-            if one.run is not None:
-                yield from one.run.evidence_gaps
+        return self.node(noted(whole, *notes), nodes)
 
     def agent_runs(self, findings: ReasoningFindings) -> Iterator[tuple[str, AgentResult[Any]]]:
         """The run on each question."""

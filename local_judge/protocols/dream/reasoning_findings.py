@@ -7,10 +7,9 @@ question of which no quotation could be found in the report is a failure, and ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from local_judge.agents.citations import CheckedCitation
 from local_judge.agents.result import AgentLimits, AgentResult
@@ -31,10 +30,8 @@ Kind = Literal["gap", "unsupported_inference", "ignored_counter_evidence", "cont
 Words = Annotated[str, Field(max_length=300)]
 
 
-class FromPages(BaseModel):
+class FromPages(Frozen):
     """A deduction of an agent, which may name a page. Evidence comes before what follows from it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     quote: Words
     kind: Kind
@@ -44,10 +41,8 @@ class FromPages(BaseModel):
     severity: Severity
 
 
-class FromReport(BaseModel):
+class FromReport(Frozen):
     """A deduction of a judge that has the report alone."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     quote: Words
     kind: Kind
@@ -55,22 +50,18 @@ class FromReport(BaseModel):
     severity: Severity
 
 
-class Assessment(BaseModel):
+class Assessment(Frozen):
     """What an agent answers, of whatever length."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    extracted: Sequence[Words]
-    deductions: Sequence[FromPages]
+    extracted: list[Words]
+    deductions: list[FromPages]
 
 
-class AssessmentAlone(BaseModel):
+class AssessmentAlone(Frozen):
     """What a judge without tools answers, of whatever length."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    extracted: Sequence[Words]
-    deductions: Sequence[FromReport]
+    extracted: list[Words]
+    deductions: list[FromReport]
 
 
 _Points = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]

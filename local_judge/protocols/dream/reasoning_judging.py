@@ -14,10 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from functools import cache, partial
-from typing import Annotated, Any
-
-from pydantic import Field, create_model
+from functools import partial
 
 from local_judge.agents.citations import CheckedCitation, Citation, check_citations
 from local_judge.agents.loop import run_agent
@@ -29,7 +26,7 @@ from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import room_for
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
-from local_judge.protocols.asking import evaluated_on, report_prompt
+from local_judge.protocols.asking import at_most, evaluated_on, report_prompt
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.dream.reasoning_findings import (
     Assessment,
@@ -40,7 +37,6 @@ from local_judge.protocols.dream.reasoning_findings import (
     FromReport,
     QuestionFindings,
     ReasoningSettings,
-    Words,
 )
 from local_judge.tasks.model import ReasoningQuestion
 
@@ -48,24 +44,6 @@ template = partial(load_prompt, "local_judge.protocols.dream")
 
 EXTRACTS = 3
 """Passages of the report that a judge may give as what it assessed."""
-
-
-@cache
-def answer_type(limit: int) -> type[Assessment]:
-    """An agent's answer with at most `limit` deductions."""
-    return create_model("Assessment", __base__=Assessment, **_bounded(FromPages, limit))
-
-
-@cache
-def answer_type_alone(limit: int) -> type[AssessmentAlone]:
-    """A judge's answer with at most `limit` deductions."""
-    return create_model("AssessmentAlone", __base__=AssessmentAlone, **_bounded(FromReport, limit))
-
-
-def _bounded(deduction: Any, limit: int) -> dict[str, Any]:
-    extracted: Any = Annotated[list[Words], Field(max_length=EXTRACTS)]
-    deductions: Any = Annotated[list[deduction], Field(max_length=limit)]
-    return {"extracted": (extracted, ...), "deductions": (deductions, ...)}
 
 
 def agent_task(today: date | None, limit: int) -> str:
@@ -127,7 +105,7 @@ async def assess(
         context.judge,
         toolbox,
         agent_task(context.today, settings.deductions),
-        answer_type(settings.deductions),
+        at_most(Assessment, extracted=EXTRACTS, deductions=settings.deductions),
         material=agent_material(case.report, question),
         limits=settings.limits,
     )
@@ -160,7 +138,9 @@ async def _alone(
     if lacking is not None:
         return found.model_copy(update={"failure": lacking})
     told = await context.judge.ask(
-        prompt, answer_type_alone(settings.deductions), max_tokens=settings.limits.reply_tokens
+        prompt,
+        at_most(AssessmentAlone, extracted=EXTRACTS, deductions=settings.deductions),
+        max_tokens=settings.limits.reply_tokens,
     )
     if isinstance(told, Failure):
         return found.model_copy(update={"failure": told})

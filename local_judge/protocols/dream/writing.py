@@ -13,25 +13,25 @@ sub-dimension asks is in our own words; names and weights are the paper's.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from rich.table import Table
 
 from local_judge.claims.model import Quote
-from local_judge.claims.quotes import QuoteFinder, find_labelled
+from local_judge.claims.quotes import QuoteFinder
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer
 from local_judge.judge.layout import fill, load_prompt
-from local_judge.protocols.asking import MIN_REPLY_TOKENS, REPLY_TOKENS, Requirement, ask_each, no_boolean
+from local_judge.protocols.asking import Requirement, ask_each, look_up, no_boolean
 from local_judge.protocols.base import Case, Decision, EvalContext
+from local_judge.protocols.checklist import reasons
 from local_judge.protocols.metric import Metric, MetricFindings
 from local_judge.scoring.algebra import answers, failures_of, mean_of, weighted
-from local_judge.scoring.node import Profile, ScoreNode, noted
-from local_judge.terminal import NONE, count, item_table, safe
+from local_judge.scoring.node import Profile, ScoreNode, node, noted
+from local_judge.terminal import NONE, count, item_table
 from serving.types import Frozen
 
 MOST = 100.0
@@ -116,10 +116,8 @@ class WritingFindings(MetricFindings):
         return self
 
 
-class Mark(BaseModel):
+class Mark(Frozen):
     """A judge's answer about one sub-dimension; the evidence comes first."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     quote: Annotated[str, Field(max_length=400)]
     rationale: Annotated[str, Field(max_length=400)]
@@ -149,23 +147,9 @@ class Writing(Metric[WritingSettings, WritingFindings]):
             "dimension": [of_dimension(dimension) for dimension in DIMENSIONS],
             "subdimension": [(one,) for one in SUBDIMENSIONS],
         }[self.settings.calls]
-        told = await asyncio.gather(
-            *(
-                ask_each(
-                    document,
-                    context.judge,
-                    wording,
-                    [Requirement(one.id, one.text) for one in group],
-                    Mark,
-                    per_call=len(group),
-                    reply_tokens=REPLY_TOKENS,
-                    min_reply_tokens=MIN_REPLY_TOKENS,
-                )
-                for group in groups
-            )
-        )
+        calls = [[Requirement(one.id, one.text) for one in group] for group in groups]
+        given = await ask_each(document, context.judge, wording, calls, Mark)
         finder = QuoteFinder(document.text)
-        given = [answer for group in told for answer in group]
         return WritingFindings(
             subdimensions=tuple(
                 _scored(one.id, answer, finder) for one, answer in zip(SUBDIMENSIONS, given, strict=True)
@@ -176,9 +160,7 @@ class Writing(Metric[WritingSettings, WritingFindings]):
         """WQ of one report, with its dimensions and their sub-dimensions."""
         merged = zip(SUBDIMENSIONS, *(found.subdimensions for found in judges), strict=True)
         nodes = {
-            asked.id: ScoreNode(
-                id=asked.id, label=asked.label, score=answers([one.score for one in same], 0.0, MOST)
-            )
+            asked.id: node(asked.id, asked.label, answers([one.score for one in same], 0.0, MOST))
             for asked, *same in merged
         }
         dimensions = tuple(_dimension(dimension, nodes) for dimension in DIMENSIONS)
@@ -189,12 +171,7 @@ class Writing(Metric[WritingSettings, WritingFindings]):
                 "note": "",
             }
         )
-        return ScoreNode(
-            id=self.id,
-            label=self.label,
-            score=noted(whole, failures_of(whole), _unquoted(judges)),
-            children=dimensions,
-        )
+        return self.node(noted(whole, failures_of(whole), _unquoted(judges)), dimensions)
 
     def decisions(self, findings: WritingFindings) -> Iterator[Decision]:
         """The score of each sub-dimension."""
@@ -212,7 +189,8 @@ class Writing(Metric[WritingSettings, WritingFindings]):
         """Each sub-dimension with its quotation and why."""
         table = item_table("writing", "score", "why")
         for one in findings.subdimensions:
-            table.add_row(one.id, NONE if one.score is None else str(one.score), _why(one))
+            why = reasons(one.rationale, (), one.quote, one.quote_rejected, one.failure)
+            table.add_row(one.id, NONE if one.score is None else str(one.score), why)
         yield table
 
 
@@ -220,24 +198,22 @@ def _scored(id: str, told: Answer[Mark] | Failure, finder: QuoteFinder) -> Subdi
     if isinstance(told, Failure):
         return SubdimensionScore(id=id, score=None, failure=told)
     answer = told.value
-    quote = find_labelled(finder, answer.quote)
     return SubdimensionScore(
         id=id,
         score=answer.score,
         rationale=answer.rationale,
-        quote=quote,
-        quote_rejected=answer.quote if answer.quote.strip() and quote is None else None,
+        **look_up(answer.quote, finder),
         replies=told.replies,
     )
 
 
 def _dimension(dimension: DimensionId, nodes: dict[str, ScoreNode]) -> ScoreNode:
     parts = [(one.weight, nodes[one.id]) for one in of_dimension(dimension)]
-    return ScoreNode(
-        id=dimension,
-        label=LABELS[dimension],
-        score=weighted([(weight, node.score) for weight, node in parts]),
-        children=tuple(node for _, node in parts),
+    return node(
+        dimension,
+        LABELS[dimension],
+        weighted([(weight, node.score) for weight, node in parts]),
+        (node for _, node in parts),
     )
 
 
@@ -246,12 +222,3 @@ def _unquoted(judges: Sequence[WritingFindings]) -> str:
     scored = [one for found in judges for one in found.subdimensions if one.score is not None]
     n = sum(one.quote is None for one in scored)
     return f"{n} of {len(scored)} scores without a quotation that occurs in the report" if n else ""
-
-
-def _why(one: SubdimensionScore) -> str:
-    if one.failure is not None:
-        return f"failed: {one.failure.kind}"
-    lines = [safe(one.rationale)] if one.rationale else []
-    lines += [f'"{safe(one.quote.text)}"'] if one.quote is not None else []
-    lines += [f'not in the report: "{safe(one.quote_rejected)}"'] if one.quote_rejected is not None else []
-    return "\n".join(lines)

@@ -116,10 +116,7 @@ def grading_results(found: LrbFindings, system: str = "") -> dict[str, dict[str,
     results: dict[str, dict[str, Any]] = {}
     if found.presentation is not None:
         checks = upstream.evaluations(found.presentation.items)
-        results["presentation"] = {
-            "evaluations": checks,
-            "summary": upstream.presentation_summary(checks),
-        }
+        results["presentation"] = {"evaluations": checks, "summary": upstream.presentation_summary(checks)}
     if found.coverage is not None:
         items = upstream.evaluations(found.coverage.items)
         results["coverage"] = {

@@ -7,24 +7,22 @@ settings allow.
 from __future__ import annotations
 
 from datetime import date
-from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import Field
 
 from local_judge.judge.layout import Prompt, fill, load_prompt
-from local_judge.protocols.asking import evaluated_on, listed_references, report_prompt, requested
+from local_judge.protocols.asking import at_most, evaluated_on, listed_references, report_prompt, requested
 from local_judge.protocols.base import Case
+from serving.types import Frozen
 
 Kind = Literal["consistency", "citation"]
 
 Words = Annotated[str, Field(max_length=400)]
 
 
-class Contradiction(BaseModel):
+class Contradiction(Frozen):
     """Two places that disagree, or one that disagrees with itself."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     quote: Words
     other: Words
@@ -36,10 +34,8 @@ class Contradiction(BaseModel):
         return (self.quote, self.other) if self.other.strip() else (self.quote,)
 
 
-class Unlinked(BaseModel):
+class Unlinked(Frozen):
     """A statement without a citation, or with one whose source is about something else."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     quote: Words
     citation: Words
@@ -52,30 +48,21 @@ class Unlinked(BaseModel):
         return (self.quote,)
 
 
-class Contradictions(BaseModel):
+class Contradictions(Frozen):
     """A judge's answer on consistency."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     issues: list[Contradiction]
 
 
-class UnlinkedStatements(BaseModel):
+class UnlinkedStatements(Frozen):
     """A judge's answer on citation association."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     issues: list[Unlinked]
 
 
-@cache
 def answer_type(metric: Kind, limit: int) -> type[Contradictions] | type[UnlinkedStatements]:
-    """The type of a list of at most `limit` issues."""
-    if metric == "consistency":
-        contradictions: Any = Annotated[list[Contradiction], Field(max_length=limit)]
-        return create_model("Contradictions", __base__=Contradictions, issues=(contradictions, ...))
-    statements: Any = Annotated[list[Unlinked], Field(max_length=limit)]
-    return create_model("UnlinkedStatements", __base__=UnlinkedStatements, issues=(statements, ...))
+    """Return the type of a list of at most `limit` issues."""
+    return at_most(Contradictions if metric == "consistency" else UnlinkedStatements, issues=limit)
 
 
 def issues_prompt(metric: Kind, case: Case, today: date | None, limit: int) -> Prompt:

@@ -17,12 +17,7 @@ from local_judge.protocols.liveresearchbench.metrics.coverage import CoverageFin
 from local_judge.protocols.liveresearchbench.metrics.issues import IssueFindings
 from local_judge.protocols.liveresearchbench.metrics.presentation import PresentationFindings
 from local_judge.protocols.metric import MetricProtocol, PartFindings, metrics_in
-from local_judge.protocols.probes import (
-    InjectionProbe,
-    SensitivityProbe,
-    citation_expectations,
-    expectations,
-)
+from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, citation_expectations, expectations
 from local_judge.scoring.node import Profile, ScoreNode, noted
 
 NO_REQUEST = "judged without the request: the report has no task"

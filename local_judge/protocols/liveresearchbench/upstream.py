@@ -121,42 +121,33 @@ def evaluations(items: Sequence[Item]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _sum(evaluations: Mapping[str, Row]) -> int:
-    return sum(evaluation["score"] for evaluation in evaluations.values())
-
-
 def presentation_summary(evaluations: Mapping[str, Row]) -> dict[str, Any]:
-    """Summary of the ten checks; `evaluations`: `{id: {"score": 0 or 1, …}}`."""
-    total = _sum(evaluations)
-    return {
-        "total_criteria": N_CHECKS,
-        "total_score": total,
-        "passed_count": total,
-        "failed_count": N_CHECKS - total,
-        "average_pass_rate": total / N_CHECKS * 100,
-    }
+    """Return the summary of the ten checks; `evaluations`: `{id: {"score": 0 or 1, …}}`."""
+    keys = ("total_criteria", "total_score", "passed_count", "failed_count", "average_pass_rate")
+    return _summary(keys, evaluations, N_CHECKS)
 
 
 def coverage_summary(evaluations: Mapping[str, Row], n_items: int) -> dict[str, Any]:
-    """Summary of a checklist of `n_items`."""
-    total = _sum(evaluations)
-    return {
-        "total_checklists": n_items,
-        "total_score": total,
-        "addressed_count": total,
-        "not_addressed_count": n_items - total,
-        "percentage_addressed": total / n_items * 100 if n_items else 0.0,
-    }
+    """Return the summary of a checklist of `n_items`."""
+    keys = (
+        "total_checklists",
+        "total_score",
+        "addressed_count",
+        "not_addressed_count",
+        "percentage_addressed",
+    )
+    return _summary(keys, evaluations, n_items)
+
+
+def _summary(keys: Sequence[str], evaluations: Mapping[str, Row], n: int) -> dict[str, Any]:
+    total = sum(evaluation["score"] for evaluation in evaluations.values())
+    return dict(zip(keys, (n, total, total, n - total, total / n * 100 if n else 0.0), strict=True))
 
 
 def issues_result(reply: Row) -> dict[str, Any]:
-    """The parts that are kept of a judge's reply on consistency or citations; no number is computed again."""
-    return {
-        "specific_issues": reply.get("specific_issues", []),
-        "total_issues": reply.get("total_issues", 0),
-        "score": reply.get("score", 0),
-        "justification": reply.get("justification", ""),
-    }
+    """Return the parts of a judge's reply on consistency or citations that are kept; nothing is computed again."""
+    defaults: dict[str, Any] = {"specific_issues": [], "total_issues": 0, "score": 0, "justification": ""}
+    return {key: reply.get(key, default) for key, default in defaults.items()}
 
 
 def summary(reports: Sequence[Row], criteria: Sequence[str]) -> dict[str, Any]:
@@ -194,12 +185,7 @@ def _value(report: Row, criterion: str) -> float | None:
 
 
 def _figures(values: Sequence[float]) -> dict[str, Any]:
-    return {
-        "mean": sum(values) / len(values),
-        "count": len(values),
-        "min": min(values),
-        "max": max(values),
-    }
+    return {"mean": sum(values) / len(values), "count": len(values), "min": min(values), "max": max(values)}
 
 
 def average(a: Row, b: Row) -> dict[str, Any]:

@@ -67,11 +67,7 @@ def agent_task() -> str:
 
 
 async def check_by_agent(
-    statements: Sequence[Statement],
-    subject: Subject,
-    judge: Judge,
-    toolbox: Toolbox,
-    settings: FactsSettings,
+    statements: Sequence[Statement], subject: Subject, judge: Judge, toolbox: Toolbox, settings: FactsSettings
 ) -> Checked:
     """The rulings of all statements, `per_run` of a segment in one run; runs go side by side."""
     groups = [
@@ -84,23 +80,14 @@ async def check_by_agent(
 
 
 async def _run(
-    statements: Sequence[Statement],
-    subject: Subject,
-    judge: Judge,
-    toolbox: Toolbox,
-    settings: FactsSettings,
+    statements: Sequence[Statement], subject: Subject, judge: Judge, toolbox: Toolbox, settings: FactsSettings
 ) -> Checked:
     tokens = settings.limits.reply_tokens * len(statements)
     limits = settings.limits.model_copy(update={"reply_tokens": tokens})
     part = subject.part(subject.segment_of(statements[0]))
     material = "\n\n".join(one for one in (subject.opening, part, subject.listed(statements)) if one)
     result = await run_agent(
-        judge,
-        toolbox,
-        agent_task(),
-        by_pages(len(statements)),
-        material=material,
-        limits=limits,
+        judge, toolbox, agent_task(), by_pages(len(statements)), material=material, limits=limits
     )
     stored = AgentResult[dict[str, Any]].model_validate(result.model_dump(mode="json"))
     run = Run(statements=tuple(one.id for one in statements), result=stored)
@@ -136,11 +123,7 @@ def _joined(parts: Sequence[Checked]) -> Checked:
 
 
 async def check_by_search(
-    statements: Sequence[Statement],
-    subject: Subject,
-    judge: Judge,
-    toolbox: Toolbox,
-    settings: FactsSettings,
+    statements: Sequence[Statement], subject: Subject, judge: Judge, toolbox: Toolbox, settings: FactsSettings
 ) -> Checked:
     """The rulings of all statements, one call each."""
     lookups = tuple(

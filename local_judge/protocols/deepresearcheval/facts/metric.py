@@ -14,15 +14,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from rich.table import Table
 
-from indexes.corpus import Corpus
-from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentResult, EvidenceGap, Step
-from local_judge.agents.toolbox import Toolbox
+from local_judge.agents.toolbox import Toolbox, corpus_of
 from local_judge.protocols.base import Case, Decision, EvalContext
 from local_judge.protocols.deepresearcheval.facts.asking import Subject
 from local_judge.protocols.deepresearcheval.facts.checking import check_by_agent, check_by_search
@@ -77,10 +74,9 @@ class Facts(Metric[FactsSettings, FactsFindings]):
         settings, snapshot = self.settings, context.pages("deepresearcheval")
         found = await self._stated(case, context)
         chosen = choose(found.statements, case.report.id, settings)
-        corpus = _corpus(snapshot)
-        own = own_texts(case.report, snapshot, corpus, settings.tools.as_of)
+        own = own_texts(case.report, snapshot, corpus_of(snapshot), settings.tools.as_of)
         hidden = tuple(sorted({*settings.tools.hidden, *own}))
-        toolbox = Toolbox(snapshot, settings.tools.model_copy(update={"hidden": hidden}), corpus=corpus)
+        toolbox = Toolbox(snapshot, settings.tools.model_copy(update={"hidden": hidden}))
         found = found.model_copy(
             update={"own_texts": own, "limit": settings.max_statements, "choose": settings.choose}
         )
@@ -150,12 +146,6 @@ class Facts(Metric[FactsSettings, FactsFindings]):
         """Each statement that was checked, with its evidence and the way to it."""
         if findings.rulings:
             yield facts_table(findings)
-
-
-@lru_cache(maxsize=2)
-def _corpus(snapshot: Snapshot) -> Corpus:
-    """One search for all reports of a run: it reads the snapshot's page records once."""
-    return snapshot.corpus()
 
 
 _MARKS = {"found": "", "not_in_page": " NOT IN THE PAGE", "not_shown": " NOT A PAGE THAT WAS READ"}

@@ -41,7 +41,7 @@ from local_judge.judge.failures import Failure
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings, Label, Ruling, read_label
 from local_judge.scoring.algebra import count, mean_of, share, unknown
 from local_judge.scoring.ensemble import mean_over_judges, mean_trees
-from local_judge.scoring.node import Profile, Score, ScoreNode, noted
+from local_judge.scoring.node import Profile, Score, ScoreNode, node, noted
 from local_judge.stats.rates import population_interval
 
 SCALE = 100.0
@@ -246,11 +246,11 @@ def _of_report(findings: FactsFindings, profile: Profile) -> ScoreNode:
         _chosen(findings),
         AS_WRITTEN if findings.source == "file" and profile == "paper" else "",
     )
-    return ScoreNode(
-        id=ROOT,
-        label=LABEL,
-        score=score.model_copy(update=_whole_report(findings, tally)),
-        children=tuple(ScoreNode(id=id, label=COUNTS[id], score=one) for id, one in _numbers(tally).items()),
+    return node(
+        ROOT,
+        LABEL,
+        score.model_copy(update=_whole_report(findings, tally)),
+        (node(id, COUNTS[id], one) for id, one in _numbers(tally).items()),
     )
 
 
@@ -286,19 +286,10 @@ def _of_system(reports: Sequence[FactsFindings], profile: Profile, n_missing: in
     missing = [unknown(0.0, None)] * n_missing
     by_report = mean_of([*map(_ratio, tallies), *[unknown(0.0, SCALE)] * n_missing])
     counts = (
-        ScoreNode(
-            id=id,
-            label=f"{label} a report",
-            score=mean_of([*(own[id] for own in numbers), *missing]),
-        )
+        node(id, f"{label} a report", mean_of([*(own[id] for own in numbers), *missing]))
         for id, label in COUNTS.items()
     )
-    return ScoreNode(
-        id=ROOT,
-        label=LABEL,
-        score=score,
-        children=(ScoreNode(id=BY_REPORT[0], label=BY_REPORT[1], score=by_report), *counts),
-    )
+    return node(ROOT, LABEL, score, (node(BY_REPORT[0], BY_REPORT[1], by_report), *counts))
 
 
 def _ratio(tally: Tally) -> Score:

@@ -13,7 +13,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
+from pydantic import AfterValidator, Field, create_model
 
 from local_judge.documents.model import Document, Sentence, Span
 from local_judge.judge.failures import Failure
@@ -21,6 +21,7 @@ from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, load_prompt
 from local_judge.protocols.asking import report_prompt
 from local_judge.protocols.deepresearcheval.facts.findings import Segment, SegmentSettings
+from serving.types import Frozen
 
 REPLY_TOKENS = 12
 """Limit of a reply, for each label that may be named."""
@@ -100,10 +101,8 @@ def _fits(sentences: Sequence[Sentence], sizes: SegmentSettings) -> bool:
     return len(sentences) <= sizes.sentences and characters <= sizes.characters
 
 
-class Begins(BaseModel):
+class Begins(Frozen):
     """Labels of the sentences that begin a segment; `answer_type` bounds them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     begins: list[str]
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Sequence
-from functools import cache
-from typing import Annotated, Any, NamedTuple
+from itertools import chain
+from typing import Annotated, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import Field
 
 from local_judge.claims.evidence import shared_report
 from local_judge.claims.extract import is_numeric, without_marks
@@ -24,8 +24,10 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import room_for
 from local_judge.judge.judge import Answer, Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.protocols.asking import at_most
 from local_judge.protocols.deepresearcheval.facts.findings import FactsSettings, Rejected, Statement
 from local_judge.protocols.deepresearcheval.facts.segments import Segment
+from serving.types import Frozen
 
 REPLY_TOKENS = 100
 """Limit of a reply, for each sentence; and as much again for each statement that one may have."""
@@ -37,10 +39,8 @@ MOST_OF_CLAIMS = 8
 Entity = Annotated[str, Field(min_length=1, max_length=60)]
 
 
-class ReadStatement(BaseModel):
+class ReadStatement(Frozen):
     """One statement as the judge gives it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     statement: Annotated[str, Field(min_length=1, max_length=300)]
     quote: Annotated[str, Field(max_length=200)]
@@ -48,19 +48,10 @@ class ReadStatement(BaseModel):
     salient: Annotated[bool, Field(strict=True)]
 
 
-class ReadSentence(BaseModel):
-    """The statements of one sentence; `answer_type` bounds them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class ReadSentence(Frozen):
+    """Statements of one sentence; the settings limit their number."""
 
     statements: list[ReadStatement]
-
-
-@cache
-def answer_type(most: int) -> type[ReadSentence]:
-    """The type of a sentence's statements, `most` at most."""
-    statements: Any = Annotated[list[ReadStatement], Field(max_length=most)]
-    return create_model("Sentence", __base__=ReadSentence, statements=(statements, ...))
 
 
 class Found(NamedTuple):
@@ -72,12 +63,8 @@ class Found(NamedTuple):
 
 
 def joined(parts: Sequence[Found]) -> Found:
-    """Of several groups of sentences, in order."""
-    return Found(
-        tuple(one for part in parts for one in part.statements),
-        tuple(one for part in parts for one in part.rejected),
-        tuple(one for part in parts for one in part.unread),
-    )
+    """Return the findings of several groups of sentences together, in order."""
+    return Found(*(tuple(chain.from_iterable(column)) for column in zip(*parts, strict=True)))
 
 
 async def find_statements(
@@ -93,11 +80,7 @@ def statements_prompt(
     """The question for the statements of some sentences. `shown`: as of `shared_report`."""
     listed = "\n".join(f"{number}. {one.label}: {one.text}" for number, one in enumerate(sentences, 1))
     opening = shared_report(document, shown)
-    values = {
-        "most": str(most),
-        "targets": fence(listed, "Sentences:"),
-        "count": str(len(sentences)),
-    }
+    values = {"most": str(most), "targets": fence(listed, "Sentences:"), "count": str(len(sentences))}
     own = fill(load_prompt("local_judge.protocols.deepresearcheval.facts", "statements"), values)
     return Prompt(shared=opening.shared, own=own, prefix_key=opening.prefix_key)
 
@@ -124,7 +107,7 @@ async def _of_segment(document: Document, segment: Segment, judge: Judge, settin
         return statements_prompt(document, shown, [sentences[index] for index in indices], most)
 
     replies = await judge.ask_items(
-        prompt_for, answer_type(most), n, max_tokens=REPLY_TOKENS * (1 + most) * n
+        prompt_for, at_most(ReadSentence, statements=most), n, max_tokens=REPLY_TOKENS * (1 + most) * n
     )
     return joined([_of_sentence(document, *pair) for pair in zip(sentences, replies, strict=True)])
 

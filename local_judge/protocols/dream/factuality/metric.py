@@ -40,11 +40,11 @@ from local_judge.protocols.dream.factuality.findings import (
     FactualitySettings,
 )
 from local_judge.protocols.dream.factuality.searching import ClaimQueries, grouped, search, write_queries
-from local_judge.protocols.dream.factuality.verdicts import FactVerdict, check_by_agent, judge_claims
+from local_judge.protocols.dream.factuality.verdicts import check_by_agent, judge_claims
 from local_judge.protocols.metric import Metric
 from local_judge.scoring.algebra import count as counted
 from local_judge.scoring.algebra import share
-from local_judge.scoring.node import COUNT, Profile, ScoreNode, noted
+from local_judge.scoring.node import COUNT, Profile, ScoreNode, node, noted
 from local_judge.terminal import NONE, count, item_table, safe
 
 SCALE = 100.0
@@ -147,16 +147,11 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
             )
             for label in LABELS
         }
-        return ScoreNode(
-            id=self.id,
-            label=self.label,
-            score=noted(factuality, *_notes(judges)),
-            children=(
-                ScoreNode(id="decided", label="Decided share", score=decided),
-                *(
-                    ScoreNode(id=label, label=label.capitalize(), score=score, aside=COUNT)
-                    for label, score in counts.items()
-                ),
+        return self.node(
+            noted(factuality, *_notes(judges)),
+            (
+                node("decided", "Decided share", decided),
+                *(node(label, label.capitalize(), score, aside=COUNT) for label, score in counts.items()),
             ),
         )
 
@@ -200,22 +195,19 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
         yield table
 
 
-def _fact(asked: ClaimQueries, verdict: FactVerdict | None) -> CheckedFact:
-    claim = asked.claim
-    fact = CheckedFact(
-        id=claim.id,
-        text=claim.text,
-        salient=claim.salient,
-        queries=asked.queries,
-        refused=tuple(asked.refused),
-        replies=tuple(asked.replies),
-    )
-    if not asked.queries:
-        return fact.model_copy(update={"failure": asked.why_none})
-    if verdict is None:
-        return fact.model_copy(update={"label": "unverifiable", "by": "code", "rationale": NOTHING_FOUND})
-    replies = {"replies": (*asked.replies, *verdict.replies)}
-    return fact.model_copy(update=verdict._asdict() | replies)
+def _fact(asked: ClaimQueries, verdict: CheckedFact | None) -> CheckedFact:
+    claim, queries = asked.claim, asked.queries
+    fact = verdict or CheckedFact(id=claim.id, text=claim.text, salient=claim.salient)
+    update: dict[str, object] = {
+        "queries": queries,
+        "refused": tuple(asked.refused),
+        "replies": (*asked.replies, *fact.replies),
+    }
+    if not queries:
+        update["failure"] = asked.why_none
+    elif verdict is None:
+        update |= {"label": "unverifiable", "by": "code", "rationale": NOTHING_FOUND}
+    return fact.model_copy(update=update)
 
 
 def _notes(judges: Sequence[FactualityFindings]) -> Iterator[str]:

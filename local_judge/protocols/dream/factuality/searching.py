@@ -20,7 +20,7 @@ from datetime import date
 from functools import partial
 from typing import Annotated, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from local_judge.agents.actions import MOST_QUERIES, Search
 from local_judge.agents.observations import PagePassage, SnapshotRequest
@@ -33,6 +33,7 @@ from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import evaluated_on
 from local_judge.protocols.dream.factuality.findings import FactualitySettings, RefusedQuery, SearchQuery
 from local_judge.protocols.dream.factuality.query_leakage import given_away, stripped
+from serving.types import Frozen
 
 template = partial(load_prompt, "local_judge.protocols.dream")
 
@@ -41,10 +42,8 @@ TOKENS_PER_QUERY = 50
 Query = Annotated[str, Field(min_length=1, max_length=150)]
 
 
-class Written(BaseModel):
+class Written(Frozen):
     """A judge's queries for one claim."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     queries: Annotated[list[Query], Field(min_length=1, max_length=MOST_QUERIES)]
 
@@ -180,47 +179,35 @@ class Group(NamedTuple):
     passages: tuple[PagePassage, ...]
 
 
+Located = dict[tuple[str, str, int, int], PagePassage]
+"""Passages by address, text and offsets."""
+
+
 def grouped(found: Sequence[Sequence[PagePassage]], settings: FactualitySettings) -> list[Group]:
-    """Claims that found passages, in calls.
+    """Divide the claims that found passages into calls.
 
-    A claim joins the group with which it shares most passages, of those that have room for it and that have half of its
-    pages at least; if there is none, it begins its own.
+    A claim joins the group with which it shares most passages, among the groups that have room for it and at least half
+    of its pages. If there is none, it begins a group.
     """
-    groups: list[Group] = []
+    groups: list[tuple[list[int], Located]] = []
     for position, passages in enumerate(found):
-        if not passages:
-            continue
-        fits = [index for index, group in enumerate(groups) if _fits(group, passages, settings)]
+        own: Located = {(one.url, one.text_digest, one.start, one.end): one for one in passages}
+        fits = [group for group in groups if _fits(*group, own, settings)]
         if fits:
-            best = max(fits, key=lambda index: (len(_common(groups[index], passages)), -index))
-            groups[best] = Group(
-                (*groups[best].claims, position),
-                (*groups[best].passages, *_new(groups[best], passages)),
-            )
-        else:
-            groups.append(Group((position,), tuple(passages)))
-    return groups
+            claims, shown = max(fits, key=lambda group: len(group[1].keys() & own.keys()))
+            claims.append(position)
+            shown |= {location: one for location, one in own.items() if location not in shown}
+        elif own:
+            groups.append(([position], own))
+    return [Group(tuple(claims), tuple(shown.values())) for claims, shown in groups]
 
 
-def _fits(group: Group, passages: Sequence[PagePassage], settings: FactualitySettings) -> bool:
-    pages = {one.url for one in passages}
-    shared = pages & {one.url for one in group.passages}
-    tokens = sum(tokens_of(one) for one in (*group.passages, *_new(group, passages)))
+def _fits(claims: Sequence[int], shown: Located, own: Located, settings: FactualitySettings) -> bool:
+    pages = {one.url for one in own.values()}
+    shared = pages & {one.url for one in shown.values()}
     return (
-        len(group.claims) < settings.claims_per_call
+        bool(own)
+        and len(claims) < settings.claims_per_call
         and 2 * len(shared) >= len(pages)
-        and tokens <= settings.evidence_tokens
+        and sum(map(tokens_of, (shown | own).values())) <= settings.evidence_tokens
     )
-
-
-def _location(one: PagePassage) -> tuple[str, str, int, int]:
-    return one.url, one.text_digest, one.start, one.end
-
-
-def _common(group: Group, passages: Sequence[PagePassage]) -> set[tuple[str, str, int, int]]:
-    return {_location(one) for one in group.passages} & {_location(one) for one in passages}
-
-
-def _new(group: Group, passages: Sequence[PagePassage]) -> list[PagePassage]:
-    known = {_location(one) for one in group.passages}
-    return [one for one in passages if _location(one) not in known]

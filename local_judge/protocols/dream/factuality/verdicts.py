@@ -17,9 +17,9 @@ import hashlib
 from collections.abc import Sequence
 from datetime import date
 from functools import partial
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from indexes.snapshot import Snapshot
 from local_judge.agents.actions import Refusal, Request, Search
@@ -46,6 +46,7 @@ from local_judge.protocols.dream.factuality.findings import (
 )
 from local_judge.protocols.dream.factuality.query_leakage import given_away
 from local_judge.protocols.dream.factuality.searching import Group
+from serving.types import Frozen
 
 template = partial(load_prompt, "local_judge.protocols.dream")
 
@@ -59,10 +60,8 @@ SECOND = 1
 Words = Annotated[str, Field(max_length=400)]
 
 
-class Verdict(BaseModel):
+class Verdict(Frozen):
     """A judge's finding for one claim; the evidence comes first."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     supporting: Annotated[list[Words], Field(max_length=2)]
     opposing: Annotated[list[Words], Field(max_length=2)]
@@ -70,22 +69,9 @@ class Verdict(BaseModel):
     label: FactLabel
 
 
-class FactVerdict(NamedTuple):
-    """What became of one claim."""
-
-    label: FactLabel | None
-    passages: tuple[PassageLocation, ...]
-    supporting: tuple[Evidence, ...] = ()
-    opposing: tuple[Evidence, ...] = ()
-    rejected: tuple[str, ...] = ()
-    rationale: str = ""
-    failure: Failure | None = None
-    replies: tuple[str, ...] = ()
-
-
 async def judge_claims(
     group: Group, claims: Sequence[Claim], judge: Judge, today: date | None, required: bool
-) -> list[FactVerdict]:
+) -> list[CheckedFact]:
     """The label of each claim of a group, in its order.
 
     Args:
@@ -103,16 +89,15 @@ async def judge_claims(
     )
     for index, (second,) in zip(bare, again, strict=True):
         first = verdicts[index]
-        verdicts[index] = second._replace(
-            rejected=tuple(dict.fromkeys((*first.rejected, *second.rejected))),
-            replies=(*first.replies, *second.replies),
-        )
+        rejected = tuple(dict.fromkeys((*first.rejected, *second.rejected)))
+        both = {"rejected": rejected, "replies": (*first.replies, *second.replies)}
+        verdicts[index] = second.model_copy(update=both)
         if lacks_quotation(second):
             verdicts[index] = unquoted(verdicts[index])
     return verdicts
 
 
-def lacks_quotation(verdict: FactVerdict) -> bool:
+def lacks_quotation(verdict: CheckedFact) -> bool:
     """Whether a label should rest on a quotation and has none on its side."""
     return {
         "supported": not verdict.supporting,
@@ -121,11 +106,11 @@ def lacks_quotation(verdict: FactVerdict) -> bool:
     }.get(verdict.label or "", False)
 
 
-def unquoted(verdict: FactVerdict) -> FactVerdict:
+def unquoted(verdict: CheckedFact) -> CheckedFact:
     """The same as a failure."""
     detail = f"label {verdict.label!r} without a quotation on its side that occurs in the passages"
     failure = Failure(kind="invalid_reply", detail=detail, attempts=max(len(verdict.replies), 1))
-    return verdict._replace(label=None, failure=failure)
+    return verdict.model_copy(update={"label": None, "failure": failure})
 
 
 def verdict_prompt(passages: Sequence[PagePassage], claims: Sequence[Claim], today: date | None) -> Prompt:
@@ -136,11 +121,7 @@ def verdict_prompt(passages: Sequence[PagePassage], claims: Sequence[Claim], tod
         shared=shown,
         own=fill(
             template("facts"),
-            {
-                "today": evaluated_on(today),
-                "count": str(len(claims)),
-                "claims": fence(listed, "Claims:"),
-            },
+            {"today": evaluated_on(today), "count": str(len(claims)), "claims": fence(listed, "Claims:")},
         ),
         prefix_key=f"dream:passages:{hashlib.sha256(shown.encode()).hexdigest()[:16]}",
     )
@@ -148,7 +129,7 @@ def verdict_prompt(passages: Sequence[PagePassage], claims: Sequence[Claim], tod
 
 async def _judged(
     claims: Sequence[Claim], passages: Sequence[PagePassage], judge: Judge, today: date | None, draw: int
-) -> list[FactVerdict]:
+) -> list[CheckedFact]:
     def prompt_for(indices: Sequence[int]) -> Prompt:
         return verdict_prompt(passages, [claims[index] for index in indices], today)
 
@@ -163,27 +144,30 @@ async def _judged(
         prompt_for, Verdict, len(claims), draw=draw, max_tokens=REPLY_TOKENS * len(claims)
     )
     finders = [(one, QuoteFinder(one.text)) for one in passages]
-    return [_verdict(answer, finders, passages_of(passages)) for answer in told]
+    locations = passages_of(passages)
+    return [_verdict(*pair, finders, locations) for pair in zip(claims, told, strict=True)]
 
 
 def _verdict(
+    claim: Claim,
     told: Answer[Verdict] | Failure,
     finders: Sequence[tuple[PagePassage, QuoteFinder]],
     locations: tuple[PassageLocation, ...],
-) -> FactVerdict:
+) -> CheckedFact:
+    fact = CheckedFact(id=claim.id, text=claim.text, salient=claim.salient, passages=locations)
     if isinstance(told, Failure):
-        return FactVerdict(None, locations, failure=told)
-    answer = told.value
-    supporting, missed = _found(answer.supporting, finders)
-    opposing, missed_too = _found(answer.opposing, finders)
-    return FactVerdict(
-        answer.label,
-        locations,
-        supporting,
-        opposing,
-        (*missed, *missed_too),
-        answer.rationale,
-        replies=told.replies,
+        return fact.model_copy(update={"failure": told})
+    supporting, missed = _found(told.value.supporting, finders)
+    opposing, missed_too = _found(told.value.opposing, finders)
+    return fact.model_copy(
+        update={
+            "label": told.value.label,
+            "supporting": supporting,
+            "opposing": opposing,
+            "rejected": (*missed, *missed_too),
+            "rationale": told.value.rationale,
+            "replies": told.replies,
+        }
     )
 
 
@@ -232,11 +216,7 @@ class GuardedToolbox(Toolbox):
 
 
 async def check_by_agent(
-    claim: Claim,
-    judge: Judge,
-    snapshot: Snapshot,
-    today: date | None,
-    settings: FactualitySettings,
+    claim: Claim, judge: Judge, snapshot: Snapshot, today: date | None, settings: FactualitySettings
 ) -> CheckedFact:
     """One claim. Raises as `run_agent` does."""
     result = await run_agent(
@@ -248,26 +228,29 @@ async def check_by_agent(
         limits=settings.limits,
     )
     transcript, answer = result.transcript, result.answer
-    verdict = FactVerdict(
-        None,
-        passages_of(one for observation in transcript.observations for one in observation.shown),
-        failure=no_answer(result),
+    shown = passages_of(one for observation in transcript.observations for one in observation.shown)
+    fact = CheckedFact(
+        id=claim.id,
+        text=claim.text,
+        salient=claim.salient,
+        passages=shown,
         replies=transcript.replies,
+        run=result,
     )
-    if answer is not None:
-        supporting = check_citations(answer.supporting, transcript, snapshot)
-        opposing = check_citations(answer.opposing, transcript, snapshot)
-        verdict = verdict._replace(
-            label=answer.label,
-            failure=None,
-            supporting=tuple(_evidence(one) for one in supporting if one.status == "found"),
-            opposing=tuple(_evidence(one) for one in opposing if one.status == "found"),
-            rejected=tuple(one.quote for one in (*supporting, *opposing) if one.status != "found"),
-            rationale=answer.rationale,
-        )
-    if settings.quotations == "required" and lacks_quotation(verdict):
-        verdict = unquoted(verdict)
-    return CheckedFact(id=claim.id, text=claim.text, salient=claim.salient, run=result, **verdict._asdict())
+    if answer is None:
+        return fact.model_copy(update={"failure": no_answer(result)})
+    supporting = check_citations(answer.supporting, transcript, snapshot)
+    opposing = check_citations(answer.opposing, transcript, snapshot)
+    fact = fact.model_copy(
+        update={
+            "label": answer.label,
+            "supporting": tuple(_evidence(one) for one in supporting if one.status == "found"),
+            "opposing": tuple(_evidence(one) for one in opposing if one.status == "found"),
+            "rejected": tuple(one.quote for one in (*supporting, *opposing) if one.status != "found"),
+            "rationale": answer.rationale,
+        }
+    )
+    return unquoted(fact) if settings.quotations == "required" and lacks_quotation(fact) else fact
 
 
 def _evidence(one: CheckedCitation) -> Evidence:

@@ -21,11 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Literal, NamedTuple, get_args
+from typing import Annotated, Literal, NamedTuple, get_args
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from local_judge.judge.failures import Failure
+from local_judge.protocols.asking import no_boolean
 from local_judge.protocols.liveresearchbench.depth.defects import Defect
 from local_judge.protocols.metric import MetricFindings
 from local_judge.scoring.node import Score
@@ -39,14 +40,17 @@ TOP = 5
 Outcome = Literal["report", "other", "tie"]
 
 
+Points = Annotated[int, Field(ge=0, le=TOP), BeforeValidator(no_boolean)]
+
+
 class Marks(Frozen):
     """One report's scores."""
 
-    granularity: int = Field(ge=0, le=TOP)
-    insight: int = Field(ge=0, le=TOP)
-    critique: int = Field(ge=0, le=TOP)
-    evidence: int = Field(ge=0, le=TOP)
-    density: int = Field(ge=0, le=TOP)
+    granularity: Points
+    insight: Points
+    critique: Points
+    evidence: Points
+    density: Points
 
     def of(self, dimension: Dimension) -> int:
         """The score of one dimension."""

@@ -13,7 +13,7 @@ import asyncio
 from functools import lru_cache
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import Field
 
 from local_judge.claims.evidence import shared_report
 from local_judge.documents import UnreadableReport, parse_report
@@ -22,11 +22,11 @@ from local_judge.errors import ConfigError
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
 from local_judge.judge.layout import Prompt, fence, load_prompt
-from local_judge.protocols.asking import no_boolean
 from local_judge.protocols.base import Case
 from local_judge.protocols.liveresearchbench.depth.defects import defects
-from local_judge.protocols.liveresearchbench.depth.games import TOP, Marks, Opponent, Order, Outcome, Pair
+from local_judge.protocols.liveresearchbench.depth.games import Marks, Opponent, Order, Outcome, Pair
 from local_judge.tasks.model import Task
+from serving.types import Frozen
 
 REPLY_TOKENS = 1_500
 """Limit of a reply: 700 characters of analysis and six flaws of 200, in any script, and the JSON around them."""
@@ -40,32 +40,17 @@ class _Other(NamedTuple):
     document: Document
 
 
-Points = Annotated[int, Field(ge=0, le=TOP), BeforeValidator(no_boolean)]
 Flaw = Annotated[str, Field(max_length=200)]
 
 
-class Scores(BaseModel):
-    """A judge's scores of one report; it is asked for no total."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    granularity: Points
-    insight: Points
-    critique: Points
-    evidence: Points
-    density: Points
-
-
-class Compared(BaseModel):
-    """A judge's answer about two reports in the order in which they were shown."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class Compared(Frozen):
+    """Answer of a judge about two reports in the order in which they are shown; it gives no totals."""
 
     analysis: Annotated[str, Field(max_length=700)]
     first_flaws: Annotated[list[Flaw], Field(max_length=3)]
     second_flaws: Annotated[list[Flaw], Field(max_length=3)]
-    first: Scores
-    second: Scores
+    first: Marks
+    second: Marks
     winner: Literal["first", "second", "tie"]
 
 
@@ -148,7 +133,7 @@ async def _order(request: str, report: Document, other: Document, report_first: 
 def _kept(told: Answer[Compared], report_first: bool) -> Order:
     """The answer by report."""
     answer = told.value
-    marks = (_marks(answer.first), _marks(answer.second))
+    marks = (answer.first, answer.second)
     flaws = (tuple(answer.first_flaws), tuple(answer.second_flaws))
     said: Outcome = "tie"
     if answer.winner != "tie":
@@ -164,7 +149,3 @@ def _kept(told: Answer[Compared], report_first: bool) -> Order:
         other_flaws=flaws[1 - own],
         replies=told.replies,
     )
-
-
-def _marks(scores: Scores) -> Marks:
-    return Marks.model_validate(scores.model_dump())

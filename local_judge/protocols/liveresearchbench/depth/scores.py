@@ -48,15 +48,8 @@ from local_judge.protocols.liveresearchbench.depth.games import (
     win_rate,
 )
 from local_judge.scoring.algebra import answers, failures_of, share, undefined
-from local_judge.scoring.node import Profile, Score, ScoreNode, noted
-from local_judge.stats.estimate import (
-    DRAWS,
-    LEVEL,
-    Estimate,
-    replicates,
-    resamples,
-    with_interval,
-)
+from local_judge.scoring.node import Profile, Score, ScoreNode, node, noted
+from local_judge.stats.estimate import DRAWS, LEVEL, Estimate, replicates, resamples, with_interval
 from local_judge.stats.estimate import undefined as no_estimate
 
 DEPTH = "depth"
@@ -84,12 +77,12 @@ def score_depth(findings: Sequence[DepthFindings], profile: Profile) -> ScoreNod
     pairs = [pair for baseline in chosen for pair in baseline.pairs]
     orders = [order for pair in pairs for order in pair.orders]
     margins = [order.difference for order in orders]
-    return ScoreNode(
-        id=DEPTH,
-        label=LABEL,
-        score=noted(win_rate(games_of(chosen, profile), NO_BASELINE), _defective(found)),
-        children=(
-            ScoreNode(id="margin", label="Margin", score=_mean(margins, -MOST, MOST)),
+    return node(
+        DEPTH,
+        LABEL,
+        noted(win_rate(games_of(chosen, profile), NO_BASELINE), _defective(found)),
+        (
+            node("margin", "Margin", _mean(margins, -MOST, MOST)),
             *_dimensions(orders),
             consistency(pairs, profile),
             by_totals(games_of(chosen, "totals")),
@@ -102,10 +95,7 @@ def baselines(findings: Sequence[DepthFindings]) -> list[Baseline]:
     """The answers of several judges about one report, by baseline."""
     first = findings[0]
     return [
-        Baseline(
-            tuple(one.pairs[index] for one in findings),
-            not (first.leave_out and pair.opponent.defects),
-        )
+        Baseline(tuple(one.pairs[index] for one in findings), not (first.leave_out and pair.opponent.defects))
         for index, pair in enumerate(first.pairs)
         if pair.opponent.kind == "baseline"
     ]
@@ -119,13 +109,13 @@ def games_of(chosen: Sequence[Baseline], rule: Rule) -> list[Game]:
 def by_totals(found: Iterable[Game]) -> ScoreNode:
     """The win rate of the games of each order by itself, decided by its totals."""
     rate = win_rate(found, NO_BASELINE)
-    return ScoreNode(id="by_totals", label="Win rate of two games, by totals", score=rate)
+    return node("by_totals", "Win rate of two games, by totals", rate)
 
 
 def consistency(pairs: Sequence[Pair], rule: Rule) -> ScoreNode:
     """Share of pairs on which a judge says the same whichever report comes first."""
     found = [consistent(pair, rule) for pair in pairs]
-    return ScoreNode(id="consistency", label="Position consistency", score=_share(found))
+    return node("consistency", "Position consistency", _share(found))
 
 
 def word(orders: Sequence[Order]) -> ScoreNode:
@@ -133,7 +123,7 @@ def word(orders: Sequence[Order]) -> ScoreNode:
     found = [
         None if order.difference is None else order.said == decided(order.difference) for order in orders
     ]
-    return ScoreNode(id="word", label="Judge's word agrees with its scores", score=_share(found))
+    return node("word", "Judge's word agrees with its scores", _share(found))
 
 
 def _share(found: Sequence[bool | None]) -> Score:
@@ -150,8 +140,8 @@ def _dimensions(orders: Sequence[Order]) -> Iterator[ScoreNode]:
             _mean([None if marks is None else marks.of(name) for marks in side], 0, TOP)
             for side in (reports, others)
         )
-        below = ScoreNode(id="baseline", label="Baseline", score=baseline)
-        yield ScoreNode(id=name, label=name.title(), score=own, children=(below,))
+        below = node("baseline", "Baseline", baseline)
+        yield node(name, name.title(), own, (below,))
 
 
 def _mean(values: Sequence[int | None], least: int, most: int) -> Score:
@@ -194,25 +184,23 @@ def aggregate_depth(
     low, high = _interval(parts)
     rate = _open(win_rate(pooled, NO_BASELINE), n_missing)
     sound = [_sound(each) for each in found]
-    return ScoreNode(
-        id=DEPTH,
-        label=f"{LABEL}: win rate",
-        score=rate,
-        children=(
-            ScoreNode(id="low", label=f"{LEVEL}% interval, low", score=low),
-            ScoreNode(id="high", label=f"{LEVEL}% interval, high", score=high),
+    return node(
+        DEPTH,
+        f"{LABEL}: win rate",
+        rate,
+        (
+            node("low", f"{LEVEL}% interval, low", low),
+            node("high", f"{LEVEL}% interval, high", high),
             *_counts(pooled, n_missing),
-            ScoreNode(
-                id="sound",
-                label="Against baselines that are reports",
-                score=_open(
-                    win_rate((g for each in sound for g in games_of(each, profile)), "none"), n_missing
-                ),
+            node(
+                "sound",
+                "Against baselines that are reports",
+                _open(win_rate((g for each in sound for g in games_of(each, profile)), "none"), n_missing),
             ),
-            ScoreNode(
-                id="defective",
-                label="Baselines that are no reports",
-                score=_number(sum(map(len, found)) - sum(map(len, sound)), sum(map(len, found)), n_missing),
+            node(
+                "defective",
+                "Baselines that are no reports",
+                _number(sum(map(len, found)) - sum(map(len, sound)), sum(map(len, found)), n_missing),
             ),
             *(
                 node.model_copy(update={"score": _open(node.score, n_missing)})
@@ -270,10 +258,10 @@ def _counts(found: Sequence[Game], n_missing: int) -> list[ScoreNode]:
     )
     return [
         *(
-            ScoreNode(id=id, label=label, score=_number(value, n, n_missing, counts.failed, low, high))
+            node(id, label, _number(value, n, n_missing, counts.failed, low, high))
             for id, label, value, low, high in named
         ),
-        ScoreNode(id="games", label="Games", score=_number(n, n, n_missing)),
+        node("games", "Games", _number(n, n, n_missing)),
     ]
 
 

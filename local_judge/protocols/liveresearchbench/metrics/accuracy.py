@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from pydantic import Field
 from rich.table import Table
@@ -36,7 +35,7 @@ from local_judge.protocols.base import Case, Decision, EvalContext
 from local_judge.protocols.metric import Metric, MetricFindings, mean_over_judges_of
 from local_judge.scoring.algebra import count as counted
 from local_judge.scoring.algebra import share, undefined
-from local_judge.scoring.node import COUNT, Profile, Scale, Score, ScoreNode, noted
+from local_judge.scoring.node import COUNT, Profile, Scale, Score, ScoreNode, node, noted
 from local_judge.tasks.model import Task
 from local_judge.terminal import NONE, count, item_table, safe
 from serving.types import Frozen
@@ -156,19 +155,19 @@ class CitationAccuracy(Metric[AccuracySettings, AccuracyFindings]):
         return mean_over_judges_of(lambda one: self._of_one(one, profile), judges)
 
     def _of_one(self, findings: AccuracyFindings, profile: Profile) -> ScoreNode:
-        errors, parts = _scores(_tally(findings))
+        errors, parts = _scores(findings)
         if profile == "upstream":
             errors = undefined(NOT_CODED)
             parts = dict.fromkeys(parts, errors)
         return self.node(
             errors,
             tuple(
-                ScoreNode(
-                    id=name,
-                    label=_LABELS[name],
-                    score=score,
-                    scale=_RATE if name.endswith("_rate") else _ERRORS,
+                node(
+                    name,
+                    _LABELS[name],
+                    score,
                     aside=COUNT if name == "unavailable" else "",
+                    scale=_RATE if name.endswith("_rate") else _ERRORS,
                 )
                 for name, score in parts.items()
             ),
@@ -281,76 +280,44 @@ def _of(citations: tuple[str, ...], document: Document) -> dict[str, None]:
     return {url: None for url in urls if url is not None}
 
 
-class _Tally(NamedTuple):
-    """Numbers of pages, and of claims on them."""
-
-    pages: int
-    dead: int
-    unavailable: int
-    off_topic: int
-    undecided: int
-    """Pages with text of which it is not known whether they are on topic."""
-    judged: int
-    unsupported: int
-    partial: int
-    open: int
-    """Claims on pages that may be live and on topic, without a verdict that counts."""
-    worst: int
-    """Most errors beyond those that are known."""
-    in_part: int
-    """Live pages on topic with a claim without a verdict."""
-
-
-def _tally(findings: AccuracyFindings) -> _Tally:
+def _scores(findings: AccuracyFindings) -> tuple[Score, dict[str, Score]]:
+    """Return the score of all errors, and the scores that it is made of by id."""
     on_page: dict[str, list[CitedClaim]] = {page.url: [] for page in findings.pages}
     for claim in findings.claims:
         on_page[claim.url].append(claim)
-    unavailable = [page for page in findings.pages if page.status not in ("ok", "dead")]
+    n_pages = len(findings.pages)
     live = [page for page in findings.pages if page.status == "ok"]
-    undecided = [page for page in live if page.on_topic is None]
-    good = [claim for page in live if page.on_topic for claim in on_page[page.url]]
-    labels = [claim.label for claim in good if claim.label is not None]
-    without = [claim.url for claim in good if claim.label is None]
-    unsure = [*unavailable, *undecided]
-    return _Tally(
-        pages=len(findings.pages),
-        dead=sum(page.status == "dead" for page in findings.pages),
-        unavailable=len(unavailable),
-        off_topic=sum(page.on_topic is False for page in live),
-        undecided=len(undecided),
-        judged=len(labels),
-        unsupported=sum(label != "supported" for label in labels),
-        partial=labels.count("partial"),
-        open=len(without) + sum(len(on_page[page.url]) for page in unsure),
-        worst=len(without) + sum(_most(page, on_page[page.url]) for page in unsure),
-        in_part=len(set(without)),
-    )
+    unavailable = [page for page in findings.pages if page.status not in ("ok", "dead")]
+    unsure = [*unavailable, *(page for page in live if page.on_topic is None)]
+    read = [claim for page in live if page.on_topic for claim in on_page[page.url]]
+    labels = [claim.label for claim in read if claim.label is not None]
+    without = [claim.url for claim in read if claim.label is None]
+    n_dead = n_pages - len(live) - len(unavailable)
+    n_off_topic = sum(page.on_topic is False for page in live)
+    n_unsupported = sum(label != "supported" for label in labels)
+    n_open = len(without) + sum(len(on_page[page.url]) for page in unsure)
+    n_pairs = len(labels) + n_open
+    kinds = {
+        "e1": (n_dead, n_pages, len(unavailable), NOTHING_CITED),
+        "e2": (n_off_topic, n_pages, len(unsure), NOTHING_CITED),
+        "e3": (n_unsupported, n_pairs, n_open, NO_CLAIM),
+    }
+    parts = {
+        id: _count(n, n_failed, n_units, n_failed, empty)
+        for id, (n, n_units, n_failed, empty) in kinds.items()
+    }
+    parts |= {f"{id}_rate": _rate(*kind) for id, kind in kinds.items()}
+    parts["partial"] = _count(labels.count("partial"), n_open, n_pairs, n_open, NO_CLAIM)
+    parts["unavailable"] = _count(len(unavailable), 0, n_pages, 0, NOTHING_CITED)
+    most = len(without) + sum(_most(page, on_page[page.url]) for page in unsure)
+    errors = _count(n_dead + n_off_topic + n_unsupported, most, n_pages, len(unsure), NOTHING_CITED)
+    return errors.model_copy(update={"n_failed": len(unsure) + len(set(without))}), parts
 
 
 def _most(page: CitedPage, claims: Sequence[CitedClaim]) -> int:
-    """Most errors that an unknown page may hold: that it is dead or off topic, or one for each claim not supported."""
-    if page.status != "ok":
-        return max(1, len(claims))
-    return max(1, sum(claim.label != "supported" for claim in claims))
-
-
-def _scores(tally: _Tally) -> tuple[Score, dict[str, Score]]:
-    """All errors, and what they are made of by id."""
-    pages, unavailable = tally.pages, tally.unavailable
-    unknown = unavailable + tally.undecided
-    pairs = tally.judged + tally.open
-    errors = tally.dead + tally.off_topic + tally.unsupported
-    found = _count(errors, tally.worst, pages, unknown, NOTHING_CITED)
-    return found.model_copy(update={"n_failed": unknown + tally.in_part}), {
-        "e1": _count(tally.dead, unavailable, pages, unavailable, NOTHING_CITED),
-        "e2": _count(tally.off_topic, unknown, pages, unknown, NOTHING_CITED),
-        "e3": _count(tally.unsupported, tally.open, pairs, tally.open, NO_CLAIM),
-        "e1_rate": _rate(tally.dead, pages, unavailable, NOTHING_CITED),
-        "e2_rate": _rate(tally.off_topic, pages, unknown, NOTHING_CITED),
-        "e3_rate": _rate(tally.unsupported, pairs, tally.open, NO_CLAIM),
-        "partial": _count(tally.partial, tally.open, pairs, tally.open, NO_CLAIM),
-        "unavailable": _count(unavailable, 0, pages, 0, NOTHING_CITED),
-    }
+    """Return the most errors of an unknown page: it is dead or off topic, or each claim is not supported."""
+    open_claims = len(claims) if page.status != "ok" else sum(claim.label != "supported" for claim in claims)
+    return max(1, open_claims)
 
 
 def _count(known: int, more: int, n: int, n_failed: int, without: str) -> Score:

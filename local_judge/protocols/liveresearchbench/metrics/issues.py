@@ -43,7 +43,7 @@ from local_judge.protocols.liveresearchbench.issue_prompts import (
 from local_judge.protocols.metric import Metric, MetricFindings, mean_over_judges_of
 from local_judge.scoring.algebra import count as counted
 from local_judge.scoring.algebra import unknown
-from local_judge.scoring.node import Profile, Score, ScoreNode
+from local_judge.scoring.node import Profile, Score, ScoreNode, node
 from local_judge.terminal import count, item_table, safe
 from serving.types import Frozen
 
@@ -247,21 +247,19 @@ class Issues(Metric[IssueSettings, IssueFindings]):
         return mean_over_judges_of(lambda one: self._of_one(one, profile), judges)
 
     def _of_one(self, found: IssueFindings, profile: Profile) -> ScoreNode:
+        kinds = {"missing": found.count("counted") - found.n_misplaced, "misplaced": found.n_misplaced}
+        below = [_number(found, id, f"{id.capitalize()} citations", n) for id, n in kinds.items()]
+        citation = self.kind == "citation"
         return self.node(
             _score(found, profile),
             tuple(
-                _number(found, fate, label, found.count(fate), self.kinds(found) if fate == "counted" else ())
-                for fate, label in self.fates().items()
+                _number(
+                    found, fate, label, found.count(fate), below if citation and fate == "counted" else ()
+                )
+                for fate, label in _FATES.items()
+                if citation or fate != "covered"
             ),
         )
-
-    def fates(self) -> dict[Fate, str]:
-        """The possible fates of an issue, with labels."""
-        return {fate: label for fate, label in _FATES.items() if fate != "covered"}
-
-    def kinds(self, found: IssueFindings) -> tuple[ScoreNode, ...]:
-        """The issues that count, by kind."""
-        return ()
 
     def decisions(self, findings: IssueFindings) -> Sequence[Decision]:
         """The number of issues that count."""
@@ -293,18 +291,6 @@ class CitationAssociation(Issues):
     label = "Citation association"
     vertical = "sources"
 
-    def fates(self) -> dict[Fate, str]:
-        """All of them."""
-        return _FATES
-
-    def kinds(self, found: IssueFindings) -> tuple[ScoreNode, ...]:
-        """Missing and misplaced citations."""
-        misplaced = found.n_misplaced
-        return (
-            _number(found, "missing", "Missing citations", found.count("counted") - misplaced),
-            _number(found, "misplaced", "Misplaced citations", misplaced),
-        )
-
 
 def _score(findings: IssueFindings, profile: Profile) -> Score:
     table = findings.table
@@ -331,10 +317,10 @@ def _score(findings: IssueFindings, profile: Profile) -> Score:
 
 
 def _number(
-    found: IssueFindings, id: str, label: str, n: int, children: tuple[ScoreNode, ...] = ()
+    found: IssueFindings, id: str, label: str, n: int, children: Sequence[ScoreNode] = ()
 ) -> ScoreNode:
     score = counted(n, n_expected=1) if found.failure is None else unknown(None, None, NO_LIST)
-    return ScoreNode(id=id, label=label, score=score, children=children)
+    return node(id, label, score, children)
 
 
 def _summary(found: IssueFindings) -> str:

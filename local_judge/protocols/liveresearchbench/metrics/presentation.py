@@ -15,13 +15,7 @@ from typing import Self
 from pydantic import model_validator
 
 from local_judge.judge.layout import fill, load_prompt
-from local_judge.protocols.asking import (
-    Requirement,
-    evaluated_on,
-    listed_references,
-    requested,
-    rule,
-)
+from local_judge.protocols.asking import Requirement, evaluated_on, listed_references, requested, rule
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.checklist import ChecklistMetric, Item, ItemFindings, statuses
 from local_judge.protocols.liveresearchbench.counted_checks import decide
@@ -101,10 +95,7 @@ class Presentation(ChecklistMetric[PresentationSettings, PresentationFindings]):
         def wording(asked: Sequence[Requirement]) -> str:
             question = fill(
                 load_prompt("local_judge.protocols.liveresearchbench", "presentation"),
-                {
-                    "today": evaluated_on(context.today),
-                    "requirements": "\n".join(one.line for one in asked),
-                },
+                {"today": evaluated_on(context.today), "requirements": "\n".join(one.line for one in asked)},
             )
             return "\n\n".join([*shown, question])
 
