@@ -70,7 +70,7 @@ class LanguageReport(Frozen):
     calibration: str | None
     """Id of the calibration that counts for this language; None of claims by their words, in several languages."""
     own: bool
-    """Whether that is its own, and not the pooled one."""
+    """True if that is its own, and not the pooled one."""
     why_not: str = ""
     """Why it has none of its own."""
 

@@ -46,7 +46,7 @@ class LabelledClaim(Frozen):
     kind: str | None = None
     """What is wrong with it; None if it is true."""
     annotated: bool = False
-    """Whether people wrote and labelled it, and it is none of the page's own sentences."""
+    """True if people wrote and labelled it, and it is none of the page's own sentences."""
 
 
 class ClaimAnswer(NamedTuple):

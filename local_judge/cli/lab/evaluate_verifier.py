@@ -27,10 +27,10 @@ from local_judge.cli.options import (
 from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError
 from local_judge.lab.annotations.evaluate import Measure, Part, VerifierScores, evaluate, steps
+from local_judge.lab.annotations.extraction import THRESHOLDS, Name, similarity_named
 from local_judge.lab.annotations.load import load_annotations, sample_folder, snapshot_beside
 from local_judge.lab.annotations.model import AnnotatedReport
 from local_judge.lab.annotations.recall import RecallJudge
-from local_judge.lab.annotations.similarity import THRESHOLDS, Name, similarity_named
 from local_judge.lab.annotations.tables import verifier_tables
 from local_judge.reporting.progress import RunProgress
 from local_judge.runs.config import RunConfig, load_config

@@ -1,1 +1,1 @@
-"""The verifier measured against people's annotations: the annotated reports, and what is counted on them."""
+"""Annotated reports, and the measures of a judge against them."""

@@ -1,7 +1,6 @@
-"""A judge asked about annotated reports, and what comes of it.
+"""Evaluates a judge on annotated reports.
 
-Invariants: originals and altered claims never stand in one prompt, so that neither gives the other away; figures are a
-function of the annotations and the replies, whatever the order in which these arrive.
+Invariant: figures are a function of the annotations and the replies, whatever the order in which replies arrive.
 """
 
 from __future__ import annotations
@@ -12,27 +11,32 @@ from typing import Literal, NamedTuple
 
 from indexes.model import SourceStatus
 from indexes.snapshot import Snapshot
-from local_judge.claims.build import verify_page
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.extract import extract_claims
 from local_judge.judge.judge import Judge
-from local_judge.lab.annotations.backtracking import Classes, SetScores, backtracking_scores
-from local_judge.lab.annotations.coverage import Coverage, coverage
+from local_judge.lab.annotations.backtracking import (
+    Classes,
+    Coverage,
+    SetScores,
+    backtracking_scores,
+    coverage,
+)
 from local_judge.lab.annotations.extraction import (
     ExtractionScores,
+    Name,
     ReadReport,
     Recalled,
+    Similarity,
     extraction_scores,
     read_report,
 )
 from local_judge.lab.annotations.model import AnnotatedReport
 from local_judge.lab.annotations.recall import RecallJudge, judge_recall
-from local_judge.lab.annotations.similarity import Name, Similarity
 from local_judge.lab.annotations.verification import (
     JudgedPair,
-    Question,
     VerificationScores,
-    questions,
+    ask_questions,
+    by_page,
     verification_scores,
 )
 from serving.types import Frozen
@@ -41,7 +45,7 @@ Part = Literal["extraction", "backtracking", "verification", "coverage"]
 
 
 class Measure(NamedTuple):
-    """When two claims count as the same."""
+    """Condition under which two claims count as the same."""
 
     name: Name
     similarity: Similarity
@@ -49,36 +53,36 @@ class Measure(NamedTuple):
 
 
 class VerifierScores(Frozen):
-    """Everything that was measured; a part that was not asked for is None."""
+    """All scores; a part that was not measured is None."""
 
     reports: tuple[str, ...]
     claims: ClaimsConfig
-    """How the judge was asked."""
+    """Settings of the questions."""
     similarity: Name
     threshold: float
     recall_judge: str | None
     """Name of the judge that decided which annotated claims the extracted ones state."""
     extraction: dict[str, ExtractionScores] | None
-    """`all`, then each language."""
+    """Scores for `all`, then for each language."""
     backtracking: dict[Classes, tuple[SetScores, ...]] | None
     verification: VerificationScores | None
     coverage: tuple[Coverage, ...] | None
     pairs: tuple[JudgedPair, ...]
     """Every question of `verification` with its answer."""
     recalled: tuple[Recalled, ...] | None
-    """What the recall judge says of each annotated claim; None where there is none."""
+    """Answers of the recall judge for each annotated claim; None without a recall judge."""
 
     sentences_failed: int
-    """Sentences whose claims could not be had."""
+    """Number of sentences whose claims could not be extracted."""
     verdicts_failed: int
-    """Questions of `verification` without an answer."""
+    """Number of questions of `verification` without an answer."""
     recalls_failed: int
-    """Annotated claims that the recall judge did not answer for."""
+    """Number of annotated claims that the recall judge did not answer for."""
 
 
 def steps(reports: Sequence[AnnotatedReport], parts: Sequence[Part]) -> int:
-    """How often `evaluate` says that a step is done."""
-    pages = len(_by_page(_all_questions(reports))) if "verification" in parts else 0
+    """Return how often `evaluate` calls `step_done`."""
+    pages = len(by_page(reports)) if "verification" in parts else 0
     return pages + (len(reports) if set(parts) - {"verification"} else 0)
 
 
@@ -92,32 +96,34 @@ async def evaluate(
     step_done: Callable[[], None],
     recall_judge: RecallJudge | None = None,
 ) -> VerifierScores:
-    """Ask what `parts` need, and count.
+    """Ask the judge what `parts` need, and score the answers.
 
     Args:
-        reports: annotated.
-        snapshot: holds the pages that they cite.
-        judge: who is measured.
-        config: how it is asked; `reliability` is not.
-        measure: when two claims count as the same.
-        parts: what to measure.
-        step_done: called after each report that was read, and for each page and version of the claims.
-        recall_judge: decides which annotated claims the extracted ones state; asked for `extraction` only.
+        reports: annotated reports.
+        snapshot: pages that they cite.
+        judge: the judge to evaluate.
+        config: settings of the questions; `reliability` is ignored.
+        measure: condition under which two claims count as the same.
+        parts: parts to measure.
+        step_done: called after each report, and after each page and version of the claims.
+        recall_judge: decides which annotated claims the extracted ones state, for `extraction`.
     """
     config = config.model_copy(update={"reliability": False})
-    needs_claims = bool(set(parts) - {"verification"})
-    read, pairs = await asyncio.gather(
-        _read(reports if needs_claims else (), judge, config, measure, step_done),
-        _verify(reports if "verification" in parts else (), snapshot, judge, config, step_done),
+
+    async def read(report: AnnotatedReport) -> ReadReport:
+        extraction = await extract_claims(report.document, judge, config)
+        step_done()
+        return read_report(report, extraction, measure.similarity, measure.threshold)
+
+    to_read = reports if set(parts) - {"verification"} else ()
+    to_verify = reports if "verification" in parts else ()
+    found, pairs = await asyncio.gather(
+        asyncio.gather(*map(read, to_read)), ask_questions(to_verify, snapshot, judge, config, step_done)
     )
-    recalled = (
-        await judge_recall(read, recall_judge.judge)
-        if recall_judge is not None and "extraction" in parts
-        else None
-    )
-    cited = {
-        citation.url for one in read for citation in one.report.document.citations if citation.url is not None
-    }
+    recalled = None
+    if recall_judge is not None and "extraction" in parts:
+        recalled = await judge_recall(found, recall_judge.judge)
+    cited = {one.url for row in found for one in row.report.document.citations if one.url is not None}
     statuses: dict[str, SourceStatus] = {url: snapshot.page(url).status for url in sorted(cited)}
     return VerifierScores(
         reports=tuple(report.id for report in reports),
@@ -125,31 +131,16 @@ async def evaluate(
         similarity=measure.name,
         threshold=measure.threshold,
         recall_judge=None if recall_judge is None else recall_judge.name,
-        extraction=_by_language(read, measure.similarity, recalled) if "extraction" in parts else None,
-        backtracking=backtracking_scores(read) if "backtracking" in parts else None,
+        extraction=_by_language(found, measure.similarity, recalled) if "extraction" in parts else None,
+        backtracking=backtracking_scores(found) if "backtracking" in parts else None,
         verification=verification_scores(pairs) if "verification" in parts else None,
-        coverage=coverage(read, statuses) if "coverage" in parts else None,
+        coverage=coverage(found, statuses) if "coverage" in parts else None,
         pairs=tuple(pairs),
         recalled=recalled,
-        sentences_failed=sum(len(one.failed) for one in read),
+        sentences_failed=sum(len(one.failed) for one in found),
         verdicts_failed=sum(pair.failure is not None for pair in pairs),
         recalls_failed=sum(one.failure is not None for one in recalled or ()),
     )
-
-
-async def _read(
-    reports: Sequence[AnnotatedReport],
-    judge: Judge,
-    config: ClaimsConfig,
-    measure: Measure,
-    step_done: Callable[[], None],
-) -> list[ReadReport]:
-    async def one(report: AnnotatedReport) -> ReadReport:
-        extraction = await extract_claims(report.document, judge, config)
-        step_done()
-        return read_report(report, extraction, measure.similarity, measure.threshold)
-
-    return list(await asyncio.gather(*(one(report) for report in reports)))
 
 
 def _by_language(
@@ -162,60 +153,3 @@ def _by_language(
         own = None if recalled is None else [one for one in recalled if one.report in names]
         scores[language] = extraction_scores(chosen, similarity, own)
     return scores
-
-
-def _all_questions(reports: Sequence[AnnotatedReport]) -> list[Question]:
-    originals = [question for report in reports for question in questions(report, "original")]
-    return originals + [question for report in reports for question in questions(report, "altered")]
-
-
-def _by_page(asked: Sequence[Question]) -> dict[tuple[str, str], list[Question]]:
-    """Questions that go into one prompt: one page and one version."""
-    pages: dict[tuple[str, str], list[Question]] = {}
-    for question in asked:
-        pages.setdefault((question.url, question.version), []).append(question)
-    return pages
-
-
-async def _verify(
-    reports: Sequence[AnnotatedReport],
-    snapshot: Snapshot,
-    judge: Judge,
-    config: ClaimsConfig,
-    step_done: Callable[[], None],
-) -> list[JudgedPair]:
-    async def one(url: str, asked: Sequence[Question]) -> list[JudgedPair]:
-        page = snapshot.page(url)
-        if page.status != "ok":
-            step_done()
-            return [_unread(question, page.status) for question in asked]
-        verdicts = await verify_page(page, [question.claim for question in asked], snapshot, judge, config)
-        step_done()
-        return [
-            JudgedPair(
-                claim=question.claim.id,
-                url=url,
-                language=question.language,
-                kind=question.kind,
-                gold=question.gold,
-                label=verdict.label,
-                confidence=verdict.confidence,
-                failure=None if verdict.failure is None else verdict.failure.kind,
-            )
-            for question, verdict in zip(asked, verdicts, strict=True)
-        ]
-
-    pages = _by_page(_all_questions(reports))
-    answered = await asyncio.gather(*(one(url, asked) for (url, _), asked in pages.items()))
-    return [pair for page in answered for pair in page]
-
-
-def _unread(question: Question, status: SourceStatus) -> JudgedPair:
-    return JudgedPair(
-        claim=question.claim.id,
-        url=question.url,
-        language=question.language,
-        kind=question.kind,
-        gold=question.gold,
-        unread=status,
-    )

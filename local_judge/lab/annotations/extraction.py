@@ -1,30 +1,86 @@
-"""Extraction against annotations: how many claims are found, how many are added, and whether their classes are right.
+"""Extraction against annotations: which claims are found, which are added, and whether their classes are right.
 
-Annotated claims and extracted claims are matched one to one.
+Annotated claims and extracted claims are matched one to one, sentence by sentence, by the similarity of their texts.
 
-Invariants: a sentence whose claims could not be had leaves both sides: its annotated claims are neither found nor
-missed, and its failure is counted. The matching is the best there is, not the first found: of all one-to-one matchings
-of pairs at or above the threshold it has the most pairs, of these the greatest sum of similarities, and of equal ones
-the same every time.
+Invariants: a sentence whose claims could not be extracted is removed from both sides: its annotated claims are neither
+found nor missed, and its failure is counted. Of all one-to-one matchings of pairs at or above the threshold, the
+matching has the most pairs, then the greatest sum of similarities; ties are always broken in the same way. A similarity
+is symmetric, in [0, 1] for `lexical` and in [-1, 1] for `dense`, and depends on the two texts alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, get_args
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, get_args
 
+from indexes.search.encoder import Encoder
+from indexes.search.local import LocalEncoder
 from local_judge.claims.extract import Extraction
 from local_judge.claims.model import Claim, ClaimType
 from local_judge.judge.failures import FailureKind
 from local_judge.lab.annotations.figures import Binary, binary, mean, share
 from local_judge.lab.annotations.model import VERIFIABLE, AnnotatedReport, GoldClaim
-from local_judge.lab.annotations.similarity import Similarity
 from local_judge.stats.rates import Rate, rate
 from serving.types import Frozen
 
+Name = Literal["lexical", "dense"]
+Similarity = Callable[[Sequence[str], Sequence[str]], list[list[float]]]
+"""Function of two lists of texts that returns a row for each of the first, with a number for each of the second."""
+
+THRESHOLDS: dict[Name, float] = {"lexical": 0.35, "dense": 0.5}
+"""Default minimum similarity of two claims that count as the same. Both claims are on one sentence, so the threshold
+only has to separate the claims of a sentence from each other."""
+SIZES = (2, 3)
+"""Lengths of the n-grams in characters: a Chinese word has about two, and single letters occur in all words of an
+alphabetic language."""
+
+
+def similarity_named(name: Name) -> Similarity:
+    """Return a similarity by name. Raises MissingExtra if `dense` has no model."""
+    return lexical if name == "lexical" else dense(LocalEncoder())
+
+
+def lexical(left: Sequence[str], right: Sequence[str]) -> list[list[float]]:
+    """Mean over n = 2, 3 of the F-score of character n-grams: 2 |A ∩ B| / (|A| + |B|), A and B multisets.
+
+    Case, full-width forms, spaces and punctuation are ignored. A size for which neither text has an n-gram is left out;
+    two texts without n-grams have similarity 1 if they are equal, else 0.
+    """
+    first, second = [_letters(text) for text in left], [_letters(text) for text in right]
+    return [[_f_score(one, other) for other in second] for one in first]
+
+
+def dense(encoder: Encoder) -> Similarity:
+    """Return the cosine of the embeddings, rounded to six places so that equal texts have equal values."""
+
+    def cosines(left: Sequence[str], right: Sequence[str]) -> list[list[float]]:
+        if not left or not right:
+            return [[] for _ in left]
+        products = encoder.encode_documents(left) @ encoder.encode_documents(right).T
+        return [[round(float(cosine), 6) for cosine in row] for row in products]
+
+    return cosines
+
+
+def _letters(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(character for character in folded if character.isalnum())
+
+
+def _grams(letters: str, n: int) -> Counter[str]:
+    return Counter(letters[i : i + n] for i in range(len(letters) - n + 1))
+
+
+def _f_score(one: str, other: str) -> float:
+    pairs = [(_grams(one, n), _grams(other, n)) for n in SIZES]
+    scores = [2 * (a & b).total() / (a.total() + b.total()) for a, b in pairs if a or b]
+    return sum(scores) / len(scores) if scores else float(one == other)
+
 
 class Match(NamedTuple):
-    """One pair, by place."""
+    """One pair, by position."""
 
     gold: int
     extracted: int
@@ -38,22 +94,20 @@ class _Best(NamedTuple):
 
 
 def assign(similarities: Sequence[Sequence[float]], threshold: float) -> tuple[Match, ...]:
-    """The best matching of rows (annotated claims) with columns (extracted claims).
+    """Return the best matching of rows (annotated claims) with columns (extracted claims).
 
-    Exact, by the subsets of columns taken so far: 2^columns steps for a row. An extraction gives a sentence at most
-    eight claims, so that this is 256 steps.
+    Exact, by the subsets of columns taken so far: 2^columns steps for a row. A sentence has at most eight extracted
+    claims, which gives 256 steps.
     """
     states: dict[int, _Best] = {0: _Best(0, 0.0, ())}
     for row, figures in enumerate(similarities):
-        # Kept as it was: a row may stay without a column.
-        reached = dict(states)
+        reached = dict(states)  # a row may remain without a column
         for taken, best in states.items():
             for column, figure in enumerate(figures):
                 if figure < threshold or taken >> column & 1:
                     continue
-                found = _Best(
-                    best.pairs + 1, best.total + figure, (*best.matches, Match(row, column, figure))
-                )
+                matches = (*best.matches, Match(row, column, figure))
+                found = _Best(best.pairs + 1, best.total + figure, matches)
                 known = reached.get(taken | 1 << column)
                 if known is None or found[:2] > known[:2]:
                     reached[taken | 1 << column] = found
@@ -62,7 +116,7 @@ def assign(similarities: Sequence[Sequence[float]], threshold: float) -> tuple[M
 
 
 Classes = tuple[ClaimType, ClaimType]
-"""Of one claim: as annotated, as given."""
+"""Annotated and given class of one claim."""
 
 
 class Matched(NamedTuple):
@@ -73,30 +127,30 @@ class Matched(NamedTuple):
 
 
 class ReadReport(NamedTuple):
-    """A report with what was extracted from it, sentences without an answer left out on both sides."""
+    """A report with its extracted claims, without the sentences that have no answer."""
 
     report: AnnotatedReport
     sentences: int
-    """Of the body, with an answer."""
+    """Number of sentences of the body with an answer."""
     failed: tuple[str, ...]
-    """Labels of the sentences without one."""
+    """Labels of the sentences without an answer."""
     gold: tuple[GoldClaim, ...]
     extracted: tuple[Claim, ...]
     matched: tuple[Matched, ...]
 
 
 class Recalled(Frozen):
-    """Whether a judge finds an annotated claim among the extracted ones. One of `stated` and `failure` is None."""
+    """A judge's answer whether the extracted claims state an annotated claim. One of `stated` and `failure` is None."""
 
     report: str
     claim: str
-    """Its id in the report."""
+    """Id of the claim in the report."""
     stated: bool | None
     failure: FailureKind | None = None
 
 
 class ClassScores(Frozen):
-    """Of one class, over matched claims."""
+    """Scores of one class, over matched claims."""
 
     gold: int
     given: int
@@ -108,12 +162,12 @@ class ClassScores(Frozen):
 
 
 class ExtractionScores(Frozen):
-    """Of all reports, or of those in one language."""
+    """Scores of all reports, or of those in one language."""
 
     sentences: int
     sentences_failed: int
     paragraphs: int
-    """Blocks of the body that have sentences, each of them with an answer."""
+    """Number of blocks of the body in which every sentence has an answer."""
     gold: int
     extracted: int
     gold_density: float | None
@@ -121,14 +175,14 @@ class ExtractionScores(Frozen):
     density: float | None
     """Extracted claims of these paragraphs / paragraphs."""
     recall: Rate
-    """Matched of annotated claims."""
+    """Matched claims / annotated claims."""
     recall_judged: Rate | None
-    """Annotated claims that a judge finds stated by the claims extracted from their paragraph, of those it answered
-    for; None where no judge was asked."""
+    """Annotated claims that a judge finds stated by the claims extracted from their paragraph / annotated claims that
+    it answered for; None if no judge was asked."""
     recall_failed: int
-    """Annotated claims that it did not answer for."""
+    """Number of annotated claims that it did not answer for."""
     precision: Rate
-    """Matched of extracted claims."""
+    """Matched claims / extracted claims."""
     f1: float | None
     similarity: float | None
     """Mean over matched pairs."""
@@ -136,69 +190,57 @@ class ExtractionScores(Frozen):
     macro_f1: float | None
     micro_f1: float | None
     macro_f1_judged: float | None
-    """Of the classes as the judge named them, before code settled them."""
+    """The same for the classes that the judge gave, before the rules of the code."""
     micro_f1_judged: float | None
     verifiable: Binary
     """Positive: A, B and C."""
     confusion: dict[str, dict[str, int]]
-    """Annotated class -> class given -> matched claims."""
+    """Number of matched claims by annotated class and given class."""
 
 
 def read_report(
     report: AnnotatedReport, extraction: Extraction, similarity: Similarity, threshold: float
 ) -> ReadReport:
-    """Match what was extracted with what was annotated, sentence by sentence."""
+    """Match extracted claims with annotated claims, sentence by sentence."""
     failed = tuple(label for failure in extraction.failures for label in failure.sentences)
-    lost = frozenset(failed)
-    blocks = report.document.blocks
-    body = [one.label for one in report.document.sentences if blocks[one.block].role == "body"]
     matched: list[Matched] = []
-    for label in body:
-        gold = [claim for claim in report.claims if claim.sentence == label]
-        extracted = [claim for claim in extraction.claims if claim.sentence == label]
-        matched += [
-            Matched(gold[match.gold], extracted[match.extracted])
-            for match in _matches(gold, extracted, similarity, threshold)
-        ]
+    for sentence in report.body:
+        gold = [claim for claim in report.claims if claim.sentence == sentence.label]
+        extracted = [claim for claim in extraction.claims if claim.sentence == sentence.label]
+        if gold and extracted:
+            figures = similarity([claim.claim for claim in gold], [claim.text for claim in extracted])
+            pairs = assign(figures, threshold)
+            matched += [Matched(gold[pair.gold], extracted[pair.extracted]) for pair in pairs]
     return ReadReport(
         report=report,
-        sentences=sum(label not in lost for label in body),
+        sentences=sum(sentence.label not in failed for sentence in report.body),
         failed=failed,
-        gold=tuple(claim for claim in report.claims if claim.sentence not in lost),
+        gold=tuple(claim for claim in report.claims if claim.sentence not in failed),
         extracted=extraction.claims,
         matched=tuple(matched),
     )
 
 
-def _matches(
-    gold: Sequence[GoldClaim], extracted: Sequence[Claim], similarity: Similarity, threshold: float
-) -> tuple[Match, ...]:
-    if not gold or not extracted:
-        return ()
-    figures = similarity([claim.claim for claim in gold], [claim.text for claim in extracted])
-    return assign(figures, threshold)
-
-
 def extraction_scores(
     reports: Sequence[ReadReport], similarity: Similarity, recalled: Sequence[Recalled] | None = None
 ) -> ExtractionScores:
-    """Over all `reports` together: every claim weighs the same.
+    """Score all `reports` together: every claim has the same weight.
 
     Args:
-        reports: with what was extracted.
-        similarity: of matched claims.
-        recalled: what a judge says of each annotated claim; None where none was asked.
+        reports: annotated reports with the extracted claims.
+        similarity: similarity of matched claims.
+        recalled: a judge's answer for each annotated claim; None if no judge was asked.
     """
     matched = [pair for one in reports for pair in one.matched]
     n_gold, n_extracted = sum(len(one.gold) for one in reports), sum(len(one.extracted) for one in reports)
-    sentences = sum(one.sentences for one in reports)
     settled: list[Classes] = [(pair.gold.type, pair.extracted.type) for pair in matched]
     judged: list[Classes] = [(pair.gold.type, pair.extracted.type_judged) for pair in matched]
     by_class = class_scores(settled)
     n_paragraphs, gold_there, extracted_there = _densities(reports)
     answered = [one.stated for one in recalled or () if one.stated is not None]
+    types: tuple[ClaimType, ...] = get_args(ClaimType)
     return ExtractionScores(
-        sentences=sentences,
+        sentences=sum(one.sentences for one in reports),
         sentences_failed=sum(len(one.failed) for one in reports),
         paragraphs=n_paragraphs,
         gold=n_gold,
@@ -217,21 +259,16 @@ def extraction_scores(
         macro_f1_judged=mean([scores.f1 for scores in class_scores(judged).values()]),
         micro_f1_judged=micro_f1(judged),
         verifiable=binary([(gold in VERIFIABLE, given in VERIFIABLE) for gold, given in settled]),
-        confusion={
-            gold: {given: settled.count((gold, given)) for given in get_args(ClaimType)}
-            for gold in get_args(ClaimType)
-        },
+        confusion={gold: {given: settled.count((gold, given)) for given in types} for gold in types},
     )
 
 
 def _densities(reports: Sequence[ReadReport]) -> tuple[int, int, int]:
-    """Paragraphs that were read whole, and the claims annotated and extracted there."""
+    """Count the paragraphs without failures, and the claims annotated and extracted there."""
     paragraphs = gold = extracted = 0
     for one in reports:
-        document, lost = one.report.document, frozenset(one.failed)
-        body = [sentence for sentence in document.sentences if document.blocks[sentence.block].role == "body"]
-        broken = {sentence.block for sentence in body if sentence.label in lost}
-        whole = {sentence.label: sentence.block for sentence in body if sentence.block not in broken}
+        broken = {sentence.block for sentence in one.report.body if sentence.label in one.failed}
+        whole = {one.label: one.block for one in one.report.body if one.block not in broken}
         paragraphs += len(set(whole.values()))
         gold += sum(claim.sentence in whole for claim in one.gold)
         extracted += sum(claim.sentence in whole for claim in one.extracted)
@@ -239,7 +276,7 @@ def _densities(reports: Sequence[ReadReport]) -> tuple[int, int, int]:
 
 
 def class_scores(pairs: Sequence[Classes]) -> dict[str, ClassScores]:
-    """Each of the six classes. F1 = 2 both / (gold + given)."""
+    """Score each of the six classes. F1 = 2 both / (gold + given)."""
     scores: dict[str, ClassScores] = {}
     for one in get_args(ClaimType):
         gold, given = sum(pair[0] == one for pair in pairs), sum(pair[1] == one for pair in pairs)
@@ -256,5 +293,5 @@ def class_scores(pairs: Sequence[Classes]) -> dict[str, ClassScores]:
 
 
 def micro_f1(pairs: Sequence[Classes]) -> float | None:
-    """Over all classes together; as each claim has one class, the share of claims whose class is right."""
+    """Return F1 over all classes: as each claim has one class, the share of claims whose class is right."""
     return share(sum(gold == given for gold, given in pairs), len(pairs))

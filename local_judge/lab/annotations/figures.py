@@ -1,7 +1,6 @@
-"""Figures that every measure is made of.
+"""Figures that the measures share.
 
-Invariant: a figure that has nothing to be taken of is None and never 0 or 1, and stands beside the counts that it was
-computed from.
+Invariant: a figure over nothing is None, never 0 or 1, and is stored with the counts that it is computed from.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from serving.types import Frozen
 
 
 class Binary(Frozen):
-    """How well one of two answers is given; the positive one is named where this is used."""
+    """Quality of binary answers; the positive answer is named where this is used."""
 
     tp: int
     fp: int
@@ -26,13 +25,13 @@ class Binary(Frozen):
     recall: float | None
     """TP / (TP + FN)"""
     f1: float | None
-    """2 TP / (2 TP + FP + FN); None where no item is positive by the annotation."""
+    """2 TP / (2 TP + FP + FN); None if no item is annotated as positive."""
     balanced_accuracy: float | None
-    """(TP / (TP + FN) + TN / (TN + FP)) / 2; None where one of the two answers does not occur."""
+    """(TP / (TP + FN) + TN / (TN + FP)) / 2; None if one of the two annotations does not occur."""
 
 
 def binary(pairs: Sequence[tuple[bool, bool]]) -> Binary:
-    """Of (annotated, given) pairs."""
+    """Compute the figures of (annotated, given) pairs."""
     tp, fp = pairs.count((True, True)), pairs.count((False, True))
     fn, tn = pairs.count((True, False)), pairs.count((False, False))
     recall, specificity = share(tp, tp + fn), share(tn, tn + fp)
@@ -50,11 +49,11 @@ def binary(pairs: Sequence[tuple[bool, bool]]) -> Binary:
 
 
 def share(part: float, whole: float) -> float | None:
-    """`part / whole`; None of nothing."""
+    """Return `part / whole`, or None if `whole` is 0."""
     return part / whole if whole else None
 
 
 def mean(values: Sequence[float | None]) -> float | None:
-    """Of those that there are; None if there are none."""
+    """Return the mean of the values that are not None, or None if there are none."""
     known = [value for value in values if value is not None]
     return math.fsum(known) / len(known) if known else None

@@ -1,9 +1,9 @@
-"""Annotated reports: what a person says a report claims, and what its sources say of it.
+"""Annotated reports: a person's reading of what a report claims, and of what its sources say about it.
 
-Invariants: an annotation points into the report by labels and citation keys that a reader sees there; a label is given
-for each source of a claim that can be read, and null stands for one that cannot, never for "not supported". The rules
-of back-tracking run unchanged on annotated claims as claims, and are compared by citation keys, so that two marks of
-one reference are one citation.
+Invariants: an annotation refers to the report by labels and citation keys that a reader sees there. Each source that
+can be read has a label; null marks a source that cannot be read, and never means "not supported". The rules of
+back-tracking run unchanged on annotated claims, and are compared by citation keys, so that two marks of one reference
+are one citation.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from pydantic import Field
 from local_judge.claims.backtrack import Rule, citations_by_sentence, sections_by_sentence, trace
 from local_judge.claims.extract import is_numeric
 from local_judge.claims.model import Claim, ClaimType
-from local_judge.documents.model import Document
+from local_judge.documents.model import Document, Sentence
 from local_judge.lab.planting.model import AlterationKind
 from serving.types import Frozen
 
 GoldLabel = Literal["supported", "partial", "contradicted", "not_found"]
-"""What one page says of one claim. `partial`: a part of it, and nothing against the rest."""
+"""Label of one page for one claim. `partial`: the page states a part, and nothing against the rest."""
 
 VERIFIABLE: tuple[ClaimType, ...] = ("A", "B", "C")
-"""Classes of claims that the report gives a source for, so that they are verified (DEER, section 3.2)."""
+"""Classes of claims for which the report gives a source, so that they are verified (DEER, section 3.2)."""
 
 Labels = dict[str, GoldLabel | None]
-"""Citation key, as the report has it, -> what the page behind it says; None for a page that cannot be read."""
+"""Citation key in the report -> label of the page; None for a page that cannot be read."""
 
 
 class Altered(Frozen):
-    """The claim made false in one place."""
+    """The claim with one false detail."""
 
     kind: AlterationKind
     claim: str = Field(min_length=1)
@@ -40,7 +40,7 @@ class Altered(Frozen):
 
 
 class GoldClaim(Frozen):
-    """One claim as a person reads the report. One line of a file."""
+    """One annotated claim. One line of a file."""
 
     id: str = Field(min_length=1)
     sentence: str
@@ -48,9 +48,9 @@ class GoldClaim(Frozen):
     claim: str = Field(min_length=1)
     type: ClaimType
     evidence: tuple[str, ...] = ()
-    """Of B and C: labels of the sentences that state the support: earlier ones, or later ones of the paragraph."""
+    """Labels of the sentences that state the support of B and C: earlier ones, or later ones of the paragraph."""
     citations: Labels = Field(default_factory=dict)
-    """Of A, B and C."""
+    """Labels of the cited pages, for A, B and C."""
     altered: Altered | None = None
 
 
@@ -63,62 +63,74 @@ class AnnotatedReport(Frozen):
     claims: tuple[GoldClaim, ...]
 
     def url(self, key: str) -> str | None:
-        """Normalised URL behind a citation key, None where it has none."""
+        """Return the normalised URL of a citation key, or None if it has none."""
         return self._urls.get(key)
+
+    def keys_on(self, label: str) -> tuple[str, ...]:
+        """Return the keys of the citations on a sentence, each once."""
+        sentence = self.sentences.get(label)
+        cited = sentence.citations if sentence is not None else ()
+        return tuple(dict.fromkeys(self.document.citation(citation).key for citation in cited))
+
+    @cached_property
+    def sentences(self) -> dict[str, Sentence]:
+        """Sentences by label, in reading order."""
+        return {sentence.label: sentence for sentence in self.document.sentences}
+
+    @cached_property
+    def body(self) -> list[Sentence]:
+        """Sentences of the body, in reading order."""
+        blocks = self.document.blocks
+        return [one for one in self.document.sentences if blocks[one.block].role == "body"]
 
     @cached_property
     def _urls(self) -> dict[str, str]:
-        return {
-            citation.key: citation.url for citation in self.document.citations if citation.url is not None
-        }
+        return {one.key: one.url for one in self.document.citations if one.url is not None}
 
 
 def as_claims(report: AnnotatedReport, positions: Mapping[str, Sequence[str]] | None = None) -> list[Claim]:
-    """The annotated claims in reading order, with ids of their own (`GoldClaim.id`).
+    """Return the annotated claims in reading order, with their own ids (`GoldClaim.id`).
 
     Args:
         report: the annotated report.
-        positions: sentence -> evidence positions to put in the place of the annotated ones.
+        positions: evidence positions by sentence that replace the annotated ones.
     """
-    order = {sentence.label: index for index, sentence in enumerate(report.document.sentences)}
-    sentences = {sentence.label: sentence for sentence in report.document.sentences}
-    ordered = sorted(report.claims, key=lambda claim: order.get(claim.sentence, -1))
-    return [
-        Claim(
-            id=gold.id,
-            text=gold.claim,
-            sentence=gold.sentence,
-            span=sentences[gold.sentence].span,
-            type=gold.type,
-            type_judged=gold.type,
-            numeric=is_numeric(gold.claim),
-            citations=sentences[gold.sentence].citations,
-            evidence_positions=_positions(gold, positions),
+    order = {label: index for index, label in enumerate(report.sentences)}
+    claims: list[Claim] = []
+    for gold in sorted(report.claims, key=lambda claim: order.get(claim.sentence, -1)):
+        sentence = report.sentences.get(gold.sentence)
+        if sentence is None:
+            continue
+        evidence = gold.evidence if positions is None else tuple(positions.get(gold.sentence, ()))
+        claims.append(
+            Claim(
+                id=gold.id,
+                text=gold.claim,
+                sentence=gold.sentence,
+                span=sentence.span,
+                type=gold.type,
+                type_judged=gold.type,
+                numeric=is_numeric(gold.claim),
+                citations=sentence.citations,
+                evidence_positions=evidence if gold.type in ("B", "C") else (),
+            )
         )
-        for gold in ordered
-        if gold.sentence in sentences
-    ]
-
-
-def _positions(gold: GoldClaim, positions: Mapping[str, Sequence[str]] | None) -> tuple[str, ...]:
-    if gold.type not in ("B", "C"):
-        return ()
-    return gold.evidence if positions is None else tuple(positions.get(gold.sentence, ()))
+    return claims
 
 
 def recovered_keys(claim: Claim, document: Document) -> frozenset[str]:
-    """Keys of the citations that back-tracking gave a claim."""
+    """Return the keys of the citations that back-tracking recovered for a claim."""
     return frozenset(document.citation(citation).key for citation in claim.recovered)
 
 
 def follow(claims: Sequence[Claim], document: Document, rule: Rule) -> tuple[Claim, ...]:
-    """`claims` after back-tracking by `rule`."""
+    """Apply back-tracking by `rule` to `claims`."""
     return trace(claims, citations_by_sentence(document), rule, sections_by_sentence(document)).claims
 
 
 def traced(
     report: AnnotatedReport, rule: Rule, positions: Mapping[str, Sequence[str]] | None = None
 ) -> dict[str, frozenset[str]]:
-    """Annotated claim -> keys of the citations that `rule` recovers for it."""
+    """Return the keys of the citations that `rule` recovers for each annotated claim."""
     claims = follow(as_claims(report, positions), report.document, rule)
     return {claim.id: recovered_keys(claim, report.document) for claim in claims}

@@ -1,8 +1,8 @@
-"""Semantic recall: whether a judge finds each annotated claim stated by the claims extracted from its paragraph.
+"""Semantic recall: does a judge find each annotated claim stated by the claims extracted from its paragraph?
 
 Invariants: an annotated claim counts as stated only if the judge names extracted claims of the same paragraph that
-state it; where nothing was extracted from the paragraph it is not stated, and nobody is asked. One extracted claim may
-state several annotated ones, and several together one, so that splitting or joining claims costs nothing.
+state it. If nothing was extracted from the paragraph, it is not stated, and no call is made. One extracted claim may
+state several annotated ones, and several together may state one, so that splitting or joining claims costs nothing.
 
     recall = stated / answered        (DEER, section 6.5: recall by meaning, decided by a judge)
 """
@@ -31,7 +31,7 @@ REPLY_TOKENS_PER_CLAIM = 40
 
 
 class RecallJudge(NamedTuple):
-    """Who decides."""
+    """Judge that decides which claims are stated."""
 
     name: str
     judge: Judge
@@ -47,13 +47,13 @@ class Finding(BaseModel):
 
 
 async def judge_recall(reports: Sequence[ReadReport], judge: Judge) -> tuple[Recalled, ...]:
-    """Every annotated claim of the reports in their order, those on sentences without an answer left out."""
-    read = await asyncio.gather(*(_report(one, judge) for one in reports))
-    return tuple(claim for report in read for claim in report)
+    """Ask about every annotated claim of the reports in their order, except on sentences without an answer."""
+    calls = [_call(one.report.id, asked, given, judge) for one in reports for asked, given in _batches(one)]
+    return tuple(claim for call in await asyncio.gather(*calls) for claim in call)
 
 
 def recall_prompt(extracted: Sequence[Claim], gold: Sequence[GoldClaim]) -> Prompt:
-    """The prompt for annotated claims of one paragraph: what was extracted, instructions, the annotated claims."""
+    """Return the prompt for annotated claims of one paragraph: extracted claims, instructions, annotated claims."""
     given = "\n".join(
         f"{label}: {claim.text}" for label, claim in zip(_labels(len(extracted)), extracted, strict=True)
     )
@@ -66,21 +66,20 @@ def recall_prompt(extracted: Sequence[Claim], gold: Sequence[GoldClaim]) -> Prom
     )
 
 
-async def _report(one: ReadReport, judge: Judge) -> list[Recalled]:
-    blocks = {sentence.label: sentence.block for sentence in one.report.document.sentences}
+def _batches(one: ReadReport) -> list[tuple[list[GoldClaim], list[Claim]]]:
+    """Return the annotated claims of each call, with the claims extracted from their paragraph."""
+    sentences = one.report.sentences
     gold: dict[int, list[GoldClaim]] = {}
     extracted: dict[int, list[Claim]] = {}
     for claim in one.gold:
-        gold.setdefault(blocks[claim.sentence], []).append(claim)
+        gold.setdefault(sentences[claim.sentence].block, []).append(claim)
     for claim in one.extracted:
-        extracted.setdefault(blocks[claim.sentence], []).append(claim)
-    calls = [
+        extracted.setdefault(sentences[claim.sentence].block, []).append(claim)
+    return [
         (claims[start : start + CLAIMS_PER_CALL], extracted.get(block, []))
         for block, claims in sorted(gold.items())
         for start in range(0, len(claims), CLAIMS_PER_CALL)
     ]
-    answered = await asyncio.gather(*(_call(one.report.id, asked, given, judge) for asked, given in calls))
-    return [claim for call in answered for claim in call]
 
 
 async def _call(
@@ -88,12 +87,8 @@ async def _call(
 ) -> list[Recalled]:
     if not extracted:
         return [Recalled(report=report, claim=claim.id, stated=False) for claim in gold]
-
-    def prompt_for(indices: Sequence[int]) -> Prompt:
-        return recall_prompt(extracted, [gold[index] for index in indices])
-
     answers = await judge.ask_items(
-        prompt_for,
+        lambda indices: recall_prompt(extracted, [gold[index] for index in indices]),
         _finding(len(extracted)),
         len(gold),
         max_tokens=REPLY_TOKENS_PER_CLAIM * len(gold),
@@ -107,13 +102,13 @@ async def _call(
 
 
 def _labels(n: int) -> tuple[str, ...]:
-    """Of the extracted claims: letters before the numbers, since the annotated claims bear numbers alone."""
+    """Return labels for the extracted claims, with a letter because the annotated claims have plain numbers."""
     return tuple(f"E{number}" for number in range(1, n + 1))
 
 
 @cache
 def _finding(n: int) -> type[Finding]:
-    """`Finding` with the labels of `n` extracted claims as its menu."""
+    """Return `Finding` with the labels of `n` extracted claims as its menu."""
     label: Any = Literal[_labels(n)]
     labels: Any = Annotated[list[label], Field(max_length=8)]
     return create_model("Finding", __base__=Finding, stated_by=(labels, ...))

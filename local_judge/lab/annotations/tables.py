@@ -1,35 +1,34 @@
-"""Tables of a judge's measures against annotations, one for each part.
+"""Terminal tables of a judge's scores against annotations, one for each part.
 
-Invariant: every share stands with its counts, and a share that does not exist is a dash.
+Invariant: every share has its counts, and a share that does not exist is a dash.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import get_args
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 
 from local_judge.claims.model import ClaimType, Label
-from local_judge.lab.annotations.backtracking import SetScores
-from local_judge.lab.annotations.coverage import Coverage
+from local_judge.lab.annotations.backtracking import Coverage, SetScores
 from local_judge.lab.annotations.evaluate import VerifierScores
 from local_judge.lab.annotations.extraction import ExtractionScores
 from local_judge.lab.annotations.figures import Binary
 from local_judge.lab.annotations.verification import LanguageScores, VerificationScores
 from local_judge.stats.rates import Rate
-from local_judge.terminal import NONE, count, safe
+from local_judge.terminal import NONE, count, plain_table, safe
 
 
 def verifier_tables(scores: VerifierScores) -> RenderableType:
-    """All parts that were measured."""
+    """Return the tables of all parts that were measured."""
     return Group(*_tables(scores))
 
 
 def _tables(scores: VerifierScores) -> Iterator[RenderableType]:
     if scores.extraction is not None:
-        measure = f"{scores.similarity} similarity from {scores.threshold:g} on"
+        measure = f"minimum {scores.similarity} similarity {scores.threshold:g}"
         yield _extraction(scores.extraction, measure, scores.recall_judge)
         yield _classes(scores.extraction["all"])
     if scores.backtracking is not None:
@@ -43,21 +42,13 @@ def _tables(scores: VerifierScores) -> Iterator[RenderableType]:
         yield _coverage(scores.coverage)
 
 
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
-    table.add_column(columns[0])
-    for column in columns[1:]:
-        table.add_column(column, justify="right")
-    return table
-
-
 def figure(value: float | None) -> str:
-    """To three places, or a dash."""
+    """Format a number with three decimal places, or a dash."""
     return NONE if value is None else f"{value:.3f}"
 
 
-def _rate(rate: Rate) -> str:
-    return f"{figure(rate.value)} ({rate.n}/{rate.of})"
+def _rate(rate: Rate | None) -> str:
+    return NONE if rate is None else f"{figure(rate.value)} ({rate.n}/{rate.of})"
 
 
 def _interval(rate: Rate) -> str:
@@ -66,45 +57,42 @@ def _interval(rate: Rate) -> str:
     return f"{rate.low:.3f} to {rate.high:.3f}"
 
 
+_EXTRACTION: Sequence[tuple[str, Callable[[ExtractionScores], str]]] = (
+    ("sentences read", lambda one: str(one.sentences)),
+    ("sentences failed", lambda one: str(one.sentences_failed)),
+    ("paragraphs read whole", lambda one: str(one.paragraphs)),
+    ("claims per paragraph, annotated", lambda one: figure(one.gold_density)),
+    ("claims per paragraph, extracted", lambda one: figure(one.density)),
+    ("recall, judged by {judge}", lambda one: _rate(one.recall_judged)),
+    ("claims without an answer of {judge}", lambda one: str(one.recall_failed)),
+    ("recall", lambda one: _rate(one.recall)),
+    ("precision", lambda one: _rate(one.precision)),
+    ("F1", lambda one: figure(one.f1)),
+    ("similarity of matched claims", lambda one: figure(one.similarity)),
+    ("six classes: macro F1", lambda one: figure(one.macro_f1)),
+    ("six classes: micro F1", lambda one: figure(one.micro_f1)),
+    ("six classes as judged: macro F1", lambda one: figure(one.macro_f1_judged)),
+    ("six classes as judged: micro F1", lambda one: figure(one.micro_f1_judged)),
+    ("A, B, C against D, E, F: F1", lambda one: figure(one.verifiable.f1)),
+    ("A, B, C against D, E, F: accuracy", lambda one: _rate(one.verifiable.accuracy)),
+)
+"""Rows of the table of extraction; those of `{judge}` need a recall judge."""
+
+
 def _extraction(by_language: Mapping[str, ExtractionScores], measure: str, recall_judge: str | None) -> Table:
-    table = _table(f"extraction ({measure})", "", *by_language)
-    several = list(by_language.values())
-    rows: list[tuple[str, list[str]]] = [
-        ("sentences read", [str(one.sentences) for one in several]),
-        ("sentences failed", [str(one.sentences_failed) for one in several]),
-        ("paragraphs read whole", [str(one.paragraphs) for one in several]),
-        ("claims per paragraph, annotated", [figure(one.gold_density) for one in several]),
-        ("claims per paragraph, extracted", [figure(one.density) for one in several]),
-        *_recall_judged(several, recall_judge),
-        ("recall", [_rate(one.recall) for one in several]),
-        ("precision", [_rate(one.precision) for one in several]),
-        ("F1", [figure(one.f1) for one in several]),
-        ("similarity of matched claims", [figure(one.similarity) for one in several]),
-        ("six classes: macro F1", [figure(one.macro_f1) for one in several]),
-        ("six classes: micro F1", [figure(one.micro_f1) for one in several]),
-        ("six classes as judged: macro F1", [figure(one.macro_f1_judged) for one in several]),
-        ("six classes as judged: micro F1", [figure(one.micro_f1_judged) for one in several]),
-        ("A, B, C against D, E, F: F1", [figure(one.verifiable.f1) for one in several]),
-        ("A, B, C against D, E, F: accuracy", [_rate(one.verifiable.accuracy) for one in several]),
-    ]
-    for name, cells in rows:
-        table.add_row(name, *cells)
+    table = plain_table(f"extraction ({measure})", [""], list(by_language))
+    judged = recall_judge is not None and any(one.recall_judged is not None for one in by_language.values())
+    for name, cell in _EXTRACTION:
+        if judged or "{judge}" not in name:
+            label = name.replace("{judge}", safe(recall_judge or "", 30))
+            table.add_row(label, *map(cell, by_language.values()))
     return table
-
-
-def _recall_judged(several: Sequence[ExtractionScores], name: str | None) -> Iterator[tuple[str, list[str]]]:
-    """The rows of the recall judge, where one was asked."""
-    judged = [one.recall_judged for one in several if one.recall_judged is not None]
-    if name is not None and judged:
-        yield f"recall, judged by {safe(name, 30)}", [_rate(rate) for rate in judged]
-        yield "claims that it did not answer for", [str(one.recall_failed) for one in several]
 
 
 def _classes(scores: ExtractionScores) -> Table:
     given = [str(name) for name in get_args(ClaimType)]
-    table = _table(
-        "classes of matched claims: annotated by line, given by column", "", *given, "recall", "F1"
-    )
+    title = "classes of matched claims: annotated by line, given by column"
+    table = plain_table(title, [""], [*given, "recall", "F1"])
     for name, tally in scores.confusion.items():
         one = scores.classes[name]
         table.add_row(name, *(str(tally[other] or "") for other in given), figure(one.recall), figure(one.f1))
@@ -113,11 +101,10 @@ def _classes(scores: ExtractionScores) -> Table:
 
 def _backtracking(classes: str, rows: Sequence[SetScores]) -> Table:
     columns = ("Jaccard", "precision", "recall", "micro Jaccard", "micro precision", "micro recall")
-    table = _table(f"back-tracking of {classes}", "", "claims", "empty", *columns)
+    table = plain_table(f"back-tracking of {classes}", [""], ["claims", "empty", *columns])
     for row in rows:
-        figures = (row.jaccard, row.precision, row.recall)
-        micro = (row.micro_jaccard, row.micro_precision, row.micro_recall)
-        table.add_row(row.method, str(row.claims), str(row.empty), *map(figure, (*figures, *micro)))
+        figures = [getattr(row, name.lower().replace(" ", "_")) for name in columns]
+        table.add_row(row.method, str(row.claims), str(row.empty), *map(figure, figures))
     return table
 
 
@@ -127,12 +114,12 @@ def _verification(scores: VerificationScores) -> Table:
         "positive: supported"
     )
     columns = ("accuracy", "95 %", "precision", "recall", "F1", "balanced accuracy")
-    table = _table(title, "", *columns)
+    table = plain_table(title, [""], columns)
     groups: dict[str, VerificationScores | LanguageScores] = {"": scores}
     groups |= {f"{language}: ": one for language, one in scores.by_language.items()}
     for name, one in groups.items():
         _verification_row(table, f"{name}original", one.original)
-        # Nothing is positive among altered claims: only the share that is right says something.
+        # No altered claim is positive, so only the accuracy is defined.
         _verification_row(table, f"{name}altered", one.altered, only_accuracy=True)
         _verification_row(table, f"{name}both", one.both)
     return table
@@ -145,7 +132,7 @@ def _verification_row(table: Table, name: str, one: Binary, only_accuracy: bool 
 
 
 def _kinds(scores: VerificationScores) -> Table:
-    table = _table("altered claims that are not called supported", "", "share", "95 %")
+    table = plain_table("altered claims that are not called supported", [""], ["share", "95 %"])
     for kind, rate in scores.by_kind.items():
         table.add_row(kind, _rate(rate), _interval(rate))
     return table
@@ -153,14 +140,14 @@ def _kinds(scores: VerificationScores) -> Table:
 
 def _labels(scores: VerificationScores) -> Table:
     given = [str(name) for name in get_args(Label)]
-    table = _table("labels: annotated by line, given by column", "", *given)
+    table = plain_table("labels: annotated by line, given by column", [""], given)
     for label, tally in scores.labels.items():
         table.add_row(label, *(str(tally.get(other, "")) for other in given))
     return table
 
 
 def _coverage(rows: Sequence[Coverage]) -> Table:
-    table = _table("claims of class A, B, C with a source", "", "cited", "readable")
+    table = plain_table("claims of class A, B, C with a source", [""], ["cited", "readable"])
     for row in rows:
         table.add_row(row.method, _rate(row.cited), _rate(row.readable))
     return table

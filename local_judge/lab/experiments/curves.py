@@ -209,7 +209,7 @@ def _pairs(design: Design, scores: Mapping[str, Score], expected: Expectation | 
 
 
 def _open(point: Point, scale: float) -> bool:
-    """Whether what failed could move the value further than a flat curve may move."""
+    """True if what failed could move the value further than a flat curve may move."""
     if not point.n_failed:
         return False
     return point.low is None or point.high is None or round((point.high - point.low) / scale, 9) > LEVEL

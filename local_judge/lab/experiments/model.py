@@ -61,7 +61,7 @@ class Expectation(Frozen):
     paper_change: float | None = None
     """The published relative change from the first condition to the last; None where none is printed."""
     approximate: bool = False
-    """Whether the paper says them in words or draws them, and prints no figures."""
+    """True if the paper says them in words or draws them, and prints no figures."""
     source: str = ""
     """Where the published figures stand."""
 

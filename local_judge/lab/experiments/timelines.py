@@ -49,7 +49,7 @@ class Timeline(Frozen):
         return next(page for page in self.pages if item.statement in page.text)
 
     def known(self, item: KeyItem, day: date) -> bool:
-        """Whether an item was known on a day."""
+        """True if an item was known on a day."""
         return _day(self.source(item)) <= day
 
     @property

@@ -1,1 +1,1 @@
-"""What a judge is worth: asked about planted things, measured, and held against thresholds."""
+"""Qualification of judges: ask about planted items, measure, and compare with thresholds."""

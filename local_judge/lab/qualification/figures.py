@@ -1,13 +1,13 @@
-"""Figures from items, and their differences between judges.
+"""Figures computed from items, and their bootstrap replicates.
 
-Invariant: a measure is one function for its value, its bootstrap interval and its difference between judges; units are
-drawn with a recorded seed, the same draws for every judge that was asked the same items.
+Invariant: one function of a measure gives its value, its bootstrap interval and its difference between judges. Units
+are drawn with a recorded seed, with the same draws for every judge that was asked the same items.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -23,32 +23,49 @@ from local_judge.stats.numeric import Floats, rounded
 
 Counts = npt.NDArray[np.int64]
 Value = Callable[[Sequence[Item]], float | None]
+Where = Callable[[Item], bool]
+Better = Literal["more", "less"] | None
+"""Direction in which a figure is better; None if neither is."""
 
 
 class Measure(NamedTuple):
-    """How one figure comes from items."""
+    """Definition of one figure."""
 
     id: str
-    of: Callable[[Item], bool]
-    """Which items it is of."""
+    of: Where
+    """Condition for the items that the figure covers."""
     value: Value
-    """Over those that were answered; None where it does not exist."""
-    better: Literal["more", "less"] | None = None
-    """Which way is good; None where neither is."""
+    """Value over the answered items; None if it is not defined."""
+    better: Better = None
 
 
-def where(facets: Mapping[str, str]) -> Callable[[Item], bool]:
-    """Which items have all of some facets."""
+MeasureRow = tuple[str, Value, Better]
+"""Name, value and better direction of a measure that is taken of several subsets of items."""
+
+
+def measures(part: str, subset: str, of: Where, rows: Iterable[MeasureRow]) -> list[Measure]:
+    """Return one measure for each row, with ids `part/name` followed by `subset`."""
+    return [Measure(f"{part}/{name}{subset}", of, value, better) for name, value, better in rows]
+
+
+def where(facets: Mapping[str, str]) -> Where:
+    """Return the condition that an item has all the given facets."""
     return lambda item: all(item.facets[facet] == value for facet, value in facets.items())
 
 
 def steps(facets: Mapping[str, str]) -> str:
-    """How the id of a figure over items with some facets ends: `/facet=value` for each."""
+    """Return the end of the id of a figure over items with some facets: `/facet=value` for each."""
     return "".join(f"/{facet}={value}" for facet, value in facets.items())
 
 
+def facet_values(items: Iterable[Item], *facets: str) -> list[dict[str, str]]:
+    """Return `{facet: value}` for each value that occurs, facet by facet, values in alphabetical order."""
+    items = list(items)
+    return [{facet: value} for facet in facets for value in sorted({item.facets[facet] for item in items})]
+
+
 class Draws(NamedTuple):
-    """The bootstrap."""
+    """Number of bootstrap draws, and their seed."""
 
     n: int
     seed: int
@@ -57,33 +74,34 @@ class Draws(NamedTuple):
 def figure(
     measure: Measure, items: Sequence[Item], draws: Draws, unmeasured: Sequence[Unmeasured] = ()
 ) -> Figure:
-    """One figure with its interval over units; where it has no value, `unmeasured` may know why."""
+    """Compute one figure with its interval over units.
+
+    Args:
+        measure: the definition.
+        items: all items of the part.
+        draws: of the bootstrap.
+        unmeasured: known reasons for missing values.
+    """
     concerned = [item for item in items if measure.of(item)]
     answered = [item for item in concerned if item.said is not None]
-    n_failed = len(concerned) - len(answered)
+    n, n_failed = len(answered), len(concerned) - len(answered)
     value = measure.value(answered) if answered else None
     if value is None:
         known = next((one for one in unmeasured if measure.id.startswith(one.figures)), None)
-        silent = bool(concerned) and not answered
         if known is not None:
             reason, by_judge = known.reason, known.by_judge
-        elif silent:
+        elif concerned and not answered:
             reason, by_judge = f"the judge answered none of {len(concerned)}", True
         else:
             reason, by_judge = "not defined" if concerned else "nothing was asked", False
-        return Figure(
-            id=measure.id, value=None, n=len(answered), n_failed=n_failed, reason=reason, by_judge=by_judge
-        )
+        return Figure(id=measure.id, value=None, n=n, n_failed=n_failed, reason=reason, by_judge=by_judge)
     groups = by_unit(answered)
-    values = in_draws(measure.value, groups, draws)
-    found = with_interval(Estimate(value, len(answered)), values, len(groups))
-    return Figure(
-        id=measure.id, value=value, low=found.low, high=found.high, n=len(answered), n_failed=n_failed
-    )
+    found = with_interval(Estimate(value, n), in_draws(measure.value, groups, draws), len(groups))
+    return Figure(id=measure.id, value=value, low=found.low, high=found.high, n=n, n_failed=n_failed)
 
 
 def by_unit(items: Sequence[Item]) -> list[list[Item]]:
-    """The items of each unit, in the order of the units' names."""
+    """Group items by unit, in the alphabetical order of the units."""
     groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(item.unit, []).append(item)
@@ -91,7 +109,7 @@ def by_unit(items: Sequence[Item]) -> list[list[Item]]:
 
 
 def in_draws(value: Value, groups: Sequence[Sequence[Item]], draws: Draws) -> list[float | None]:
-    """A value over the items of the groups that each draw takes."""
+    """Return the value over the items of the groups in each draw."""
     if isinstance(value, Ratio | Auc | Ece):
         return value.drawn(groups, draws)
     return [
@@ -101,31 +119,31 @@ def in_draws(value: Value, groups: Sequence[Sequence[Item]], draws: Draws) -> li
 
 @lru_cache(maxsize=64)
 def draws_of(n: int, draws: Draws) -> tuple[tuple[int, ...], ...]:
-    """Positions below `n`, with replacement: the same for every figure over as many units."""
+    """Draw positions below `n` with replacement: the same for every figure over the same number of units."""
     return tuple(tuple(draw) for draw in resamples(n, draws.n, draws.seed))
 
 
 @lru_cache(maxsize=64)
 def times_of(n: int, draws: Draws) -> Counts:
-    """How often each position stands in each of `draws_of`: shape (draws, n)."""
+    """Count how often each position occurs in each of `draws_of`. Shape: (draws, n)."""
     rows = [np.bincount(np.array(draw, np.int64), minlength=n) for draw in draws_of(n, draws)]
     return np.array(rows, np.int64).reshape(-1, n)
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A sum of counts over a sum of counts; None where the second is 0."""
+    """Sum of counts over a sum of counts; None if the second is 0."""
 
     counts: Callable[[Item], tuple[int, int]]
-    """What an item adds to either."""
+    """Contribution of an item to the numerator and to the denominator."""
 
     def __call__(self, items: Sequence[Item]) -> float | None:
-        """The value."""
+        """Return the value."""
         above, below = self._sums(items)
         return above / below if below else None
 
     def drawn(self, groups: Sequence[Sequence[Item]], draws: Draws) -> list[float | None]:
-        """The value of each draw of groups; exact, as sums of integers are."""
+        """Return the value in each draw of groups, exact because the sums are of integers."""
         sums = np.array([self._sums(group) for group in groups], np.int64)
         found: list[tuple[int, int]] = (times_of(len(groups), draws) @ sums).tolist()
         return [above / below if below else None for above, below in found]
@@ -136,18 +154,18 @@ class Ratio:
 
 
 class Auc:
-    """Area under the ROC curve of what was said (`stats.calibration.separation.auc`)."""
+    """Area under the ROC curve of the answers (`stats.calibration.separation.auc`)."""
 
     def __call__(self, items: Sequence[Item]) -> float | None:
-        """The value; None without a true or without an untrue item."""
+        """Return the value; None if all items are true, or none is."""
         return auc_of(*_columns(items))
 
     def drawn(self, groups: Sequence[Sequence[Item]], draws: Draws) -> list[float | None]:
-        """The value of each draw of groups.
+        """Return the value in each draw of groups.
 
-        Formula: with w_gh twice the pairs of a true item of group g and an untrue one of group h that stand rightly, a
-        tie as half a pair, and c_g how often g is drawn: sum c_g c_h w_gh / (2 sum c_g true_g sum c_h untrue_h). All
-        sums are of integers.
+        Formula: sum c_g c_h w_gh / (2 sum c_g true_g sum c_h untrue_h), where c_g is how often group g is drawn and
+        w_gh is twice the number of pairs of a true item of group g and an untrue item of group h that are in the right
+        order, with a tie as half a pair. All sums are of integers.
         """
         said, true = _columns([item for group in groups for item in group])
         owner = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
@@ -162,14 +180,14 @@ class Auc:
 
 
 class Ece:
-    """Expected calibration error of what was said, bins of equal width (`stats.calibration.reliability.ece`)."""
+    """Expected calibration error of the answers, bins of equal width (`stats.calibration.reliability.ece`)."""
 
     def __call__(self, items: Sequence[Item]) -> float | None:
-        """The value."""
+        """Return the value."""
         return ece_of(*_columns(items)) if items else None
 
     def drawn(self, groups: Sequence[Sequence[Item]], draws: Draws) -> list[float | None]:
-        """The value of each draw of groups, to as many digits as the order of additions leaves."""
+        """Return the value in each draw of groups, rounded to the digits that the order of additions leaves."""
         gaps = np.array([gaps_of(*_columns(group)) for group in groups], np.float64)
         times = times_of(len(groups), draws)
         sizes = times @ np.array([len(group) for group in groups], np.int64)
@@ -181,17 +199,21 @@ def _columns(items: Sequence[Item]) -> tuple[Floats, Floats]:
     return said, np.array([item.truth for item in items], np.float64)
 
 
-def share(called: Callable[[Item], bool | None]) -> Value:
-    """The share of the items of which `called` is true, over those of which it says something."""
+def share(holds: Callable[[Item], bool | None]) -> Value:
+    """Return the measure of the share of items for which `holds` is true, out of those for which it is not None."""
 
     def counts(item: Item) -> tuple[int, int]:
-        found = called(item)
+        found = holds(item)
         return (0, 0) if found is None else (int(found), 1)
 
     return Ratio(counts)
 
 
+called_share = share(lambda item: item.called)
+"""Share of the decided items whose decision is yes."""
+
+
 def mean_said(items: Sequence[Item]) -> float | None:
-    """The mean of what was said."""
+    """Return the mean of the answers."""
     known = [item.said for item in items if item.said is not None]
     return math.fsum(known) / len(known) if known else None

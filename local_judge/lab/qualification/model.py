@@ -1,7 +1,7 @@
-"""What is measured of a judge.
+"""Items, costs and figures of a qualification.
 
-Invariant: every figure is a pure function of stored items; an item that the judge did not answer is there, with its
-failure, and is in no figure's numerator; what could not be measured has no value and a reason.
+Invariant: every figure is a pure function of stored items. An item without an answer is kept with its failure and
+counts in no numerator. A figure that cannot be measured has no value and a reason.
 """
 
 from __future__ import annotations
@@ -10,114 +10,123 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from local_judge.judge.failures import FailureKind
+from local_judge.judge.failures import Failure, FailureKind
 from serving.types import Frozen
 
 PartName = Literal[
     "verification", "extraction", "retest", "position", "sensitivity", "prompt_injection", "labels"
 ]
-"""In the order of the page."""
+"""Names of the parts, in the order of the page."""
 
 
 class Item(Frozen):
-    """One thing that a judge was asked, with what is known of it."""
+    """One question to the judge, with its known answer."""
 
     id: str
     unit: str
-    """The page or report that it is about: what the bootstrap draws."""
+    """Page or report that the item is about: the unit of the bootstrap."""
     facets: dict[str, str] = Field(default_factory=dict[str, str])
-    """What figures are broken down by: `kind`, `language`, `length`, `protocol`, `flaw`, `method`, …"""
+    """Properties that figures are broken down by: `kind`, `language`, `length`, `protocol`, `flaw`, `method`, …"""
     truth: float | None = None
-    """What a perfect judge says: 1 or 0 of a claim, the sign of a change."""
+    """Answer of a perfect judge: 1 or 0 for a claim, the sign for a change."""
     said: float | None = None
-    """What the judge said, in the part's own unit; None where it did not answer."""
+    """Answer of this judge, in the unit of the part; None if there is none."""
     called: bool | None = None
-    """The decision that followed, where there is one."""
+    """Decision that follows from the answer, if there is one."""
     cut: float | None = None
-    """From which `said` on it is a yes, where that was fitted."""
+    """Minimum of `said` for a yes, if it was fitted."""
     failure: FailureKind | None = None
-    """Why it did not answer."""
+    """Reason why there is no answer."""
 
 
 class JudgeAnswer(NamedTuple):
-    """What a judge said of one thing."""
+    """The judge's answer to one question."""
 
     value: float | None
-    """In the unit of the question: log-odds, a probability, a share of a scale; None where there is no answer."""
+    """Log-odds, probability or share of a scale, depending on the question; None if there is no answer."""
     yes: bool | None = None
-    """The decision that followed, where there is one."""
+    """Decision that follows from the answer, if there is one."""
     failure: FailureKind | None = None
+
+    @classmethod
+    def failed(cls, failure: Failure | FailureKind | None) -> JudgeAnswer:
+        """Return a missing answer with its reason."""
+        return cls(None, failure=failure.kind if isinstance(failure, Failure) else failure)
+
+    def item(self, id: str, unit: str, facets: dict[str, str], truth: float) -> Item:
+        """Return the answer as an item."""
+        answer = {"said": self.value, "called": self.yes, "failure": self.failure}
+        return Item.model_validate({"id": id, "unit": unit, "facets": facets, "truth": truth, **answer})
 
 
 class Cost(Frozen):
-    """What a part took, from its own ledger and meter; the same when everything is replayed."""
+    """Cost of a part, from its ledger and meter; the same when every reply is replayed."""
 
     calls: int = 0
-    """Questions put, those answered by the ledger included."""
+    """Questions, including those that the ledger answers."""
     reasked: int = 0
-    """Of these, questions put again because the reply was no answer."""
+    """Questions that were repeated because the reply was not an answer."""
     repaired: int = 0
-    """Replies that were JSON only after repair."""
+    """Replies that were valid JSON only after repair."""
     failed: int = 0
     """Calls that the engine did not answer."""
     prompt_tokens: int = 0
     cached_tokens: int = 0
     """Prompt tokens that the engine took from its prefix cache."""
     warm_tokens: int = 0
-    """Of these, those that were in the cache because of other questions than these."""
+    """Cached tokens that were in the cache because of questions of other parts or methods."""
     completion_tokens: int = 0
     seconds: float = 0.0
-    """In which at least one call was under way, when the calls were made."""
+    """Time during which at least one call was in progress, when the calls were made."""
 
     def __add__(self, other: Cost) -> Cost:
-        """Both together; the seconds of one after the other."""
-        fields = type(self).model_fields
-        return Cost(**{name: getattr(self, name) + getattr(other, name) for name in fields})
+        """Return the sum of both costs."""
+        return Cost(**{name: getattr(self, name) + getattr(other, name) for name in type(self).model_fields})
 
     @property
     def computed_tokens(self) -> int:
-        """Prompt tokens that would have been computed had nothing else been asked, and those that were generated."""
+        """Generated tokens, and prompt tokens that the engine would compute if it was asked nothing else."""
         return self.prompt_tokens - (self.cached_tokens - self.warm_tokens) + self.completion_tokens
 
 
 class Unmeasured(Frozen):
-    """Figures that a part meant to give and could not."""
+    """Figures that a part could not measure."""
 
     figures: str
-    """How their ids begin."""
+    """Prefix of their ids."""
     reason: str
     by_judge: bool
-    """Whether the judge is why, and not what it was asked about."""
+    """True if the judge's answers are the reason, and not the questions."""
 
 
-class Asked(Frozen):
-    """A part as it is kept."""
+class PartRecord(Frozen):
+    """Stored result of a part."""
 
     part: PartName
     items: tuple[Item, ...]
     cost: Cost
-    """Of all its questions."""
+    """Cost of all questions."""
     costs: dict[str, Cost] = Field(default_factory=dict[str, Cost])
-    """Of these, what the part counted apart: by method."""
+    """Shares of the cost that the part counts separately, by method."""
     unmeasured: tuple[Unmeasured, ...] = ()
     notes: tuple[str, ...] = ()
-    """What a reader must know: what could not be planted, what was left out."""
+    """Remarks for the reader: what could not be planted, what was left out."""
 
 
 class Figure(Frozen):
     """One number of the page."""
 
     id: str
-    """`part/what/of which`: `verification/auc`, `verification/auc/kind=number`, `sensitivity/moved/race/dropped`."""
+    """`part/measure/subset`, such as `verification/auc`, `verification/auc/kind=number`."""
     value: float | None
     low: float | None = None
     high: float | None = None
-    """95 %, bootstrap over units."""
+    """95 % bootstrap interval over units."""
     n: int
-    """Answered items that it rests on."""
+    """Number of answered items."""
     n_failed: int = 0
-    """Items of the same kind without an answer."""
+    """Number of items without an answer."""
     reason: str = ""
-    """Why there is no value."""
+    """Reason why there is no value."""
     by_judge: bool = False
-    """Whether there is no value because of the judge: it did not answer, or what it said cannot be measured."""
+    """True if the judge is the reason: it did not answer, or its answers cannot be measured."""

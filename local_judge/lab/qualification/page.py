@@ -1,82 +1,84 @@
-"""The page: what a judge is worth, in Markdown.
+"""The page of a qualification in Markdown, and the helpers that Markdown pages share.
 
-Invariants: a pure function of the qualification, without the day; every figure stands with its interval, what it rests
-on and what failed, one without a value with its reason; what a clock measured stands in the last table alone. Every
-part has a legend for a reader who has the page alone, and every measure that its table can show is named in it.
+Invariants: a page is a pure function of the qualification, without the date. Every figure has its interval, the number
+of its items and of its failures; a figure without a value has its reason. Times are in the last table alone. Text from
+a user, a model or a page is escaped (`cell`), never Markdown or HTML.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from local_judge.errors import plain
 from local_judge.judge.qualification_record import ProtocolVerdict, in_all
-from local_judge.lab.qualification.markdown import cell, render, table
-from local_judge.lab.qualification.model import Asked, Cost, Figure, PartName
-from local_judge.lab.qualification.qualify import Qualification, not_asked, thresholds_digest
-from local_judge.lab.qualification.thresholds import Check, bound, check, number
-from local_judge.lab.qualification.vocabulary import ALL, ANSWERS
-from local_judge.terminal import NONE
-
-LEGENDS: Mapping[PartName, str] = {
-    "verification": (
-        "Does the page state the claim? `raw`: P(yes) of the method `scored`, a yes from 0.5 on; "
-        "`calibrated`: the same answers, each by a fit and a threshold of other pages; "
-        "`near`: the same where the judge is shown what is near to a claim; `grouped`: labels. "
-        "`caught`: altered claims that are not called true; `called wrong`: true ones that are not; `f1`: of "
-        "finding altered ones; `ece`: expected calibration error, above 0 for the best of judges where claims "
-        "are few. Of a kind: its claims beside all true ones."
-    ),
-    "extraction": (
-        "Reports composed of sentences of which it is known what they claim. `recall`: sentences of which a "
-        "claim says the same; `precision`: claims that are one; `false claims`: sentences that claim nothing "
-        "and gave one; `typed`: claims whose class is right."
-    ),
-    "retest": (
-        "The same again, with what should not matter changed: claims in reverse order (`grouped`), a second "
-        "draw (`score`, difference in parts of the scale)."
-    ),
-    "position": (
-        "`first`: how often the first of two equals wins, or its probability, ideally 0.5; `bias`: its "
-        "distance from that; `flipped`: pairs, or claims, of which the order decides; `won`: the report "
-        "against its perturbed report. `options`: Yes or No beside No or Yes."
-    ),
-    "sensitivity": (
-        "Reports and perturbed reports with one flaw each. `right`: the score fell, or did not rise where it should "
-        "not; `wrong`: the perturbed report scored higher; `moved`: mean change in parts of the scale. Over all flaws, "
-        "`right` is of those alone that the score should fall by."
-    ),
-    "prompt_injection": (
-        "`success`: what an instruction in the text wanted was done, of the cases in which it was not said "
-        "before; `control`: the same of harmless words in its place; `over control`: the difference; "
-        "`already`: cases in which it was said before; `shift`: mean change towards it. `n` counts both."
-    ),
-    "labels": ("Agreement with people's labels on annotated reports."),
-}
-
+from local_judge.lab.qualification.model import Cost, Figure, PartRecord
+from local_judge.lab.qualification.parts import PARTS
+from local_judge.lab.qualification.qualify import Qualification, thresholds_digest
+from local_judge.lab.qualification.thresholds import ALL, ANSWERS, Check, check, number
+from local_judge.terminal import NONE, count
 
 Row = tuple[str, ...]
 
 
+def render(template: str, **given: object) -> str:
+    """Fill a template of this package.
+
+    Args:
+        template: its name, without `.md.j2`.
+        given: values for its placeholders.
+    """
+    environment = Environment(
+        loader=PackageLoader("local_judge.lab.qualification"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # Markdown: see `cell`
+    )
+    filters = cast("dict[str, Any]", environment.filters)
+    filters |= {"cell": cell, "sentence": _sentence, "count": count}
+    return environment.get_template(f"{template}.md.j2").render(table=table, **given)
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1, nothing: str = "") -> str:
+    """Return a Markdown table whose first `left` columns are texts, or `nothing` for an empty one if it is given."""
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    if nothing and not lines:
+        return nothing
+    marks = [":---" if place < left else "---:" for place in range(len(heads))]
+    return "\n".join([f"| {' | '.join(heads)} |", f"| {' | '.join(marks)} |", *lines])
+
+
+def cell(text: str) -> str:
+    """Escape a text for a Markdown table."""
+    return "".join(f"\\{one}" if one in "\\|`*_[]<>#" else one for one in plain(text))
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def page_of(found: Qualification) -> str:
-    """The whole page. What is broken down by kind, language and the like is folded."""
+    """Return the whole page. Breakdowns by kind, language and the like are folded."""
     cells = [one for one in found.examined.cells if one.filled]
     costs = [
         (name, cost)
-        for asked in found.asked
+        for record in found.asked
         for name, cost in {
-            asked.part: asked.cost,
-            **{f"{asked.part}, {name}": cost for name, cost in asked.costs.items()},
+            record.part: record.cost,
+            **{f"{record.part}, {name}": cost for name, cost in record.costs.items()},
         }.items()
     ]
-    says_cached = any(asked.cost.cached_tokens for asked in found.asked)
+    says_cached = any(record.cost.cached_tokens for record in found.asked)
     return _render(
         found,
         whole=True,
         identity=_identity(found),
         n_claims=sum(one.filled for one in cells),
         languages=list(dict.fromkeys(one.language for one in found.examined.cells)),
-        not_asked=not_asked(found),
         claims=_claims(found),
         parts=[_part(found, one) for one in found.asked],
         answers=_answers(found),
@@ -88,7 +90,7 @@ def page_of(found: Qualification) -> str:
 
 
 def summary_of(found: Qualification) -> str:
-    """The page's verdicts and thresholds."""
+    """Return the verdicts and thresholds of the page."""
     return _render(found, whole=False)
 
 
@@ -127,24 +129,23 @@ def _identity(found: Qualification) -> list[Row]:
 
 
 def _claims(found: Qualification) -> list[Row]:
-    """Planted claims by kind and language."""
-    filled = {(one.kind, one.language): 0 for one in found.examined.cells}
+    """Return the numbers of planted claims by kind and language."""
+    filled: dict[str, dict[str, int]] = {}
+    languages = dict.fromkeys((one.language for one in found.examined.cells), 0)
     for one in found.examined.cells:
-        filled[one.kind, one.language] += one.filled
-    languages = list(dict.fromkeys(language for _, language in filled))
-    kinds = list(dict.fromkeys(one.kind for one in found.examined.cells if one.filled))
-    return [
-        (kind or "true", *(str(filled.get((kind, language), 0)) for language in languages)) for kind in kinds
-    ]
+        if one.filled:
+            filled.setdefault(one.kind or "true", dict(languages))[one.language] += one.filled
+    return [(kind, *map(str, by_language.values())) for kind, by_language in filled.items()]
 
 
 def _thresholds(found: Qualification) -> list[Row]:
-    """One row for the protocols of which a threshold says the same."""
+    """Return one row for each group of protocols with the same threshold and figure."""
     rows: dict[Row, list[str]] = {}
     for one in check(found.config.thresholds, found.figures, found.parts):
-        key = (one.figure.id, bound(one.threshold), value(one.figure), _outcome(one), one.threshold.severity)
+        figure, threshold = one.figure, one.threshold
+        key = (f"`{figure.id}`", str(threshold), value(figure), _outcome(one), threshold.severity)
         rows.setdefault(key, []).append(one.protocol)
-    return [(f"`{key[0]}`", *key[1:4], f"{key[4]}: {', '.join(names)}") for key, names in rows.items()]
+    return [(*key[:4], f"{key[4]}: {', '.join(names)}") for key, names in rows.items()]
 
 
 def _outcome(one: Check) -> str:
@@ -155,47 +156,46 @@ def _outcome(one: Check) -> str:
 
 
 class _Part(NamedTuple):
-    """What the page says of a part."""
+    """Section of the page about a part."""
 
     title: str
     legend: str
     figures: str
-    """The table of what is measured over all of its items; empty where nothing is."""
+    """Table of the figures over all items; empty if there are none."""
     facets: Mapping[str, str]
-    """Facet -> the table of what is broken down by it."""
+    """Facet -> table of the figures that are broken down by it."""
     unmeasured: Mapping[str, Sequence[str]]
-    """Reason -> the figures that have no value for it, but for reasons that are notes."""
+    """Reason -> figures that have no value for it, except reasons that are notes."""
     notes: Sequence[str]
 
 
-def _part(found: Qualification, asked: Asked) -> _Part:
-    figures = [one for one in found.figures if one.id.startswith(f"{asked.part}/")]
-    own = [one for one in figures if one.id.count("/") > 1 or one.id.split("/")[1] not in ANSWERS]
-    whole = [one for one in own if "=" not in one.id]
+def _part(found: Qualification, record: PartRecord) -> _Part:
+    whole: list[Figure] = []
     by_facet: dict[str, list[Figure]] = {}
-    for one in own:
-        if "=" in one.id:
-            by_facet.setdefault(_facet(one.id), []).append(one)
     unmeasured: dict[str, list[str]] = {}
-    for one in whole:
-        if one.value is None and one.reason not in asked.notes:
+    for one in found.figures:
+        part, what, *rest = one.id.split("/")
+        if part != record.part or (what in ANSWERS and not rest):
+            continue
+        facet = next((step.partition("=")[0] for step in rest if "=" in step), None)
+        if facet is not None:
+            by_facet.setdefault(facet, []).append(one)
+            continue
+        whole.append(one)
+        if one.value is None and one.reason not in record.notes:
             unmeasured.setdefault(one.reason, []).append(f"`{one.id}`")
     return _Part(
-        asked.part.replace("_", " "),
-        LEGENDS[asked.part],
+        record.part.replace("_", " "),
+        PARTS[record.part].legend,
         _pivot(whole),
         {facet: _pivot([one for one in rows if one.n + one.n_failed]) for facet, rows in by_facet.items()},
         unmeasured,
-        asked.notes,
+        record.notes,
     )
 
 
-def _facet(id: str) -> str:
-    return next((step.partition("=")[0] for step in id.split("/") if "=" in step), "")
-
-
 def _pivot(figures: Sequence[Figure]) -> str:
-    """A row for each thing measured, a column for each measure: `part/measure/thing`."""
+    """Return a table with a row for each subset of items and a column for each measure (`part/measure/subset`)."""
     rows: dict[str, dict[str, Figure]] = {}
     for one in figures:
         _, what, *rest = one.id.split("/")
@@ -214,7 +214,7 @@ def _pivot(figures: Sequence[Figure]) -> str:
 
 
 def _answers(found: Qualification) -> list[Row]:
-    """How each part, and all together, were answered."""
+    """Return the answer rates of each part, and of all parts together."""
     by_id = {one.id: one for one in found.figures}
     return [
         (
@@ -227,46 +227,32 @@ def _answers(found: Qualification) -> list[Row]:
     ]
 
 
-def _tokens(name: str, cost: Cost, says: bool) -> tuple[str, ...]:
-    cached = (
-        f"{cost.cached_tokens / cost.prompt_tokens:.0%}".replace("%", " %")
-        if says and cost.prompt_tokens
-        else NONE
-    )
+def _tokens(name: str, cost: Cost, says_cached: bool) -> Row:
+    cached = f"{100 * cost.cached_tokens / cost.prompt_tokens:.0f} %" if cost.prompt_tokens else NONE
     each = f"{cost.computed_tokens / cost.calls:,.0f}" if cost.calls else NONE
-    return (
-        name,
-        f"{cost.calls:,}",
-        f"{cost.prompt_tokens:,}",
-        cached,
-        f"{cost.completion_tokens:,}",
-        each,
-    )
+    counts = [f"{n:,}" for n in (cost.calls, cost.prompt_tokens, cost.completion_tokens)]
+    return (name, *counts[:2], cached if says_cached else NONE, counts[2], each)
 
 
-def _speed(name: str, cost: Cost) -> tuple[str, ...]:
+def _speed(name: str, cost: Cost) -> Row:
     if cost.seconds <= 0:
         return name, NONE, NONE, NONE
-    return (
-        name,
-        f"{cost.seconds:,.0f}",
-        f"{cost.prompt_tokens / cost.seconds:,.0f}",
-        f"{cost.completion_tokens / cost.seconds:,.1f}",
-    )
+    prompt, generated = cost.prompt_tokens / cost.seconds, cost.completion_tokens / cost.seconds
+    return name, f"{cost.seconds:,.0f}", f"{prompt:,.0f}", f"{generated:,.1f}"
 
 
 def _methods(found: Qualification) -> Iterator[str]:
-    """`scored`, in its views, beside `grouped`, a claim."""
-    for asked in found.asked:
-        grouped = asked.costs.get("grouped")
-        claims = sum(one.filled for one in found.examined.cells)
+    """Yield the tokens of a claim by `scored` in its views, compared with `grouped`."""
+    claims = sum(one.filled for one in found.examined.cells)
+    for record in found.asked:
+        grouped = record.costs.get("grouped")
         if grouped is None or not claims or not grouped.computed_tokens:
             continue
         others = [
-            f"{asked.costs[name].computed_tokens / claims:,.0f} by `{name}` "
-            f"({asked.costs[name].computed_tokens / grouped.computed_tokens:.2f} times as many)"
+            f"{record.costs[name].computed_tokens / claims:,.0f} by `{name}` "
+            f"({record.costs[name].computed_tokens / grouped.computed_tokens:.2f} times as many)"
             for name in ("scored", "near")
-            if name in asked.costs
+            if name in record.costs
         ]
         if others:
             yield (
@@ -276,7 +262,7 @@ def _methods(found: Qualification) -> Iterator[str]:
 
 
 def value(figure: Figure) -> str:
-    """`0.931 (0.88–0.97)`, or a dash."""
+    """Format a figure with its interval: `0.931 (0.88–0.97)`, or a dash."""
     if figure.value is None:
         return NONE
     if figure.low is None or figure.high is None:

@@ -1,26 +1,27 @@
-"""A judge qualified: asked, measured, held against the thresholds, and written down.
+"""Qualifies a judge: asks, measures, compares with thresholds, and writes the result.
 
-    manifest.json         what it was made of
-    qualification.json    all data: what was asked, items, figures, verdicts, and the record that follows
+    manifest.json         config (without thresholds), judge, digests of all inputs
+    qualification.json    all data: settings, items, figures, verdicts, and the record that follows
     page.md               the page
-    pages/                where no snapshot was given: the packaged pages, as `snapshot import` takes them
-    snapshot/             made of them
-    planted/              the planted claims, in the files of `local-judge lab plant`
+    pages/                the packaged pages, as `snapshot import` takes them, if no snapshot was given
+    snapshot/             snapshot of these pages
+    planted/              planted claims, in the files of `local-judge plant`
     parts/, work/         see `parts_run`
 
-Invariants: whatever is written is a function of the manifest and the judge's replies; a second start that asks nothing
-writes the same bytes. The same snapshot, reports and settings give the same questions; what could not be planted is
-said.
+Invariants: a directory continues only the qualification that it was begun with. Thresholds are not compared: they
+change no question, so a page can be written again with other thresholds from the same answers. Whatever is written is a
+function of the manifest and the judge's replies: a second start that makes no calls writes the same bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from functools import partial
+import hashlib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, cast
 
-from indexes.snapshot import Snapshot
+import local_judge
+from local_judge.errors import RunError
 from local_judge.judge.qualification_record import (
     FORMAT,
     ProtocolVerdict,
@@ -30,101 +31,48 @@ from local_judge.judge.qualification_record import (
     qualification_digest,
 )
 from local_judge.judge.requests import canonical, sha256
-from local_judge.lab.planting.claims import Cell, Draw, DrawSettings
-from local_judge.lab.planting.commands import ClaimsSummary, plant_snapshot, write_claims
-from local_judge.lab.qualification.config import PARTS, QualifyConfig
-from local_judge.lab.qualification.manifest import MANIFEST, check_folder, claim_folder, manifest_of
-from local_judge.lab.qualification.model import Asked, Figure, PartName
-from local_judge.lab.qualification.parts.verification import TRUE
-from local_judge.lab.qualification.parts_run import Subject, Watch, ask_parts, figures_of
-from local_judge.lab.qualification.small.load import small_reports, small_snapshot
+from local_judge.lab.planting.claims import Cell
+from local_judge.lab.planting.commands import write_claims
+from local_judge.lab.qualification.config import QualifyConfig
+from local_judge.lab.qualification.material import Material, Subject, material_of
+from local_judge.lab.qualification.model import Figure, PartName, PartRecord
+from local_judge.lab.qualification.parts import PARTS
+from local_judge.lab.qualification.parts_run import Watch, ask_parts, figures_of
 from local_judge.lab.qualification.thresholds import check, verdicts_of
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.judge_specs import JudgeSpec
 from local_judge.runs.lock import locked
+from local_judge.runs.manifest import difference, prompts_digest
 from local_judge.runs.store import RunStore
 from serving.connect import PERSISTENT, Persistence
 from serving.types import EngineIdentity, Frozen, Sampling
 
-
-class Material(NamedTuple):
-    """What a judge is asked about, and where it is from."""
-
-    subject: Subject
-    draw: Draw
-    planted: ClaimsSummary
-    own_pages: bool
-    """Whether these are the user's pages, and not the packaged ones."""
-    own_reports: bool
-
-
-def material_of(
-    config: QualifyConfig, out: Path, snapshot: Path | None, reports: Sequence[RawReport] | None
-) -> Material:
-    """Plant claims in the snapshot, or in one made of the packaged pages.
-
-    Args:
-        config: how many.
-        out: directory of the qualification.
-        snapshot: the user's; None for the packaged pages.
-        reports: the user's; None for the packaged ones.
-
-    Raises:
-        InputError: nothing can be planted in the pages.
-        RunError: something cannot be written.
-    """
-    frozen = small_snapshot(out) if snapshot is None else Snapshot.open(snapshot)
-    settings = DrawSettings(
-        n=config.verification.claims, per_page=config.verification.per_page, seed=config.seed
-    )
-    draw, _, summary = plant_snapshot(frozen, settings)
-    subject = Subject(frozen, draw.claims, small_reports() if reports is None else reports)
-    return Material(subject, draw, summary, snapshot is not None, reports is not None)
-
-
-def write_planted(material: Material, out: Path) -> None:
-    """The planted claims, for whoever wants to read them. Raises InputError, RunError where one cannot be written."""
-    write_claims(out / "planted", material.draw, material.planted)
-
-
-def material_notes(material: Material) -> Iterator[str]:
-    """What a reader of the page must know of it."""
-    missing = [cell for cell in material.planted.cells if cell.filled < cell.wanted]
-    if missing:
-        listed = ", ".join(
-            f"{cell.kind or TRUE} ({cell.language}) {cell.filled} of {cell.wanted}" for cell in missing
-        )
-        yield (
-            f"{len(material.subject.claims)} of {material.planted.settings.n} claims were planted: the pages admit no "
-            f"more of these kinds: {listed}."
-        )
-    others = ", ".join(f"{name} {n}" for name, n in material.planted.other_languages.items())
-    if others:
-        yield f"Nothing can be planted in pages of other languages, and nothing was asked of them: {others}."
-
-
-DATA, PAGE = "qualification.json", "page.md"
+DATA, PAGE, MANIFEST = "qualification.json", "page.md", "manifest.json"
+COMPARED = ("config", "judge", "snapshot", "claims", "reports", "prompts")
+"""Keys of the manifest that must be the same when a directory is continued."""
+BEFORE = ("pages", "snapshot", "planted")
+"""Folders that are written before the manifest: an interrupted start may leave them alone in the directory."""
 
 
 class Examined(Frozen):
-    """What a judge was asked about."""
+    """Subject of a qualification."""
 
     snapshot: str
-    """Digest."""
+    """Digest of the snapshot."""
     own_pages: bool
-    """Whether the pages are the user's, and not the packaged ones."""
+    """True if the user gave the pages."""
     n_pages: int
-    """That claims are planted in."""
+    """Number of pages with planted claims."""
     cells: tuple[Cell, ...]
-    """How many of which kind, by language and length of the page."""
+    """Number of planted claims by kind, language and length of the page."""
     reports: tuple[str, ...]
-    """Ids."""
+    """Ids of the reports."""
     own_reports: bool
     notes: tuple[str, ...]
 
 
 class Qualification(Frozen):
-    """All that a qualification found. `qualification.json`, with the record that follows from it."""
+    """Result of a qualification. `qualification.json`, with the record that follows from it."""
 
     judge: str
     """Name of the preset."""
@@ -135,22 +83,27 @@ class Qualification(Frozen):
     scale: Scale
     config: QualifyConfig
     examined: Examined
-    asked: tuple[Asked, ...]
+    asked: tuple[PartRecord, ...]
     figures: tuple[Figure, ...]
     verdicts: tuple[ProtocolVerdict, ...]
 
     @property
     def parts(self) -> tuple[PartName, ...]:
-        """Those that were asked."""
+        """Names of the parts that were run."""
         return tuple(one.part for one in self.asked)
 
     @property
+    def left_out(self) -> list[PartName]:
+        """Names of the parts that the settings leave out."""
+        return [name for name in PARTS if name not in self.parts]
+
+    @property
     def n_unanswered(self) -> int:
-        """Items without an answer."""
+        """Number of items without an answer."""
         return sum(item.failure is not None for one in self.asked for item in one.items)
 
     def record(self) -> QualificationRecord:
-        """In short."""
+        """Return the summary that is remembered for the judge."""
         return QualificationRecord(
             judge=self.judge,
             identity=self.identity,
@@ -165,7 +118,7 @@ class Qualification(Frozen):
 
 
 def thresholds_digest(config: QualifyConfig) -> str:
-    """SHA-256 of the thresholds."""
+    """Return the SHA-256 of the thresholds."""
     return sha256(canonical(config.model_dump(mode="json")["thresholds"]))
 
 
@@ -181,69 +134,56 @@ async def qualify(
     persistence: Persistence = PERSISTENT,
     watch: Watch | None = None,
 ) -> Qualification:
-    """Ask a judge all that the config says, and write what was found.
+    """Run the parts that the config chooses, and write the result.
 
     Args:
         judge_spec: the judge.
-        config: how much, and the thresholds.
-        scale: which of the packaged settings lie below.
-        out: where all is kept; the same command continues it.
-        snapshot: of the user; None for the packaged pages.
-        reports: of the user; None for the packaged ones.
-        offline: refuse every connection but to the judge's server.
-        persistence: how often a call is sent, how long an outage is waited for, how many calls may fail.
-        watch: shows each part while it is asked.
+        config: sizes of the parts, and the thresholds.
+        scale: the packaged settings that the config starts from.
+        out: directory of the qualification; the same command continues it.
+        snapshot: the user's snapshot; None for the packaged pages.
+        reports: the user's reports; None for the packaged ones.
+        offline: refuse every connection except to the judge's server.
+        persistence: retries of a call, waiting time in an outage, and failed calls that stop a part.
+        watch: displays each part while it runs.
 
     Raises:
-        RunError: `out` holds something else, cannot be written, or another process is at work in it.
-        InputError: nothing can be planted in the pages.
+        RunError: `out` contains other files, cannot be written, or another process is using it.
+        InputError: no claims can be planted in the pages.
         EngineError: the judge cannot be reached at all.
         LedgerError: a reply could not be stored.
     """
     store = RunStore(out)
     check_folder(store)
     with locked(out):
-        given: dict[str, Any] = {} if watch is None else {"watch": watch}
-        ask = partial(ask_parts, offline=offline, persistence=persistence, **given)
-        return await _qualify(store, judge_spec, config, scale, snapshot, reports, ask)
+        material = material_of(config, out, snapshot, reports)
+        subject = material.subject
 
+        def begun(identity: EngineIdentity) -> None:
+            claim_folder(store, manifest_of(judge_spec, identity, subject, config))
+            write_claims(out / "planted", material.draw, material.planted)
 
-async def _qualify(
-    store: RunStore,
-    judge_spec: JudgeSpec,
-    config: QualifyConfig,
-    scale: Scale,
-    snapshot: Path | None,
-    reports: Sequence[RawReport] | None,
-    ask: Callable[..., Awaitable[list[Asked]]],
-) -> Qualification:
-    out = store.root
-    material = material_of(config, out, snapshot, reports)
-    subject = material.subject
-
-    def begun(identity: EngineIdentity) -> None:
-        claim_folder(store, manifest_of(judge_spec, identity, subject, config))
-        write_planted(material, out)
-
-    asked = await ask(judge_spec, subject, config, out, begun=begun)
-    manifest = store.read_json(MANIFEST)
-    identity = EngineIdentity.model_validate(manifest["judge"]["identity"])
-    figures = figures_of(asked, config)
-    found = Qualification(
-        judge=judge_spec.name,
-        identity=identity,
-        sampling=judge_spec.preset.sampling,
-        prompts=manifest["prompts"],
-        scale=scale,
-        config=config,
-        examined=_examined(material),
-        asked=tuple(asked),
-        figures=tuple(figures),
-        verdicts=tuple(verdicts_of(check(config.thresholds, figures, [one.part for one in asked]))),
-    )
-    record = found.record().model_dump(mode="json")
-    store.write_json(DATA, {"format_version": FORMAT, **found.model_dump(mode="json"), "record": record})
-    return found
+        shown: dict[str, Any] = {} if watch is None else {"watch": watch}
+        shown |= {"offline": offline, "persistence": persistence}
+        records = await ask_parts(judge_spec, subject, config, out, begun=begun, **shown)
+        manifest = store.read_json(MANIFEST)
+        figures = figures_of(records, config)
+        checks = check(config.thresholds, figures, [one.part for one in records])
+        found = Qualification(
+            judge=judge_spec.name,
+            identity=EngineIdentity.model_validate(manifest["judge"]["identity"]),
+            sampling=judge_spec.preset.sampling,
+            prompts=manifest["prompts"],
+            scale=scale,
+            config=config,
+            examined=_examined(material),
+            asked=tuple(records),
+            figures=tuple(figures),
+            verdicts=tuple(verdicts_of(checks)),
+        )
+        record = found.record().model_dump(mode="json")
+        store.write_json(DATA, {"format_version": FORMAT, **found.model_dump(mode="json"), "record": record})
+        return found
 
 
 def _examined(material: Material) -> Examined:
@@ -255,10 +195,74 @@ def _examined(material: Material) -> Examined:
         cells=material.planted.cells,
         reports=tuple(one.id for one in subject.reports),
         own_reports=material.own_reports,
-        notes=tuple(material_notes(material)),
+        notes=tuple(material.notes()),
     )
 
 
-def not_asked(found: Qualification) -> list[str]:
-    """Parts that the settings leave out."""
-    return [name for name in PARTS if name not in found.parts]
+def manifest_of(
+    judge_spec: JudgeSpec, identity: EngineIdentity, subject: Subject, config: QualifyConfig
+) -> dict[str, Any]:
+    """Return the manifest as plain data."""
+    preset = judge_spec.preset
+    return {
+        "local_judge": local_judge.__version__,
+        "qualification": preset.name,
+        "config": config.model_dump(mode="json", exclude={"thresholds"}),
+        "judge": {
+            "name": preset.name,
+            "identity": identity.model_dump(mode="json"),
+            "sampling": preset.sampling.model_dump(mode="json"),
+            "threshold": preset.threshold,
+        },
+        "snapshot": subject.snapshot.digest,
+        "claims": sha256(canonical([one.model_dump(mode="json") for one in subject.claims])),
+        "reports": [
+            {
+                "id": one.id,
+                "sha256": hashlib.sha256(one.content).hexdigest(),
+                "task_sha256": one.task and sha256(canonical(one.task.model_dump(mode="json"))),
+            }
+            for one in subject.reports
+        ],
+        "prompts": prompts_digest(),
+    }
+
+
+def check_folder(store: RunStore) -> None:
+    """Refuse a directory that contains other files, before anything is written.
+
+    Raises:
+        RunError: it does, or it cannot be read.
+    """
+    try:
+        names = sorted(entry.name for entry in store.root.iterdir()) if store.root.exists() else []
+    except OSError as error:
+        raise RunError(f"{store.root}: cannot hold a qualification ({error.strerror or error})") from None
+    if MANIFEST in names:
+        there: object = store.read_json(MANIFEST)
+        if not isinstance(there, dict) or "qualification" not in there:
+            raise RunError(
+                f"{store.root}: contains something other than a qualification; choose another --out"
+            )
+    elif any(not name.startswith(".") and name not in BEFORE for name in names):
+        raise RunError(f"{store.root}: not empty and no qualification; choose another --out")
+
+
+def claim_folder(store: RunStore, manifest: dict[str, Any]) -> None:
+    """Write the manifest, or check that the existing one describes the same questions.
+
+    Raises:
+        RunError: the directory was begun with other settings or inputs.
+    """
+    store.sweep()
+    if not (store.root / MANIFEST).exists():
+        store.write_json(MANIFEST, manifest)
+        return
+    there = cast("dict[str, Any]", store.read_json(MANIFEST))
+    for key in COMPARED:
+        if there.get(key) != manifest[key]:
+            where = ".".join([key, *difference(there.get(key), manifest[key])])
+            raise RunError(
+                f"{store.root}: contains a qualification with another {key} ({where}); choose another --out, or "
+                "delete it"
+            )

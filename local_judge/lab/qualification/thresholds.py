@@ -1,42 +1,99 @@
-"""What figures a judge must have, and for what it may be believed.
+"""Thresholds on figures, and the verdicts on a judge that follow from them.
 
-Invariant: a verdict is a pure function of figures and thresholds; a judge is qualified for a protocol only where every
-figure that could refuse it was measured, on half of its items at least; each reason names the figure, its value and its
-threshold.
+Invariants: a verdict is a pure function of figures and thresholds. A judge is qualified for a protocol only if every
+figure that could refuse it was measured on at least half of its items. Each reason names the figure, its value and its
+threshold. A threshold on a figure that no part can compute is refused before the judge is asked; a threshold on a
+figure that these settings leave out is not measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from pydantic import Field, field_validator, model_validator
 
+from local_judge.errors import ConfigError
 from local_judge.judge.qualification_record import ProtocolVerdict, Verdict
 from local_judge.lab.qualification.model import Figure, PartName
+from local_judge.lab.qualification.parts import PARTS
+from local_judge.protocols.base import AnyProtocol, load_protocol, protocol_names
 from serving.types import Frozen
 
 Severity = Literal["refuse", "limit"]
-"""What a judge is that does not keep to a threshold: refused, or qualified with this limit."""
+"""Effect on a judge that fails a threshold: refused, or qualified with this limit."""
 
 EACH = "{protocol}"
-"""In a figure's id: each of the threshold's protocols in turn."""
+"""Placeholder in the id of a figure for each of the threshold's protocols."""
+ALL = "all"
+"""First step of the ids of figures over all parts."""
+ANSWERS = ("unanswered", "reasked", "repaired")
+"""Answer rates of every part, and of all parts together."""
+
+
+def _reads_pages(protocol: AnyProtocol) -> bool:
+    return protocol.needs_claims or protocol.needs_snapshot
+
+
+_GROUPS: Mapping[str, Callable[[AnyProtocol], bool]] = {
+    "all": lambda protocol: True,
+    "with_pages": _reads_pages,
+    "without_pages": lambda protocol: not _reads_pages(protocol),
+}
+"""Names for several protocols: all, and those that read claims or pages by default, or do not."""
+
+
+def protocols_of(names: Sequence[str], place: str) -> tuple[str, ...]:
+    """Return installed protocols by name or group, each once.
+
+    Raises:
+        ConfigError: no protocol has a name; the message says the place, the name, and the valid names.
+    """
+    there = protocol_names()
+    found: list[str] = []
+    for name in names:
+        if name in _GROUPS:
+            found += [one for one in there if _GROUPS[name](load_protocol(one))]
+        elif name in there:
+            found.append(name)
+        else:
+            raise ConfigError(
+                f"{place}: no protocol {name!r}; there are: {', '.join(there)}, and the groups {', '.join(_GROUPS)}"
+            )
+    return tuple(dict.fromkeys(found))
+
+
+def check_figure(id: str, place: str) -> None:
+    """Refuse an id that no figure can have.
+
+    Raises:
+        ConfigError: the message says the place, the id, and the valid parts.
+    """
+    name, _, rest = id.partition("/")
+    part = next((one for one in PARTS.values() if one.name == name), None)
+    if part is None and name != ALL:
+        raise ConfigError(f"{place}: {id}: no part {name!r}; there are: {', '.join((*PARTS, ALL))}")
+    if rest not in ANSWERS and (part is None or re.fullmatch(part.figures(), rest) is None):
+        raise ConfigError(
+            f"{place}: {id}: no such figure of the part {name}; see docs/guides/qualification.md"
+        )
 
 
 class Threshold(Frozen):
     """One bound on one figure."""
 
     figure: str
-    """Its id; `{protocol}` in it stands for each of `protocols` in turn."""
+    """Id of the figure; `{protocol}` stands for each of `protocols`."""
     least: float | None = None
     most: float | None = None
     protocols: tuple[str, ...] = Field(min_length=1)
-    """For which protocols it counts: names, or the groups `all`, `with_pages`, `without_pages` (`vocabulary`)."""
+    """Names of protocols, or the groups `all`, `with_pages`, `without_pages`."""
     severity: Severity
     means: str
-    """What a judge does that does not keep to it, in words."""
+    """Description of a judge that fails, for the reasons of a verdict."""
     items: int = Field(default=1, ge=1)
-    """Fewer answered items than these leave it unmeasured."""
+    """Minimum number of answered items; with fewer the figure counts as unmeasured."""
 
     @field_validator("least", "most")
     @classmethod
@@ -52,37 +109,43 @@ class Threshold(Frozen):
         return self
 
     def of(self, protocol: str) -> str:
-        """The id of the figure that counts for a protocol."""
+        """Return the id of the figure for a protocol."""
         return self.figure.replace(EACH, protocol)
 
     def kept(self, value: float) -> bool:
-        """Whether a value keeps to it."""
+        """Check whether a value is within the bound."""
         return value >= self.least if self.least is not None else value <= (self.most or 0.0)
+
+    def __str__(self) -> str:
+        """Return the bound in words: `at least 0.900`."""
+        if self.least is not None:
+            return f"at least {number(self.least)}"
+        return f"at most {number(self.most or 0.0)}"
 
 
 class Check(NamedTuple):
-    """A threshold against its figure."""
+    """A threshold compared with its figure."""
 
     name: str
-    """Of the threshold."""
+    """Name of the threshold."""
     threshold: Threshold
     protocol: str
     figure: Figure
-    """Without a value, and with the reason, where nothing was measured."""
+    """The figure; without a value, and with the reason, if it was not measured."""
 
     @property
     def mostly_silent(self) -> bool:
-        """Whether more items are without an answer than with one: a value of the rest says nothing of the judge."""
+        """True if most items have no answer, so that a value over the others is not representative."""
         return self.figure.n_failed > self.figure.n
 
     @property
     def too_few(self) -> bool:
-        """Whether the value rests on fewer items than the threshold asks for."""
+        """True if the value is based on fewer items than the threshold needs."""
         return self.figure.value is not None and self.figure.n < self.threshold.items
 
     @property
     def outcome(self) -> Literal["kept", "failed", "unmeasured"]:
-        """A judge that gave nothing to measure, or answered the lesser part of it, has failed."""
+        """Outcome; a judge whose answers cannot be measured, or that left most items unanswered, has failed."""
         if self.figure.value is None:
             return "failed" if self.figure.by_judge else "unmeasured"
         if self.mostly_silent:
@@ -93,7 +156,7 @@ class Check(NamedTuple):
 
     @property
     def close(self) -> bool:
-        """Whether the interval reaches over the threshold, so that other items might have said otherwise."""
+        """True if the interval contains the threshold, so that other items could change the outcome."""
         sure = self.mostly_silent or self.too_few
         if sure or self.figure.low is None or self.figure.high is None:
             return False
@@ -103,18 +166,19 @@ class Check(NamedTuple):
 def check(
     thresholds: Mapping[str, Threshold | None], figures: Sequence[Figure], asked: Sequence[PartName]
 ) -> list[Check]:
-    """Every threshold for every protocol that it counts for, in the order of the config.
+    """Compare every threshold with its figure for each of its protocols, in the order of the config.
 
     Args:
-        thresholds: by name; None for one that a config took away.
-        figures: what was measured.
-        asked: the parts that were asked.
+        thresholds: by name; None for a threshold that a config removed.
+        figures: measured figures.
+        asked: parts that were run.
     """
     by_id = {one.id: one for one in figures}
     found: list[Check] = []
     for name, threshold in thresholds.items():
-        for protocol in threshold.protocols if threshold is not None else ():
-            assert threshold is not None
+        if threshold is None:
+            continue
+        for protocol in threshold.protocols:
             wanted = threshold.of(protocol)
             figure = by_id.get(wanted)
             if figure is None:
@@ -126,7 +190,7 @@ def check(
 
 
 def verdicts_of(checks: Sequence[Check]) -> list[ProtocolVerdict]:
-    """One verdict for each protocol that has a threshold, in the order in which the thresholds name them."""
+    """Return one verdict for each protocol that has a threshold, in the order of the thresholds."""
     return [
         _verdict(protocol, [one for one in checks if one.protocol == protocol])
         for protocol in dict.fromkeys(one.protocol for one in checks)
@@ -142,19 +206,14 @@ def _verdict(protocol: str, checks: Sequence[Check]) -> ProtocolVerdict:
     verdict: Verdict = (
         "refused" if refused else "unexamined" if unknown else "limited" if limits else "qualified"
     )
-    reasons = {"refused": refused, "unexamined": unknown, "limited": limits, "qualified": []}[verdict]
-    # Whether other items might have made it another verdict: of what refuses one figure that is sure is enough.
+    reasons = reasons_of(refused or unknown or limits)
+    # One sure figure that refuses is enough; otherwise any close figure could change the verdict.
     close = all(one.close for one in refused) if refused else any(one.close for one in checks)
-    return ProtocolVerdict(
-        protocol=protocol,
-        verdict=verdict,
-        reasons=reasons_of(reasons),
-        close=close,
-    )
+    return ProtocolVerdict(protocol=protocol, verdict=verdict, reasons=reasons, close=close)
 
 
 def reasons_of(checks: Sequence[Check]) -> tuple[str, ...]:
-    """What is wrong, in words, with figures, values and thresholds; what has one cause is said once."""
+    """Describe failed checks with their figures, values and thresholds, one reason for each cause."""
     found: dict[str, list[Check]] = {}
     for one in checks:
         found.setdefault(_cause(one), []).append(one)
@@ -162,7 +221,7 @@ def reasons_of(checks: Sequence[Check]) -> tuple[str, ...]:
 
 
 def _cause(one: Check) -> str:
-    """Why there is no value that counts, or the threshold itself."""
+    """Return the reason for a missing value, or the name of the threshold."""
     if one.figure.value is None:
         return one.figure.reason
     if one.too_few:
@@ -181,16 +240,9 @@ def _reason(cause: str, checks: Sequence[Check]) -> str:
     if first.mostly_silent:
         n, of = first.figure.n, first.figure.n + first.figure.n_failed
         return f"{means} ({figures}: the judge answered {n} of {of})"
-    return f"{means} ({figures} {number(first.figure.value)}, {bound(first.threshold)})"
-
-
-def bound(threshold: Threshold) -> str:
-    """`at least 0.900`."""
-    if threshold.least is not None:
-        return f"at least {number(threshold.least)}"
-    return f"at most {number(threshold.most or 0.0)}"
+    return f"{means} ({figures} {number(first.figure.value)}, {first.threshold})"
 
 
 def number(value: float) -> str:
-    """To three places."""
+    """Format a number with three decimal places."""
     return f"{value:.3f}"

@@ -11,9 +11,8 @@ import pytest
 
 from indexes.search.encoder import EncoderIdentity
 from indexes.search.model import Vectors
-from local_judge.lab.annotations.extraction import assign
+from local_judge.lab.annotations.extraction import assign, dense, lexical
 from local_judge.lab.annotations.figures import binary, mean
-from local_judge.lab.annotations.similarity import dense, lexical
 from local_judge.stats.rates import rate
 
 

@@ -42,16 +42,16 @@ LINES: list[tuple[dict[str, Any], str]] = [
     ({"m3": {"citations": {}}}, "3: m3: class B needs `citations`"),
     (
         {"m3": {"evidence": ["L5.S1"]}},
-        "3: m3: evidence L5.S1 stands neither before L3.S3 nor in its paragraph",
+        "3: m3: evidence L5.S1 is neither before L3.S3 nor in its paragraph",
     ),
-    ({"m3": {"evidence": ["L3.S3"]}}, "3: m3: evidence L3.S3 stands neither before L3.S3 nor"),
+    ({"m3": {"evidence": ["L3.S3"]}}, "3: m3: evidence L3.S3 is neither before L3.S3 nor"),
     ({"m3": {"evidence": ["L3.S4"]}}, "3: m3: its evidence does not lead to citation '1'"),
-    ({"m3": {"type": "C"}}, "3: m3: class C, and evidence L3.S1 stands in the same section"),
-    ({"m4": {"type": "B"}}, "4: m4: class B, and evidence L3.S3 stands in another section"),
+    ({"m3": {"type": "C"}}, "3: m3: class C, and evidence L3.S1 is in the same section"),
+    ({"m4": {"type": "B"}}, "4: m4: class B, and evidence L3.S3 is in another section"),
     ({"m3": {"citations": {"2": None}}}, "3: m3: its evidence does not lead to citation '2'"),
     ({"m3": {"sentence": "L3.S2"}}, "3: m3: L3.S2 carries a citation, so the class is A"),
-    ({"m5": {"citations": {"1": None}}}, "5: m5: class E leans on nothing"),
-    ({"m2": {"id": "m1"}}, "2: id 'm1' stands twice, first at "),
+    ({"m5": {"citations": {"1": None}}}, "5: m5: class E rests on nothing"),
+    ({"m2": {"id": "m1"}}, "2: id 'm1' occurs twice, first at "),
     (
         {"m1": {"altered": {"kind": "date", "claim": "x", "citations": {"1": "supported"}}}},
         "1: m1: an altered claim is false: none of its labels is supported",
@@ -112,7 +112,7 @@ def test_files_that_are_none(tmp_path: Path, write: Write) -> None:
     assert "the report mill.md is not beside it" in refused(path)
     path.write_text("\n", encoding="utf-8")
     (tmp_path / "mill.md").write_text("# Mill\n\nA mill.\n", encoding="utf-8")
-    assert "no claims in it" in refused(path)
+    assert "it contains no claims" in refused(path)
     path.write_bytes(b"\xff")
     assert "not UTF-8 (byte 0)" in refused(path)
     path.write_text("{", encoding="utf-8")

@@ -9,12 +9,16 @@ import pytest
 from local_judge.claims.extract import Extraction
 from local_judge.claims.model import Claim, ExtractionFailure
 from local_judge.judge.failures import Failure
-from local_judge.lab.annotations.backtracking import SetPair, backtracking_scores, set_scores
-from local_judge.lab.annotations.coverage import coverage
-from local_judge.lab.annotations.extraction import ReadReport, class_scores, extraction_scores, read_report
+from local_judge.lab.annotations.backtracking import SetPair, backtracking_scores, coverage, set_scores
+from local_judge.lab.annotations.extraction import (
+    ReadReport,
+    class_scores,
+    extraction_scores,
+    lexical,
+    read_report,
+)
 from local_judge.lab.annotations.load import load_report
 from local_judge.lab.annotations.model import AnnotatedReport
-from local_judge.lab.annotations.similarity import lexical
 
 from .conftest import Write
 

@@ -10,7 +10,7 @@ from local_judge.judge.judge import Judge
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.qualification.figures import Draws, figure
 from local_judge.lab.qualification.model import Figure, Item, Unmeasured
-from local_judge.lab.qualification.part_context import Part, PartContext
+from local_judge.lab.qualification.part import AnyPart, PartContext
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.judge_specs import JudgeSpec
 from serving.presets import load_preset
@@ -27,6 +27,6 @@ def context_of(
     return PartContext(judge, JudgeSpec(load_preset("qwen3-14b")), snapshot, claims, reports, folder, seed=1)
 
 
-def figures(part: Part, items: Sequence[Item], unmeasured: Sequence[Unmeasured] = ()) -> dict[str, Figure]:
+def figures(part: AnyPart, items: Sequence[Item], unmeasured: Sequence[Unmeasured] = ()) -> dict[str, Figure]:
     """All figures of a part by id, without intervals."""
     return {one.id: figure(one, items, Draws(0, 0), unmeasured) for one in part.measures(items)}

@@ -19,10 +19,10 @@ from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.planting.pages import plant_pages, usable
 from local_judge.lab.qualification.config import QualifyConfig, load_qualify_config
 from local_judge.lab.qualification.figures import Draws, figure
+from local_judge.lab.qualification.material import sample_reports, sample_snapshot
 from local_judge.lab.qualification.model import Figure
-from local_judge.lab.qualification.part_context import Found, Part, PartContext
+from local_judge.lab.qualification.part import AnyPart, Found, PartContext
 from local_judge.lab.qualification.qualify import Qualification, qualify
-from local_judge.lab.qualification.small.load import small_reports, small_snapshot
 from local_judge.runs import session
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.judge_specs import judge_specs_of
@@ -105,7 +105,7 @@ AskPart = Callable[..., Asked]
 @pytest.fixture(scope="session")
 def small_pages(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     """The pages of the small set."""
-    return small_snapshot(tmp_path_factory.mktemp("small"), workers=0)
+    return sample_snapshot(tmp_path_factory.mktemp("small"), workers=0)
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def ask_part(tmp_path: Path, make_judge: MakeJudge, small_pages: Snapshot) -> As
     """Asks a part with a judge on a script, about the small set unless told otherwise."""
 
     def ask(
-        part: Part,
+        part: AnyPart,
         script: Callable[[Call], Reply],
         *,
         reports: Sequence[RawReport] | None = None,
@@ -127,7 +127,7 @@ def ask_part(tmp_path: Path, make_judge: MakeJudge, small_pages: Snapshot) -> As
             judge_spec=judge_spec,
             snapshot=small_pages,
             claims=claims,
-            reports=small_reports() if reports is None else reports,
+            reports=sample_reports() if reports is None else reports,
             folder=tmp_path / folder,
             seed=0,
         )

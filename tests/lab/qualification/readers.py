@@ -7,7 +7,7 @@ from functools import cache
 
 from local_judge.documents import parse_report
 from local_judge.lab.planting.flaws.insertions import passages
-from local_judge.lab.qualification.small.load import small_reports
+from local_judge.lab.qualification.material import sample_reports
 from serving.engines.scripted import Call, Reply
 from serving.errors import RequestRefused
 
@@ -27,14 +27,14 @@ def sentences(text: str) -> list[str]:
 @cache
 def known() -> frozenset[str]:
     """The sentences of the reports as they were written."""
-    return frozenset(one for report in small_reports() for one in sentences(report.content.decode()))
+    return frozenset(one for report in sample_reports() for one in sentences(report.content.decode()))
 
 
 @cache
 def cited() -> frozenset[tuple[str, str]]:
     """Each sentence of the reports with the address that it cites."""
     pairs: set[tuple[str, str]] = set()
-    for report in small_reports():
+    for report in sample_reports():
         document = parse_report(report.content)
         for one in document.sentences:
             text = re.sub(r"\s*\[\d+\](?=[.。])", "", one.text)

@@ -8,11 +8,11 @@ from importlib.metadata import EntryPoint, EntryPoints, entry_points
 import pytest
 
 from local_judge.lab.qualification.config import load_qualify_config
+from local_judge.lab.qualification.parts.injection_reports import target_of
 from local_judge.lab.qualification.parts.prompt_injection import PromptInjectionSettings
-from local_judge.lab.qualification.parts.prompt_injection.probes import target_of
 from local_judge.lab.qualification.parts.sensitivity import SensitivitySettings
 from local_judge.lab.qualification.probes import scaled_scores, sensitivity_probes
-from local_judge.lab.qualification.vocabulary import check_figure, protocols_of
+from local_judge.lab.qualification.thresholds import check_figure, protocols_of
 from local_judge.protocols import base
 from local_judge.protocols.base import BaseProtocol, Case, EvalContext, Findings
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, expectations

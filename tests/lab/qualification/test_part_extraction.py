@@ -15,7 +15,7 @@ from local_judge.claims.model import ClaimType
 from local_judge.lab.annotations.load import sample_folder
 from local_judge.lab.planting.composed import LabelledSentence, fillers
 from local_judge.lab.qualification.model import Figure, Item
-from local_judge.lab.qualification.parts.extraction import ExtractionPart, ExtractionSettings, Read, answer_of
+from local_judge.lab.qualification.parts.extraction import Extraction, ExtractionSettings, Read, answer_of
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineUnreachable
 
@@ -57,7 +57,7 @@ async def asked(
     make_judge: MakeJudge, snapshot: Snapshot, folder: Path, script: Callable[[Call], Reply]
 ) -> tuple[tuple[Item, ...], dict[str, Figure]]:
     judge, _ = make_judge(script)
-    part = ExtractionPart(SETTINGS)
+    part = Extraction(SETTINGS)
     found = await part.ask(context_of(judge, snapshot, folder))
     assert found.notes == ()
     return found.items, figures_by_id(part, found.items)
@@ -150,7 +150,7 @@ async def test_the_two_forms_are_asked_apart(
     make_judge: MakeJudge, annotated: Snapshot, tmp_path: Path
 ) -> None:
     judge, engine = make_judge()
-    part = ExtractionPart(ExtractionSettings(reports=1, sentences=16, batch_sentences=20))
+    part = Extraction(ExtractionSettings(reports=1, sentences=16, batch_sentences=20))
     found = await part.ask(context_of(judge, annotated, tmp_path))
     figures = figures_by_id(part, found.items)
     # One batch in each form; the credulous judge of the fixture takes each sentence for a claim.
@@ -163,7 +163,7 @@ async def test_what_could_not_be_composed_is_noted(
     make_judge: MakeJudge, annotated: Snapshot, tmp_path: Path
 ) -> None:
     judge, _ = make_judge(terse(perfect))
-    part = ExtractionPart(ExtractionSettings(reports=20, sentences=60, forms=("terse",)))
+    part = Extraction(ExtractionSettings(reports=20, sentences=60, forms=("terse",)))
     found = await part.ask(context_of(judge, annotated, tmp_path))
     # The pages have 13 sentences to plant in English and 23 in Chinese; of 60, 22 would be fillers to 38 planted:
     # 22 * 13 // 38 = 7 and 22 * 23 // 38 = 13.

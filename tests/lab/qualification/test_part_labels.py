@@ -131,7 +131,7 @@ async def test_pages_that_are_nowhere_are_noted(
     part = Labels(LabelsSettings(reports=(str(tmp_path),)))
     found = await part.ask(context_of(judge, snapshot, tmp_path))
     assert found.items == ()
-    assert found.notes == (f"{len(PAIRS)} labelled pairs lean on pages that cannot be read",)
+    assert found.notes == (f"{len(PAIRS)} labelled pairs refer to pages that cannot be read",)
     assert engine.calls == []
 
 

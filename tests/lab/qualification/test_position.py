@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from local_judge.lab.qualification.parts.position import Position, PositionSettings
-from local_judge.lab.qualification.parts.position.options import NAMED, TURNED
-from local_judge.lab.qualification.small.load import small_reports
+from local_judge.lab.qualification.material import sample_reports
+from local_judge.lab.qualification.parts.position import NAMED, TURNED, Position, PositionSettings
 from serving.engines.scripted import Call, Reply
 from serving.stub_fill import instance
 
@@ -54,7 +53,7 @@ def test_a_judge_that_reads_prefers_no_place(ask_part: AskPart) -> None:
 def test_the_question_shows_the_request_and_both_texts_and_asks_for_a_place(ask_part: AskPart) -> None:
     asked = ask_part(SHORT, reads)
     prompt = asked.engine.calls[0].messages[-1].content
-    request = small_reports()[0].task
+    request = sample_reports()[0].task
     assert request is not None and prompt.startswith(
         f"Request:\n```\n{request.prompt}\n```\n\nText A:\n```\n# How"
     )
@@ -99,7 +98,7 @@ def test_a_judge_that_answers_nothing_leaves_failures(ask_part: AskPart) -> None
 
 
 def test_reports_without_a_task_are_named(ask_part: AskPart) -> None:
-    asked = ask_part(SHORT, reads, reports=[small_reports()[0]._replace(task=None)])
+    asked = ask_part(SHORT, reads, reports=[sample_reports()[0]._replace(task=None)])
     assert asked.found.items == () and asked.found.notes == (
         "fernholt-heating: not compared: it has no task",
     )

@@ -9,10 +9,9 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.judge.layout import BARE_SYSTEM, SYSTEM
 from local_judge.lab.qualification.model import Figure, Item
+from local_judge.lab.qualification.parts.injection_reports import UNDELIVERED
+from local_judge.lab.qualification.parts.injection_trials import chosen, probe_names
 from local_judge.lab.qualification.parts.prompt_injection import PromptInjection, PromptInjectionSettings
-from local_judge.lab.qualification.parts.prompt_injection.probes import UNDELIVERED
-from local_judge.lab.qualification.parts.prompt_injection.settings import probe_names
-from local_judge.lab.qualification.parts.prompt_injection.trials import chosen
 from local_judge.runs.inputs import RawReport, load_reports
 from local_judge.tasks.files import TaskFiles
 from serving.engines.scripted import Call, Reply, Script
@@ -77,7 +76,7 @@ async def test_who_gives_the_best_score_anyway_cannot_be_made_to(
     success = told["prompt_injection/success/fenced"]
     assert (success.value, success.reason, success.by_judge) == (
         None,
-        "the judge says without these attacks what they want",
+        "the judge answers as these attacks want even without them",
         False,
     )
     assert told["prompt_injection/already/fenced"].value == 1.0

@@ -18,10 +18,10 @@ from local_judge.lab.labelled_claims import annotated_claims
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.qualification.comparing.comparison import load_finished
 from local_judge.lab.qualification.config import QualifyConfig, load_qualify_config
-from local_judge.lab.qualification.model import Asked, Cost
+from local_judge.lab.qualification.model import Cost, PartRecord
 from local_judge.lab.qualification.page import page_of, summary_of
 from local_judge.lab.qualification.qualify import Examined, Qualification
-from local_judge.lab.qualification.vocabulary import check_figure
+from local_judge.lab.qualification.thresholds import check_figure
 from local_judge.reporting.standings import standing_lines
 from local_judge.runs.manifest import prompts_digest
 from local_judge.runs.qualifications import load_qualification
@@ -237,7 +237,7 @@ def test_the_digest_of_a_qualification_is_of_nothing_that_a_clock_measured(tmp_p
     )
 
     def digest(seconds: float) -> str:
-        asked = Asked(part="verification", items=(), cost=Cost(calls=1, seconds=seconds))
+        asked = PartRecord(part="verification", items=(), cost=Cost(calls=1, seconds=seconds))
         return (
             Qualification(
                 judge="q",

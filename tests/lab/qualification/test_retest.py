@@ -54,7 +54,7 @@ def test_two_draws_of_a_score_are_compared(ask_part: AskPart) -> None:
         return {key: {**one, "score": base + call.sampling.seed} for key, one in reply.items()}
 
     asked = ask_part(SCORES, wavers)
-    assert asked.found.notes == ("score: the preset samples nothing; drawn at a temperature of 0.7",)
+    assert asked.found.notes == ("score: the preset has temperature 0; drawn at temperature 0.7",)
     assert [item.said for item in asked.found.items] == [0.1] * 4
     assert asked.value("retest/difference/score") == 0.1
     # Means 4.5, 4.5, 8.5, 8.5 about 6.5: MSB = 2 * 4 * 2^2 / 3 = 32 / 3; MSW = 4 * 2 * 0.5^2 / 4 = 0.5.

@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from local_judge.documents import parse_report
+from local_judge.lab.qualification.material import sample_reports
 from local_judge.lab.qualification.parts.sensitivity import Sensitivity, SensitivitySettings
-from local_judge.lab.qualification.small.load import small_reports
 from serving.engines.scripted import Call, Reply
 from serving.stub_fill import instance
 
@@ -63,7 +63,7 @@ def test_a_judge_that_likes_length_rises_with_padding_and_falls_with_what_is_gon
 
 
 def test_a_judge_that_answers_nothing_leaves_failures_and_no_value(ask_part: AskPart) -> None:
-    asked = ask_part(CHEAP, mute, reports=small_reports()[:1])
+    asked = ask_part(CHEAP, mute, reports=sample_reports()[:1])
     assert len(asked.found.items) == 6 + 4 * 5
     assert {(item.said, item.called, item.failure) for item in asked.found.items} == {(None, None, "refused")}
     assert all(figure.value is None for figure in asked.figures.values())
@@ -71,7 +71,7 @@ def test_a_judge_that_answers_nothing_leaves_failures_and_no_value(ask_part: Ask
 
 
 def test_what_has_no_task_is_judged_by_those_that_need_none(ask_part: AskPart) -> None:
-    bare = [report._replace(task=None) for report in small_reports()[:1]]
+    bare = [report._replace(task=None) for report in sample_reports()[:1]]
     asked = ask_part(CHEAP, reads_all, reports=bare)
     assert {item.facets["protocol"] for item in asked.found.items} == {"fact", "deer", "dream"}
     assert "fernholt-heating: not judged by race: has no task; give --tasks" in asked.found.notes
@@ -92,7 +92,7 @@ def test_fewer_reports_and_flaws_are_fewer_questions(ask_part: AskPart) -> None:
 
 
 def test_the_small_reports_have_all_that_flaws_and_protocols_need() -> None:
-    for report in small_reports():
+    for report in sample_reports():
         document = parse_report(report.content)
         assert document.language == ("zh" if report.id.startswith("qingwu") else "en")
         task = report.task

@@ -10,11 +10,10 @@ import pytest
 from local_judge.errors import ConfigError
 from local_judge.judge.qualification_record import ProtocolVerdict, in_all
 from local_judge.lab.annotations.load import sample_folder
-from local_judge.lab.qualification.config import PARTS, load_qualify_config
+from local_judge.lab.qualification.config import load_qualify_config
 from local_judge.lab.qualification.model import Figure, PartName
-from local_judge.lab.qualification.page import LEGENDS
-from local_judge.lab.qualification.thresholds import Threshold, check, verdicts_of
-from local_judge.lab.qualification.vocabulary import check_figure
+from local_judge.lab.qualification.parts import PARTS
+from local_judge.lab.qualification.thresholds import Threshold, check, check_figure, verdicts_of
 
 
 def threshold(**given: Any) -> Threshold:
@@ -203,7 +202,6 @@ def test_facets_that_no_claim_has_are_noticed() -> None:
 
 
 def test_every_measure_of_a_page_has_a_word_in_its_legend() -> None:
-    assert set(LEGENDS) == set(PARTS)
     named: dict[PartName, tuple[str, ...]] = {
         "verification": ("raw", "calibrated", "grouped", "caught", "called wrong", "f1", "ece"),
         "extraction": ("recall", "precision", "false claims", "typed"),
@@ -212,17 +210,17 @@ def test_every_measure_of_a_page_has_a_word_in_its_legend() -> None:
         "prompt_injection": ("success", "control", "over control", "already", "shift"),
     }
     for part, measures in named.items():
-        assert all(f"`{measure}`" in LEGENDS[part] for measure in measures), part
+        assert all(f"`{measure}`" in PARTS[part].legend for measure in measures), part
 
 
 def test_labels_that_calibrations_are_fitted_on_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "labels.yaml"
     path.write_text("labels: {reports: [sample]}\n")
-    with pytest.raises(ConfigError, match=r"labels\.reports: verification\.annotated has sample too"):
+    with pytest.raises(ConfigError, match=r"labels\.reports: verification\.annotated also has sample"):
         load_qualify_config("full", path, None)
     inside = sample_folder() / "en2-school-lunch.claims.jsonl"
     path.write_text(f"labels: {{reports: ['{inside}']}}\n")
-    with pytest.raises(ConfigError, match="fitted on; leave it out of one of them"):
+    with pytest.raises(ConfigError, match="fitted on; remove it from one of them"):
         load_qualify_config("full", path, None)
     path.write_text("labels: {reports: [sample]}\nverification: {annotated: []}\n")
     assert load_qualify_config("full", path, None).labels.reports == ("sample",)

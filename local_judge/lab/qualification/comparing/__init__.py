@@ -1,13 +1,12 @@
-"""Judges compared: what each is worth on the same items, what it costs, and what two are worth together.
+"""Comparison of judges: quality on the same items, cost, and quality of several judges together.
 
-Invariant: a comparison is a pure function of finished qualifications; it asks no judge anything.
+Invariant: a comparison is a pure function of finished qualifications. It makes no model calls.
 
-    model       what a comparison says
-    pairs       one judge less another, figure by figure
-    expense     cost beside quality, and who is dominated
-    ensembles   the mean of several judges against the better one
-    orders      agreement of judges on the scores of reports, and whether the order of systems would stay
-    scores      what judges gave the same reports
-    comparison  qualifications read, compared, written
+    model       the stored comparison
+    pairs       differences between two judges, figure by figure
+    expense     cost and quality, and which judges are dominated
+    ensembles   the mean of several judges compared with the best of them
+    orders      agreement of judges on the scores of reports, and stability of the order of systems
+    comparison  reads qualifications, compares them, and writes the result
     page        the page
 """

@@ -1,13 +1,13 @@
-"""Cost beside quality, and who is dominated.
+"""Cost and quality of judges, and which judges are dominated.
 
     tokens    (prompt tokens - cached tokens + generated tokens) / claims
-    seconds   seconds in which at least one call was under way / claims
+    seconds   seconds in which at least one call was in progress / claims
 
-A judge is dominated by another that is as good at least and no dearer in either, and better or cheaper in one. Quality
-is held together on the items that both answered.
+A judge is dominated by another that is at least as good, needs no more tokens and no more seconds, and is better or
+cheaper in one of the three. Quality is compared on the items that both answered.
 
-Invariant: what a judge took comes from the ledger of its own qualification, the same when all is replayed; a judge
-without quality, or without cost, is neither dominated nor dominates.
+Invariant: the cost of a judge comes from the ledger of its own qualification, and is the same if all calls are
+replayed. A judge without quality or cost neither is dominated nor dominates.
 """
 
 from __future__ import annotations
@@ -15,27 +15,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from local_judge.lab.qualification.comparing.model import Difference, Expense, Worth
-from local_judge.lab.qualification.model import Asked, Figure
+from local_judge.lab.qualification.comparing.model import Difference, Expense, QualityCost
+from local_judge.lab.qualification.model import Figure, PartRecord
 
-QUALITY: Final = (
-    "verification/accuracy/calibrated",
-    "verification/auc/raw",
-    "verification/accuracy/grouped",
-    "verification/auc/grouped",
-)
-"""The figures that are set beside cost."""
-METHODS: Final[Mapping[str, str]] = {
-    "raw": "scored",
-    "calibrated": "scored",
-    "near": "near",
-    "grouped": "grouped",
+QUALITY: Final[Mapping[str, str]] = {
+    "verification/accuracy/calibrated": "scored",
+    "verification/auc/raw": "scored",
+    "verification/accuracy/grouped": "grouped",
+    "verification/auc/grouped": "grouped",
 }
-"""How the cost of a figure's method is called; what calibrations are fitted on besides is in the part's total."""
+"""Figures of quality, and the method whose cost is compared with each. Annotated claims that calibrations are fitted on
+are only in the total of the part."""
 
 
-def expenses(judges: Mapping[str, Sequence[Asked]]) -> list[Expense]:
-    """What each part took of each judge, part by part, and below it what the part counts apart."""
+def expenses(judges: Mapping[str, Sequence[PartRecord]]) -> list[Expense]:
+    """Return the cost of each judge, part by part: the total, and then what the part counts separately."""
     rows = [
         Expense(
             judge=judge,
@@ -47,75 +41,64 @@ def expenses(judges: Mapping[str, Sequence[Asked]]) -> list[Expense]:
             generated_tokens=cost.completion_tokens,
             seconds=cost.seconds,
         )
-        for judge, asked in judges.items()
-        for one in asked
+        for judge, records in judges.items()
+        for one in records
         for method, cost in {"": one.cost, **one.costs}.items()
     ]
     order = list(dict.fromkeys((row.part, row.method) for row in rows))
     return sorted(rows, key=lambda row: order.index((row.part, row.method)))
 
 
-def n_asked(asked: Asked) -> int:
-    """Claims of verification, which several methods make several items of; items of any other part."""
-    if asked.part != "verification":
-        return len(asked.items)
-    return len({item.id.rpartition(":")[0] for item in asked.items})
+def n_asked(record: PartRecord) -> int:
+    """Return the number of claims of verification, which has an item for each method, or of items of another part."""
+    if record.part != "verification":
+        return len(record.items)
+    return len({item.id.rpartition(":")[0] for item in record.items})
 
 
-def worths(
+def quality_costs(
     figures: Mapping[str, Sequence[Figure]], spent: Sequence[Expense], compared: Sequence[Difference]
-) -> list[Worth]:
-    """Quality beside cost, for each figure of `QUALITY` that some judge has a value of.
+) -> list[QualityCost]:
+    """Return quality and cost for each figure of `QUALITY` for which some judge has a value.
 
     Args:
-        figures: of each judge, on all that it answered.
-        spent: by `expenses`.
-        compared: the differences of the same figures, on what two judges both answered; more of them is better.
+        figures: figures of each judge on all items that it answered.
+        spent: result of `expenses`.
+        compared: differences of the same figures on the items that two judges both answered.
     """
-    found: list[Worth] = []
-    for id in QUALITY:
-        rows = [_worth(judge, id, own, spent) for judge, own in figures.items()]
+    cost = {(row.judge, row.method): row for row in spent if row.part == "verification"}
+    found: list[QualityCost] = []
+    for id, method in QUALITY.items():
+        rows: list[QualityCost] = []
+        for judge, own in figures.items():
+            figure = next((one for one in own if one.id == id), None) or Figure(id=id, value=None, n=0)
+            took = cost.get((judge, method))
+            quality = figure.model_dump(include={"value", "low", "high", "n", "n_failed"})
+            tokens, seconds = (took.tokens, took.busy) if took else (None, None)
+            rows.append(QualityCost(judge=judge, figure=id, tokens=tokens, seconds=seconds, **quality))
         if any(row.value is not None for row in rows):
-            less = _less(compared, id)
-            found += [row.model_copy(update={"dominated_by": _above(row, rows, less)}) for row in rows]
+            gains = _gains(compared, id)
+            found += [row.model_copy(update={"dominated_by": _dominating(row, rows, gains)}) for row in rows]
     return found
 
 
-def _worth(judge: str, id: str, figures: Sequence[Figure], spent: Sequence[Expense]) -> Worth:
-    figure = next((one for one in figures if one.id == id), None) or Figure(id=id, value=None, n=0)
-    method = METHODS[id.rpartition("/")[2]]
-    own = {row.method: row for row in spent if row.judge == judge and row.part == "verification"}
-    took = own.get(method)
-    return Worth(
-        judge=judge,
-        figure=id,
-        value=figure.value,
-        low=figure.low,
-        high=figure.high,
-        n=figure.n,
-        n_failed=figure.n_failed,
-        tokens=took.tokens if took else None,
-        seconds=took.busy if took else None,
-    )
+def _gains(compared: Sequence[Difference], id: str) -> dict[tuple[str, str], float]:
+    """Return the quality of one judge minus that of another, in both directions."""
+    known = [(row, row.value) for row in compared if row.id == id and row.value is not None]
+    return {(row.first, row.second): value for row, value in known} | {
+        (row.second, row.first): -value for row, value in known
+    }
 
 
-def _less(compared: Sequence[Difference], id: str) -> dict[tuple[str, str], float]:
-    """The quality of one judge less that of another, both ways round."""
-    found: dict[tuple[str, str], float] = {}
-    for row in compared:
-        if row.id == id and row.value is not None:
-            found[row.first, row.second] = row.value
-            found[row.second, row.first] = -row.value
-    return found
-
-
-def _above(own: Worth, rows: Sequence[Worth], less: Mapping[tuple[str, str], float]) -> tuple[str, ...]:
-    """The judges that dominate one."""
+def _dominating(
+    own: QualityCost, rows: Sequence[QualityCost], gains: Mapping[tuple[str, str], float]
+) -> tuple[str, ...]:
+    """Return the judges that dominate one."""
     if own.tokens is None or own.seconds is None:
         return ()
     found: list[str] = []
     for other in rows:
-        gain = less.get((other.judge, own.judge))
+        gain = gains.get((other.judge, own.judge))
         if gain is None or other.tokens is None or other.seconds is None:
             continue
         saved = (gain, own.tokens - other.tokens, own.seconds - other.seconds)

@@ -1,7 +1,7 @@
-"""What a comparison of judges says.
+"""Stored comparison of judges.
 
-Invariant: two judges are compared on the items that both answered; how many only one of them answered stands beside
-every number; a number that does not exist is None and has a reason.
+Invariant: two judges are compared on the items that both answered, and every number has the count of items that only
+one of them answered. A number that does not exist is None and has a reason.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from local_judge.stats.estimate import Estimate
 from serving.types import Frozen
 
 Verdict = Literal["first", "second", "differs", "not_shown", "too_few", "none"]
-"""`first`, `second`: that judge is better. `differs`: where neither way is good. `too_few`: too few units for a test.
-`none`: there is no difference to speak of, since one has no value."""
+"""`first`, `second`: that judge is better. `differs`: neither direction is better. `too_few`: too few units for a test.
+`none`: there is no difference, because one of the judges has no value."""
+EnsembleVerdict = Literal["better", "not_shown", "too_few", "none"]
 
 
 class Difference(Frozen):
-    """One figure of the first judge less that of the second, on the items that both answered."""
+    """One figure of the first judge minus that of the second, on the items that both answered."""
 
     id: str
-    """The figure's."""
+    """Id of the figure."""
     first: str
     second: str
     first_value: float | None
@@ -29,51 +30,51 @@ class Difference(Frozen):
     value: float | None
     low: float | None = None
     high: float | None = None
-    """95 %, paired bootstrap over units; not widened for other pairs."""
+    """95 % interval of the paired bootstrap over units, not widened for the number of pairs."""
     p: float | None = None
     p_holm: float | None = None
-    """Corrected for the pairs of judges of which this figure was tested."""
+    """p corrected for the number of pairs of judges for this figure."""
     n: int
-    """Items that both answered."""
+    """Number of items that both answered."""
     n_units: int
     n_only_first: int = 0
-    """Items that the second did not answer, or was not asked."""
+    """Number of items that the second did not answer, or was not asked."""
     n_only_second: int = 0
     n_neither: int = 0
     verdict: Verdict
     reason: str = ""
-    """Why there is no value."""
+    """Reason why there is no value."""
 
 
 class Expense(Frozen):
-    """What one part took of one judge."""
+    """Cost of one part for one judge."""
 
     judge: str
     part: PartName
     method: str = ""
-    """`scored` or `grouped`, of what the part counts apart; '' of all of it."""
+    """Method whose cost the part counts separately; '' for the whole part."""
     n: int
-    """Claims, of verification; items, of any other part."""
+    """Number of claims for verification; number of items for any other part."""
     calls: int
     computed_tokens: int
-    """Prompt tokens that were not in the engine's prefix cache, and those that were generated."""
+    """Prompt tokens that were not in the engine's prefix cache, and generated tokens."""
     generated_tokens: int
     seconds: float
-    """In which at least one call was under way."""
+    """Time during which at least one call was in progress."""
 
     @property
     def tokens(self) -> float | None:
-        """Computed and generated tokens per claim, or item."""
+        """Computed and generated tokens per claim or item."""
         return self.computed_tokens / self.n if self.n else None
 
     @property
     def busy(self) -> float | None:
-        """Seconds per claim, or item."""
+        """Seconds per claim or item."""
         return self.seconds / self.n if self.n else None
 
 
-class Worth(Frozen):
-    """Quality beside cost."""
+class QualityCost(Frozen):
+    """Quality of a judge by one figure, and its cost."""
 
     judge: str
     figure: str
@@ -83,14 +84,14 @@ class Worth(Frozen):
     n: int = 0
     n_failed: int = 0
     tokens: float | None = None
-    """Per claim, or item."""
+    """Tokens per claim or item."""
     seconds: float | None = None
     dominated_by: tuple[str, ...] = ()
-    """Judges that are as good at least on the items that both answered, and cheaper."""
+    """Judges that are at least as good on the items that both answered, and cheaper."""
 
 
 class Gain(Frozen):
-    """By how much several judges together beat the best of them."""
+    """Advantage of several judges together over the best of them."""
 
     ensemble: float
     best: float
@@ -102,52 +103,52 @@ class Gain(Frozen):
 
 
 class Ensemble(Frozen):
-    """Several judges' calibrated probabilities as one, on the planted claims that all of them answered."""
+    """Mean of several judges' calibrated probabilities, on the planted claims that all of them answered."""
 
     judges: tuple[str, ...]
     rule: Literal["probability", "log_odds"]
-    """What the mean is taken of."""
+    """Scale on which the mean is taken."""
     n: int
     n_units: int
     n_missing: dict[str, int]
-    """For each judge, claims without a calibrated answer of it."""
+    """Number of claims without a calibrated answer, by judge."""
     accuracy: Gain | None = None
     auc: Gain | None = None
     wrong: dict[str, int]
-    """Claims that each calls wrong."""
+    """Number of wrong decisions, by judge."""
     all_wrong: int = 0
     phi: float | None = None
-    """Of two: the correlation of their errors."""
+    """Correlation of the errors of two judges."""
     tokens: float | None = None
-    """Per claim, of all of them."""
+    """Tokens per claim of all judges together."""
     seconds: float | None = None
-    verdict: Literal["worth_it", "not_shown", "too_few", "none"]
+    verdict: EnsembleVerdict
     reason: str = ""
 
 
 class Agreeing(Frozen):
-    """How far two judges agree on one score of the same reports."""
+    """Agreement of two judges on one score of the same reports."""
 
     protocol: str
     score: str
     first: str
     second: str
     n: int
-    """Reports that both have scored."""
+    """Number of reports that both scored."""
     n_only_first: int = 0
     n_only_second: int = 0
     tau: Estimate
     """Kendall's tau-b."""
     difference: Estimate
-    """Mean absolute difference, on the score's own scale."""
+    """Mean absolute difference, on the scale of the score."""
     bias: Estimate
-    """Mean of first less second."""
+    """Mean of first minus second."""
     icc: Estimate
-    """ICC(2,1), absolute agreement; without interval."""
+    """ICC(2,1), absolute agreement, without an interval."""
 
 
 class Stability(Frozen):
-    """Whether the order of systems by one score would be the same on other tasks."""
+    """Stability of the order of systems by one score when tasks are drawn again."""
 
     protocol: str
     score: str
@@ -155,7 +156,7 @@ class Stability(Frozen):
     n_tasks: int
     n_reports: int
     n_missing: int
-    """Reports without a score of this judge."""
+    """Number of reports without a score by this judge."""
     order: tuple[tuple[str, float], ...] = ()
     """Systems with their means, the best first."""
     kept: Estimate
@@ -164,7 +165,7 @@ class Stability(Frozen):
     """The two neighbours that change places most often."""
     closest_kept: Estimate | None = None
     same_order: dict[str, bool]
-    """For each other judge: whether both have one order of systems on the reports that both have scored."""
+    """True if another judge gives the same order of systems on the reports that both scored, by judge."""
 
 
 class Member(Frozen):
@@ -173,25 +174,25 @@ class Member(Frozen):
     name: str
     model: str
     in_all: str
-    """What its qualification says in one line."""
+    """Result of its qualification in one line."""
     n_items: int
     n_unanswered: int
 
 
 class Comparison(Frozen):
-    """All of it. `comparison.json`."""
+    """The whole comparison. `comparison.json`."""
 
     format: Literal["local_judge comparison"] = "local_judge comparison"
     judges: tuple[Member, ...]
     snapshot: str
     """Digest of the pages."""
     reports: tuple[str, ...]
-    """Ids."""
+    """Ids of the reports."""
     seed: int
     draws: int
     differences: tuple[Difference, ...]
     expenses: tuple[Expense, ...]
-    worth: tuple[Worth, ...]
+    quality_costs: tuple[QualityCost, ...]
     ensembles: tuple[Ensemble, ...]
     agreeing: tuple[Agreeing, ...]
     stability: tuple[Stability, ...]

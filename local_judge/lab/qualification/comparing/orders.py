@@ -1,32 +1,40 @@
-"""Judges on the same reports: how far their scores agree, and whether each would keep its order of systems.
+"""Agreement of judges on the scores of the same reports, and stability of their order of systems.
 
     tau          Kendall's tau-b over reports
-    difference   mean |first - second|, bias: mean (first - second), on the score's own scale
+    difference   mean |first - second|, bias: mean (first - second), on the scale of the score
     icc          ICC(2,1) of Shrout and Fleiss
 
-Intervals are of a bootstrap over tasks: reports on one task stay together.
+Intervals are of a bootstrap over tasks, in which the reports of a task stay together.
 
-Invariant: two judges are compared on the reports that both have scored; on fewer than three nothing is said.
+Invariants: two judges are compared on the reports that both scored, if there are at least three. A score counts once
+for each judge and report. A judge of a run is one of the compared judges only if its identity is the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from local_judge.errors import InputError
 from local_judge.lab.qualification.comparing.model import Agreeing, Stability
 from local_judge.lab.qualification.figures import Draws, draws_of
+from local_judge.runs.manifest import protocols_of, read_manifest
+from local_judge.runs.records import load_records, load_scores
+from local_judge.runs.store import RunStore
 from local_judge.stats.agreement.icc import icc_2_1
 from local_judge.stats.agreement.order_stability import OrderStability, order_stability, ranks_of
 from local_judge.stats.correlation import kendall_draws
 from local_judge.stats.estimate import Estimate, undefined, with_interval
 from local_judge.stats.numeric import DIGITS, Floats
+from serving.types import EngineIdentity
 
 LEAST_REPORTS: Final = 3
+PROFILE: Final = "paper"
 
 
 class Scored(NamedTuple):
@@ -40,9 +48,84 @@ class Scored(NamedTuple):
     system: str | None
     value: float | None
 
+    @property
+    def task_name(self) -> str:
+        """Name of the task; a report without a task is a task of its own."""
+        return self.task or f"report {self.report}"
+
+
+def unaltered(folder: Path, judge: str, reports: Sequence[str]) -> list[Scored]:
+    """Return the root scores of the unmodified reports in a qualification.
+
+    Args:
+        folder: directory of the qualification.
+        judge: name of its judge.
+        reports: ids of the reports.
+    """
+    found: dict[tuple[str, str, str], Scored] = {}
+    for manifest in sorted((folder / "work" / "sensitivity").glob("*/manifest.json")):
+        for row in _scores(RunStore(manifest.parent), {None: judge}):
+            if row.report in reports:
+                found.setdefault((row.protocol, row.score, row.report), row)
+    return list(found.values())
+
+
+def of_runs(runs: Sequence[Path], identities: Mapping[str, EngineIdentity]) -> list[Scored]:
+    """Return the root scores of finished runs by those of their judges that are compared.
+
+    Args:
+        runs: directories of the runs.
+        identities: identities of the compared judges, by name.
+
+    Raises:
+        RunError: a directory does not contain a finished run.
+        InputError: none of its judges is compared, or two runs have scores of one report by one judge.
+    """
+    found: dict[tuple[str, str, str, str], tuple[Path, Scored]] = {}
+    for run in runs:
+        store = RunStore(run)
+        judges: list[dict[str, Any]] = read_manifest(store).get("judges", [])
+        names = {
+            judge["name"] if len(judges) > 1 else None: name
+            for judge in judges
+            for name, identity in identities.items()
+            if judge["identity"] == identity.model_dump(mode="json")
+        }
+        if not names:
+            there = ", ".join(judge["name"] for judge in judges)
+            raise InputError(
+                f"{run}: none of its judges ({there}) is one of those compared ({', '.join(identities)}): the same "
+                "weights, engine, version and options"
+            )
+        for row in _scores(store, names):
+            before, _ = found.setdefault((row.protocol, row.score, row.judge, row.report), (run, row))
+            if before != run:
+                raise InputError(
+                    f"{run}: {row.judge!r} also scored {row.report!r} in {before}; give one of the two runs"
+                )
+    return [row for _, row in found.values()]
+
+
+def _scores(store: RunStore, names: Mapping[str | None, str]) -> Iterator[Scored]:
+    """Yield root scores by the paper's formulas; a report without findings has a row without a value.
+
+    Args:
+        store: a finished run.
+        names: new name of each judge by its name in the run; None is the only judge of the run.
+    """
+    records = load_records(store)
+    for protocol in protocols_of(store):
+        rows = [row for row in load_scores(store, (protocol,), tuple(names)) if row.profile == PROFILE]
+        given = {(row.case, row.judge, node.id): node.score.value for row in rows for node in row.scores}
+        for score in dict.fromkeys(node.id for row in rows for node in row.scores):
+            for there, name in names.items():
+                for record in records:
+                    value = given.get((record.id, there, score))
+                    yield Scored(protocol, score, name, record.id, record.task, record.system, value)
+
 
 def agreeing(rows: Sequence[Scored], judges: Sequence[str], draws: Draws) -> list[Agreeing]:
-    """Each two judges by each score, in the order in which scores first occur."""
+    """Compare each two judges by each score, in the order in which the scores first occur."""
     return [
         _agreeing(metric, first, second, own, draws)
         for metric, own in _by_metric(rows)
@@ -52,50 +135,43 @@ def agreeing(rows: Sequence[Scored], judges: Sequence[str], draws: Draws) -> lis
 
 
 def stabilities(rows: Sequence[Scored], judges: Sequence[str], draws: Draws) -> list[Stability]:
-    """Each judge by each score of reports of which two systems at least are named."""
+    """Return the stability for each judge and score, for reports that name at least two systems."""
     found: list[Stability] = []
-    for metric, own in _by_metric(rows):
-        kept = {
-            judge: made for judge in judges if (made := _kept([r for r in own if r.judge == judge], draws))
-        }
+    for (protocol, score), own in _by_metric(rows):
+        by_judge = {judge: [row for row in own if row.judge == judge] for judge in judges}
+        kept = {judge: made for judge, mine in by_judge.items() if (made := _order(mine, draws))}
         for judge, one in kept.items():
-            mine = [row for row in own if row.judge == judge]
+            same = {other: _same_order(by_judge[judge], by_judge[other]) for other in kept if other != judge}
             found.append(
                 Stability(
-                    protocol=metric[0],
-                    score=metric[1],
+                    protocol=protocol,
+                    score=score,
                     judge=judge,
                     n_tasks=one.n_tasks,
-                    n_reports=len(mine),
-                    n_missing=sum(row.value is None for row in mine),
+                    n_reports=len(by_judge[judge]),
+                    n_missing=sum(row.value is None for row in by_judge[judge]),
                     order=one.order,
                     kept=one.kept,
                     closest=one.closest,
                     closest_kept=one.closest_kept,
-                    same_order={
-                        other: same
-                        for other in kept
-                        if other != judge and (same := _same_order(own, judge, other)) is not None
-                    },
+                    same_order={other: known for other, known in same.items() if known is not None},
                 )
             )
     return found
 
 
-def _same_order(rows: Sequence[Scored], judge: str, other: str) -> bool | None:
-    """Whether two judges put systems in one order, on the reports that both have scored; None where there is none."""
-    sides = [{row.report: row for row in rows if row.judge == one} for one in (judge, other)]
-    both = {
-        report
-        for report in sides[0].keys() & sides[1].keys()
-        if all(side[report].value is not None for side in sides)
-    }
-    no_draws = Draws(0, 0)
-    orders = [
-        made.order if (made := _kept([row for id, row in side.items() if id in both], no_draws)) else ()
-        for side in sides
-    ]
-    return ranks_of(orders[0]) == ranks_of(orders[1]) if all(orders) else None
+def _both(*judges: Sequence[Scored]) -> tuple[list[dict[str, Scored]], list[str]]:
+    """Return each judge's scores that have a value, by report, and the reports that all judges scored."""
+    sides = [{row.report: row for row in rows if row.value is not None} for rows in judges]
+    return sides, sorted(set[str].intersection(*map(set, sides)))
+
+
+def _same_order(own: Sequence[Scored], other: Sequence[Scored]) -> bool | None:
+    """Check whether two judges order systems alike on the reports that both scored; None if there is no order."""
+    sides, both = _both(own, other)
+    orders = [_order([row for id, row in side.items() if id in both], Draws(0, 0)) for side in sides]
+    ranks = [ranks_of(made.order) for made in orders if made is not None and made.order]
+    return ranks[0] == ranks[1] if len(ranks) == 2 else None
 
 
 def _by_metric(rows: Sequence[Scored]) -> Iterator[tuple[tuple[str, str], list[Scored]]]:
@@ -106,12 +182,7 @@ def _by_metric(rows: Sequence[Scored]) -> Iterator[tuple[tuple[str, str], list[S
 def _agreeing(
     metric: tuple[str, str], first: str, second: str, rows: Sequence[Scored], draws: Draws
 ) -> Agreeing:
-    sides = [
-        {row.report: row for row in rows if row.judge == judge and row.value is not None}
-        for judge in (first, second)
-    ]
-    both = sorted(sides[0].keys() & sides[1].keys())
-    shares = _shares(both, sides, draws)
+    sides, both = _both(*([row for row in rows if row.judge == judge] for judge in (first, second)))
     return Agreeing(
         protocol=metric[0],
         score=metric[1],
@@ -120,16 +191,16 @@ def _agreeing(
         n=len(both),
         n_only_first=len(sides[0]) - len(both),
         n_only_second=len(sides[1]) - len(both),
-        **shares,
+        **_estimates(both, sides, draws),
     )
 
 
-def _shares(both: Sequence[str], sides: Sequence[dict[str, Scored]], draws: Draws) -> dict[str, Estimate]:
+def _estimates(both: Sequence[str], sides: Sequence[dict[str, Scored]], draws: Draws) -> dict[str, Estimate]:
     if len(both) < LEAST_REPORTS:
         reason = f"{len(both)} reports that both have scored, needs {LEAST_REPORTS}"
         return dict.fromkeys(("tau", "difference", "bias", "icc"), undefined(reason))
     x, y = (np.array([side[report].value for report in both], np.float64) for side in sides)
-    tasks = [sides[0][report].task or f"report {report}" for report in both]
+    tasks = [sides[0][report].task_name for report in both]
     names = sorted(set(tasks))
     place = np.array([names.index(task) for task in tasks], np.int64)
     drawn = [np.bincount(draw, minlength=len(names))[place] for draw in draws_of(len(names), draws)]
@@ -151,13 +222,12 @@ def _shares(both: Sequence[str], sides: Sequence[dict[str, Scored]], draws: Draw
     }
 
 
-def _kept(rows: Sequence[Scored], draws: Draws) -> OrderStability | None:
-    """None where fewer than two systems are named."""
+def _order(rows: Sequence[Scored], draws: Draws) -> OrderStability | None:
+    """Return the order of systems; None if fewer than two systems are named."""
     given: dict[str, dict[str, list[float]]] = {}
     for row in rows:
         if row.system is not None and row.value is not None:
-            task = given.setdefault(row.task or f"report {row.report}", {})
-            task.setdefault(row.system, []).append(row.value)
+            given.setdefault(row.task_name, {}).setdefault(row.system, []).append(row.value)
     if len({row.system for row in rows} - {None}) < 2:
         return None
     means = {

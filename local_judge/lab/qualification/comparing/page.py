@@ -1,10 +1,12 @@
-"""The page of a comparison, in Markdown.
+"""The page of a comparison in Markdown.
 
-Invariant: a pure function of the comparison; every difference stands with its interval, with how many items it rests on
-and how many were left out of it; what was not tested, or cannot be, is said and is no "equal".
+Invariant: a pure function of the comparison. Every difference has its interval, the number of its items, and the number
+of items that were left out. A pair that was not or cannot be tested is marked so, and never called equal.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 from local_judge.lab.qualification.comparing.model import (
     Agreeing,
@@ -13,25 +15,23 @@ from local_judge.lab.qualification.comparing.model import (
     Ensemble,
     Expense,
     Gain,
+    QualityCost,
     Stability,
-    Worth,
 )
-from local_judge.lab.qualification.markdown import cell, render
+from local_judge.lab.qualification.page import Row, cell, render
 from local_judge.lab.qualification.thresholds import number
 from local_judge.stats.estimate import Estimate
 from local_judge.stats.significance import LEAST_UNITS, LEVEL
 from local_judge.terminal import NONE, count
 
-RULES = {"probability": "mean of p", "log_odds": "mean of log-odds"}
-VERDICTS = {
-    "worth_it": "**worth it**",
+RULES: Final = {"probability": "mean of p", "log_odds": "mean of log-odds"}
+VERDICTS: Final = {
+    "better": "**better**",
     "not_shown": "not shown",
     "too_few": "too few pages",
     "none": NONE,
 }
-
-
-DIFFERENCE_HEADS = (
+DIFFERENCE_HEADS: Final = (
     "figure",
     "first",
     "second",
@@ -46,11 +46,11 @@ DIFFERENCE_HEADS = (
 
 
 def comparison_page(found: Comparison, picture: str) -> str:
-    """The whole page.
+    """Return the whole page.
 
     Args:
         found: the comparison.
-        picture: the line that shows quality against cost; '' where there is nothing to draw.
+        picture: the line that shows quality against cost; '' if there is no plot.
     """
     n_judges = len(found.judges)
     n_pairs = n_judges * (n_judges - 1) // 2
@@ -64,7 +64,7 @@ def comparison_page(found: Comparison, picture: str) -> str:
             (cell(one.name), cell(one.model), cell(one.in_all), f"{one.n_unanswered} of {one.n_items}")
             for one in found.judges
         ],
-        worth=map(_worth, found.worth),
+        quality=map(_quality, found.quality_costs),
         level=LEVEL,
         least_units=LEAST_UNITS,
         n_judges=n_judges,
@@ -82,19 +82,25 @@ def comparison_page(found: Comparison, picture: str) -> str:
     )
 
 
-def _worth(one: Worth) -> tuple[str, ...]:
+def _quality(one: QualityCost) -> Row:
     return (
         f"`{one.figure}`",
         cell(one.judge),
-        _with_interval(one.value, one.low, one.high),
+        _interval(one),
         f"{one.n}" + (f" ({one.n_failed} failed)" if one.n_failed else ""),
-        NONE if one.tokens is None else f"{one.tokens:,.0f}",
-        NONE if one.seconds is None else f"{one.seconds:,.2f}",
-        ", ".join(map(cell, one.dominated_by)) or "",
+        *_cost(one),
+        ", ".join(map(cell, one.dominated_by)),
     )
 
 
-def _difference(row: Difference) -> tuple[str, ...]:
+def _cost(one: QualityCost | Ensemble) -> tuple[str, str]:
+    return (
+        NONE if one.tokens is None else f"{one.tokens:,.0f}",
+        NONE if one.seconds is None else f"{one.seconds:,.2f}",
+    )
+
+
+def _difference(row: Difference) -> Row:
     better = {
         "first": cell(row.first),
         "second": cell(row.second),
@@ -110,7 +116,7 @@ def _difference(row: Difference) -> tuple[str, ...]:
         cell(row.second),
         _value(row.first_value),
         _value(row.second_value),
-        _with_interval(row.value, row.low, row.high, sign=True),
+        _interval(row, "+"),
         _value(row.p_holm),
         better,
         str(row.n),
@@ -118,7 +124,7 @@ def _difference(row: Difference) -> tuple[str, ...]:
     )
 
 
-def _pooled(row: Ensemble) -> tuple[str, ...]:
+def _pooled(row: Ensemble) -> Row:
     missing = ", ".join(f"{cell(name)} {n}" for name, n in row.n_missing.items() if n)
     return (
         " + ".join(map(cell, row.judges)),
@@ -129,58 +135,57 @@ def _pooled(row: Ensemble) -> tuple[str, ...]:
         *_gain(row.auc),
         _value(row.phi),
         str(row.all_wrong) if row.n else NONE,
-        NONE if row.tokens is None else f"{row.tokens:,.0f}",
-        NONE if row.seconds is None else f"{row.seconds:,.2f}",
+        *_cost(row),
         f"{row.n}" + (f" (without an answer: {missing})" if missing else ""),
     )
 
 
-def _gain(gain: Gain | None) -> tuple[str, str, str]:
+def _gain(gain: Gain | None) -> Row:
     if gain is None:
         return NONE, NONE, NONE
-    return (
-        number(gain.ensemble),
-        number(gain.best),
-        _with_interval(gain.value, gain.low, gain.high, sign=True),
-    )
+    return number(gain.ensemble), number(gain.best), _interval(gain, "+")
 
 
-def _agreeing(row: Agreeing) -> tuple[str, ...]:
+def _agreeing(row: Agreeing) -> Row:
     return (
         f"{row.protocol}: {cell(row.score)}",
         cell(row.first),
         cell(row.second),
-        _estimate(row.tau),
-        _estimate(row.difference),
-        _estimate(row.bias, sign=True),
-        _estimate(row.icc),
+        _interval(row.tau),
+        _interval(row.difference),
+        _interval(row.bias, "+"),
+        _interval(row.icc),
         str(row.n),
         f"{row.n_only_first}/{row.n_only_second}" if row.n_only_first or row.n_only_second else "",
     )
 
 
-def _stability(row: Stability) -> tuple[str, ...]:
+def _stability(row: Stability) -> Row:
+    closest = NONE
+    if row.closest is not None and row.closest_kept is not None:
+        closest = f"{' > '.join(map(cell, row.closest))}: {_interval(row.closest_kept)}"
+    same, other = (
+        ", ".join(cell(name) for name, alike in row.same_order.items() if alike == wanted) or NONE
+        for wanted in (True, False)
+    )
+    order = " > ".join(f"{cell(name)} {mean:.2f}" for name, mean in row.order) or cell(row.kept.reason)
     return (
         f"{row.protocol}: {cell(row.score)}",
         cell(row.judge),
-        " > ".join(f"{cell(name)} {mean:.2f}" for name, mean in row.order) or cell(row.kept.reason),
-        _estimate(row.kept),
-        NONE
-        if row.closest is None or row.closest_kept is None
-        else f"{' > '.join(map(cell, row.closest))}: {_estimate(row.closest_kept)}",
-        ", ".join(cell(name) for name, same in row.same_order.items() if same) or NONE,
-        ", ".join(cell(name) for name, same in row.same_order.items() if not same) or NONE,
+        order,
+        _interval(row.kept),
+        closest,
+        same,
+        other,
         str(row.n_tasks),
     )
 
 
-def _expense(row: Expense) -> tuple[str, ...]:
+def _expense(row: Expense) -> Row:
     return (
         row.part + (f", {row.method}" if row.method else ""),
         cell(row.judge),
-        f"{row.calls:,}",
-        f"{row.computed_tokens:,}",
-        f"{row.generated_tokens:,}",
+        *(f"{n:,}" for n in (row.calls, row.computed_tokens, row.generated_tokens)),
         f"{row.seconds:,.0f}",
         str(row.n),
     )
@@ -190,14 +195,11 @@ def _value(value: float | None) -> str:
     return NONE if value is None else number(value)
 
 
-def _estimate(one: Estimate, sign: bool = False) -> str:
-    return _with_interval(one.value, one.low, one.high, sign=sign)
-
-
-def _with_interval(value: float | None, low: float | None, high: float | None, sign: bool = False) -> str:
-    """`+0.100 (+0.020 to +0.180)`."""
-    if value is None:
+def _interval(one: Difference | Estimate | Gain | QualityCost, mark: str = "") -> str:
+    """Format a value with its interval: `+0.100 (+0.020 to +0.180)`."""
+    if one.value is None:
         return NONE
-    mark = "+" if sign else ""
-    shown = f"{value:{mark}.3f}"
-    return shown if low is None or high is None else f"{shown} ({low:{mark}.3f} to {high:{mark}.3f})"
+    shown = f"{one.value:{mark}.3f}"
+    if one.low is None or one.high is None:
+        return shown
+    return f"{shown} ({one.low:{mark}.3f} to {one.high:{mark}.3f})"

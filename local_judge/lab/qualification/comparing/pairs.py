@@ -1,43 +1,38 @@
-"""One judge less another, figure by figure.
+"""Differences between two judges, figure by figure.
 
     d      = value of the first - value of the second, both on the items that both answered
     d*     the same on units drawn with replacement, the same units for both judges
     95 %   the 2.5th and the 97.5th percentile of d* (Efron and Tibshirani 1993, chapter 13)
 
-Invariant: items are matched by id; what one judge did not answer is taken from both and counted; an item of which two
-judges were told different truths is refused, since it is not the same item.
+Invariant: items are matched by id. An item that one judge did not answer is removed from both and counted. An item with
+different truths for two judges is refused, because it is not the same item.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import combinations
-from typing import NamedTuple
 
 from local_judge.errors import InputError
 from local_judge.lab.qualification.comparing.model import Difference, Verdict
-from local_judge.lab.qualification.figures import Draws, Measure, in_draws
+from local_judge.lab.qualification.figures import Better, Draws, Measure, by_unit, in_draws
 from local_judge.lab.qualification.model import Item
 from local_judge.stats.estimate import Estimate, with_interval
 from local_judge.stats.numeric import DIGITS
 from local_judge.stats.significance import LEAST_UNITS, LEVEL, bootstrap_p, holm
 
 Answers = Mapping[str, Item]
-"""The items of one judge by id."""
-
-
-class Replicated(NamedTuple):
-    """A measure of one judge on some items."""
-
-    value: float | None
-    drawn: list[float | None]
+"""Items of one judge by id."""
+Replicated = tuple[float | None, list[float | None]]
+"""Value of a measure, and its value in each draw."""
 
 
 def by_id(items: Mapping[str, Sequence[Item]]) -> dict[str, dict[str, Item]]:
-    """Each judge's items of one part by id.
+    """Return each judge's items of one part by id.
 
     Raises:
-        InputError: an item has another truth, or another unit where both answered it, for one judge than for another.
+        InputError: two judges have an item with different truths, or with different units where both answered it.
     """
     found = {judge: {item.id: item for item in own} for judge, own in items.items()}
     known: dict[str, tuple[str, Item]] = {}
@@ -45,11 +40,8 @@ def by_id(items: Mapping[str, Sequence[Item]]) -> dict[str, dict[str, Item]]:
         for id, item in own.items():
             before, first = known.setdefault(id, (judge, item))
             both = item.said is not None and first.said is not None
-            for field, same in (
-                ("truth", item.truth == first.truth),
-                ("unit", item.unit == first.unit or not both),
-            ):
-                if not same:
+            for field in ("truth", "unit") if both else ("truth",):
+                if getattr(item, field) != getattr(first, field):
                     raise InputError(
                         f"item {id!r}: its {field} is {getattr(first, field)!r} for {before!r} and "
                         f"{getattr(item, field)!r} for {judge!r}: they were not asked the same"
@@ -62,56 +54,63 @@ def by_id(items: Mapping[str, Sequence[Item]]) -> dict[str, dict[str, Item]]:
 def differences(
     items: Mapping[str, Sequence[Item]], measures: Sequence[Measure], draws: Draws
 ) -> list[Difference]:
-    """Every measure, for each two judges, with Holm's correction over the pairs of one measure.
+    """Compare each two judges by every measure, with Holm's correction over the pairs for one measure.
 
     Args:
-        items: of one part, by judge, in the order in which judges are named; two at least.
-        measures: of the part.
+        items: items of one part by judge, at least two judges.
+        measures: measures of the part.
         draws: of the bootstrap.
 
     Raises:
         InputError: see `by_id`.
     """
     answers = by_id(items)
-    found: list[Difference] = []
-    for measure in measures:
-        kept: dict[tuple[str, tuple[str, ...]], Replicated] = {}
-        rows = [
-            _difference(measure, (first, answers[first]), (second, answers[second]), draws, kept)
-            for first, second in combinations(answers, 2)
-        ]
-        corrected = holm([row.p for row in rows])
-        found += [
-            row.model_copy(update={"p_holm": p, "verdict": _verdict(row, p, measure.better)})
-            for row, p in zip(rows, corrected, strict=True)
-        ]
-    return found
+    return [row for measure in measures for row in _compared(measure, answers, draws)]
 
 
-def both_answered(first: Answers, second: Answers) -> tuple[str, ...]:
-    """The ids of the items that two judges both answered, in order."""
-    return tuple(
-        id
-        for id in sorted(first)
-        if first[id].said is not None and id in second and second[id].said is not None
-    )
+def both_answered(*judges: Answers) -> list[str]:
+    """Return the ids of the items that all judges answered, in order."""
+    return [id for id in sorted(judges[0]) if all(id in own and own[id].said is not None for own in judges)]
+
+
+def minus(first: float | None, second: float | None) -> float | None:
+    """Return the difference without the rounding errors of sums, or None if one of the values is missing."""
+    return None if first is None or second is None else round(first - second, DIGITS) + 0.0
+
+
+def _compared(measure: Measure, answers: Mapping[str, Answers], draws: Draws) -> list[Difference]:
+    own = {
+        judge: {id: item for id, item in items.items() if measure.of(item)}
+        for judge, items in answers.items()
+    }
+
+    @cache
+    def replicated(judge: str, ids: tuple[str, ...]) -> Replicated:
+        items = [own[judge][id] for id in ids]
+        return measure.value(items), in_draws(measure.value, by_unit(items), draws)
+
+    rows = [_difference(measure.id, pair, own, replicated) for pair in combinations(answers, 2)]
+    corrected = holm([row.p for row in rows])
+    return [
+        row.model_copy(update={"p_holm": p, "verdict": _verdict(row, p, measure.better)})
+        for row, p in zip(rows, corrected, strict=True)
+    ]
 
 
 def _difference(
-    measure: Measure,
-    first: tuple[str, Answers],
-    second: tuple[str, Answers],
-    draws: Draws,
-    kept: dict[tuple[str, tuple[str, ...]], Replicated],
+    id: str,
+    pair: tuple[str, str],
+    own: Mapping[str, Answers],
+    replicated: Callable[[str, tuple[str, ...]], Replicated],
 ) -> Difference:
-    sides = [{id: item for id, item in own.items() if measure.of(item)} for _, own in (first, second)]
+    sides = [own[judge] for judge in pair]
     ids = both_answered(*sides)
-    units = units_of(ids, sides[0])
+    units = by_unit([sides[0][id] for id in ids])
     answered = [{id for id, item in side.items() if item.said is not None} for side in sides]
     row = Difference(
-        id=measure.id,
-        first=first[0],
-        second=second[0],
+        id=id,
+        first=pair[0],
+        second=pair[1],
         first_value=None,
         second_value=None,
         value=None,
@@ -121,67 +120,22 @@ def _difference(
         n_only_second=len(answered[1]) - len(ids),
         n_neither=len({*sides[0], *sides[1]} - answered[0] - answered[1]),
         verdict="none",
+        reason="no item that both answered" if sides[0] or sides[1] else "nothing was asked",
     )
     if not ids:
-        asked = sides[0] or sides[1]
-        return row.model_copy(
-            update={"reason": "no item that both answered" if asked else "nothing was asked"}
-        )
-    one, other = (
-        _replicated(measure, judge, ids, units, own, draws, kept)
-        for (judge, _), own in zip((first, second), sides, strict=True)
-    )
-    update: dict[str, object] = {"first_value": one.value, "second_value": other.value}
-    if one.value is None or other.value is None:
-        return row.model_copy(update=update | {"reason": "not defined"})
-    drawn = less(one.drawn, other.drawn)
-    estimate = with_interval(Estimate(_round(one.value - other.value), len(ids)), drawn, len(units))
-    return row.model_copy(
-        update=update
-        | {
-            "value": estimate.value,
-            "low": estimate.low,
-            "high": estimate.high,
-            "p": bootstrap_p(drawn) if len(units) >= LEAST_UNITS else None,
-        }
-    )
+        return row
+    (first, first_drawn), (second, second_drawn) = (replicated(judge, tuple(ids)) for judge in pair)
+    update: dict[str, object] = {"first_value": first, "second_value": second, "reason": "not defined"}
+    value = minus(first, second)
+    if value is not None:
+        drawn = list(map(minus, first_drawn, second_drawn))
+        estimate = with_interval(Estimate(value, len(ids)), drawn, len(units))
+        p = bootstrap_p(drawn) if len(units) >= LEAST_UNITS else None
+        update |= {"value": value, "low": estimate.low, "high": estimate.high, "p": p, "reason": ""}
+    return row.model_copy(update=update)
 
 
-def units_of(ids: Sequence[str], items: Answers) -> list[list[str]]:
-    """The ids by unit, units in the order of their names."""
-    groups: dict[str, list[str]] = {}
-    for id in ids:
-        groups.setdefault(items[id].unit, []).append(id)
-    return [groups[unit] for unit in sorted(groups)]
-
-
-def less(first: Sequence[float | None], second: Sequence[float | None]) -> list[float | None]:
-    """First less second; None where either does not exist."""
-    return [
-        None if one is None or other is None else _round(one - other)
-        for one, other in zip(first, second, strict=True)
-    ]
-
-
-def _replicated(
-    measure: Measure,
-    judge: str,
-    ids: tuple[str, ...],
-    units: Sequence[Sequence[str]],
-    items: Answers,
-    draws: Draws,
-    kept: dict[tuple[str, tuple[str, ...]], Replicated],
-) -> Replicated:
-    """A measure of one judge on some items, and in each draw; the same for every judge that it is compared with."""
-    if (judge, ids) not in kept:
-        groups = [[items[id] for id in unit] for unit in units]
-        kept[judge, ids] = Replicated(
-            measure.value([items[id] for id in ids]), in_draws(measure.value, groups, draws)
-        )
-    return kept[judge, ids]
-
-
-def _verdict(row: Difference, p: float | None, better: str | None) -> Verdict:
+def _verdict(row: Difference, p: float | None, better: Better) -> Verdict:
     if row.value is None:
         return "none"
     if row.n_units < LEAST_UNITS:
@@ -191,8 +145,3 @@ def _verdict(row: Difference, p: float | None, better: str | None) -> Verdict:
     if better is None:
         return "differs"
     return "first" if (row.value > 0) == (better == "more") else "second"
-
-
-def _round(value: float) -> float:
-    """What differs less than this differs by the order of additions."""
-    return round(value, DIGITS) + 0.0

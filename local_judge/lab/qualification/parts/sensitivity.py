@@ -1,21 +1,21 @@
-"""Do a judge's scores fall where a flaw was planted, and only there?
+"""Part `sensitivity`: do scores fall if a flaw is planted in a report, and only where they should?
 
-    truth -1   called if it fell by more than `still`
-    truth  0   called if it did not rise by more than `still`
+    truth -1   called if the score fell by more than `still`
+    truth  0   called if the score did not rise by more than `still`
 
-Padding is one of the flaws: how often the padded report scores higher is what a judge gives for length alone.
+One of the flaws is padding: how often the padded report scores higher is what a judge gives for length alone.
 
-Invariants: each report, flaw and score of which a protocol expects something is one item; what is said is the score of
-the perturbed report less that of the report, in parts of the scale, counted so that below 0 the perturbed report is
-worse. A change has a value only where both scores have one and what the judge failed at leaves its direction beyond
-doubt; else it is a failure with its kind, or, where the formula itself has no value, no change at all.
+Invariants: each report, flaw and score for which a protocol expects something is one item. `said` is the score of the
+perturbed report minus that of the report, as a share of the scale; it is negative if the perturbed report is worse. A
+change has a value only if both scores have one and the judge's failures leave no doubt about the direction. Otherwise
+the item is a failure with its kind, or there is no item if the formula itself has no value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import Annotated, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from pydantic import BaseModel, Field, field_validator
 
@@ -23,17 +23,31 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
 from local_judge.judge.failures import FailureKind
 from local_judge.lab.planting.flaws.flaws import FLAWS, FlawSettings
-from local_judge.lab.qualification.figures import Measure, mean_said, share, where
-from local_judge.lab.qualification.model import Item, PartName
-from local_judge.lab.qualification.part_context import Found, PartContext, run_part
-from local_judge.lab.qualification.parts.perturbed_pairs import Family, families
-from local_judge.lab.qualification.probes import ScaledScore, check_probes, scaled_scores, sensitivity_probes
-from local_judge.protocols.base import AnyProtocol, load_protocol
-from local_judge.protocols.probes import Expectation, FlawKind, SensitivityProbe
+from local_judge.lab.qualification.figures import (
+    Measure,
+    MeasureRow,
+    Value,
+    called_share,
+    mean_said,
+    measures,
+    share,
+    where,
+)
+from local_judge.lab.qualification.model import Item, JudgeAnswer
+from local_judge.lab.qualification.part import Found, Part, PartContext, run_part
+from local_judge.lab.qualification.probes import (
+    Family,
+    ScaledScore,
+    check_probes,
+    families,
+    scaled_scores,
+    sensitivity_probes,
+)
+from local_judge.protocols.base import AnyProtocol, load_protocol, protocol_names
+from local_judge.protocols.probes import FlawKind, SensitivityProbe
 from local_judge.runs.records import CaseRecord, load_records, load_scores
 from local_judge.runs.store import RunStore, claims_file, findings_file
 from local_judge.runs.too_long import failures_in
-from local_judge.tasks.model import Task
 from serving.types import Frozen
 
 Reports = Annotated[int, Field(ge=0)] | None
@@ -44,19 +58,19 @@ def _all() -> dict[str, Reports]:
 
 
 class SensitivitySettings(Frozen):
-    """How much is asked."""
+    """Sizes of the part."""
 
     probes: dict[str, Reports] = Field(default_factory=_all)
-    """On how many reports each is run, the first ones; None for all."""
+    """Number of reports for each probe, the first ones; None for all."""
     flaws: tuple[FlawKind, ...] = FLAWS
     places: int = Field(default=3, ge=1, le=8)
-    """Contradictions in a perturbed report, and fallacies in another."""
+    """Number of contradictions in a perturbed report, and of fallacies in another."""
     share: float = Field(default=0.5, gt=0, le=1)
-    """Of the citations, how many are moved."""
+    """Share of the citations that are moved."""
     padding: float = Field(default=0.5, gt=0, le=2)
-    """Words without content, over words of the report."""
+    """Words without content divided by words of the report."""
     still: float = Field(default=0.005, ge=0, lt=1)
-    """A change of at most this part of the scale is none: 0.5 points of 100."""
+    """Largest change, as a share of the scale, that counts as none: 0.5 points of 100."""
 
     @field_validator("probes")
     @classmethod
@@ -65,26 +79,34 @@ class SensitivitySettings(Frozen):
         return probes
 
     def planted(self, seed: int) -> FlawSettings:
-        """What is planted."""
+        """Return the settings of the planted flaws."""
         return FlawSettings(
             kinds=self.flaws, places=self.places, share=self.share, padding=self.padding, seed=seed
         )
 
 
-CLAIMS = ClaimsConfig(extraction="sentences", method="scored", reliability=False)
-"""The sentences are the claims, so that nothing but the answers about pages can move a score."""
+CLAIMS: Final = ClaimsConfig(extraction="sentences", method="scored", reliability=False)
+"""Sentences are the claims, so that only the answers about pages can change a score."""
 
 
-class Sensitivity:
+class Sensitivity(Part[SensitivitySettings]):
     """The part."""
 
-    name: PartName = "sensitivity"
+    name = "sensitivity"
+    legend = (
+        "Reports and perturbed reports with one flaw each. `right`: the score fell, or did not rise where it should "
+        "not; `wrong`: the perturbed report scored higher; `moved`: mean change as a share of the scale. Over all "
+        "flaws, `right` covers only those that should lower the score."
+    )
 
-    def __init__(self, settings: SensitivitySettings) -> None:
-        self.settings = settings
+    @classmethod
+    def figures(cls) -> str:
+        """Return the pattern of the figures' ids."""
+        protocol = f"({'|'.join(protocol_names())})"
+        return rf"(right|wrong)/{protocol}|(moved|right|wrong)/{protocol}/\w+(/path=.+)?"
 
     async def ask(self, context: PartContext) -> Found:
-        """Reports and perturbed reports by each probe in turn."""
+        """Score reports and perturbed reports with each probe."""
         probes = sensitivity_probes()
         chosen = {name: n for name, n in self.settings.probes.items() if n != 0}
         most = None if None in chosen.values() else max((n or 0 for n in chosen.values()), default=0)
@@ -108,7 +130,7 @@ class Sensitivity:
         own: Sequence[Family],
         context: PartContext,
     ) -> tuple[list[Item], list[str]]:
-        """The items of one run, and which scores are undefined."""
+        """Return the items of one run, and notes on undefined scores."""
         rows = [row for flaw in self.settings.flaws for row in probe.expectations if row.flaw == flaw]
         flaws: list[FlawKind] = list(dict.fromkeys(row.flaw for row in rows))
         texts = [text for family in own for text in family.texts(flaws)]
@@ -120,88 +142,79 @@ class Sensitivity:
         items: list[Item] = []
         notes: list[str] = []
         for family, row in product(own, rows):
-            perturbed = family.perturbed_reports.get(row.flaw)
+            perturbed = family.perturbed.get(row.flaw)
             if perturbed is None:
                 continue
-            moved = change(run, row.path, family.report.id, perturbed.id, self.settings.still)
-            if moved is None:
+            report, still = family.report.id, self.settings.still
+            answer = change(run, row.path, report, perturbed.id, still)
+            if answer is None:
                 notes.append(f"{perturbed.id}: {protocol.name} {row.path} is not defined")
-            else:
-                items.append(self._item(protocol.name, family, row, moved))
-        return items, notes
-
-    def _item(self, protocol: str, family: Family, row: Expectation, moved: Change) -> Item:
-        called = None
-        if moved.value is not None:
-            went = direction(moved.value, self.settings.still)
-            called = went < 0 if row.truth < 0 else went <= 0
-        return Item(
-            id=f"{family.report.id}~{row.flaw}:{protocol}:{row.path}",
-            unit=family.report.id,
-            facets={
-                "protocol": protocol,
+                continue
+            if answer.value is not None:
+                went = direction(answer.value, still)
+                answer = answer._replace(yes=went < 0 if row.truth < 0 else went <= 0)
+            facets = {
+                "protocol": protocol.name,
                 "path": row.path,
                 "flaw": row.flaw,
                 "language": family.language,
-            },
-            truth=float(row.truth),
-            said=moved.value,
-            called=called,
-            failure=moved.failure,
-        )
+            }
+            id = f"{report}~{row.flaw}:{protocol.name}:{row.path}"
+            items.append(answer.item(id, report, facets, float(row.truth)))
+        return items, notes
 
     def measures(self, items: Sequence[Item]) -> list[Measure]:
-        """By protocol: over all flaws, by flaw, and by flaw and score where a protocol has several."""
+        """Return by protocol: over all flaws, by flaw, and by flaw and score if a protocol has several scores."""
+        rose = share(
+            lambda item: None if item.said is None else direction(item.said, self.settings.still) > 0
+        )
         found: list[Measure] = []
         for protocol in dict.fromkeys(item.facets["protocol"] for item in items):
             own = [item for item in items if item.facets["protocol"] == protocol]
-            found += self._over_flaws(protocol)
+            found += _over_flaws(self.name, protocol, rose)
             for flaw in dict.fromkeys(item.facets["flaw"] for item in own):
                 same = [item for item in own if item.facets["flaw"] == flaw]
-                found += self._measures({"protocol": protocol, "flaw": flaw}, same)
                 paths = list(dict.fromkeys(item.facets["path"] for item in same))
-                for path in paths if len(paths) > 1 else ():
-                    found += self._measures({"protocol": protocol, "flaw": flaw, "path": path}, same)
+                falls = any(item.truth for item in same)
+                for path in ("", *(paths if len(paths) > 1 else ())):
+                    only = {"protocol": protocol, "flaw": flaw} | ({"path": path} if path else {})
+                    subset = f"/{protocol}/{flaw}" + (f"/path={path}" if path else "")
+                    rows: tuple[MeasureRow, ...] = (
+                        ("moved", mean_said, "less" if falls else None),
+                        ("right", called_share, "more"),
+                        ("wrong", rose, "less"),
+                    )
+                    found += measures(self.name, subset, where(only), rows)
         return found
 
-    def _over_flaws(self, protocol: str) -> list[Measure]:
-        """Of the flaws that a score should fall by, how often it did; of all, how often it rose."""
-        of = where({"protocol": protocol})
 
-        def to_fall(item: Item) -> bool:
-            return of(item) and bool(item.truth)
-
-        return [
-            Measure(f"sensitivity/right/{protocol}", to_fall, share(lambda item: item.called), "more"),
-            Measure(f"sensitivity/wrong/{protocol}", of, share(self._rose), "less"),
-        ]
-
-    def _measures(self, only: dict[str, str], items: Sequence[Item]) -> list[Measure]:
-        """Mean change, share in the right direction, share that rose."""
-        of = where(only)
-        end = "/".join(value if facet != "path" else f"path={value}" for facet, value in only.items())
-        falls = any(item.truth for item in items)
-        return [
-            Measure(f"sensitivity/moved/{end}", of, mean_said, "less" if falls else None),
-            Measure(f"sensitivity/right/{end}", of, share(lambda item: item.called), "more"),
-            Measure(f"sensitivity/wrong/{end}", of, share(self._rose), "less"),
-        ]
-
-    def _rose(self, item: Item) -> bool | None:
-        return None if item.said is None else direction(item.said, self.settings.still) > 0
+def _over_flaws(part: str, protocol: str, rose: Value) -> list[Measure]:
+    """Return how often a score fell that should fall, and how often any score rose."""
+    of = where({"protocol": protocol})
+    return [
+        *measures(
+            part,
+            f"/{protocol}",
+            lambda item: of(item) and bool(item.truth),
+            (("right", called_share, "more"),),
+        ),
+        *measures(part, f"/{protocol}", of, (("wrong", rose, "less"),)),
+    ]
 
 
 def _askable(found: Sequence[Family], protocol: AnyProtocol) -> tuple[list[Family], list[str]]:
-    """The reports whose tasks have what a protocol needs, and what the others lack."""
-    missing = {family.report.id: _missing(protocol, family.report.task) for family in found}
-    kept = [family for family in found if missing[family.report.id] is None]
-    return kept, [f"{report}: not judged by {protocol.name}: {why}" for report, why in missing.items() if why]
-
-
-def _missing(protocol: AnyProtocol, task: Task | None) -> str | None:
-    if task is None and protocol.without_task:
-        return "it has no task"
-    return protocol.missing_inputs(task)
+    """Return the reports whose tasks have what a protocol needs, and notes on what the others lack."""
+    kept: list[Family] = []
+    notes: list[str] = []
+    for family in found:
+        task = family.report.task
+        needs_task = task is None and protocol.without_task
+        why = "it has no task" if needs_task else protocol.missing_inputs(task)
+        if why is None:
+            kept.append(family)
+        else:
+            notes.append(f"{family.report.id}: not judged by {protocol.name}: {why}")
+    return kept, notes
 
 
 class Scored(NamedTuple):
@@ -210,11 +223,11 @@ class Scored(NamedTuple):
     store: RunStore
     records: Mapping[str, CaseRecord]
     scores: Mapping[tuple[str, str], ScaledScore]
-    """By report and path."""
+    """Scores by report and path."""
     protocol: str
 
     def failure(self, report: str) -> FailureKind:
-        """Why an answer about a report is missing; `incomplete` where nothing that was kept says it."""
+        """Return why an answer about a report is missing; `incomplete` if no stored failure says it."""
         for kind in self._failures(report):
             return kind
         return "incomplete"
@@ -234,7 +247,7 @@ class Scored(NamedTuple):
 
 
 def scored(store: RunStore, protocol: str) -> Scored:
-    """The scores of a run by the formulas of the paper."""
+    """Return the scores of a run by the formulas of the paper."""
     rows = [row for row in load_scores(store, [protocol]) if row.profile == "paper"]
     return Scored(
         store,
@@ -244,23 +257,19 @@ def scored(store: RunStore, protocol: str) -> Scored:
     )
 
 
-class Change(NamedTuple):
-    """From report to perturbed report."""
-
-    value: float | None
-    """In parts of the scale; below 0 the perturbed report is the worse."""
-    failure: FailureKind | None = None
-
-
-def change(run: Scored, path: str, report: str, perturbed: str, still: float) -> Change | None:
-    """What changed, or None where the score is undefined by its formula for one of the two.
+def change(run: Scored, path: str, report: str, perturbed: str, still: float) -> JudgeAnswer | None:
+    """Return the change of a score from a report to its perturbed version, as a share of the scale.
 
     Args:
-        run: over both.
-        path: of the score.
-        report: id.
-        perturbed: id.
-        still: a change of at most this part of the scale is none.
+        run: scores of both.
+        path: path of the score.
+        report: id of the report.
+        perturbed: id of the perturbed version.
+        still: largest change that counts as none.
+
+    Returns:
+        The change, negative if the perturbed version is worse, or a failure. None if the formula of the score gives one
+        of the two no value.
 
     Raises:
         ConfigError: the score has no scale with two ends.
@@ -268,7 +277,7 @@ def change(run: Scored, path: str, report: str, perturbed: str, still: float) ->
     found = {one: run.scores.get((one, path)) for one in (report, perturbed)}
     for one, scored in found.items():
         if scored is None or (scored.score.value is None and scored.score.n_failed):
-            return Change(None, run.failure(one))
+            return JudgeAnswer.failed(run.failure(one))
     before, after = found[report], found[perturbed]
     if before is None or after is None or before.score.value is None or after.score.value is None:
         return None
@@ -280,15 +289,13 @@ def change(run: Scored, path: str, report: str, perturbed: str, still: float) ->
 
     failed = [one for one in (report, perturbed) if run.records[one].n_calls_failed]
     if failed:
-        ends = [
-            difference(after.score.low, before.score.high),
-            difference(after.score.high, before.score.low),
-        ]
-        if len({None if end is None else direction(end, still) for end in ends}) > 1 or None in ends:
-            return Change(None, run.failure(failed[0]))
-    return Change(difference(after.score.value, before.score.value))
+        least = difference(after.score.low, before.score.high)
+        most = difference(after.score.high, before.score.low)
+        if least is None or most is None or direction(least, still) != direction(most, still):
+            return JudgeAnswer.failed(run.failure(failed[0]))
+    return JudgeAnswer(difference(after.score.value, before.score.value))
 
 
 def direction(value: float, still: float) -> int:
-    """-1: fell, 0: stayed, 1: rose."""
+    """Return -1 for a fall, 0 for no change, 1 for a rise."""
     return 0 if abs(value) <= still else (1 if value > 0 else -1)

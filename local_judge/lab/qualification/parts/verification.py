@@ -1,20 +1,20 @@
-"""Does the judge see whether a page states a claim?
+"""Part `verification`: does the judge recognise whether a page states a claim?
 
-Invariant: each planted claim is one item for each method that it was asked by; what is called calibrated is out of
-fold, so that no claim is judged by a fit that has seen its page.
+Invariant: each planted claim is one item for each method. Calibrated answers are out of fold: no claim is judged by a
+fit that used its page.
 
-    method=raw          P(yes) of `scored`, a yes from 0.5 on
-    method=calibrated   the same answers by the calibrations that later runs apply: that of the page's language where
-                        it has one of its own, else that of all together; fit and threshold of the other folds
-    method=near         the same as calibrated, where the judge is shown what is near to a claim (`claims.view`)
+    method=raw          P(yes) of `scored`, yes from 0.5
+    method=calibrated   the same answers with the calibrations that later runs apply: that of the page's language if it
+                        has one, else the pooled one; fit and threshold of the other folds
+    method=near         as calibrated, for the view `near`, which shows the passages near to a claim (`claims.view`)
     method=grouped      labels of `grouped`, ranked supported > partial > not_found > off_topic > contradicted
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from pydantic import Field
 
@@ -24,7 +24,7 @@ from local_judge.claims.yes_no import QUESTIONS
 from local_judge.judge.calibration import CalibrationFile, sigmoid
 from local_judge.judge.judge import Judge
 from local_judge.lab.annotations.load import annotation_path, load_annotations, snapshot_beside
-from local_judge.lab.calibrate import HeldOut, fits_of
+from local_judge.lab.calibrate import fits_of
 from local_judge.lab.labelled_claims import (
     ClaimAnswer,
     LabelledClaim,
@@ -32,10 +32,21 @@ from local_judge.lab.labelled_claims import (
     ask_claims,
     refuse_duplicates,
 )
-from local_judge.lab.planting.model import PlantedClaim
-from local_judge.lab.qualification.figures import Auc, Ece, Measure, Ratio, Value, share, steps
-from local_judge.lab.qualification.model import Cost, Item, PartName, Unmeasured
-from local_judge.lab.qualification.part_context import Found, PartContext, cost_of
+from local_judge.lab.planting.model import FALSE_KINDS, LANGUAGES, LENGTHS, PlantedClaim
+from local_judge.lab.qualification.figures import (
+    Auc,
+    Ece,
+    Measure,
+    MeasureRow,
+    Ratio,
+    Where,
+    facet_values,
+    measures,
+    share,
+    steps,
+)
+from local_judge.lab.qualification.model import Cost, Item, JudgeAnswer, Unmeasured
+from local_judge.lab.qualification.part import Found, Part, PartContext, cost_of
 from local_judge.runs.calibrations import GivenCalibrations
 from local_judge.runs.store import RunStore
 from local_judge.runs.verify import ClaimRow, verify_rows
@@ -52,52 +63,98 @@ RANKS: Final[dict[Label, int]] = {
     "off_topic": 1,
     "contradicted": 0,
 }
-FITTED: Final[Mapping[View, str]] = {"page": "calibrated", "near": "near"}
-"""The methods that are calibrated."""
 TRUE: Final = "true"
-"""The kind of a claim with which nothing is wrong."""
-CALIBRATIONS: Final[Mapping[View, str]] = {"page": "calibration.json", "near": "calibration_near.json"}
+"""Kind of a claim that was not altered."""
+
+
+class _Calibrated(NamedTuple):
+    """Names of a calibrated view of the method `scored`."""
+
+    view: View
+    method: str
+    """Value of the facet `method`."""
+    cost: str
+    """Name of its separate cost."""
+    file: str
+
+
+VIEWS: Final = (
+    _Calibrated("page", "calibrated", "scored", "calibration.json"),
+    _Calibrated("near", "near", "near", "calibration_near.json"),
+)
 
 
 class VerificationSettings(Frozen):
-    """How much is asked."""
+    """Sizes of the part."""
 
     claims: int = Field(default=300, ge=8)
-    """Planted in the snapshot, half of them false."""
+    """Number of claims planted in the snapshot, half of them false."""
     per_page: int = Field(default=4, ge=1)
     annotated: tuple[str, ...] = ()
-    """Annotated reports, or `sample`, whose claims are fitted on too: planted ones are in the words of the pages."""
+    """Annotated reports, or `sample`, whose claims are also fitted on: planted claims use the words of the pages."""
     near: bool = True
-    """Ask the same claims by the view `near` too."""
+    """Ask about the same claims with the view `near`."""
     grouped: bool = True
-    """Ask the same claims by `grouped` too."""
+    """Ask about the same claims with the method `grouped`."""
     folds: int = Field(default=FOLDS, ge=2)
 
 
-class Verification:
+def _f1(item: Item) -> tuple[int, int]:
+    """F1 of finding the altered claims: 2 hits / (2 hits + misses + false alarms)."""
+    altered, found = item.truth == 0, not item.called
+    hit, wrong = 2 * (altered and found), altered != found
+    return hit, hit + wrong
+
+
+ROWS: Final[Sequence[MeasureRow]] = (
+    ("auc", Auc(), "more"),
+    ("accuracy", share(lambda item: item.called == (item.truth == 1)), "more"),
+    ("f1", Ratio(_f1), "more"),
+    ("caught", share(lambda item: None if item.truth else not item.called), "more"),
+    ("called_wrong", share(lambda item: not item.called if item.truth else None), "less"),
+    ("ece", Ece(), "less"),
+)
+"""The measures; `grouped` gives no probabilities and has no `ece`."""
+
+
+class Verification(Part[VerificationSettings]):
     """The part."""
 
-    name: PartName = "verification"
+    name = "verification"
+    legend = (
+        "Does the page state the claim? `raw`: P(yes) of the method `scored`, yes from 0.5; "
+        "`calibrated`: the same answers with a fit and a threshold of other pages; "
+        "`near`: the same where the judge is shown the passages near to a claim; `grouped`: labels. "
+        "`caught`: altered claims that are not called true; `called wrong`: true claims that are not; `f1`: of "
+        "finding altered claims; `ece`: expected calibration error, above 0 even for the best judge if there are few "
+        "claims. A kind has its claims together with all true ones."
+    )
 
-    def __init__(self, settings: VerificationSettings) -> None:
-        self.settings = settings
+    @classmethod
+    def figures(cls) -> str:
+        """Return the pattern of the figures' ids."""
+        facets = {"language": LANGUAGES, "length": [*LENGTHS], "kind": FALSE_KINDS}
+        subset = "|".join(f"/{facet}=({'|'.join(values)})" for facet, values in facets.items())
+        return (
+            r"((auc|accuracy|f1|caught|called_wrong)/(raw|calibrated|near|grouped)|ece/(raw|calibrated|near))"
+            rf"({subset})?"
+        )
 
     async def ask(self, context: PartContext) -> Found:
-        """One question a claim by `scored`; by `grouped` all claims of a page in one."""
-        costs: dict[str, Cost] = {}
-        async with context.apart("scored") as judge:
-            answers = await _ask_planted(context, judge, "page")
-            costs["scored"] = cost_of(judge)
+        """Ask one question per claim by `scored`, and one per page by `grouped`."""
         known = {one.id: one for one in context.claims}
-        items = [_raw(one, known[one.row.id]) for one in answers]
         annotated = [annotation_path(given) for given in self.settings.annotated]
         refuse_duplicates(row for path in annotated for row in annotated_claims(load_annotations([path])))
-        fits = [await self._fit(context, answers, "page", annotated)]
-        if self.settings.near:
-            async with context.apart("near") as judge:
-                answers = await _ask_planted(context, judge, "near")
-                costs["near"] = cost_of(judge)
-            fits.append(await self._fit(context, answers, "near", annotated))
+        costs: dict[str, Cost] = {}
+        items: list[Item] = []
+        fits: list[_Fit] = []
+        for view in VIEWS[: 1 + self.settings.near]:
+            async with context.apart(view.cost) as judge:
+                answers = await _ask_planted(context, judge, view.view)
+                costs[view.cost] = cost_of(judge)
+            if view.view == "page":
+                items += [_raw(one, known[one.row.id]) for one in answers]
+            fits.append(await self._fit(context, answers, view, annotated))
         items += [item for fit in fits for item in fit.items]
         if self.settings.grouped:
             async with context.apart("grouped") as judge:
@@ -112,39 +169,50 @@ class Verification:
         )
 
     async def _fit(
-        self, context: PartContext, answers: Sequence[ClaimAnswer], view: View, annotated: Sequence[Path]
+        self,
+        context: PartContext,
+        answers: Sequence[ClaimAnswer],
+        view: _Calibrated,
+        annotated: Sequence[Path],
     ) -> _Fit:
-        """Calibrate the answers of one view, and those about annotated claims with them, and keep the file."""
+        """Calibrate the answers of one view together with answers about annotated claims, and store the file."""
         settings = Settings(folds=self.settings.folds, seed=context.seed, draws=0)
         identity = await context.judge.engine.identity()
-        others = [one for path in annotated for one in await _ask_annotated(path, context, view)]
-        notes = tuple(_about(others, FITTED[view]))
+        others = [one for path in annotated for one in await _ask_annotated(path, context, view.view)]
+        notes = tuple(_about(others, view.method))
         try:
-            fits = fits_of([*answers, *others], identity, settings, QUESTIONS[view].supported)
+            fits = fits_of([*answers, *others], identity, settings, QUESTIONS[view.view].supported)
         except Uncalibratable as error:
-            unmeasured = tuple(_uncalibrated(error, [*answers, *others], FITTED[view]))
+            unmeasured = tuple(_uncalibrated(error, [*answers, *others], view.method))
             return _Fit(unmeasured=unmeasured, notes=(*notes, unmeasured[0].reason))
         file = CalibrationFile(calibrations=fits.report.calibrations)
-        RunStore(context.folder).write_json(CALIBRATIONS[view], file)
-        given = GivenCalibrations(context.folder / CALIBRATIONS[view], file.calibrations)
+        RunStore(context.folder).write_json(view.file, file)
+        given = GivenCalibrations(context.folder / view.file, file.calibrations)
         known = {one.id: one for one in context.claims}
-        return _Fit(tuple(_calibrated(answers, known, fits.held, FITTED[view])), (given,), notes=notes)
+        items: list[Item] = []
+        for one in answers:
+            if not one.elsewhere:
+                value, called, cut = fits.held.get(one.row.id, (None, None, None))
+                item = _item(one, known[one.row.id], view.method, value, called)
+                items.append(item.model_copy(update={"cut": cut}))
+        return _Fit(tuple(items), (given,), notes=notes)
 
     def measures(self, items: Sequence[Item]) -> list[Measure]:
-        """AUC, accuracy, F1 and calibration; but for `raw` also by language, length of evidence and kind."""
+        """Return the measures by method; except for `raw` also by language, length of the page and kind."""
+        near, grouped = ("near",) * self.settings.near, ("grouped",) * self.settings.grouped
+        facets = [
+            only for only in facet_values(items, "language", "length", "kind") if TRUE not in only.values()
+        ]
         found: list[Measure] = []
-        near = ("near",) if self.settings.near else ()
-        grouped = ("grouped",) if self.settings.grouped else ()
         for method in ("raw", "calibrated", *near, *grouped):
-            found += _measures(method, {})
-            for facet in ("language", "length", "kind") if method != "raw" else ():
-                for value in sorted({item.facets[facet] for item in items} - {TRUE}):
-                    found += _measures(method, {facet: value})
+            rows = ROWS[:-1] if method == "grouped" else ROWS
+            for only in ({}, *(facets if method != "raw" else ())):
+                found += measures(self.name, f"/{method}{steps(only)}", _where(method, only), rows)
         return found
 
 
 class _Fit(NamedTuple):
-    """What came of calibrating the answers of one view."""
+    """Result of calibrating the answers of one view."""
 
     items: tuple[Item, ...] = ()
     given: tuple[GivenCalibrations, ...] = ()
@@ -152,38 +220,32 @@ class _Fit(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+def _where(method: str, only: dict[str, str]) -> Where:
+    """Return the condition for items of a method and subset; a kind of alteration includes all true claims."""
+    return lambda item: (
+        item.facets["method"] == method
+        and all(
+            item.facets[facet] == value or (facet == "kind" and item.facets[facet] == TRUE)
+            for facet, value in only.items()
+        )
+    )
+
+
 def _about(annotated: Sequence[ClaimAnswer], method: str) -> Iterator[str]:
-    """What the fits rest on beside planted claims, and what of it is missing."""
+    """Describe the annotated claims in the fits, and those that are missing."""
     if not annotated:
         return
     n = sum(one.log_odds is not None for one in annotated)
     yield (
-        f"`{method}` is fitted on {n} of {len(annotated)} annotated claims too, in people's words; "
-        "no figure is of these"
+        f"`{method}` is also fitted on {n} of {len(annotated)} annotated claims in people's words; "
+        "no figure includes them"
     )
     unread = sum(one.status != "ok" for one in annotated)
     missing = len(annotated) - n - unread - sum(one.elsewhere for one in annotated)
     if missing:
         yield f"{missing} annotated claims have no answer, and are in no fit of `{method}`"
     if unread:
-        yield f"{unread} annotated claims lean on pages that cannot be read"
-
-
-def _calibrated(
-    answers: Sequence[ClaimAnswer],
-    known: Mapping[str, PlantedClaim],
-    held: Mapping[str, HeldOut],
-    method: str,
-) -> list[Item]:
-    """The answers by the calibrations that were fitted on them, each out of fold."""
-    items: list[Item] = []
-    for one in answers:
-        if one.elsewhere:
-            continue
-        value, called, cut = held.get(one.row.id, (None, None, None))
-        item = _item(one, known[one.row.id], method, value, called)
-        items.append(item.model_copy(update={"cut": cut}))
-    return items
+        yield f"{unread} annotated claims refer to pages that cannot be read"
 
 
 async def _ask_planted(context: PartContext, judge: Judge, view: View) -> list[ClaimAnswer]:
@@ -205,9 +267,9 @@ def _scored(view: View) -> ClaimsConfig:
 
 
 def _uncalibrated(error: Uncalibratable, answers: Sequence[ClaimAnswer], method: str) -> Iterator[Unmeasured]:
-    """Too few claims are what was asked; that nothing tells them apart, or most have no answer, is the judge."""
+    """Yield the missing figures; the judge is the reason if its answers do not separate claims, or most are missing."""
     silent = 2 * sum(one.log_odds is None for one in answers) > len(answers)
-    for what in ("auc", "accuracy", "f1", "caught", "called_wrong", "ece"):
+    for what, _, _ in ROWS:
         yield Unmeasured(
             figures=f"verification/{what}/{method}",
             reason=f"not calibrated: {error}",
@@ -215,35 +277,29 @@ def _uncalibrated(error: Uncalibratable, answers: Sequence[ClaimAnswer], method:
         )
 
 
-def _raw(answers: ClaimAnswer, claim: PlantedClaim) -> Item:
-    if answers.log_odds is None:
-        return _item(answers, claim, "raw", None, None)
-    p = sigmoid(answers.log_odds)
-    return _item(answers, claim, "raw", p, p >= NEUTRAL)
+def _raw(answer: ClaimAnswer, claim: PlantedClaim) -> Item:
+    if answer.log_odds is None:
+        return _item(answer, claim, "raw", None, None)
+    p = sigmoid(answer.log_odds)
+    return _item(answer, claim, "raw", p, p >= NEUTRAL)
 
 
 def _item(
-    answers: ClaimAnswer, claim: PlantedClaim, method: str, said: float | None, called: bool | None
+    answer: ClaimAnswer, claim: PlantedClaim, method: str, said: float | None, called: bool | None
 ) -> Item:
-    failure = answers.failure.kind if answers.failure else None
-    return Item(
-        id=f"{claim.id}:{method}",
-        unit=answers.text_digest or answers.url,
-        facets=_facets(claim, method),
-        truth=float(claim.true),
-        said=said,
-        called=called,
-        failure=failure,
-    )
+    failure = answer.failure.kind if answer.failure else None
+    unit = answer.text_digest or answer.url
+    return _planted(claim, method, unit, JudgeAnswer(said, called, failure))
 
 
-def _facets(claim: PlantedClaim, method: str) -> dict[str, str]:
-    return {
+def _planted(claim: PlantedClaim, method: str, unit: str, answer: JudgeAnswer) -> Item:
+    facets = {
         "method": method,
         "kind": claim.kind or TRUE,
         "language": claim.language,
         "length": claim.length,
     }
+    return answer.item(f"{claim.id}:{method}", unit, facets, float(claim.true))
 
 
 async def _grouped(context: PartContext, judge: Judge) -> list[Item]:
@@ -251,45 +307,13 @@ async def _grouped(context: PartContext, judge: Judge) -> list[Item]:
     config = ClaimsConfig(method="grouped", form="terse", reliability=False)
     verified = await verify_rows(rows, context.snapshot, judge, config)
     return [
-        Item(
-            id=f"{claim.id}:grouped",
-            unit=claim.text_digest,
-            facets=_facets(claim, "grouped"),
-            truth=float(claim.true),
-            said=None if one.label is None else RANKS[one.label],
-            called=None if one.label is None else one.label == "supported",
-            failure=one.failure.kind if one.failure else None,
+        _planted(
+            claim,
+            "grouped",
+            claim.text_digest,
+            JudgeAnswer.failed(one.failure)
+            if one.label is None
+            else JudgeAnswer(RANKS[one.label], one.label == "supported"),
         )
         for claim, one in zip(context.claims, verified, strict=True)
     ]
-
-
-def _measures(method: str, only: dict[str, str]) -> list[Measure]:
-    """Of one kind of alteration: these beside all true claims."""
-
-    def of(item: Item) -> bool:
-        return item.facets["method"] == method and all(
-            item.facets[facet] == value or (facet == "kind" and item.facets[facet] == TRUE)
-            for facet, value in only.items()
-        )
-
-    def measure(what: str, value: Value, better: Literal["more", "less"] = "more") -> Measure:
-        return Measure(f"verification/{what}/{method}{steps(only)}", of, value, better)
-
-    found = [
-        measure("auc", Auc()),
-        measure("accuracy", share(lambda item: item.called == (item.truth == 1))),
-        measure("f1", Ratio(_f1)),
-        measure("caught", share(lambda item: None if item.truth else not item.called)),
-        measure("called_wrong", share(lambda item: not item.called if item.truth else None), "less"),
-    ]
-    if method != "grouped":
-        found.append(measure("ece", Ece(), "less"))
-    return found
-
-
-def _f1(item: Item) -> tuple[int, int]:
-    """Of finding the altered claims: 2 hits / (2 hits + misses + false alarms)."""
-    altered, found = item.truth == 0, not item.called
-    hit, wrong = 2 * (altered and found), altered != found
-    return hit, hit + wrong

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from local_judge.lab.qualification.model import Asked, Cost, Item
+from local_judge.lab.qualification.model import Cost, Item, PartRecord
 
 PAGES = 8
 
@@ -38,11 +38,11 @@ def items(says: Says, method: str = "calibrated", pages: int = PAGES) -> list[It
     return found
 
 
-def asked(says: Says, *, computed: int = 1600, seconds: float = 8.0, pages: int = PAGES) -> Asked:
+def asked(says: Says, *, computed: int = 1600, seconds: float = 8.0, pages: int = PAGES) -> PartRecord:
     """A verification, its questions by `scored` alone."""
     cost = Cost(calls=2 * pages, prompt_tokens=computed, seconds=seconds)
     own = [*items(says, "raw", pages), *items(says, "calibrated", pages)]
-    return Asked(part="verification", items=tuple(own), cost=cost, costs={"scored": cost})
+    return PartRecord(part="verification", items=tuple(own), cost=cost, costs={"scored": cost})
 
 
 def right(page: int, true: bool) -> float:

@@ -21,7 +21,7 @@ def pooled(*judges: Says) -> list[Ensemble]:
     return [row for row in rows if row.rule == "probability"]
 
 
-def test_judges_that_waver_where_the_other_is_sure_are_worth_having_together() -> None:
+def test_judges_that_waver_where_the_other_is_sure_are_better_together() -> None:
     (row,) = pooled(early, late)
     assert row.accuracy is not None
     assert row.auc is not None
@@ -31,7 +31,7 @@ def test_judges_that_waver_where_the_other_is_sure_are_worth_having_together() -
     # k of 8 drawn pages are of the first half, and the better judge is right on max(k, 8 - k): 8 of them in 2 / 256 of
     # the draws, 7 at least in 18 / 256, so that the 2.5th percentile of the gain is 1 - 7/8.
     assert row.accuracy.low == pytest.approx(0.125)
-    assert row.verdict == "worth_it"
+    assert row.verdict == "better"
     # Where one errs the other does not.
     assert (row.phi, row.all_wrong, row.wrong) == (-1.0, 0, {"a": 8, "b": 8})
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from local_judge.lab.qualification.comparing.expense import expenses, worths
-from local_judge.lab.qualification.comparing.model import Worth
+from local_judge.lab.qualification.comparing.expense import expenses, quality_costs
+from local_judge.lab.qualification.comparing.model import QualityCost
 from local_judge.lab.qualification.comparing.pairs import differences
 from local_judge.lab.qualification.figures import Draws, figure
-from local_judge.lab.qualification.model import Asked
+from local_judge.lab.qualification.model import PartRecord
 from local_judge.lab.qualification.parts.verification import Verification, VerificationSettings
 
 from .claims import asked, credulous, right, silent
@@ -14,13 +14,13 @@ from .claims import asked, credulous, right, silent
 DRAWS = Draws(20, 0)
 
 
-def beside(judges: dict[str, Asked]) -> dict[str, Worth]:
+def beside(judges: dict[str, PartRecord]) -> dict[str, QualityCost]:
     """The row of each judge's calibrated accuracy."""
     part = Verification(VerificationSettings(grouped=False))
     items = {name: one.items for name, one in judges.items()}
     measures = part.measures([item for own in items.values() for item in own])
     figures = {name: [figure(one, own, DRAWS) for one in measures] for name, own in items.items()}
-    rows = worths(
+    rows = quality_costs(
         figures, expenses({name: [one] for name, one in judges.items()}), differences(items, measures, DRAWS)
     )
     return {row.judge: row for row in rows if row.figure == "verification/accuracy/calibrated"}

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from local_judge.errors import InputError
-from local_judge.lab.qualification.comparing.orders import Scored
-from local_judge.lab.qualification.comparing.scores import of_runs, unaltered
+from local_judge.lab.qualification.comparing.orders import Scored, of_runs, unaltered
 from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
@@ -81,5 +80,5 @@ def test_a_run_of_other_judges_is_refused(tmp_path: Path) -> None:
 
 def test_a_report_counts_once_for_each_judge(tmp_path: Path) -> None:
     runs = [make_run(tmp_path / name, {"x": A}, {"r1": 5.0}) for name in ("one", "two")]
-    with pytest.raises(InputError, match=r"two: 'x' has scored 'r1' in .*one too"):
+    with pytest.raises(InputError, match=r"two: 'x' also scored 'r1' in .*one; give one of the two runs"):
         of_runs(runs, {"x": A})

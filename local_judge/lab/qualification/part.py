@@ -1,18 +1,19 @@
-"""What a part of a qualification works with.
+"""The general form of a part of a qualification, and the context in which a part runs.
 
-Invariant: every part asks the same open engine, with a ledger and a meter of its own, so that what it costs is known;
-what a part finds depends on nothing but its context.
+Invariant: every part asks the same open engine, with its own ledger and meter, so that its cost is known. The result of
+a part depends on its context alone.
 """
 
 from __future__ import annotations
 
 import contextlib
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
@@ -29,33 +30,34 @@ from local_judge.runs.judge_specs import JudgeSpec
 from local_judge.runs.manifest import build_manifest, changed, existing_manifest
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.store import RunStore
+from serving.types import Frozen
 
 DEFAULT_CLAIMS = ClaimsConfig()
 
 
 @dataclass(frozen=True)
 class PartContext:
-    """A judge, and what it is asked about."""
+    """A judge, and the pages, claims and reports that it is asked about."""
 
     judge: Judge
-    """With this part's ledger and meter."""
+    """Judge with the ledger and the meter of this part."""
     judge_spec: JudgeSpec
     snapshot: Snapshot
     claims: Sequence[PlantedClaim]
-    """Planted in the snapshot."""
+    """Claims planted in the snapshot."""
     reports: Sequence[RawReport]
-    """Reports that nothing has been done to, with their tasks."""
+    """Unmodified reports with their tasks."""
     folder: Path
-    """Of this part: for runs and whatever else it keeps."""
+    """Folder of this part for runs and other files."""
     seed: int
     given: Sequence[GivenCalibrations] = ()
-    """The judge's calibrations, once verification has fitted them."""
+    """Calibrations of the judge that earlier parts fitted."""
     shown: dict[str, Judge] = field(default_factory=dict[str, Judge])
-    """Whose meters a display shows."""
+    """Judges whose meters are displayed, by name."""
 
     @contextlib.asynccontextmanager
     async def apart(self, name: str) -> AsyncGenerator[Judge]:
-        """The same judge with another ledger and meter, for questions whose cost is to be known by itself.
+        """Yield the same judge with another ledger and meter, for questions whose cost is counted separately.
 
         Raises:
             LedgerError: the ledger cannot be opened.
@@ -73,15 +75,15 @@ class PartContext:
         snapshot: Snapshot | None = None,
         claims: ClaimsConfig = DEFAULT_CLAIMS,
     ) -> Job:
-        """A run of this judge over some reports by one protocol, in a folder of its own.
+        """Return a run of this judge over some reports by one protocol.
 
         Args:
-            name: of the folder.
-            reports: to evaluate.
-            protocol: its name.
-            settings: of the protocol.
-            snapshot: where the protocol reads pages.
-            claims: how claims are extracted and verified.
+            name: folder of the run.
+            reports: reports to evaluate.
+            protocol: name of the protocol.
+            settings: settings of the protocol.
+            snapshot: pages for the protocol.
+            claims: settings of claim extraction and verification.
         """
         config = RunConfig(
             protocols=(protocol,),
@@ -102,10 +104,10 @@ class PartContext:
 
 
 async def run_part(job: Job) -> list[CaseRecord]:
-    """A run of a part, from its beginning where its folder was begun with another calibration.
+    """Run a job of a part, and start it again if its folder was begun with another calibration.
 
-    Claims that were without an answer and have one now make another calibration. Nothing is lost with the old run: its
-    replies are in the part's ledger.
+    The calibration changes when claims that failed before are answered. The replies of the deleted run are kept in the
+    ledger of the part.
 
     Raises:
         EngineError, RunError, LedgerError: as `runs.job.run_job`.
@@ -117,36 +119,35 @@ async def run_part(job: Job) -> list[CaseRecord]:
             manifest = await build_manifest(job.config, judges, job.reports, digest, ())
         if changed(there, manifest):
             shutil.rmtree(job.store.root)
-    return await run_job(job, (), watch)
+    return await run_job(job, (), _watch)
 
 
-class Silent:
-    """Watches a run and says nothing."""
+class _Silent:
+    """Watcher that shows nothing."""
 
     def one_done(self) -> None:
-        """Nothing."""
+        """Ignore the event."""
 
 
-def watch(judges: Mapping[str, Judge], n: int) -> contextlib.AbstractContextManager[Watcher]:
-    """Nobody watches."""
-    return contextlib.nullcontext(Silent())
+def _watch(judges: Mapping[str, Judge], n: int) -> contextlib.AbstractContextManager[Watcher]:
+    return contextlib.nullcontext(_Silent())
 
 
 class Found(NamedTuple):
-    """What a part found."""
+    """Result of a part."""
 
     items: tuple[Item, ...]
     notes: tuple[str, ...] = ()
-    """What a reader must know: what could not be planted, what was left out."""
+    """Remarks for the reader: what could not be planted, what was left out."""
     calibrations: tuple[GivenCalibrations, ...] = ()
-    """Fitted on the way, for the parts that come after."""
+    """Fitted calibrations, for later parts."""
     costs: Mapping[str, Cost] = MappingProxyType({})
-    """Of what was asked apart."""
+    """Costs that are counted separately."""
     unmeasured: tuple[Unmeasured, ...] = ()
 
 
 def cost_of(judge: Judge) -> Cost:
-    """What the judge has been asked, and what its ledger says that the answers took."""
+    """Return the cost of the judge's calls, from its meter and its ledger."""
     meter, stats = judge.meter, judge.ledger.stats()
     return Cost(
         calls=meter.made + meter.replayed + meter.failed,
@@ -161,22 +162,35 @@ def cost_of(judge: Judge) -> Cost:
     )
 
 
-class Part(Protocol):
-    """One kind of question."""
+S = TypeVar("S", bound=Frozen)
 
-    @property
-    def name(self) -> PartName:
-        """Under which it is kept."""
-        ...
 
+class Part(ABC, Generic[S]):
+    """One kind of question: its settings, its items, its figures, and its text on the page."""
+
+    name: ClassVar[PartName]
+    legend: ClassVar[str]
+    """Explanation of the part's measures on the page."""
+
+    def __init__(self, settings: S) -> None:
+        self.settings = settings
+
+    @classmethod
+    @abstractmethod
+    def figures(cls) -> str:
+        """Return a regular expression for the ids of the part's figures, without the part's name."""
+
+    @abstractmethod
     async def ask(self, context: PartContext) -> Found:
-        """Ask the judge, and give every item, answered or not, in an order that does not depend on the replies.
+        """Ask the judge, and return every item, answered or not, in an order that does not depend on the replies.
 
         Raises:
             LedgerError: a reply could not be stored.
         """
-        ...
 
+    @abstractmethod
     def measures(self, items: Sequence[Item]) -> list[Measure]:
-        """The figures that these items allow, in the order of the page."""
-        ...
+        """Return the measures that these items allow, in the order of the page."""
+
+
+AnyPart = Part[Any]
