@@ -24,8 +24,7 @@ from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence
 from local_judge.judge.schemas import json_schema
 from local_judge.lab.annotations.load import sample_folder as annotated_folder
-from local_judge.lab.planting.flaws.flaws import FlawSettings, perturbed_reports
-from local_judge.lab.planting.flaws.perturbed import PerturbedReport
+from local_judge.lab.planting.flaws.flaws import FlawSettings, PerturbedReport, perturbed_reports
 from local_judge.protocols.probes import FlawKind
 from local_judge.protocols.race.asking import Articles, Question, Scored, number_prompt, prompt
 from local_judge.protocols.race.findings import TOP, Scoring

@@ -1,1 +1,1 @@
-"""Claims and reports of which it is known what is wrong with them, made from pages and reports by code."""
+"""Claims and reports with known errors, made by code from pages and reports."""

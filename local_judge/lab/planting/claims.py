@@ -14,9 +14,8 @@ from random import Random
 
 from pydantic import Field
 
-from local_judge.lab.planting.misplaced import Misplacer
 from local_judge.lab.planting.model import FALSE_KINDS, LENGTHS, FalseKind, Language, Length, PlantedClaim
-from local_judge.lab.planting.pages import Candidate, PlantPage
+from local_judge.lab.planting.pages import Candidate, Misplacer, PlantPage
 from serving.types import Frozen
 
 

@@ -21,8 +21,7 @@ from indexes.snapshot import Snapshot
 from local_judge.documents import UnreadableReport, parse_report
 from local_judge.errors import InputError
 from local_judge.lab.planting.claims import Cell, Draw, DrawSettings, draw_claims
-from local_judge.lab.planting.flaws.flaws import FlawSettings, perturbed_reports
-from local_judge.lab.planting.flaws.perturbed import PerturbedReport
+from local_judge.lab.planting.flaws.flaws import FlawSettings, PerturbedReport, perturbed_reports
 from local_judge.lab.planting.model import LANGUAGES, PerturbedRow, PlantedClaim, PlantedFlaw
 from local_judge.lab.planting.pages import PlantPage, plant_pages, usable
 from local_judge.protocols.probes import FlawKind

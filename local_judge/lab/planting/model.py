@@ -1,8 +1,7 @@
-"""Planted claims and planted flaws, and what can be made false in a statement.
+"""Planted claims, planted flaws, and the kinds of alterations.
 
-Invariants: every row says where its words come from and what was done to them, by offsets into texts that a digest
-names, so that undoing the edit gives the source back, character for character. The words for alterations are the same
-wherever a statement is altered, by code or by a person.
+Invariants: every row records the origin of its words and their edits, as offsets into texts identified by digests, so
+that undoing the edit restores the source character by character. Alterations by code and by people use the same kinds.
 """
 
 from __future__ import annotations
@@ -15,43 +14,43 @@ from local_judge.protocols.probes import FlawKind
 from serving.types import EngineIdentity, Frozen
 
 AlterationKind = Literal["number", "date", "name", "unit", "direction", "negation", "scope", "causal"]
-"""What was changed: `direction` turns a comparison or a trend round, `scope` widens or narrows what is spoken of,
-`causal` takes the effect for the cause, or puts another cause in the place of the one that the page gives."""
+"""Altered detail: `direction` reverses a comparison or a trend, `scope` widens or narrows the subject, `causal`
+exchanges cause and effect or names another cause."""
 ALTERATIONS: tuple[AlterationKind, ...] = get_args(AlterationKind)
 
 FalseKind = Literal[AlterationKind, "attribution", "foreign"]
-"""Beside alterations: `attribution` gives a page's statement to another page on a kindred matter, `foreign` to one that
-has nothing to do with it. Both are left word for word."""
+"""Alterations, and statements attributed unchanged to another page: a related one (`attribution`) or an unrelated one
+(`foreign`)."""
 FALSE_KINDS: tuple[FalseKind, ...] = (*ALTERATIONS, "attribution", "foreign")
 
 Language = Literal["en", "zh"]
-"""In which something can be planted."""
+"""Languages of pages and reports in which errors can be planted."""
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 
 
 Length = Literal["short", "medium", "long", "passages"]
-"""Of a page, in estimated tokens: up to 500, up to 2,000, up to 6,000 (shown whole by default), more."""
+"""Length class of a page in estimated tokens: up to 500, up to 2,000, up to 6,000 (shown whole by default), more."""
 LENGTHS: dict[Length, int | None] = {"short": 500, "medium": 2000, "long": 6000, "passages": None}
 
 Form = Literal["verbatim", "paraphrase", "merged"]
-"""How a claim says what its source sentences say: in their words, in others, two of them in one."""
+"""Wording of a claim: that of its source sentence, another one, or two source sentences in one."""
 
 
 class Edit(Frozen):
-    """One stretch of a sentence with another in its place."""
+    """Replacement of one span of a sentence."""
 
     kind: AlterationKind
     start: int
-    """Where the stretch starts, in the sentence as in the claim."""
+    """Start of the span, in the sentence and in the claim."""
     before: str
     after: str
 
     def applied(self, sentence: str) -> str:
-        """`sentence` with the edit."""
+        """Return `sentence` with the edit."""
         return sentence[: self.start] + self.after + sentence[self.start + len(self.before) :]
 
     def undone(self, claim: str) -> str:
-        """The sentence that `claim` was made of."""
+        """Return the sentence that `claim` was made from."""
         return claim[: self.start] + self.before + claim[self.start + len(self.after) :]
 
 
@@ -68,69 +67,69 @@ class SourceSentence(Frozen):
 
 
 class PlantedClaim(Frozen):
-    """A claim with what is known of it. One line of `planted.jsonl`."""
+    """A claim with its label and origin. One line of `planted.jsonl`."""
 
     id: str
     claim: str
     url: str
-    """The page that it is to be verified against."""
+    """Page to verify the claim against."""
     text_digest: str
     """SHA-256 of that page's text."""
     true: bool
-    """Whether that page states it."""
+    """True if that page states the claim."""
     kind: FalseKind | None
-    """What is wrong with it; None if it is true."""
+    """Kind of error; None for a true claim."""
     form: Form = "verbatim"
     language: Language
     length: Length
-    """Of the page that it is to be verified against."""
+    """Length class of the page to verify the claim against."""
     sources: tuple[SourceSentence, ...] = Field(min_length=1)
-    """Where it comes from: one sentence, or two that were merged."""
+    """Origin: one sentence, or two that were merged."""
     edit: Edit | None = None
-    """Of alterations."""
+    """Edit of an altered claim."""
     seed: int
     judge: EngineIdentity | None = None
-    """Who paraphrased or merged."""
+    """Judge that paraphrased or merged."""
     replies: tuple[str, ...] = ()
     """Ledger keys of the replies."""
 
 
 class Change(Frozen):
-    """One stretch of a report with another in its place."""
+    """Replacement of one span of a report."""
 
     start: int
-    """In the report as it was."""
+    """Offset in the original report."""
     before: str
     perturbed_start: int
-    """In the perturbed report."""
+    """Offset in the perturbed report."""
     after: str
 
 
 class PlantedFlaw(Frozen):
-    """A perturbed report of a report with one flaw. One line of `planted.jsonl`."""
+    """A perturbed report with one flaw. One line of `planted.jsonl`."""
 
     id: str
-    """Of the perturbed report: `<report>~<kind>`."""
+    """Id of the perturbed report: `<report>~<kind>`."""
     report: str
-    """Id of the report that it is a perturbed report of."""
+    """Id of the original report."""
     kind: FlawKind
     language: Language
     report_digest: str
     """SHA-256 of the report's text, UTF-8."""
     perturbed_digest: str
     changes: tuple[Change, ...] = Field(min_length=1)
-    """In the order of the text."""
+    """Changes in the order of the text."""
     sentences: tuple[str, ...]
-    """Labels `Lx.Sy` in the perturbed report of the sentences that were put in or that bear other citations."""
+    """Labels `Lx.Sy`, in the perturbed report, of added sentences or of sentences with other citations."""
     about: tuple[str, ...] = ()
-    """Labels in the report of what was contradicted, dropped, or robbed of its citations."""
+    """Labels, in the report, of sentences that were contradicted, dropped, or lost their citations."""
     detail: str = ""
-    """What was done, in words: the kind of alteration or of fallacy, the requirement, the words put in."""
+    """Description of the change: kind of alteration or fallacy, requirement, added words."""
     seed: int
 
 
 class PerturbedRow(Frozen):
-    """A report as `run` takes it. One line of `reports.jsonl`."""
+    """A report as `run` reads it. One line of `reports.jsonl`."""
 
     id: str
     report: str

@@ -23,9 +23,8 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.lab.planting.claims import Draw
-from local_judge.lab.planting.misplaced import particulars
 from local_judge.lab.planting.model import Form, Language, PlantedClaim, SourceSentence
-from local_judge.lab.planting.pages import PlantPage
+from local_judge.lab.planting.pages import PlantPage, particulars
 from serving.types import EngineIdentity
 
 template = partial(load_prompt, "local_judge.lab.planting")

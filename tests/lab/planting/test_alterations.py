@@ -10,7 +10,7 @@ import pytest
 from local_judge.lab.planting.alterations.alter import alterations
 from local_judge.lab.planting.alterations.alteration_context import PageText
 from local_judge.lab.planting.alterations.names import NamePool, names_in
-from local_judge.lab.planting.alterations.values import other_number, other_year
+from local_judge.lab.planting.alterations.quantities import other_number, other_year
 from local_judge.lab.planting.model import AlterationKind, Edit, Language
 
 OTHERS = {

@@ -11,9 +11,16 @@ import pytest
 
 from local_judge.demo.outcome import sample_folder
 from local_judge.documents import Document, UnreadableReport, parse_report
-from local_judge.lab.planting.flaws.flaws import FLAWS, FlawSettings, perturbed_reports
+from local_judge.lab.planting.flaws.flaws import (
+    FLAWS,
+    FlawSettings,
+    Impossible,
+    PerturbedReport,
+    digest,
+    perturbed_reports,
+    undone,
+)
 from local_judge.lab.planting.flaws.insertions import passages
-from local_judge.lab.planting.flaws.perturbed import Impossible, PerturbedReport, digest, undone
 from local_judge.lab.planting.model import LANGUAGES
 from local_judge.protocols.probes import FlawKind
 

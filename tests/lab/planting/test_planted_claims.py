@@ -8,9 +8,8 @@ import pytest
 
 from indexes.snapshot import Snapshot
 from local_judge.lab.planting.claims import Draw, DrawSettings, draw_claims, shares
-from local_judge.lab.planting.misplaced import particulars
 from local_judge.lab.planting.model import ALTERATIONS, PlantedClaim
-from local_judge.lab.planting.pages import PlantPage, length_of, plant_pages, usable
+from local_judge.lab.planting.pages import PlantPage, length_of, particulars, plant_pages, usable
 
 
 @pytest.fixture(scope="module")

@@ -1,1 +1,1 @@
-"""One thing in a sentence changed so that its page no longer bears it out."""
+"""Alterations of one detail in a sentence, after which its page no longer supports it."""

@@ -1,8 +1,8 @@
 """Names by kind, and others of the same kind.
 
-Invariant: a name is replaced by one that stands on another page, is of the same kind (a person by a person of the same
-sex of given name and as many words, a country by a country, a university by a university), and has no word in common
-with the page. A name whose kind cannot be told by a list or by its head word is left alone.
+Invariant: a name is replaced by one of another page that is of the same kind (a person by a person with a given name of
+the same gender and as many words, a country by a country, a university by a university) and has no word in common with
+the page. A name whose kind no list and no head word identifies stays.
 """
 
 from __future__ import annotations
@@ -12,25 +12,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import NamedTuple
 
-from local_judge.lab.planting.alterations.name_lists import (
-    CITIES,
-    CITIES_ZH,
-    COUNTRIES,
-    COUNTRIES_ZH,
-    FEMALE,
-    HEADS,
-    MALE,
-    PROVINCES_ZH,
-    words,
-)
+from local_judge.lab.planting.lexicon import read_table
 from local_judge.lab.planting.model import Language
+
+_LISTS: dict[str, tuple[str, ...]] = {
+    name: tuple(text.split()) for name, text in read_table("alterations/names.yaml").items()
+}
+COUNTRIES = (_LISTS["countries"], _LISTS["adjectives"])
+"""Countries, and the adjectives of countries."""
+PLACES_ZH = (*_LISTS["countries_zh"], *_LISTS["cities_zh"], *_LISTS["provinces_zh"])
 
 
 class Name(NamedTuple):
     """A name in a text."""
 
     kind: str
-    """Such as `country`, `male 2` (words), `head University`."""
+    """For example `country`, `male 2` (two words) or `head University`."""
     start: int
     end: int
     text: str
@@ -38,17 +35,35 @@ class Name(NamedTuple):
 
 _WORD = r"[A-Z](?:[’'][A-Z])?[\w-]*[a-z]"
 _CAPITALISED = re.compile(rf"(?<![\w.’'-]){_WORD}(?: (?:[A-Z]\. )*{_WORD})*(?![\w-])(?![’'](?!s\b))")
-"""A possessive's `’s` is not of the name, and stays."""
+"""Excludes a possessive `’s`, which stays."""
 _COUNTRIES = {name: f"country {adjective}" for adjective, names in enumerate(COUNTRIES) for name in names}
-_CITIES = frozenset(CITIES)
+_CITIES = frozenset(_LISTS["cities"])
 _JOINED = re.compile(r" (?:of|and the|&) [A-Z]| [A-Z]|[-–/]")
-_STARTERS = words("The In On At By From During After Before Under Near Since Of With For To As")
+_STARTERS = [
+    "The",
+    "In",
+    "On",
+    "At",
+    "By",
+    "From",
+    "During",
+    "After",
+    "Before",
+    "Under",
+    "Near",
+    "Since",
+    "Of",
+    "With",
+    "For",
+    "To",
+    "As",
+]
 _BOUND = re.compile(r"(?:\b(?!(?:" + "|".join(_STARTERS) + r")\b)[A-Z][\w’'-]*|\bof|\bof the|&) $")
 _PLACING = re.compile(r"\b(?:in|from|to|near|of|across|outside|within|throughout) $", re.IGNORECASE)
 
 
 def names_in(text: str, language: Language) -> Iterator[Name]:
-    """The names in `text` whose kind is known, in order."""
+    """Yield the names in `text` whose kind is known, in order."""
     yield from (_english if language == "en" else _chinese)(text)
 
 
@@ -75,19 +90,16 @@ def _kind(parts: Sequence[str], before: str) -> str | None:
         return "city"
     if len(parts) < 2:
         return None
-    if parts[-1] in HEADS:
+    if parts[-1] in _LISTS["heads"]:
         return f"head {parts[-1]}"
-    given = "male" if parts[0] in MALE else "female" if parts[0] in FEMALE else None
+    given = "male" if parts[0] in _LISTS["male"] else "female" if parts[0] in _LISTS["female"] else None
     if given and 2 <= len(parts) <= 3 and parts[-1] not in _COUNTRIES and parts[-1] not in _CITIES:
         return f"{given} {len(parts)}"
     return None
 
 
-_ZH = {
-    **dict.fromkeys(COUNTRIES_ZH, "country"),
-    **dict.fromkeys(CITIES_ZH, "city"),
-    **dict.fromkeys(PROVINCES_ZH, "province"),
-}
+_KINDS_ZH = {"country": "countries_zh", "city": "cities_zh", "province": "provinces_zh"}
+_ZH = {name: kind for kind, listed in _KINDS_ZH.items() for name in _LISTS[listed]}
 _LISTED_ZH = re.compile("|".join(sorted(_ZH, key=len, reverse=True)))
 
 
@@ -107,12 +119,12 @@ class NamePool:
         self._pool = {kind: tuple(names) for kind, names in pool.items()}
 
     def other(self, name: Name, folded: str, rng: Random) -> str | None:
-        """A name of the same kind that has no word in common with a page; None if a few tries find none.
+        """Return a name of the same kind without a word of the page; None if a few tries find none.
 
         Args:
-            name: to be replaced.
-            folded: the page in small letters.
-            rng: draws it.
+            name: Name to replace.
+            folded: The page in lower case.
+            rng: Source of randomness.
         """
         names = self._pool.get(name.kind, ())
         for other in rng.sample(names, min(len(names), 40)):

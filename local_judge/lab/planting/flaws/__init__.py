@@ -1,1 +1,1 @@
-"""Perturbed reports of reports: the same report with one thing wrong."""
+"""Perturbed reports: a report with one flaw added."""

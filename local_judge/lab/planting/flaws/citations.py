@@ -1,6 +1,6 @@
-"""Citations that lead to the wrong place.
+"""Citations that point to the wrong source.
 
-Invariant: of every citation that is touched, the new source differs from all old ones of its sentence; the report cites
+Invariant: the new source of every changed citation differs from all previous sources of its sentence; the report cites
 the same sources as often, or lists the same references, as before.
 """
 
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from local_judge.documents import Document, Sentence
 from local_judge.documents.citation_styles import STYLES
-from local_judge.lab.planting.flaws.perturbed import Cut, Plan
+from local_judge.lab.planting.flaws.places import Cut, Plan
 
 _TRIES = 20
 _KEY = re.compile(
@@ -32,9 +32,9 @@ class _Mark(NamedTuple):
 
 
 def moved(document: Document, share: float, rng: Random) -> Plan | str:
-    """Marks of a share of the sentences exchanged among them; why not, where that cannot be.
+    """Plan an exchange of the citation marks of a share of the sentences; return the reason if none is possible.
 
-    Of fewer where so many cannot be exchanged, as where most lead to one page.
+    Fewer marks are exchanged if that many cannot be, for example because most point to one page.
     """
     marks = [mark for sentence in document.sentences if (mark := _mark(document, sentence)) is not None]
     by_style: dict[str, list[_Mark]] = {}
@@ -71,16 +71,16 @@ def _mark(document: Document, sentence: Sentence) -> _Mark | None:
         return None
     (start, end), style = spans.pop(), styles.pop()
     if STYLES[style].lookup == "author":
-        return None  # a part of the wording
+        return None  # part of the wording
     if STYLES[style].cleaned == "words_stay":
         start += document.text[start:end].find("](") + 1
     return _Mark(sentence, start, end, style, urls)
 
 
 def _deranged(chosen: Sequence[_Mark], rng: Random) -> list[_Mark] | None:
-    """The marks in an order in which none shares a source with the one whose place it takes."""
+    """Return the marks in an order in which each has other sources than the mark it replaces; None if none is found."""
     free = rng.sample(chosen, len(chosen))
-    # The source that most marks share has fewest places to go to: it is placed first.
+    # The most shared source fits the fewest places: it is placed first.
     often = {url: sum(url in mark.urls for mark in chosen) for mark in chosen for url in mark.urls}
     order = sorted(range(len(chosen)), key=lambda place: -max(often[url] for url in chosen[place].urls))
     found: dict[int, _Mark] = {}
@@ -94,7 +94,7 @@ def _deranged(chosen: Sequence[_Mark], rng: Random) -> list[_Mark] | None:
 
 
 def shuffled(document: Document, rng: Random) -> Plan | str:
-    """The texts behind the keys of the reference list put in another order; why not, where that cannot be."""
+    """Plan another order of the texts behind the keys of the reference list; return the reason if none is possible."""
     bodies: list[tuple[int, int, str]] = []
     for reference in document.references:
         raw = document.text[reference.span.start : reference.span.end]

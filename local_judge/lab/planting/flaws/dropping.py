@@ -1,7 +1,7 @@
-"""A report that leaves something out which it was asked for.
+"""Deletion of content that a report was asked for.
 
-Invariant: what goes is one whole section with its heading, or where there are none one paragraph, of the report's
-matter: no frame (introduction, summary, references), no more than two fifths of it, and no reference entry.
+Invariant: the deleted part is one whole section with its heading, or one paragraph of a report without sections. It is
+not a frame (introduction, summary, references), is at most two fifths of the sentences, and has no reference entry.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from typing import NamedTuple
 
 from indexes.text.tokens import tokenise
 from local_judge.documents import Document
-from local_judge.lab.planting.flaws.perturbed import Cut, Plan
-from local_judge.lab.planting.flaws.places import is_shell, topic_of
+from local_judge.lab.planting.flaws.places import Cut, Plan, is_shell, topic_of
 
 _LEAST_SENTENCES = 2
 _MOST_SHARE = 0.4
 
 
 class _Part(NamedTuple):
-    """What could be dropped."""
+    """A part of the report that can be deleted."""
 
     start: int
     end: int
@@ -30,19 +29,17 @@ class _Part(NamedTuple):
 
 
 def dropped(document: Document, requirements: Sequence[str], rng: Random) -> Plan | str:
-    """One part of the report gone; why not, where there is none that could go.
+    """Plan the deletion of one part of the report; return the reason if no part can be deleted.
 
     Args:
-        document: the report.
-        requirements: what it has to deliver, such as checklist items. One of them that a part answers better than
-            the other parts do is dropped; without any, a part drawn at random.
-        rng: draws.
+        document: Report.
+        requirements: Requirements on the report, such as checklist items. A part that answers one of them better than
+            the other parts do is deleted; without such a part, a random one.
+        rng: Source of randomness.
     """
     parts = _sections(document) or _paragraphs(document)
     if not parts:
-        return (
-            "no section or paragraph of at least two sentences that could go without the report being another"
-        )
+        return "no section or paragraph of two or more sentences is a small enough part of the report to be dropped"
     part, requirement = rng.choice(parts), ""
     answered = [
         (item, found) for item in requirements if (found := _answering(document, parts, item)) is not None
@@ -54,10 +51,10 @@ def dropped(document: Document, requirements: Sequence[str], rng: Random) -> Pla
 
 
 def _answering(document: Document, parts: Sequence[_Part], requirement: str) -> _Part | None:
-    """The part with the most words of a requirement that no other part has as many of; None if there is none."""
+    """Return the part with more words of a requirement than any other part; None if there is none."""
     wanted = frozenset(tokenise(requirement))
     words = [frozenset(tokenise(document.text[part.start : part.end])) for part in parts]
-    # A word that all parts have does not tell them apart.
+    # A word of all parts does not distinguish them.
     telling = {word for word in wanted if 0 < sum(word in one for one in words) <= max(1, len(parts) // 2)}
     counts = [len(telling & one) for one in words]
     best = max(counts, default=0)

@@ -1,9 +1,9 @@
-"""What is put into a report: flawed reasoning and padding from packaged sentences, and contradictions.
+"""Insertions into a report: flawed reasoning and padding from packaged sentences, and contradictions.
 
-Invariants: fallacies and padding hold no number, no name and no citation, so that they add no claim that a source could
-bear out; fallacies are sentences at the end of paragraphs, padding is paragraphs of its own. A contradiction is a
-sentence of the report with one thing changed that cannot be true beside it (a number, a date or a unit that is no
-bound, a direction, a negation), without citations, in another paragraph; the report nowhere says the same.
+Invariants: fallacies and padding contain no number, no name and no citation, so that they add no claim that a source
+could support; fallacies are sentences at the end of paragraphs, padding is whole paragraphs. A contradiction is a
+sentence of the report with one altered detail that cannot be true at the same time (a number, a date or a unit that is
+not a bound, a direction, a negation), without citations, in another paragraph; the report does not state it elsewhere.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from local_judge.judge.layout import fill
 from local_judge.lab.planting.alterations.alter import alterations, contradicts
 from local_judge.lab.planting.alterations.alteration_context import PageText
 from local_judge.lab.planting.alterations.names import NamePool
-from local_judge.lab.planting.flaws.perturbed import Cut, Plan
-from local_judge.lab.planting.flaws.places import Place, bare, joined, places
+from local_judge.lab.planting.flaws.places import Cut, Place, Plan, bare, joined, places
 from local_judge.lab.planting.model import AlterationKind, Edit, Language
 from local_judge.lab.planting.sentences import stands_alone
 from serving.types import Frozen
@@ -28,16 +27,16 @@ KINDS: tuple[AlterationKind, ...] = ("number", "date", "unit", "direction", "neg
 
 
 def contradictions(document: Document, language: Language, n: int, rng: Random) -> Plan | str:
-    """Up to `n` sentences that contradict others; why not, where there is no place for any."""
+    """Plan up to `n` sentences that contradict others; return the reason if none fits."""
     page = PageText("", document.text)
-    nobody = NamePool((), language)
+    no_names = NamePool((), language)
     sources: list[tuple[Sentence, Edit, str]] = []
     for sentence in document.sentences:
         text = bare(document, sentence)
         block = document.blocks[sentence.block]
         if block.kind not in ("paragraph", "list_item") or text is None or not stands_alone(text, language):
             continue
-        made = alterations(text, page, nobody, language, Random(f"{rng.random()}:{sentence.label}"))
+        made = alterations(text, page, no_names, language, Random(f"{rng.random()}:{sentence.label}"))
         edits = [made[kind] for kind in KINDS if kind in made and contradicts(text, made[kind], language)]
         if edits:
             edit = rng.choice(edits)
@@ -57,7 +56,7 @@ def contradictions(document: Document, language: Language, n: int, rng: Random) 
         cuts.append(Cut(far[0].end, far[0].end, joined(claim, language)))
         taken.append((sentence, edit, claim))
     if not cuts:
-        return "no sentence that stands by itself and can be contradicted, or no paragraph to put it in"
+        return "no sentence that stands alone and can be contradicted, or no paragraph to insert it into"
     detail = "; ".join(f"{edit.kind}: {edit.before!r} -> {edit.after!r}" for _, edit, _ in taken)
     return Plan(tuple(sorted(cuts)), tuple(sentence.label for sentence, _, _ in taken), detail)
 
@@ -66,18 +65,18 @@ SENTENCES_IN_PARAGRAPH = 3
 
 
 class Passage(Frozen):
-    """A sentence to put in. One line of `reasoning.jsonl` or `padding.jsonl`."""
+    """A sentence to insert. One line of `reasoning.jsonl` or `padding.jsonl`."""
 
     kind: str
-    """The fallacy, or `padding`."""
+    """Name of the fallacy, or `padding`."""
     language: Language
     text: str
-    """May have a place `{{topic}}` for the heading of the section."""
+    """Text; `{{topic}}` stands for the heading of the section."""
 
 
 @cache
 def passages(name: str, language: Language) -> tuple[Passage, ...]:
-    """The sentences of a list in one language."""
+    """Return the sentences of a list in one language."""
     text = files("local_judge.lab.planting.flaws").joinpath(f"{name}.jsonl").read_text(encoding="utf-8")
     rows = [Passage.model_validate_json(line) for line in text.splitlines() if line]
     return tuple(row for row in rows if row.language == language)
@@ -89,7 +88,7 @@ def _said(passage: Passage, place: Place, language: Language) -> str:
 
 
 def reasoning(document: Document, language: Language, n: int, rng: Random) -> Plan | str:
-    """Up to `n` different fallacies; why not, where there is no place for any."""
+    """Plan up to `n` different fallacies; return the reason if none fits."""
     ends = places(document)
     chosen = sorted(rng.sample(ends, min(n, len(ends))), key=lambda place: place.end)
     fallacies = rng.sample(passages("reasoning", language), len(chosen))
@@ -103,9 +102,9 @@ def reasoning(document: Document, language: Language, n: int, rng: Random) -> Pl
 
 
 def padding(document: Document, language: Language, share: float, rng: Random) -> Plan | str:
-    """Paragraphs with no content that make the body longer by a share of its words; why not, where there is no place.
+    """Plan paragraphs without content that lengthen the body by a share of its words; return the reason if none fits.
 
-    Each place gets paragraphs in turn; no sentence stands twice at one place.
+    Places receive paragraphs in turn; no sentence occurs twice at one place.
     """
     ends = places(document)
     if not ends:

@@ -1,7 +1,7 @@
-"""Where in a report something can be put in.
+"""Places in a report where text can be inserted.
 
-Invariant: a place is the end of a paragraph of the body whose last sentence is closed, so that what is put in there is
-a sentence, or a paragraph, of its own.
+Invariant: a place is the end of a body paragraph whose last sentence is complete, so that inserted text is a sentence
+or paragraph by itself.
 """
 
 from __future__ import annotations
@@ -25,6 +25,24 @@ _SHELL = re.compile(
 )
 
 
+class Cut(NamedTuple):
+    """Replacement of the span `[start, end)` of a report."""
+
+    start: int
+    end: int
+    after: str
+
+
+class Plan(NamedTuple):
+    """Planned changes for one flaw."""
+
+    cuts: tuple[Cut, ...]
+    """Cuts in the order of the text, without overlap."""
+    about: tuple[str, ...]
+    """Labels of the report's sentences that are contradicted, dropped, or lose their citations."""
+    detail: str
+
+
 class Place(NamedTuple):
     """The end of a paragraph."""
 
@@ -32,11 +50,11 @@ class Place(NamedTuple):
     end: int
     """Offset in the report's text."""
     topic: str | None
-    """Heading of its section, without its number; None where there is none that says anything."""
+    """Heading of its section without the number; None if no heading names a topic."""
 
 
 def places(document: Document) -> list[Place]:
-    """All places, in order."""
+    """Return all places, in order."""
     found: list[Place] = []
     for block in document.blocks:
         if block.role == "body" and block.kind == "paragraph" and _CLOSED.search(block.text):
@@ -45,7 +63,7 @@ def places(document: Document) -> list[Place]:
 
 
 def topic_of(document: Document, block: Block) -> str | None:
-    """The nearest heading above a block that names a matter."""
+    """Return the nearest heading above a block that names a topic."""
     for index in reversed(block.section):
         title = _NUMBERING.sub("", document.blocks[index].text.strip().strip("*#").strip())
         title = re.split(r"[:：—]| - ", title)[0].strip()
@@ -55,12 +73,12 @@ def topic_of(document: Document, block: Block) -> str | None:
 
 
 def is_shell(heading: Block) -> bool:
-    """Whether a section frames the report (an introduction, a summary, references) and is no part of its matter."""
+    """Check whether a section frames the report: an introduction, a summary, references."""
     return _SHELL.search(heading.text) is not None
 
 
 def bare(document: Document, sentence: Sentence) -> str | None:
-    """A sentence without its citation marks; None where these are a part of its wording."""
+    """Return a sentence without its citation marks; None if the marks are part of its wording."""
     start, end = sentence.span.start, sentence.span.end
     spans = {(one.span.start, one.span.end, one.style) for one in map(document.citation, sentence.citations)}
     if any(STYLES[style].wording for _, _, style in spans):
@@ -75,5 +93,5 @@ def bare(document: Document, sentence: Sentence) -> str | None:
 
 
 def joined(sentence: str, language: Language) -> str:
-    """A sentence as it follows another."""
+    """Return a sentence with the space that separates it from the previous one."""
     return f" {sentence}" if language == "en" else sentence
