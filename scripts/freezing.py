@@ -28,9 +28,9 @@ from typing import Any, cast
 
 from local_judge.cli import main as local_judge
 from local_judge.demo.outcome import sample_folder
-from serving.stub import StubPlan
-from serving.stub_fill import fill
 from tests.cli.every_command import answering
+from tests.stub_replies import fill
+from tests.stub_server import StubPlan
 from tests.stub_thread import PRESET, StubThread
 
 FAILING = 0.1

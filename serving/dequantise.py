@@ -1,7 +1,6 @@
-"""`python -m serving.dequantise FILE.gguf FOLDER`: an ordinary float32 checkpoint of a GGUF file.
+"""`python -m serving.dequantise FILE.gguf FOLDER`: convert a GGUF file to a float32 checkpoint.
 
-Invariant: no network; the folder holds what vLLM and transformers load without knowing of GGUF. Runs in
-whichever Python has torch and transformers, so it imports nothing else of this package.
+It uses no network and imports nothing else of this package, so that it runs in any Python with torch and transformers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The seam between those who ask and that which runs a model.
+"""Interface of engines: whatever runs a model.
 
-Invariant: an engine answers or raises a `serving.errors.EngineError`; it never returns an empty stand-in for
-a failure, never retries what cannot succeed, and holds no opinion on what a reply means.
+Invariant: an engine answers or raises a `serving.errors.EngineError`. It never returns an empty reply for a failure,
+never retries what cannot succeed, and does not interpret replies.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ JsonSchema = Mapping[str, Any]
 
 
 class Engine(Protocol):
-    """A model that can be asked. Call `aclose` when done."""
+    """A model that answers prompts. Call `aclose` when done."""
 
     async def identity(self) -> EngineIdentity:
-        """What this engine is; asked of the server once, then cached."""
+        """Return the identity of the engine; fetched once, then cached."""
         ...
 
     async def limits(self) -> EngineLimits:
-        """What this engine takes; asked of the server once, then cached."""
+        """Return the capacity of the engine; fetched once, then cached."""
         ...
 
     async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """Prompt length in tokens, chat template included, by the model's own tokenizer.
+        """Return the prompt length in tokens, chat template included, by the model's own tokenizer.
 
-        Where no tokenizer can be reached the result is an upper bound that is safe to refuse by
-        (UTF-8 bytes: a byte-level tokenizer never makes more tokens than bytes).
+        Without a tokenizer, the result is an upper bound: the number of UTF-8 bytes, since a byte-level tokenizer
+        never makes more tokens than bytes.
         """
         ...
 
@@ -40,25 +40,24 @@ class Engine(Protocol):
         schema: JsonSchema | None = None,
         started: Callable[[], None] | None = None,
     ) -> Generation:
-        """One reply. With `schema`, decoding is constrained to JSON that the schema admits.
+        """Return one reply. With `schema`, decoding is constrained to JSON that matches it.
 
-        `started` is called once, as soon as the prompt has been processed (the first token is there), which
-        is when the prefix cache holds the prompt; an engine that cannot tell calls it when the reply is
-        complete.
+        `started` is called once, at the first token of the reply: the prefix cache then contains the prompt. An engine
+        that does not stream calls it when the reply is complete.
 
         Raises:
-            EngineError: any of its kinds; see `serving.errors`.
+            EngineError: Any of its kinds; see `serving.errors`.
         """
         ...
 
     async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
-        """Log-probabilities of each of `options` as the beginning of the answer.
+        """Return the log-probability of each option as the beginning of the answer.
 
-        Options are short: of one token each ("Yes", "No") they take one forward pass. Of several tokens ("10" beside
-        "1") they take one more, of a token, for each beginning that an option goes on from.
+        Options of one token each ("Yes", "No") take one forward pass. Options of several tokens ("10" beside "1") take
+        one more pass, of one token, for each beginning that an option continues.
 
         Raises:
-            EngineError: any of its kinds; `UnsupportedRequest` for options that this engine cannot tell apart.
+            EngineError: Any of its kinds; `UnsupportedRequest` for options that this engine cannot distinguish.
         """
         ...
 

@@ -1,29 +1,28 @@
 """Errors of running a model.
 
     ServingError
-    ├── PresetError            a judge preset that is missing or wrong
-    ├── WeightsMissing         weights are not here; says which command fetches them
-    ├── DigestMismatch         a weights file that is not the one asked for
-    ├── FetchFailed            weights could not be had
-    ├── LaunchFailed           a server that did not become healthy
-    ├── MissingExtra           an optional dependency that is not installed
-    ├── BadEndpoint            a server address or an engine setting that cannot work
-    ├── ServerDown             servers that stay away for longer than they are waited for
-    └── EngineError            one call that did not succeed; has a `kind` and whether a retry may help
-        ├── EngineUnreachable  connection refused, reset, or closed in the middle
-        ├── EngineTimeout      no answer within the time limit
-        ├── EngineOverloaded   HTTP 429 or 503 after all retries
-        ├── EngineFault        any other 5xx after all retries
-        ├── RequestRefused     a 4xx: the request itself is wrong (model name, key, schema)
-        │   └── KeyRefused     HTTP 401: no request with this key can succeed
-        ├── PromptTooLong      prompt and reply do not fit the context
-        ├── UnsupportedRequest something that this engine cannot do
-        ├── WrongModel         a reply by another model than the one that was asked
-        ├── UnreportedOptions  log-probabilities that leave the probabilities of the options open
-        └── MalformedReply     a body that is not what the protocol promises (truncated, empty, not JSON)
+    ├── PresetError
+    ├── WeightsMissing
+    ├── DigestMismatch
+    ├── FetchFailed
+    ├── LaunchFailed
+    ├── MissingExtra
+    ├── BadEndpoint
+    ├── ServerDown
+    └── EngineError
+        ├── EngineUnreachable
+        ├── EngineTimeout
+        ├── EngineOverloaded
+        ├── EngineFault
+        ├── RequestRefused
+        │   └── KeyRefused
+        ├── PromptTooLong
+        ├── UnsupportedRequest
+        ├── WrongModel
+        ├── UnreportedOptions
+        └── MalformedReply
 
-Invariant: every message is one line that names the value, the place and the remedy, fit to be shown to a
-user.
+Invariant: every message is one line for the user that names the value, the place and the remedy.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ from typing import ClassVar
 
 
 class ServingError(Exception):
-    """Root of all errors of this package."""
+    """Base of all errors of this package."""
 
 
 class PresetError(ServingError):
-    """A judge preset that is missing or wrong."""
+    """A judge preset is missing or invalid."""
 
 
 class WeightsMissing(ServingError):
@@ -44,7 +43,7 @@ class WeightsMissing(ServingError):
 
 
 class DigestMismatch(ServingError):
-    """A file whose SHA-256 is not the one pinned."""
+    """The SHA-256 of a file is not the pinned one."""
 
 
 class FetchFailed(ServingError):
@@ -52,26 +51,26 @@ class FetchFailed(ServingError):
 
 
 class LaunchFailed(ServingError):
-    """A server that did not become healthy."""
+    """A server did not become healthy."""
 
 
 class MissingExtra(ServingError):
-    """An optional dependency that is not installed; the message holds the pip line."""
+    """An optional dependency is not installed; the message contains the pip command."""
 
 
 class BadEndpoint(ServingError):
-    """A server address or an engine setting that cannot work."""
+    """A server address or an engine setting is invalid."""
 
 
 class ServerDown(ServingError):
-    """Servers that stay away for longer than they are waited for, or come back as something else.
+    """All servers are away for longer than is waited for, or came back as another judge.
 
-    It concerns all calls alike, so that it ends what makes them, instead of failing them one by one.
+    It ends the run instead of failing the calls one by one, since all of them would fail.
     """
 
 
 class EngineError(ServingError):
-    """One call that did not succeed."""
+    """One call failed; `retryable` says whether a retry may help."""
 
     kind: ClassVar[str] = "engine"
     retryable: ClassVar[bool] = False
@@ -79,45 +78,45 @@ class EngineError(ServingError):
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
-        """Seconds after which the server asks to be tried again; None where it does not say."""
+        """Delay that the server asks for, in seconds; None if it does not."""
 
 
 class EngineUnreachable(EngineError):
-    """Connection refused, reset, or closed in the middle."""
+    """The connection was refused, reset, or closed before the end of the answer."""
 
     kind = "unreachable"
     retryable = True
 
 
 class EngineTimeout(EngineError):
-    """No answer within the time limit."""
+    """There was no answer within the time limit."""
 
     kind = "timeout"
     retryable = True
 
 
 class EngineOverloaded(EngineError):
-    """HTTP 429 or 503."""
+    """The server answered HTTP 429 or 503."""
 
     kind = "overloaded"
     retryable = True
 
 
 class EngineFault(EngineError):
-    """A 5xx that is not overload."""
+    """The server answered another 5xx, or the model failed."""
 
     kind = "server_error"
     retryable = True
 
 
 class RequestRefused(EngineError):
-    """A 4xx: sending it again cannot help."""
+    """The server answered a 4xx: the request is wrong (model name, key, schema), and a retry cannot help."""
 
     kind = "refused"
 
 
 class KeyRefused(RequestRefused):
-    """HTTP 401: no request with this API key, or without one, can succeed."""
+    """The server answered HTTP 401: no request with this API key can succeed."""
 
 
 class PromptTooLong(EngineError):
@@ -127,25 +126,25 @@ class PromptTooLong(EngineError):
 
 
 class UnsupportedRequest(EngineError):
-    """Something that this engine cannot do."""
+    """The engine does not support the request."""
 
     kind = "unsupported"
 
 
 class WrongModel(EngineError):
-    """A reply by another model than the one that was asked."""
+    """The reply names another model than the requested one."""
 
     kind = "wrong_model"
 
 
 class UnreportedOptions(EngineError):
-    """Log-probabilities that leave the probabilities of the options open."""
+    """The reported log-probabilities do not determine the probabilities of the options."""
 
     kind = "unreported"
 
 
 class MalformedReply(EngineError):
-    """A response body that is not what the protocol promises."""
+    """The response body does not follow the API: truncated, empty, not JSON, or impossible values."""
 
     kind = "malformed"
     retryable = True

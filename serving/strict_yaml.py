@@ -1,8 +1,7 @@
-"""YAML that people write, or receive.
+"""Strict YAML reader for files that users write.
 
-Invariant: a text is read as the tree that stands in it, in time that grows with its length, or refused in one line.
-A key that stands twice, of which YAML would silently drop the first, is an error; so is an alias, of which a few lines
-hold billions of values.
+Invariant: a text is read in time that grows with its length, or refused with one line. A repeated key, whose first
+value YAML would silently drop, is an error; so is an alias, since a few lines of aliases expand to billions of values.
 """
 
 from __future__ import annotations
@@ -15,18 +14,18 @@ from yaml.composer import ComposerError
 from yaml.constructor import ConstructorError
 
 _LONGEST_SHOWN = 200
-"""Characters of what is wrong: the parser quotes the text."""
+"""Maximum characters of a message, since the parser quotes the text."""
 
 
 class YamlError(ValueError):
-    """A text that is not read; the message is one line that names the line where there is one."""
+    """A text was refused; the message is one line with the line number, if there is one."""
 
 
 def load_yaml(text: str) -> object:
-    """What a text says, in plain values.
+    """Return the content of a YAML text as plain values.
 
     Raises:
-        YamlError: it is no YAML, a key stands twice in it, it has an alias, or a value that Python cannot hold.
+        YamlError: It is not YAML, or contains a repeated key, an alias, or a value that does not fit its type.
     """
     try:
         return yaml.load(text, Loader=_Loader)
@@ -41,7 +40,7 @@ def load_yaml(text: str) -> object:
 
 class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """A node that stands here itself."""
+        """Compose a node; refuse an alias."""
         if self.check_event(yaml.AliasEvent):
             alias = cast("Any", self).peek_event()
             problem = f"the alias *{alias.anchor} is not read; write the value out"
@@ -49,7 +48,7 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """A value of the type that its tag or its form says: `!!int ''` and `2001-02-30` are none."""
+        """Construct a value; refuse one that does not fit its type, such as `!!int ''` or `2001-02-30`."""
         try:
             value: Any = cast("Any", super()).construct_object(node, deep)
             if isinstance(value, int):
@@ -61,12 +60,12 @@ class _Loader(yaml.SafeLoader):
             raise ConstructorError(None, None, problem, node.start_mark) from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """A mapping whose keys differ."""
+        """Construct a mapping; refuse a repeated key."""
         seen: set[str] = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
                 if key.value in seen:
-                    raise ConstructorError(None, None, f"the key {key.value!r} stands twice", key.start_mark)
+                    raise ConstructorError(None, None, f"the key {key.value!r} appears twice", key.start_mark)
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
 

@@ -1,8 +1,7 @@
-"""The words spoken between a caller and an engine.
+"""Data types of the engine interface: messages, sampling, replies, identities and limits.
 
-Invariant: every value here is immutable and holds plain data only, so that it can be hashed into a ledger
-key, written to disk and compared between two machines. Nothing in this module knows what a report or a
-protocol is.
+Invariant: every value is immutable and contains plain data only, so that it can be hashed into a ledger key, written to
+disk and compared between machines.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ LogProbability = Annotated[float, Field(le=0.0)]
 
 
 class Frozen(BaseModel):
-    """An immutable model that refuses unknown keys and non-finite floats."""
+    """Base of immutable models that refuse unknown keys and non-finite floats."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -32,26 +31,26 @@ class Message(Frozen):
 
 
 class Sampling(Frozen):
-    """How a reply is drawn. The defaults are greedy decoding with a fixed seed."""
+    """Sampling parameters. The defaults are greedy decoding with a fixed seed."""
 
     temperature: float = Field(default=0.0, ge=0)
     top_p: float = Field(default=1.0, gt=0, le=1)
     seed: int = 0
     max_tokens: int = Field(default=2048, ge=1)
-    """Upper bound on answer tokens, reasoning not included."""
+    """Maximum number of answer tokens, without reasoning."""
     thinking: bool = False
-    """Whether the model may reason before it answers (Qwen3's `enable_thinking`)."""
+    """True if the model may reason before it answers (Qwen3's `enable_thinking`)."""
     thinking_tokens: int = Field(default=0, ge=0)
-    """Upper bound on reasoning tokens, on top of `max_tokens`."""
+    """Maximum number of reasoning tokens, in addition to `max_tokens`."""
 
 
 class Usage(Frozen):
-    """Tokens of one call as the engine counted them."""
+    """Token counts of one call, as reported by the engine."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int | None = None
-    """Prompt tokens taken from the prefix cache; None where the engine does not say."""
+    """Prompt tokens taken from the prefix cache; None if the engine does not report it."""
 
 
 class Generation(Frozen):
@@ -59,27 +58,27 @@ class Generation(Frozen):
 
     text: str
     reasoning: str | None = None
-    """A thinking model's reasoning, kept apart from the answer."""
+    """Reasoning of a thinking model, separate from the answer."""
     finish_reason: FinishReason = "stop"
     usage: Usage = Usage()
 
 
 class Choice(Frozen):
-    """What a model thinks of each answer of a closed set.
+    """Log-probabilities of a closed set of answers.
 
-    `logprobs[a]` is the model's natural log-probability of option `a` as what comes next, before any
-    normalisation over the options. `mass` = sum of exp(logprobs) says how much of the model's belief the menu
-    covers: a low mass means that the model wanted to say something else.
+    `logprobs[a]` is the model's natural log-probability that option `a` comes next, before any normalisation over the
+    options. `mass` = sum of exp(logprobs) is the probability of all options together: a low mass means that the model
+    prefers another answer.
     """
 
     logprobs: dict[str, LogProbability]
     bounded: tuple[str, ...] = ()
-    """Options that the engine did not report: their value bounds them from above."""
+    """Options that the engine did not report, whose values are upper bounds."""
     usage: Usage = Usage()
 
     @property
     def mass(self) -> float:
-        """Probability that the model gives to the menu as a whole, in [0, 1]."""
+        """Probability of all options together, in [0, 1]."""
         return min(1.0, fsum(exp(value) for value in self.logprobs.values()))
 
     @property
@@ -93,7 +92,7 @@ class Choice(Frozen):
         return min(1.0, fsum(chances[option] for option in self.bounded))
 
     def probabilities(self) -> dict[str, float]:
-        """Softmax over the options: p(a) = exp(l_a) / sum_b exp(l_b), computed against the largest."""
+        """Return the softmax over the options: p(a) = exp(l_a) / sum_b exp(l_b), stabilised by the largest l."""
         top = max(self.logprobs.values())
         weights = {option: exp(value - top) for option, value in self.logprobs.items()}
         total = sum(weights.values())
@@ -101,14 +100,14 @@ class Choice(Frozen):
 
 
 class EngineIdentity(Frozen):
-    """Everything about an engine that can change a reply: hashed into each ledger key."""
+    """Everything about an engine that can change a reply; part of each ledger key."""
 
     model: str
-    """Model id as the preset or the server names it."""
+    """Model id in the preset or of the server."""
     revision: str | None = None
-    """Commit of the weights repository, where known."""
+    """Commit of the weights repository, if known."""
     weights_digest: str | None = None
-    """SHA-256 of the weights file, where there is one file."""
+    """SHA-256 of the weights, if they are one file."""
     quantisation: str | None = None
     tokenizer_digest: str | None = None
     chat_template_digest: str | None = None
@@ -120,11 +119,11 @@ class EngineIdentity(Frozen):
 
 
 class EngineLimits(Frozen):
-    """What an engine can take at once."""
+    """Capacity of an engine."""
 
     context_tokens: int
-    """Prompt and reply together, in tokens."""
+    """Maximum length of prompt and reply together, in tokens."""
     kv_tokens: int | None = None
-    """Tokens that the KV cache holds over all requests; None where the engine does not say."""
+    """Size of the KV cache over all requests, in tokens; None if the engine does not report it."""
     concurrency: int = 64
-    """Requests worth having in flight."""
+    """Number of requests to keep in flight."""

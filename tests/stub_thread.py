@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from serving.stub import Received, Stub, StubPlan
-from serving.stub_fill import fill
+from tests.stub_replies import fill
+from tests.stub_server import Received, Stub, StubPlan
 
 
 class StubThread:

@@ -1,12 +1,12 @@
-"""Reading the probabilities of a closed set of answers off the alternatives of single tokens.
+"""Log-probabilities of a closed set of answers from the log-probabilities of single tokens.
 
 Invariant: every number comes from the unconstrained model; what the server did not report is bounded from above and
 named as bounded, never invented; alternatives that are not a probability distribution are refused.
 
-An option is a path of pieces (tokens, or their texts). Its log-probability is that of its pieces, each after those
-before it. Where another option goes on from its end, as "10" from "1", it is also that of not going on:
+An option is a path of pieces (tokens, or their texts). Its log-probability is the sum over its pieces, each given those
+before it. If another option continues it, as "10" continues "1", the log-probability of not continuing is added:
 
-    l(option) = sum of l(piece | pieces before)  +  ln(1 - sum of p(piece that goes on to another option | option))
+    l(option) = sum of l(piece | pieces before)  +  ln(1 - sum of p(piece that continues to another option | option))
 
 so that a menu of single tokens takes one forward pass, and one of numbers from 1 to 10 two at most.
 """
@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import permutations
 from typing import Generic, NamedTuple, TypeVar
 
 from serving.engines.wire import TopToken
@@ -25,21 +26,21 @@ from serving.types import Choice, Usage
 Piece = TypeVar("Piece", str, int)
 
 LEAST = 1e-12
-"""What rounding leaves of a probability of not going on."""
+"""Minimum probability of not continuing, against rounding errors."""
 
 ROUNDING = 0.01
-"""By how much the probabilities that a server reports may exceed 1 together: half-precision arithmetic, no more."""
+"""Amount by which the sum of the reported probabilities may exceed 1, due to half-precision arithmetic."""
 
 VARIANTS = 2
-"""Tokens that an unreported option may be written with: with a space before it and without."""
+"""Number of tokens that an unreported option may have: with and without a leading space."""
 
 
 class Read(NamedTuple, Generic[Piece]):
-    """What a pass says of the pieces that may come next."""
+    """Log-probabilities of the pieces that may come next, from one forward pass."""
 
     logprobs: Mapping[Piece, float]
     bounded: frozenset[Piece]
-    """Those whose value bounds them from above."""
+    """Pieces whose value is an upper bound."""
     usage: Usage
 
 
@@ -47,15 +48,15 @@ async def choose_by_paths(
     paths: Mapping[str, tuple[Piece, ...]],
     ask: Callable[[tuple[Piece, ...], tuple[Piece, ...]], Awaitable[Read[Piece]]],
 ) -> Choice:
-    """The log-probability of each option from those of its pieces.
+    """Compute the log-probability of each option from those of its pieces.
 
     Args:
-        paths: of each option, not empty, all different.
-        ask: the log-probabilities of pieces after the prompt and a beginning. The prompt alone is asked about first, so
-            that it is in the cache for the others.
+        paths: Pieces of each option, not empty, all different.
+        ask: Function that returns the log-probabilities of pieces after the prompt and a beginning. It is called first
+            with the prompt alone, so that the prompt is in the cache for the other calls.
 
     Raises:
-        UnsupportedRequest: two options are the same pieces.
+        UnsupportedRequest: Two options consist of the same pieces.
     """
     if len(set(paths.values())) < len(paths):
         raise UnsupportedRequest(f"options {list(paths)} are not all different tokens; rename some")
@@ -85,7 +86,7 @@ async def choose_by_paths(
 
 
 def grouped(pieces: Sequence[Piece], sizes: Sequence[int], most: int) -> list[tuple[Piece, ...]]:
-    """Pieces in their order, in groups of at most `most` together; one that is larger is a group of its own."""
+    """Group pieces, in order, by a total size of at most `most`; a larger piece is its own group."""
     groups: list[list[Piece]] = []
     room = 0
     for piece, size in zip(pieces, sizes, strict=True):
@@ -98,7 +99,7 @@ def grouped(pieces: Sequence[Piece], sizes: Sequence[int], most: int) -> list[tu
 
 
 def joined(reads: Sequence[Read[Piece]]) -> Read[Piece]:
-    """What several passes say of different pieces that may come next."""
+    """Merge the results of several passes about different pieces."""
     return Read(
         {piece: value for read in reads for piece, value in read.logprobs.items()},
         frozenset(piece for read in reads for piece in read.bounded),
@@ -116,19 +117,19 @@ def _together(usages: Sequence[Usage]) -> Usage:
 
 
 def read_pieces(pieces: Sequence[str], top: Sequence[TopToken], usage: Usage) -> Read[str]:
-    """Read the log-probabilities of pieces off the alternatives that a server reports.
+    """Return the log-probabilities of pieces from the alternatives that a server reports.
 
         l(piece) = ln sum exp(l(t))    over reported tokens t with strip(t) = strip(piece)
 
-    A piece without a reported token is bounded: each of its tokens is at most as likely as the least likely one
-    reported, and all of them together have at most the probability that the reported ones leave.
+    A piece without a reported token gets an upper bound: each of its tokens is at most as likely as the least likely
+    reported token, and together they have at most the probability that the reported tokens leave.
 
         p(piece) <= min(VARIANTS * min p(t), 1 - sum p(t))
 
     A token with the log-probability -Infinity, which some servers write, counts as not reported.
 
     Raises:
-        MalformedReply: no token has a finite log-probability, or all of them together have a probability above 1.
+        MalformedReply: No token has a finite log-probability, or the probabilities sum to more than 1.
     """
     told = [token for token in top if math.isfinite(token.logprob)]
     if not told:
@@ -152,10 +153,10 @@ def read_pieces(pieces: Sequence[str], top: Sequence[TopToken], usage: Usage) ->
 
 
 def check_options(options: Sequence[str]) -> None:
-    """Refuse what is no menu.
+    """Check that there are two or more options, none of them empty or repeated.
 
     Raises:
-        UnsupportedRequest: fewer than two, empty or doubled options.
+        UnsupportedRequest: The options are invalid.
     """
     if len(options) < 2:
         raise UnsupportedRequest(f"{len(options)} options given; a choice needs at least two")
@@ -169,15 +170,14 @@ def check_options(options: Sequence[str]) -> None:
 
 
 def check_first_tokens(options: Sequence[str]) -> None:
-    """Refuse a menu whose options cannot be told apart by one token, where there is no tokenizer to ask.
+    """Check that the first token distinguishes the options, for a server without a tokenizer.
 
     Raises:
-        UnsupportedRequest: an option that another begins with.
+        UnsupportedRequest: One option begins with another.
     """
-    for place, option in enumerate(options):
-        for other in (*options[:place], *options[place + 1 :]):
-            if other.startswith(option):
-                raise UnsupportedRequest(
-                    f"options {option!r} and {other!r} may begin with the same token, and this server has no tokenizer "
-                    "to tell; rename one, or use vLLM"
-                )
+    for option, other in permutations(options, 2):
+        if other.startswith(option):
+            raise UnsupportedRequest(
+                f"options {option!r} and {other!r} may begin with the same token, and this server has no tokenizer "
+                "to tell; rename one, or use vLLM"
+            )

@@ -1,19 +1,20 @@
-"""Asking a model behind an OpenAI-compatible server: vLLM, and whatever else speaks the protocol.
+"""Engine for OpenAI-compatible servers such as vLLM.
 
 Invariant: a call ends in a reply or in one `serving.errors.EngineError`; the same messages, sampling and
 schema are the same request bytes; a prefix goes to the same replica as long as that can be reached.
 
-What vLLM adds to the protocol is used where the server says that it is vLLM (`owned_by` in /v1/models):
-`chat_template_kwargs.enable_thinking`, `thinking_token_budget`, /tokenize, /version, /metrics. Any other
-server gets plain OpenAI fields only; what it needs besides goes into `extra_body`.
+vLLM's extensions (`chat_template_kwargs.enable_thinking`, `thinking_token_budget`, /tokenize, /version, /metrics) are
+used if the server identifies itself as vLLM (`owned_by` in /v1/models). Other servers get plain OpenAI fields; further
+fields go into `extra_body`.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import pairwise
 from random import Random
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from serving.engine import JsonSchema
 from serving.engines.choosing import (
@@ -27,43 +28,40 @@ from serving.engines.choosing import (
 )
 from serving.engines.sending import Servers
 from serving.engines.server import ServerFacts
-from serving.engines.spelling import Piece, Spelling
-from serving.engines.streaming import Once
-from serving.engines.wire import chat_messages
+from serving.engines.wire import Once
 from serving.errors import BadEndpoint, UnsupportedRequest
 from serving.retry import Retry
 from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling
 
 TEMPLATE_TOKENS = 256
 TEMPLATE_TOKENS_PER_MESSAGE = 16
-"""Generous bounds of what chat templates add: a default system text and the marks around each message."""
+"""Upper bounds of the tokens that a chat template adds: a default system text, and markers around each message."""
 
 
 class OpenAIEngine:
-    """One model behind one or more servers that are alike.
+    """One model behind one or more identical servers.
 
     Args:
-        base_urls: `http://host:port/v1`; without a path, `/v1` is added.
-        model: the served name; None for the only one that the server has.
-        api_key: sent as a bearer token.
-        timeout: seconds for one attempt, from sending to the last byte.
-        concurrency: requests in flight over all servers.
-        max_attempts: sendings of one request before its error is final.
-        structured: whether the server decodes under a JSON schema; "none" sends no schema.
-        thinking_budget: whether vLLM can end this model's reasoning at a number of tokens; it refuses a call that
-        asks for it where it cannot.
-        top_logprobs: alternatives asked for by `choose`; servers allow 20 (vLLM: --max-logprobs).
-        context_tokens, kv_tokens: for servers that do not say.
-        revision, weights_digest, quantisation, options: what the server cannot say of its weights, for the
-        identity. extra_body: further fields of every chat completion; part of the identity.
-        reply_model: the name that the servers give in replies, where it is not the one that they are asked under; a
-        reply by any other model is a `WrongModel`.
-        patience: seconds that an outage of all servers may last before it is a `ServerDown`; 0 lets each call fail by
-        itself. tell: is given one line when an outage begins and when it ends.
-        rng, sleep: of the back-off between attempts.
+        base_urls: Base URLs such as `http://host:port/v1`; `/v1` is added to a URL without a path.
+        model: Served model name; None for the only model of the server.
+        api_key: Bearer token.
+        timeout: Seconds for one attempt, from sending to the last byte.
+        concurrency: Maximum number of requests in flight over all servers.
+        max_attempts: Maximum number of attempts per request.
+        structured: Whether the server decodes under a JSON schema; "none" sends no schema.
+        thinking_budget: Whether vLLM can end this model's reasoning after a number of tokens.
+        top_logprobs: Number of alternatives that `choose` requests; servers allow 20 (vLLM: --max-logprobs).
+        context_tokens, kv_tokens: Limits of servers that do not report them.
+        revision, weights_digest, quantisation, options: Fields of the identity that the server does not report.
+        extra_body: Further fields of every chat completion; part of the identity.
+        reply_model: Model name in the servers' replies, if it differs from `model`; a reply by any other model is a
+            `WrongModel`.
+        patience: Longest outage of all servers to wait for, in seconds; 0 lets each call fail by itself.
+        tell: Callback for one line when an outage begins and one when it ends.
+        rng, sleep: Random generator and sleep of the retry delay.
 
     Raises:
-        BadEndpoint: a base URL that is none, a number out of range, or an API key that no header can hold.
+        BadEndpoint: A base URL is invalid, a number is out of range, or no header can carry the API key.
     """
 
     def __init__(
@@ -95,11 +93,8 @@ class OpenAIEngine:
             raise BadEndpoint(
                 "no server address given; give at least one base URL such as http://localhost:8000/v1"
             )
-        for name, value in (
-            ("timeout", timeout),
-            ("concurrency", concurrency),
-            ("max_attempts", max_attempts),
-        ):
+        positive = {"timeout": timeout, "concurrency": concurrency, "max_attempts": max_attempts}
+        for name, value in positive.items():
             if value <= 0:
                 raise BadEndpoint(f"{name} is {value}; it must be greater than 0")
         if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
@@ -128,13 +123,13 @@ class OpenAIEngine:
         self._reply_model = reply_model
 
     async def identity(self) -> EngineIdentity:
-        """Model and version as the server says them, the weights as the constructor was told."""
+        """Return the model and version that the server reports, and the weights given at construction."""
         facts = await self._servers.facts()
         options: dict[str, Any] = {**self._options, "structured": self._structured}
         if not self._thinking_budget:
             options["thinking_budget"] = False
         if not facts.vllm:
-            options["top_logprobs"] = self._top_logprobs  # how many options can be among them
+            options["top_logprobs"] = self._top_logprobs  # limits which options are reported
         if self._reply_model is not None:
             options["reply_model"] = self._reply_model
         if self._extra_body:
@@ -149,10 +144,10 @@ class OpenAIEngine:
         )
 
     async def limits(self) -> EngineLimits:
-        """Context and KV cache as the server says them, unless the constructor was told.
+        """Return context and KV cache, as given at construction or as the server reports them.
 
         Raises:
-            UnsupportedRequest: the server does not say its context length and the constructor was not told.
+            UnsupportedRequest: The context length is neither given nor reported.
         """
         facts = await self._servers.facts()
         context = self._context_tokens or facts.context_tokens
@@ -164,13 +159,13 @@ class OpenAIEngine:
         return EngineLimits(context_tokens=context, kv_tokens=kv_tokens, concurrency=self._concurrency)
 
     async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """By vLLM's /tokenize; elsewhere the upper bound of UTF-8 bytes plus room for the chat template."""
+        """Return vLLM's count; for other servers the number of UTF-8 bytes plus room for the chat template."""
         facts = await self._servers.facts()
         if not facts.vllm:
             text = sum(len(message.content.encode()) for message in messages)
             return text + TEMPLATE_TOKENS + TEMPLATE_TOKENS_PER_MESSAGE * len(messages)
         template = {"add_generation_prompt": True, "chat_template_kwargs": {"enable_thinking": False}}
-        body = {"model": facts.model, "messages": chat_messages(messages), **template}
+        body = {"model": facts.model, "messages": [message.model_dump() for message in messages], **template}
         return (await self._servers.tokenize(self._servers.prefix(messages), body)).count
 
     async def generate(
@@ -180,7 +175,7 @@ class OpenAIEngine:
         schema: JsonSchema | None = None,
         started: Callable[[], None] | None = None,
     ) -> Generation:
-        """One chat completion; streamed only when `started` is given."""
+        """Return one chat completion; streamed only if `started` is given."""
         facts = await self._servers.facts()
         body = self._chat_body(facts, messages, sampling)
         if schema is not None and self._structured == "json_schema":
@@ -193,20 +188,19 @@ class OpenAIEngine:
         return reply.generation(sampling.thinking)
 
     async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
-        """The unconstrained model's log-probability of each option as the next words.
+        """Return the unconstrained model's log-probability of each option as the start of the answer.
 
-        A token's probability is the sum over the tokens that read the same when white space around them is taken
-        off ("Yes" and " Yes"; upper and lower case are different answers). vLLM is asked for those very tokens
-        (`logprob_token_ids`), and for an option of several tokens again after each of its beginnings, which stands
-        as the start of the answer (see `serving.engines.choosing`). It returns no more than `top_logprobs` of them, the
-        token that it takes among these, so that a longer menu is asked for in parts. Other servers, and a vLLM without
-        that field, return their `top_logprobs` most likely tokens; an option that is not among them gets an upper
-        bound, and is named in `Choice.bounded` (see `serving.engines.choosing.read_pieces`).
+        Tokens that differ only in surrounding white space ("Yes" and " Yes") count together; upper and lower case are
+        different answers. vLLM returns the log-probabilities of exactly these tokens (`logprob_token_ids`); an option
+        of several tokens takes one request more for each of its beginnings, given as the start of the answer (see
+        `serving.engines.choosing`). vLLM returns at most `top_logprobs` tokens, the sampled one included, so that a
+        longer menu takes several requests. Other servers, and a vLLM without that field, return their `top_logprobs`
+        most likely tokens; an option that is not among them gets an upper bound and is named in `Choice.bounded` (see
+        `serving.engines.choosing.read_pieces`).
 
         Raises:
-            UnsupportedRequest: options that are empty or doubled; where the server has no tokenizer, options that
-                begin with one another; where it has one, an option that is not spelt out by its tokens; a server
-                without log-probabilities.
+            UnsupportedRequest: Options are empty or repeated; one option begins with another, if the server has no
+                tokenizer; an option is not spelt by its tokens; or the server returns no log-probabilities.
         """
         check_options(options)
         facts = await self._servers.facts()
@@ -256,7 +250,7 @@ class OpenAIEngine:
         reasoning = sampling.thinking_tokens if sampling.thinking else 0
         body: dict[str, Any] = {
             "model": facts.model,
-            "messages": chat_messages(messages),
+            "messages": [message.model_dump() for message in messages],
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
             "seed": sampling.seed,
@@ -267,3 +261,57 @@ class OpenAIEngine:
             if reasoning and self._thinking_budget:
                 body["thinking_token_budget"] = reasoning
         return body | self._extra_body
+
+
+class Piece(NamedTuple):
+    """A part of an option, with the tokens that spell it."""
+
+    text: str
+    ids: tuple[int, ...]
+
+
+class Spelling:
+    """Tokens of options, by a server's tokenizer; cached.
+
+    Invariant: the texts of an option's pieces, joined, are the option.
+    """
+
+    def __init__(self, servers: Servers) -> None:
+        self._servers = servers
+        self._known: dict[str, tuple[Piece, ...]] = {}
+
+    async def of(self, option: str) -> tuple[Piece, ...]:
+        """Return an option as single tokens, with and without a space before it, or as several pieces.
+
+        Raises:
+            UnsupportedRequest: A token ends within a character.
+        """
+        if option not in self._known:
+            variants = [await self._tokens(text) for text in (option, f" {option}")]
+            single = tuple(tokens[0] for tokens in variants if len(tokens) == 1)
+            if single:
+                self._known[option] = (Piece(option, single),)
+            else:
+                self._known[option] = await self._in_pieces(option, variants[0])
+        return self._known[option]
+
+    async def _in_pieces(self, option: str, tokens: list[int]) -> tuple[Piece, ...]:
+        """Find the text of each token: one ends where a beginning of the option has the same tokens as the option."""
+        ends = [0]
+        for end in range(1, len(option)):
+            if await self._tokens(option[:end]) == tokens[: len(ends)]:
+                ends.append(end)
+        if len(ends) != len(tokens):
+            model = (await self._servers.facts()).model
+            raise UnsupportedRequest(
+                f"option {option!r} is more than one token of {model}, and these do not spell it; use options "
+                "such as A, B, C"
+            )
+        ends.append(len(option))
+        texts = [option[start:end] for start, end in pairwise(ends)]
+        return tuple(Piece(text, (token,)) for text, token in zip(texts, tokens, strict=True))
+
+    async def _tokens(self, text: str) -> list[int]:
+        model = (await self._servers.facts()).model
+        body = {"model": model, "add_special_tokens": False, "prompt": text}
+        return (await self._servers.tokenize(text, body)).tokens

@@ -1,4 +1,4 @@
-"""One thread that owns an OpenVINO pipeline and runs every waiting request in one continuous batch.
+"""Thread that owns an OpenVINO pipeline and runs all waiting requests in one continuous batch.
 
 Invariant: the pipeline is built, used and released in this thread only; each request ends in exactly one
 result or one `EngineError`; and no code of the telemetry package that ships beside OpenVINO is ever loaded.
@@ -6,12 +6,13 @@ result or one `EngineError`; and no code of the telemetry package that ships bes
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import math
 import queue
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +25,7 @@ BLOCK_TOKENS = 32
 
 
 @dataclass(frozen=True)
-class Sequence:
+class Decoded:
     """One generated sequence."""
 
     tokens: tuple[int, ...]
@@ -38,15 +39,23 @@ class Sequence:
 class Request:
     """One prompt with the settings of its reply."""
 
-    prompt: tuple[int, ...]
+    prompt: Sequence[int]
     settings: Mapping[str, Any]
     """Fields of openvino_genai's `GenerationConfig`."""
     grammar: str | None = None
-    """EBNF that the reply has to follow."""
+    """EBNF of the reply."""
     json_schema: str | None = None
-    """JSON schema that the reply has to follow, where the grammar compiler here does not cover it."""
+    """JSON schema of the reply, if `serving.grammar` does not cover it."""
     started: Callable[[], None] | None = None
-    future: Future[list[Sequence]] = field(default_factory=Future[list[Sequence]])
+    future: Future[list[Decoded]] = field(default_factory=Future[list[Decoded]])
+
+    def resolve(self, result: list[Decoded] | Exception) -> None:
+        """Set the result or the exception, unless the caller has cancelled the request."""
+        with contextlib.suppress(InvalidStateError):
+            if isinstance(result, Exception):
+                self.future.set_exception(result)
+            else:
+                self.future.set_result(result)
 
 
 @dataclass
@@ -56,17 +65,16 @@ class _Running:
     tokens: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
     scores: dict[int, float] = field(default_factory=dict[int, float])
     finished: dict[int, bool] = field(default_factory=dict[int, bool])
-    announced: bool = False
 
 
 def load_openvino() -> tuple[Any, Any]:
-    """The modules `openvino_genai` and `openvino`, imported with telemetry blocked.
+    """Import `openvino_genai` and `openvino` with telemetry blocked.
 
-    `import openvino` reports itself through the package `openvino_telemetry` if that can be imported, and
-    uses a stub of its own if not; blocking the import is therefore the switch that cannot be forgotten.
+    `import openvino` reports itself through the package `openvino_telemetry` if that can be imported, and uses a stub
+    otherwise. Blocking the import is therefore the switch that no setting can undo.
 
     Raises:
-        MissingExtra: not installed.
+        MissingExtra: A package is not installed.
     """
     if "openvino" not in sys.modules:
         sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
@@ -76,6 +84,11 @@ def load_openvino() -> tuple[Any, Any]:
         raise MissingExtra(
             f"the embedded judge needs openvino-genai ({error}): in the checkout, pip install '.[embedded]'"
         ) from error
+
+
+def encoded(tokenizer: Any, text: str) -> list[int]:
+    """Return the tokens of a text, without special tokens."""
+    return [int(token) for token in tokenizer.encode(text, add_special_tokens=False).input_ids.data[0]]
 
 
 class Worker:
@@ -96,11 +109,11 @@ class Worker:
         self._lock = threading.Lock()
         self._closed = False
         self.ready: Future[Any] = Future()
-        """Resolves to the pipeline's tokenizer when the model is loaded."""
+        """Tokenizer of the pipeline, once the model is loaded."""
         self._thread = threading.Thread(target=self._main, name="openvino", daemon=True)
         self._thread.start()
 
-    def submit(self, request: Request) -> Future[list[Sequence]]:
+    def submit(self, request: Request) -> Future[list[Decoded]]:
         """Queue a request; its future gets one entry per returned sequence, best first."""
         with self._lock:
             if self._closed:
@@ -109,7 +122,7 @@ class Worker:
         return request.future
 
     def close(self) -> None:
-        """Fail what is waiting, stop the thread and release the model. Idempotent."""
+        """Fail the waiting requests, stop the thread and release the model. Idempotent."""
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -127,20 +140,23 @@ class Worker:
             self._pipeline = self._genai.ContinuousBatchingPipeline(
                 str(self._weights), scheduler, "CPU", self._properties
             )
-            self.ready.set_result(warmed(self._pipeline.get_tokenizer()))
+            self.ready.set_result(_warmed(self._pipeline.get_tokenizer()))
         except BaseException as error:
-            self.ready.set_exception(_readable(error, self._weights))
-            with self._lock:
-                self._closed = True
-            self._fail_all("the model could not be loaded")
+            missing = isinstance(error, MissingExtra)
+            fault = EngineFault(f"OpenVINO cannot load {self._weights}: {_last_line(error)}")
+            self.ready.set_exception(error if missing else fault)
+            self._end("the model could not be loaded")
             return
         try:
             self._loop()
         finally:
-            with self._lock:
-                self._closed = True  # whatever ended the loop: nobody may wait for it any more
-            self._fail_all("the engine was closed")
+            self._end("the engine was closed")
             del self._pipeline
+
+    def _end(self, reason: str) -> None:
+        with self._lock:
+            self._closed = True  # so that no caller waits for a thread that has ended
+        self._fail_all(reason)
 
     def _loop(self) -> None:
         while True:
@@ -152,7 +168,7 @@ class Worker:
             try:
                 self._pipeline.step()
             except Exception as error:
-                self._fail_all(f"OpenVINO failed: {_first_line(error)}")
+                self._fail_all(f"OpenVINO failed: {_last_line(error)}")
                 continue
             for serial in list(self._running):
                 self._collect(serial)
@@ -161,54 +177,51 @@ class Worker:
         config = self._pipeline.get_config()
         for name, value in request.settings.items():
             setattr(config, name, value)
-        if request.grammar is not None:
-            config.structured_output_config = self._genai.StructuredOutputConfig(grammar=request.grammar)
-        elif request.json_schema is not None:
-            config.structured_output_config = self._genai.StructuredOutputConfig(
-                json_schema=request.json_schema
-            )
+        constraint = {"grammar": request.grammar, "json_schema": request.json_schema}
+        for name, value in constraint.items():
+            if value is not None:
+                config.structured_output_config = self._genai.StructuredOutputConfig(**{name: value})
         self._serial += 1
         try:
-            tensor = self._openvino.Tensor(_int64_row(request.prompt))
+            numpy = importlib.import_module("numpy")
+            tensor = self._openvino.Tensor(numpy.array([request.prompt], dtype=numpy.int64))
             handle = self._pipeline.add_request(self._serial, tensor, config)
         except Exception as error:
-            _fail(request, EngineFault(f"OpenVINO refused the request: {_first_line(error)}"))
+            request.resolve(EngineFault(f"OpenVINO refused the request: {_last_line(error)}"))
             return
         self._running[self._serial] = _Running(request, handle)
 
     def _collect(self, serial: int) -> None:
         running = self._running[serial]
-        if running.request.future.cancelled():
-            running.handle.cancel()
+        request, handle = running.request, running.handle
+        if request.future.cancelled():
+            handle.cancel()
             del self._running[serial]
             return
-        while running.handle.can_read():
-            for index, output in running.handle.read().items():
+        begun = bool(running.tokens)
+        while handle.can_read():
+            for index, output in handle.read().items():
                 running.tokens.setdefault(index, []).extend(output.generated_ids)
                 running.scores[index] = float(output.score)
                 running.finished[index] = output.finish_reason == self._genai.GenerationFinishReason.STOP
-        if running.tokens and not running.announced:
-            running.announced = True
-            if running.request.started is not None:
-                running.request.started()
-        status = running.handle.get_status()
+        if running.tokens and not begun and request.started is not None:
+            request.started()
+        status = handle.get_status()
         if status == self._genai.GenerationStatus.RUNNING:
             return
         del self._running[serial]
         if status == self._genai.GenerationStatus.IGNORED or not running.tokens:
-            _fail(
-                running.request,
+            request.resolve(
                 PromptTooLong(
-                    f"prompt of {len(running.request.prompt)} tokens and its reply do not fit the KV cache "
+                    f"prompt of {len(request.prompt)} tokens and its reply do not fit the KV cache "
                     f"of {self._kv_tokens} tokens"
-                ),
+                )
             )
             return
-        sequences = [
-            Sequence(tuple(running.tokens[i]), running.scores[i], running.finished[i])
-            for i in sorted(running.tokens, key=lambda i: (-running.scores[i], i))
-        ]
-        _resolve(running.request, sequences)
+        best_first = sorted(running.tokens, key=lambda i: (-running.scores[i], i))
+        request.resolve(
+            [Decoded(tuple(running.tokens[i]), running.scores[i], running.finished[i]) for i in best_first]
+        )
 
     def _fail_all(self, reason: str) -> None:
         waiting = [running.request for running in self._running.values()]
@@ -220,48 +233,21 @@ class Worker:
             if request is not None:
                 waiting.append(request)
         for request in waiting:
-            _fail(request, EngineFault(f"{reason} ({self._weights.name})"))
+            request.resolve(EngineFault(f"{reason} ({self._weights.name})"))
 
 
-def warmed(tokenizer: Any) -> Any:
-    """The tokenizer after one call of each of its methods, made while no other thread knows it.
+def _warmed(tokenizer: Any) -> Any:
+    """Call each method of the tokenizer once, before any other thread can, and return it.
 
-    What the binding sets up at a first call, two threads must not set up at once: the one that begins waits for
-    Python's lock, and the one that holds the lock waits for it to end.
+    The binding initialises itself at a first call, and two threads that do so at once deadlock: one waits for Python's
+    lock, and the thread that holds the lock waits for the initialisation.
     """
     text = tokenizer.apply_chat_template([{"role": "user", "content": "a"}], add_generation_prompt=True)
-    tokenizer.decode(
-        [int(token) for token in tokenizer.encode(text, add_special_tokens=False).input_ids.data[0]]
-    )
+    tokenizer.decode(encoded(tokenizer, text))
     tokenizer.get_vocab()
     return tokenizer
 
 
-def _int64_row(tokens: tuple[int, ...]) -> Any:
-    numpy = importlib.import_module("numpy")
-    return numpy.array([tokens], dtype=numpy.int64)
-
-
-def _resolve(request: Request, sequences: list[Sequence]) -> None:
-    try:
-        request.future.set_result(sequences)
-    except InvalidStateError:
-        return  # cancelled by the caller in the meantime
-
-
-def _fail(request: Request, error: Exception) -> None:
-    try:
-        request.future.set_exception(error)
-    except InvalidStateError:
-        return  # cancelled by the caller in the meantime
-
-
-def _first_line(error: BaseException) -> str:
+def _last_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (lines[-1] if lines else type(error).__name__)[:300]
-
-
-def _readable(error: BaseException, weights: Path) -> BaseException:
-    if isinstance(error, MissingExtra):
-        return error
-    return EngineFault(f"OpenVINO cannot load {weights}: {_first_line(error)}")

@@ -1,7 +1,7 @@
-"""The fake engine: answers from a script, records every call, fails in every way a real one can.
+"""Engine without a model, for tests: answers from a script, records every call, and raises any engine error.
 
-Invariant: deterministic. The k-th call gets the k-th entry of the script whatever the clock says, usage
-depends only on the prompts asked before, and what is recorded is exactly what was asked.
+Invariant: it is deterministic. The k-th call gets the k-th entry of the script, and usage depends only on the earlier
+prompts.
 """
 
 from __future__ import annotations
@@ -19,51 +19,51 @@ from serving.errors import PromptTooLong, ServingError
 from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling, Usage
 
 BLOCK_TOKENS = 16
-"""vLLM's usual KV-cache block: a prefix is shared in whole blocks."""
+"""Tokens per block of the KV cache, as in vLLM; prefixes are shared in whole blocks."""
 
 CHARACTERS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True)
 class Call:
-    """One question as it was asked."""
+    """One recorded call."""
 
     messages: tuple[Message, ...]
     sampling: Sampling | None = None
-    """None for `choose`."""
+    """Sampling parameters; None for `choose`."""
     schema: JsonSchema | None = None
     options: tuple[str, ...] | None = None
-    """None for `generate`."""
+    """Options of `choose`; None for `generate`."""
     streamed: bool = False
-    """Whether `started` was given."""
+    """True if `started` was given."""
 
     @property
     def prompt(self) -> str:
-        """All messages' texts, one after the other."""
+        """Texts of all messages, concatenated."""
         return "".join(message.content for message in self.messages)
 
 
 Reply = str | Mapping[str, Any] | Generation | Choice | BaseException
-"""A text; a mapping, which is a JSON object for `generate` and probabilities by option for `choose`; a whole
-result; or what is raised."""
+"""A text; a mapping, which is a JSON object for `generate` and probabilities by option for `choose`; a complete result;
+or an exception to raise."""
 
 Script = Iterable[Reply] | Callable[[Call], Reply]
 
 
 class ScriptExhausted(AssertionError):
-    """More calls than the script has replies: a test asked more than it meant to."""
+    """There were more calls than replies in the script."""
 
 
 @dataclass
 class PrefixCache:
-    """Which blocks of tokens have been seen, as a trie; without a bound."""
+    """Trie of the token blocks seen so far, of unlimited size."""
 
     root: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def add(self, text: str) -> tuple[int, int]:
-        """Tokens of `text` and how many of them were cached; afterwards all whole blocks are.
+        """Add the whole blocks of `text`; return its number of tokens and how many of them were cached.
 
-        As in vLLM the last token is always computed, so the cached tokens are fewer than the prompt's.
+        As in vLLM the last token is always computed, so that fewer tokens are cached than the prompt has.
         """
         tokens = max(1, math.ceil(len(text) / CHARACTERS_PER_TOKEN))
         width = BLOCK_TOKENS * CHARACTERS_PER_TOKEN
@@ -80,12 +80,12 @@ class ScriptedEngine:
     """An engine without a model.
 
     Args:
-        script: replies in the order of the calls, or a function of the call.
-        model: its name in the identity.
-        delay: seconds that every call takes.
-        context_tokens: a longer prompt raises `PromptTooLong`, before the script is read.
-        kv_tokens, concurrency: what `limits` says.
-        options: the identity's options.
+        script: Replies in the order of the calls, or a function of the call.
+        model: Model name in the identity.
+        delay: Duration of every call in seconds.
+        context_tokens: Context; a longer prompt raises `PromptTooLong` and takes no reply from the script.
+        kv_tokens, concurrency: Further limits.
+        options: Options in the identity.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class ScriptedEngine:
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.calls: list[Call] = []
-        """Every call, in the order in which it came."""
+        """All calls in order."""
         self.in_flight = 0
         self.peak_in_flight = 0
         self.closed = False
@@ -117,19 +117,19 @@ class ScriptedEngine:
 
     @property
     def remaining(self) -> int:
-        """Replies of the script that were not asked for."""
+        """Number of unused replies."""
         return len(self._replies)
 
     async def identity(self) -> EngineIdentity:
-        """As constructed."""
+        """Return the identity given at construction."""
         return self._identity
 
     async def limits(self) -> EngineLimits:
-        """As constructed."""
+        """Return the limits given at construction."""
         return self._limits
 
     async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """One token for each four characters, rounded up."""
+        """Return a quarter of the number of characters, rounded up."""
         length = sum(len(message.content) for message in messages)
         return max(1, math.ceil(length / CHARACTERS_PER_TOKEN))
 
@@ -140,7 +140,7 @@ class ScriptedEngine:
         schema: JsonSchema | None = None,
         started: Callable[[], None] | None = None,
     ) -> Generation:
-        """The script's next reply; a text or a JSON object gets plausible usage."""
+        """Return the script's next reply, with simulated usage for a text or a JSON object."""
         call = Call(tuple(messages), sampling, schema, streamed=started is not None)
         reply, prompt_tokens, cached = await self._next(call)
         if started is not None:
@@ -155,7 +155,7 @@ class ScriptedEngine:
         return Generation(text=text, usage=usage)
 
     async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
-        """The script's next reply: a `Choice`, probabilities by option, or an option that is certain."""
+        """Return the script's next reply: a `Choice`, probabilities by option, or one certain option."""
         call = Call(tuple(messages), options=tuple(options))
         reply, prompt_tokens, cached = await self._next(call)
         if isinstance(reply, Choice):
@@ -171,11 +171,11 @@ class ScriptedEngine:
         return Choice(logprobs=logprobs, usage=usage)
 
     async def aclose(self) -> None:
-        """Remember that it was closed."""
+        """Close the engine; later calls raise `ServingError`."""
         self.closed = True
 
     async def _next(self, call: Call) -> tuple[str | Mapping[str, Any] | Generation | Choice, int, int]:
-        """Record, wait, and take the next reply, with the prompt's tokens and the cached ones."""
+        """Record the call and return the next reply, the prompt's tokens and the cached ones."""
         if self.closed:
             raise ServingError("the scripted engine was asked after it had been closed")
         self.calls.append(call)

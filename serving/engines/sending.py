@@ -1,7 +1,7 @@
-"""Requests to OpenAI-compatible servers that are alike: sent until one answers, and read.
+"""Requests to one or more identical OpenAI-compatible servers.
 
-Invariants: the same body is the same bytes; a prefix goes to the same replica as long as that can be reached; no more
-requests are in flight than were allowed; what the servers say of themselves is asked once.
+Invariants: the same body is the same bytes; a prefix goes to the same replica while that is reachable; the number of
+requests in flight is limited; the servers' facts are fetched once.
 """
 
 from __future__ import annotations
@@ -15,37 +15,24 @@ from urllib.parse import urlsplit
 from pydantic_core import to_json
 
 from serving.engines.server import ServerFacts, agree, ask_server, root_of
-from serving.engines.streaming import Heard, Once
-from serving.engines.wire import ChatReply, TokenList, parse
+from serving.engines.wire import ChatReply, Heard, Once, TokenList, parse
 from serving.errors import BadEndpoint, EngineError, EngineUnreachable, RequestRefused, ServerDown, WrongModel
 from serving.http import Answer, HttpClient
-from serving.outage import ServerWatch
-from serving.retry import Replicas, Retry
+from serving.retry import Replicas, Retry, ServerWatch
 from serving.types import Generation, Message
 
 MODEL_SHOWN = 100
-"""Characters of a model's name in a message."""
+"""Maximum characters of a model's name in a message."""
 
 PREFIX_CHARACTERS = 4096
-"""So much of the conversation decides which replica it goes to: the system text and a report's opening."""
+"""Length of the prefix that decides the replica: the system text and the beginning of a report."""
 
 
 class Servers:
-    """One or more servers of one model.
-
-    Args:
-        base_urls: `http://host:port/v1`; without a path, `/v1` is added.
-        model: the served name; None for the only one that the servers have.
-        api_key: sent as a bearer token.
-        timeout: seconds for one attempt, from sending to the last byte.
-        concurrency: requests in flight over all servers.
-        retry: how often a request is sent, and when again.
-        reply_model: the name that replies bear, where it is not the one that is asked for.
-        patience: seconds that an outage may last; 0 lets each call fail by itself.
-        tell: is given a line when an outage begins and when it ends.
+    """One or more servers of one model; see `serving.engines.openai.OpenAIEngine` for the arguments.
 
     Raises:
-        BadEndpoint: a base URL that is none.
+        BadEndpoint: A base URL is invalid.
     """
 
     def __init__(
@@ -77,13 +64,14 @@ class Servers:
         self._asking: asyncio.Task[ServerFacts] | None = None
 
     async def facts(self) -> ServerFacts:
-        """What the servers say of themselves: asked once, by whoever comes first; all others wait."""
-        if self._asking is None or (self._asking.done() and _failed(self._asking)):
-            self._asking = asyncio.create_task(self._ask_servers())
-        return await asyncio.shield(self._asking)
+        """Return the servers' facts; the first call fetches them, and concurrent calls wait for it."""
+        task = self._asking
+        if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
+            task = self._asking = asyncio.create_task(self._ask_servers())
+        return await asyncio.shield(task)
 
     def prefix(self, messages: Sequence[Message]) -> str:
-        """The opening of a conversation, by which replicas share out the work; '' where there is but one."""
+        """Return the beginning of a conversation, which decides its replica; '' if there is only one."""
         opening = ""
         if len(self.urls) > 1:
             for message in messages:
@@ -93,7 +81,7 @@ class Servers:
         return opening
 
     async def chat(self, prefix: str, body: Mapping[str, Any]) -> tuple[ChatReply, str]:
-        """A chat completion, and the URL that gave it."""
+        """Return a chat completion, and the URL that answered."""
         content = _encoded(body)
 
         async def send(base_url: str) -> tuple[ChatReply, str]:
@@ -106,7 +94,7 @@ class Servers:
         return await self._retry.run(self._replicas, prefix, send, self._watch)
 
     async def stream(self, prefix: str, body: Mapping[str, Any], thinking: bool, started: Once) -> Generation:
-        """A chat completion that comes in pieces; `started` is told of the first."""
+        """Return a streamed chat completion; `started` is called at its first piece."""
         content = _encoded({**body, "stream": True, "stream_options": {"include_usage": True}})
 
         async def send(base_url: str) -> Generation:
@@ -126,7 +114,7 @@ class Servers:
         return await self._retry.run(self._replicas, prefix, send, self._watch)
 
     async def tokenize(self, prefix: str, body: Mapping[str, Any]) -> TokenList:
-        """The tokens of a text or a conversation, by vLLM."""
+        """Return vLLM's tokens of a text or a conversation."""
         content = _encoded(body)
 
         async def send(base_url: str) -> TokenList:
@@ -153,7 +141,7 @@ class Servers:
         return self._client
 
     async def _ask_servers(self) -> ServerFacts:
-        """All servers that can be reached, which must be alike; at least one must be."""
+        """Fetch the facts of all reachable servers, which must agree."""
 
         async def ask_all(_: str) -> ServerFacts:
             found: list[tuple[str, ServerFacts]] = []
@@ -171,10 +159,10 @@ class Servers:
         return await self._retry.run(Replicas(self.urls[:1]), "", ask_all)
 
     async def _healthy(self) -> bool:
-        """Whether a server answers, and is the one that was asked before.
+        """Check whether a server answers and still serves the same judge.
 
         Raises:
-            ServerDown: it answers as another model or version.
+            ServerDown: It serves another model or version.
         """
         facts = await self.facts()
         for base_url in self.urls:
@@ -190,11 +178,11 @@ class Servers:
         return False
 
     async def _still_alike(self, base_url: str) -> None:
-        """Ask a server that could not be reached what it is, before it is asked anything else.
+        """Check that a server that was unreachable still serves the same judge, before it gets any request.
 
         Raises:
-            ServerDown: it is another model or version than was asked before.
-            EngineError: it does not answer.
+            ServerDown: It serves another model or version.
+            EngineError: It does not answer.
         """
         if base_url not in self._replicas.away:
             return
@@ -227,16 +215,15 @@ class Servers:
 
 
 def normal_base_url(url: str) -> str:
-    """`url` without a trailing slash, with `/v1` where it has no path.
+    """Return `url` without a trailing slash, and with `/v1` if it has no path.
 
     Raises:
-        BadEndpoint: not an http or https URL with a host; or one with a password, which belongs in the API
-        key.
+        BadEndpoint: It is not an http or https URL with a host, or contains a password, which belongs in the API key.
     """
     try:
         parts = urlsplit(url.strip())
         host, _ = parts.hostname, parts.port
-        (host or "").encode("idna")  # as it is when it is looked up: no label is empty or too long
+        (host or "").encode("idna")  # as for a look-up: raises if a label is empty or too long
     except ValueError:
         host, parts = None, urlsplit("")
     if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
@@ -253,14 +240,10 @@ def normal_base_url(url: str) -> str:
 def _encoded(body: Mapping[str, Any]) -> bytes:
     try:
         content = to_json(body)
-        if b"NaN" in content or b"Infinity" in content:  # as a word, or as a number, which JSON does not have
+        if b"NaN" in content or b"Infinity" in content:  # as text, or as numbers, which JSON does not allow
             json.dumps(body, allow_nan=False)
         return content
     except (TypeError, ValueError) as error:
         raise RequestRefused(
             f"a request that cannot be written as JSON ({error}); check schema and extra_body"
         ) from error
-
-
-def _failed(task: asyncio.Task[ServerFacts]) -> bool:
-    return task.cancelled() or task.exception() is not None

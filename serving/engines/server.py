@@ -1,34 +1,34 @@
-"""What an OpenAI-compatible server says of itself.
+"""Facts that an OpenAI-compatible server reports about itself.
 
-Invariant: everything here is asked of the server, nothing is guessed: what it does not say is None.
+Invariant: nothing is guessed: what the server does not report is None.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from serving.engines.wire import ModelCard, ModelList, TokenizerInfo, VersionReply, parse
 from serving.errors import EngineError, KeyRefused, RequestRefused
 from serving.http import HttpClient
 
 _LABEL = re.compile(r'(?<!\w)(\w++)="((?:[^"\\]|\\.)*)"')
-"""Tried once a word, or a word of any length would take time that grows with its square."""
+"""Label of a metric; the possessive quantifier keeps the time linear in the length of a word."""
 
 _NAMED = 20
-"""Models that a message names at most."""
+"""Maximum number of models named in a message."""
 
 _COUNT = re.compile(r"[0-9]{1,12}")
 
 
 @dataclass(frozen=True)
 class ServerFacts:
-    """One server, or several that are alike."""
+    """Facts about one server, or about several identical ones."""
 
     model: str
     vllm: bool
-    """Whether it takes what vLLM adds to the OpenAI protocol."""
+    """True for a server that supports vLLM's extensions of the API."""
     version: str | None = None
     context_tokens: int | None = None
     kv_tokens: int | None = None
@@ -36,22 +36,22 @@ class ServerFacts:
 
 
 def root_of(base_url: str) -> str:
-    """Where vLLM's own routes are: `http://host:8000/v1` -> `http://host:8000`."""
+    """Return the root of vLLM's own routes: `http://host:8000/v1` -> `http://host:8000`."""
     return base_url.removesuffix("/v1")
 
 
 async def ask_server(client: HttpClient, base_url: str, model: str | None) -> ServerFacts:
-    """Ask one server for its models and, where it is vLLM, its version, KV cache and chat template.
+    """Fetch the models of a server and, if it is vLLM, its version, KV cache and chat template.
 
     Raises:
-        RequestRefused: it does not serve `model`, or serves several and none was named.
-        EngineError: it did not answer.
+        RequestRefused: It does not serve `model`, or serves several models and none was named.
+        EngineError: It did not answer.
     """
     url = f"{base_url}/models"
     try:
         cards = parse(ModelList, url, (await client.get(url)).body).data
     except RequestRefused as error:
-        # A server may have no such route, or a key no right to it; a key that is wrong would fail every call.
+        # The server may not have this route, or not allow it; a wrong key, however, would fail every call.
         if model is None or isinstance(error, KeyRefused):
             raise
         return ServerFacts(model=model, vllm=False)
@@ -87,7 +87,7 @@ def _pick(url: str, cards: list[ModelCard], model: str | None) -> ModelCard:
 
 
 async def _optional(client: HttpClient, url: str) -> bytes | None:
-    """The body, or None where the server has no such route."""
+    """Return the body; None if the server does not have the route."""
     try:
         return (await client.get(url)).body
     except EngineError as error:
@@ -97,9 +97,9 @@ async def _optional(client: HttpClient, url: str) -> bytes | None:
 
 
 def kv_cache_tokens(metrics: str) -> int | None:
-    """Tokens that the KV cache holds, from vLLM's `vllm:cache_config_info`, over all data-parallel engines.
+    """Return the size of the KV cache in tokens over all data-parallel engines, from vLLM's metrics.
 
-    The label `kv_cache_size_tokens` where there is one, else `block_size` x `num_gpu_blocks`.
+    `vllm:cache_config_info` has the label `kv_cache_size_tokens`, or else `block_size` and `num_gpu_blocks`.
     """
     total = 0
     for line in metrics.splitlines():
@@ -114,15 +114,15 @@ def kv_cache_tokens(metrics: str) -> int | None:
 
 
 def _count(text: str) -> int:
-    """A label's number; 0 where it is none, or more than any machine holds."""
+    """Parse a label's number; 0 if it is invalid or impossibly large."""
     return int(text) if _COUNT.fullmatch(text) else 0
 
 
 def agree(facts: list[tuple[str, ServerFacts]]) -> ServerFacts:
-    """Several replicas as one: the smallest context, the KV caches together.
+    """Merge the facts of replicas: the smallest context, the sum of the KV caches.
 
     Raises:
-        RequestRefused: they differ in something that changes replies.
+        RequestRefused: They differ in something that changes replies.
     """
     (first_url, first), *others = facts
     for url, other in others:
@@ -135,11 +135,4 @@ def agree(facts: list[tuple[str, ServerFacts]]) -> ServerFacts:
                 )
     contexts = [fact.context_tokens for _, fact in facts if fact.context_tokens is not None]
     caches = [fact.kv_tokens for _, fact in facts if fact.kv_tokens is not None]
-    return ServerFacts(
-        model=first.model,
-        vllm=first.vllm,
-        version=first.version,
-        context_tokens=min(contexts) if contexts else None,
-        kv_tokens=sum(caches) if caches else None,
-        chat_template_digest=first.chat_template_digest,
-    )
+    return replace(first, context_tokens=min(contexts, default=None), kv_tokens=sum(caches) or None)

@@ -1,4 +1,4 @@
-"""One transformers model, asked from one thread: batches that share a prefix, with its KV cache kept.
+"""Batched inference on one transformers model, from one thread, with the KV cache of the last shared prefix kept.
 
 Invariant: the rows of a batch do not influence each other (left padding is masked, each row has its own
 grammar and random generator), and every log-probability is the unconstrained model's.
@@ -11,13 +11,15 @@ import importlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, cast
 
 from serving.errors import EngineFault, MissingExtra
+from serving.types import Sampling
 
 CHUNK = 512
-"""Prompt tokens of one forward pass: bounds memory."""
+"""Prompt tokens per forward pass; bounds memory."""
 
 
 @dataclass
@@ -25,47 +27,39 @@ class Row:
     """One request."""
 
     prompt: list[int]
-    max_tokens: int
-    temperature: float = 0.0
-    top_p: float = 1.0
-    seed: int = 0
+    sampling: Sampling
     schema: str | None = None
-    """JSON schema that the reply has to follow."""
+    """JSON schema of the reply."""
     wanted: Sequence[int] | None = None
-    """Tokens whose log-probabilities are asked for instead of a reply."""
+    """Tokens whose log-probabilities are returned instead of a reply."""
     started: Callable[[], None] | None = None
     future: Future[Reply] = field(default_factory=lambda: Future[Reply]())
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a row got."""
+    """Result of one row."""
 
     tokens: list[int]
     finished: bool
     cached: int
-    """Prompt tokens that were taken from a kept cache."""
+    """Prompt tokens taken from the kept cache."""
     logprobs: list[float]
 
 
 class Model:
-    """Loads a GGUF file or a checkpoint folder in float32. Not thread-safe: one thread calls it."""
+    """A GGUF file or a checkpoint folder in float32. Not thread-safe."""
 
     def __init__(self, weights: Path) -> None:
         self.torch, transformers = _library("torch"), _library("transformers")
-        where: dict[str, Any] = {}
-        source = str(weights)
-        options: dict[str, Any] = {"dtype": self.torch.float32, "local_files_only": True}
+        source: dict[str, Any] = {"pretrained_model_name_or_path": str(weights), "local_files_only": True}
+        options: dict[str, Any] = {"dtype": self.torch.float32}
         if weights.is_file():
-            source, where = str(weights.parent), {"gguf_file": weights.name}
+            source |= {"pretrained_model_name_or_path": str(weights.parent), "gguf_file": weights.name}
             _library("gguf")
             options["quantization_config"] = transformers.GgufConfig(dequantize=True)
-        self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
-            source, local_files_only=True, **where
-        )
-        self._model: Any = transformers.AutoModelForCausalLM.from_pretrained(
-            source, **options, **where
-        ).eval()
+        self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(**source)
+        self._model: Any = transformers.AutoModelForCausalLM.from_pretrained(**source, **options).eval()
         self._new_cache: Any = transformers.DynamicCache
         self._grammars = _Grammars(self.torch, self.tokenizer, int(self._model.config.vocab_size))
         self._kept_tokens: list[int] = []
@@ -75,7 +69,7 @@ class Model:
         self._ends = {int(token) for token in [*ends, self.tokenizer.eos_token_id] if token is not None}
 
     def run(self, rows: Sequence[Row]) -> list[Reply]:
-        """Answer all rows in one batch."""
+        """Run all rows in one batch."""
         with self.torch.inference_mode():
             shared = min(_common([row.prompt for row in rows]), min(len(row.prompt) for row in rows) - 1)
             cached = self._keep(rows[0].prompt[:shared])
@@ -98,12 +92,12 @@ class Model:
         ]
 
     def _keep(self, prefix: list[int]) -> int:
-        """Make the kept cache that of `prefix`; how many of its tokens it held already."""
+        """Turn the kept cache into that of `prefix`, and return how many of its tokens it contained."""
         held = _common([self._kept_tokens, prefix])
         if held == 0:
             self._kept = self._new_cache()
         elif held < len(self._kept_tokens):
-            self._kept.crop(held - len(self._kept_tokens))  # negative: how many to drop
+            self._kept.crop(held - len(self._kept_tokens))  # negative: the number of tokens to drop
         for start in range(held, len(prefix), CHUNK):
             ids = self.torch.tensor([prefix[start : start + CHUNK]])
             self._model(input_ids=ids, past_key_values=self._kept, use_cache=True, logits_to_keep=1)
@@ -111,7 +105,7 @@ class Model:
         return held
 
     def _prefill(self, rows: Sequence[Row], shared: int, cache: Any) -> tuple[Any, Any]:
-        """Logits after each prompt, and the attention mask so far: shared prefix, padding, own part."""
+        """Return the logits after each prompt, and the attention mask: shared prefix, padding, own part."""
         torch = self.torch
         own = [row.prompt[shared:] for row in rows]
         width = max(len(part) for part in own)
@@ -141,7 +135,7 @@ class Model:
         finished = [False for _ in rows]
         live = [True for _ in rows]
         matchers = [self._grammars.matcher(row.schema) for row in rows]
-        generators = [torch.Generator().manual_seed(row.seed) for row in rows]
+        generators = [torch.Generator().manual_seed(row.sampling.seed) for row in rows]
         while True:
             chosen: list[int] = []
             for i, row in enumerate(rows):
@@ -149,7 +143,7 @@ class Model:
                     chosen.append(min(self._ends))
                     continue
                 self._grammars.mask(matchers[i], logits[i])
-                token = _pick(torch, logits[i], row, generators[i])
+                token = _pick(torch, logits[i], row.sampling, generators[i])
                 chosen.append(token)
                 if token in self._ends:
                     finished[i], live[i] = True, False
@@ -157,7 +151,7 @@ class Model:
                 tokens[i].append(token)
                 if matchers[i] is not None:
                     matchers[i].accept_token(token)
-                live[i] = len(tokens[i]) < row.max_tokens and not row.future.cancelled()
+                live[i] = len(tokens[i]) < row.sampling.max_tokens and not row.future.cancelled()
             if not any(live):
                 return tokens, finished
             mask = torch.cat([mask, torch.ones((len(rows), 1), dtype=mask.dtype)], dim=-1)
@@ -171,7 +165,7 @@ class Model:
 
 
 class _Grammars:
-    """Grammar masks by xgrammar; schemas are compiled once."""
+    """Grammar masks by xgrammar; each schema is compiled once."""
 
     def __init__(self, torch: Any, tokenizer: Any, vocabulary: int) -> None:
         self._torch, self._tokenizer, self._vocabulary = torch, tokenizer, vocabulary
@@ -203,23 +197,19 @@ class _Grammars:
         xgrammar.apply_token_bitmask_inplace(logits.unsqueeze(0), bitmask)
 
 
-def _pick(torch: Any, logits: Any, row: Row, generator: Any) -> int:
-    if row.temperature == 0:
+def _pick(torch: Any, logits: Any, sampling: Sampling, generator: Any) -> int:
+    if sampling.temperature == 0:
         return int(logits.argmax())
-    ranked, order = torch.softmax(logits.double() / row.temperature, dim=-1).sort(
-        descending=True, stable=True
-    )
-    ranked[ranked.cumsum(-1) - ranked >= row.top_p] = 0.0  # keeps the token that crosses top_p
+    probabilities = torch.softmax(logits.double() / sampling.temperature, dim=-1)
+    ranked, order = probabilities.sort(descending=True, stable=True)
+    ranked[ranked.cumsum(-1) - ranked >= sampling.top_p] = 0.0  # keeps the token that crosses top_p
     return int(order[torch.multinomial(ranked, 1, generator=generator)])
 
 
 def _common(sequences: Sequence[Sequence[int]]) -> int:
-    """Length of the longest common prefix."""
-    ordered = sorted(list(sequence) for sequence in sequences)
-    first, last = ordered[0], ordered[-1]
-    return next(
-        (i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last))
-    )
+    """Return the length of the longest common prefix."""
+    same = takewhile(lambda column: len(set(column)) == 1, zip(*sequences, strict=False))
+    return sum(1 for _ in same)
 
 
 def _library(name: str) -> Any:

@@ -1,44 +1,48 @@
-"""What goes over the wire to an OpenAI-compatible server and what comes back.
+"""Messages of the OpenAI-compatible API: requests, replies and streamed replies.
 
-Invariant: a body is parsed once, into the fields that are used and no others; a body that does not have them
-is a `MalformedReply`. Unknown fields are ignored, since servers add their own.
+Invariant: only fields that the engine uses are read; a missing required field is a `MalformedReply`.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from serving.errors import MalformedReply
-from serving.types import FinishReason, Generation, Message, Usage
+from serving.errors import EngineError, EngineFault, EngineUnreachable, MalformedReply
+from serving.http import refusal
+from serving.types import FinishReason, Generation, Usage
+
+MAX_EVENTS = 1 << 18
+"""Maximum number of server-sent events of one reply, which is usually one per token."""
 
 _THINK_OPEN = "<think>"
 _THINK_CLOSE = "</think>"
 
 Count = Annotated[int, Field(ge=0, le=1 << 40)]
-"""A number of tokens. A larger number is a miscount and may not fit into the ledger's column."""
+"""Number of tokens, bounded so that a miscount still fits into the ledger's column."""
 
 TokenId = Annotated[int, Field(ge=0, lt=1 << 31)]
 
 ReportedLogProbability = Annotated[float, Field(le=0.01, strict=True)]
-"""Natural; -Infinity for a token that cannot come. Half-precision arithmetic may exceed 0 a little; NaN is refused, and
-so are words and truth values, of which false would be a certainty."""
+"""Natural logarithm; -Infinity for a token that cannot occur. Half-precision arithmetic may exceed 0 slightly. NaN,
+strings and booleans are refused: `false` would otherwise be a probability of 1."""
 
 Name = Annotated[str, Field(max_length=500)]
-"""Of a model or a version: it stands in messages and in the judge's identity."""
+"""Name of a model or a version, as it appears in messages and in the judge's identity."""
 
 
 class Wire(BaseModel):
-    """A received object."""
+    """Base of all received objects; unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 class PromptDetails(Wire):
-    """vLLM reports it only when started with --enable-prompt-tokens-details."""
+    """Details that vLLM reports only when started with --enable-prompt-tokens-details."""
 
     cached_tokens: Count | None = None
 
@@ -51,7 +55,7 @@ class WireUsage(Wire):
     prompt_tokens_details: PromptDetails | None = None
 
     def usage(self) -> Usage:
-        """As the seam speaks of it."""
+        """Return the counts as a `serving.types.Usage`."""
         details = self.prompt_tokens_details
         return Usage(
             prompt_tokens=self.prompt_tokens,
@@ -61,7 +65,7 @@ class WireUsage(Wire):
 
 
 class WireMessage(Wire):
-    """An answer, or a piece of one. vLLM names reasoning `reasoning`; earlier versions and others differ."""
+    """A message, or a piece of one. Servers name the reasoning `reasoning` (vLLM) or `reasoning_content`."""
 
     content: str | None = None
     reasoning: str | None = None
@@ -69,7 +73,7 @@ class WireMessage(Wire):
 
     @property
     def thought(self) -> str | None:
-        """The reasoning, under either name."""
+        """Reasoning, under either name."""
         return self.reasoning if self.reasoning is not None else self.reasoning_content
 
 
@@ -81,7 +85,7 @@ class TopToken(Wire):
 
 
 class TokenLogprobs(TopToken):
-    """The token taken, with the most likely ones at its place."""
+    """Sampled token with the most likely alternatives at its position."""
 
     top_logprobs: list[TopToken] = Field(default_factory=list[TopToken])
 
@@ -110,11 +114,11 @@ class ChatReply(Wire):
 
     @property
     def first(self) -> WireChoice:
-        """The reply that was asked for, whatever others a server sends with it."""
+        """First choice, in case a server sends several."""
         return min(self.choices, key=lambda choice: choice.index)
 
     def generation(self, thinking: bool) -> Generation:
-        """The first reply, as the seam speaks of it."""
+        """Return the first choice as a `serving.types.Generation`."""
         choice = self.first
         said = choice.message
         return generation(
@@ -123,7 +127,7 @@ class ChatReply(Wire):
 
 
 class ChunkChoice(Wire):
-    """One reply's next piece."""
+    """Next piece of one reply."""
 
     index: int = 0
     delta: WireMessage
@@ -131,7 +135,7 @@ class ChunkChoice(Wire):
 
 
 class ChatChunk(Wire):
-    """One server-sent event of the same."""
+    """One server-sent event of a streamed chat completion."""
 
     model: str | None = None
     choices: list[ChunkChoice] = Field(default_factory=list[ChunkChoice])
@@ -140,7 +144,7 @@ class ChatChunk(Wire):
 
 
 class ModelCard(Wire):
-    """One entry of GET /v1/models. vLLM says `owned_by: vllm` and the context length."""
+    """One entry of GET /v1/models; vLLM reports `owned_by: vllm` and the context length."""
 
     id: Name
     owned_by: str | None = None
@@ -177,10 +181,10 @@ W = TypeVar("W", bound=Wire)
 
 
 def parse(kind: type[W], url: str, body: bytes) -> W:
-    """`body` as `kind`.
+    """Parse a response body.
 
     Raises:
-        MalformedReply: empty, not JSON, cut short, or without a field that is needed.
+        MalformedReply: The body is empty, not JSON, truncated, or lacks a required field.
     """
     try:
         return kind.model_validate_json(body)
@@ -188,23 +192,17 @@ def parse(kind: type[W], url: str, body: bytes) -> W:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         said = f"{place}: {first['msg']}" if place else first["msg"]
-        found = (
-            "an empty body" if not body.strip() else f"{len(body)} bytes that are no {kind.__name__} ({said})"
-        )
+        what = f"{len(body)} bytes that are no {kind.__name__} ({said})"
+        found = what if body.strip() else "an empty body"
         raise MalformedReply(
             f"{url} answered with {found}; check that it is an OpenAI-compatible server"
         ) from error
 
 
-def chat_messages(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """Messages as they are sent."""
-    return [{"role": message.role, "content": message.content} for message in messages]
-
-
 def generation(
     text: str, thought: str | None, finish: str | None, usage: Usage, thinking: bool
 ) -> Generation:
-    """A reply with its reasoning apart, whether the server parted them or not."""
+    """Make a reply whose reasoning is separate, whether or not the server separated it."""
     if thought is None:
         thought, text = split_reasoning(text, thinking)
     reason: FinishReason = finish if finish in ("stop", "length") else "other"
@@ -212,14 +210,102 @@ def generation(
 
 
 def split_reasoning(text: str, thinking: bool) -> tuple[str | None, str]:
-    """Reasoning and answer of a reply in which a model left its tags.
+    """Split a reply that contains reasoning tags into reasoning and answer.
 
-    `<think>R</think>A` is (R, A); `<think>R` without an end is (R, ""): all of it was reasoning. A model
-    whose chat template opens the tag in the prompt replies `R</think>A`: read so only where reasoning was
-    asked for, since an answer may quote the tag. Without tags there is no reasoning.
+    `<think>R</think>A` is (R, A), and `<think>R` without an end is (R, ""). A model whose chat template opens the tag
+    in the prompt replies `R</think>A`; this form is recognised only if reasoning was requested, since an answer may
+    quote the tag. Without tags there is no reasoning.
     """
     start = re.match(r"\s*" + _THINK_OPEN, text)
     if start is None and not (thinking and _THINK_CLOSE in text):
         return None, text
     thought, _, answer = text[start.end() if start is not None else 0 :].partition(_THINK_CLOSE)
     return thought.strip(), answer.lstrip()
+
+
+class Once:
+    """Callback wrapper that calls at most once over all attempts of a request."""
+
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self._callback: Callable[[], None] | None = callback
+
+    def __call__(self) -> None:
+        """Call the callback, the first time only."""
+        callback, self._callback = self._callback, None
+        if callback is not None:
+            callback()
+
+
+class Heard:
+    """A streamed reply in the making.
+
+    Invariant: the pieces become a reply only after the stream has ended and has given a finish reason; a stream that
+    breaks off is an error.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.text: list[str] = []
+        self.thought: list[str] = []
+        self.finish: str | None = None
+        self.usage = Usage()
+        self.models: dict[str | None, None] = {}
+        """Models named by the pieces, in order; None for a piece that names none."""
+        self.done = False
+        self.events = 0
+        self.whole: list[bytes] = []
+        """Lines of a server that ignores `stream` and answers in one piece."""
+
+    def take(self, line: bytes) -> bool:
+        """Add one line, and return whether the reply has any text so far."""
+        if self.done:
+            return True
+        if line.startswith(b"data:"):
+            data = line[5:].strip()
+            self.events += 1
+            if data == b"[DONE]":
+                self.done = True
+            elif self.events > MAX_EVENTS:
+                raise MalformedReply(
+                    f"{self.url} sends more than {MAX_EVENTS:,} events for one reply; look at its log"
+                )
+            else:
+                self._event(parse(ChatChunk, self.url, data))
+        elif line and not line.startswith((b":", b"event:", b"id:", b"retry:")):
+            self.whole.append(line)
+        return bool(self.text or self.thought)
+
+    def _event(self, chunk: ChatChunk) -> None:
+        if chunk.error is not None:
+            raise _stream_error(self.url, chunk.error)
+        if chunk.usage is not None:
+            self.usage = chunk.usage.usage()
+        for choice in chunk.choices:
+            if choice.index:  # of a second reply, which was not requested
+                continue
+            self.models[chunk.model] = None
+            if choice.delta.content:
+                self.text.append(choice.delta.content)
+            if choice.delta.thought:
+                self.thought.append(choice.delta.thought)
+            self.finish = choice.finish_reason or self.finish
+
+    def reply(self, thinking: bool) -> Generation:
+        """Return the reply after the stream has ended."""
+        if self.whole or (self.finish is None and not self.text and not self.thought):
+            whole = parse(ChatReply, self.url, b"".join(self.whole))
+            self.models[whole.model] = None
+            return whole.generation(thinking)
+        if self.finish is None:
+            raise EngineUnreachable(f"{self.url} ended its stream before the reply; look at the server's log")
+        thought = "".join(self.thought) if self.thought else None
+        return generation("".join(self.text), thought, self.finish, self.usage, thinking)
+
+
+def _stream_error(url: str, said: Any) -> EngineError:
+    """Return the error for an error event that came after the status 200."""
+    body = json.dumps({"error": said}).encode()
+    code = cast("dict[str, Any]", said).get("code") if isinstance(said, dict) else None
+    if isinstance(code, int) and 400 <= code < 600:
+        return refusal(url, code, {}, body)
+    return EngineFault(f"{url} broke off its reply ({body.decode()[:300]}); look at the server's log")

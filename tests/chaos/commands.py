@@ -12,7 +12,7 @@ from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
 from local_judge.demo.outcome import sample_folder
-from serving.stub import StubPlan
+from tests.stub_server import StubPlan
 
 from ..lab.qualification.broken import served
 from ..stub_thread import answer, leaning, write_preset

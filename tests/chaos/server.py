@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Self
 
-from serving.stub import Received, StubPlan, http_answer, json_body, side_answer
+from tests.stub_server import Received, StubPlan, http_answer, json_body, side_answer
 
 DELAY = 0.03
 """Seconds that one answer takes, unless a trial wants more: longer than the transaction that stores it."""

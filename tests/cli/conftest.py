@@ -14,7 +14,7 @@ import pytest
 from indexes.making.importing import import_pages
 from local_judge.cli import main
 from local_judge.demo.outcome import sample_folder
-from serving.stub import StubPlan
+from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer, write_preset
 

@@ -17,7 +17,7 @@ import typer
 from local_judge.cli.commands import Lazy, app
 from local_judge.demo.outcome import sample_folder
 from local_judge.lab.annotations.load import sample_folder as annotated_folder
-from serving.stub_fill import fill
+from tests.stub_replies import fill
 
 from ..known_claims import write_known
 from ..protocols.deepresearcheval.dre_cases import drafting

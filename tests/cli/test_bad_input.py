@@ -21,7 +21,7 @@ from local_judge.runs.judge_specs import JudgeSpec
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.store import RunStore
 from serving.presets import load_preset
-from serving.stub import Fault, StubPlan
+from tests.stub_server import Fault, StubPlan
 
 from ..stub_thread import StubThread, answer, write_preset
 from .conftest import REPORT, Command, Ended, finish, start

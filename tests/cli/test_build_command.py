@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from serving.stub import StubPlan
-from serving.stub_fill import fill
+from tests.stub_replies import fill
+from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, write_preset
 from ..tasks.building_script import matter, served
@@ -184,7 +184,7 @@ def test_a_config_with_an_unknown_key_is_refused(command: Command, tmp_path: Pat
         "domain_list: [{name: A-B}, {name: A B}]\n": "domains 'A-B' and 'A B' would share their ids",
         "domain_list: [{name: 医学}]\n": "has neither a letter of a to z nor a digit",
         "- 1\n": "expected a mapping of settings",
-        "seed: 1\nseed: 2\n": "the key 'seed' stands twice",
+        "seed: 1\nseed: 2\n": "the key 'seed' appears twice",
     }.items():
         config.write_text(text, encoding="utf-8")
         ended = command("tasks", "build", tmp_path / "out", "--judge", preset, "--config", config)

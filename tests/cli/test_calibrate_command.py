@@ -12,8 +12,8 @@ import pytest
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.requests import Identified
 from local_judge.lab.annotations.load import sample_folder
-from serving.stub import StubPlan
 from serving.types import EngineIdentity
+from tests.stub_server import StubPlan
 
 from ..known_claims import write_known
 from ..stub_thread import StubThread, answer, leaning, write_preset

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from local_judge.tasks.checklists import CHECKLIST_KIND
-from serving.stub import Fault, StubPlan
-from serving.stub_fill import fill
+from tests.stub_replies import fill
+from tests.stub_server import Fault, StubPlan
 
 from ..stub_thread import StubThread, answer, write_preset
 from ..tasks.dataset_rows import FIXED, OPEN, ROWS, write_csv, write_jsonl

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from serving.stub import StubPlan
+from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread
 from .conftest import Command

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from serving.stub import StubPlan
+from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer, leaning, write_preset
 from .conftest import Command

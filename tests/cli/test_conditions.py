@@ -24,7 +24,7 @@ import pytest
 from local_judge.cli import main
 from local_judge.cli.faults import DEBUG, line_of
 from local_judge.errors import ConfigError
-from serving.stub import StubPlan
+from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, leaning
 from .conftest import ROOT, Command

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from local_judge.demo.outcome import sample_folder
-from serving.stub import StubPlan
-from serving.stub_fill import fill
+from tests.stub_replies import fill
+from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer
 from .conftest import Command

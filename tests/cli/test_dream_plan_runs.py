@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from serving.stub import StubPlan
-from serving.stub_fill import fill
+from tests.stub_replies import fill
+from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread
 from ..tasks.dataset_rows import write_jsonl

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from serving.stub import StubPlan
+from tests.stub_server import StubPlan
 
 from ..stub_thread import PRESET, StubThread, answer
 from .conftest import REPORT, Command, finish, start

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from local_judge.agents.result import read_evidence_gaps
-from serving.stub import StubPlan
+from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer
 from .conftest import Command, finish, start

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow, Point
-from serving.stub import Fault, StubPlan
+from tests.stub_server import Fault, StubPlan
 
 from ..stub_thread import StubThread, answer, write_preset
 from .conftest import ROOT, Command

@@ -16,7 +16,7 @@ from typing import Any
 
 from local_judge.demo.outcome import sample_folder
 from local_judge.judge.ledger import Ledger
-from serving.stub import Received, StubPlan
+from tests.stub_server import Received, StubPlan
 
 from ..stub_thread import StubThread, answer, write_preset
 from .conftest import REPORT, finish, start

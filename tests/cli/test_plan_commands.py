@@ -15,8 +15,8 @@ from indexes.snapshot import Snapshot
 from local_judge.agents.result import EvidenceGap
 from local_judge.tasks.plan_transcripts import PlanTranscripts
 from local_judge.tasks.plans import PLAN_KIND
-from serving.stub import StubPlan
-from serving.stub_fill import fill
+from tests.stub_replies import fill
+from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread
 from ..tasks.dataset_rows import write_jsonl

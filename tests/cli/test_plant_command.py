@@ -14,7 +14,7 @@ from local_judge.lab.planting.commands import read_planted_claims, read_planted_
 from local_judge.lab.planting.flaws.flaws import FLAWS
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.verify import load_claim_rows
-from serving.stub import StubPlan
+from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer, write_preset
 from .conftest import Command

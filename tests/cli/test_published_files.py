@@ -11,8 +11,8 @@ import pytest
 
 from local_judge.protocols.race.upstream import means
 from local_judge.runs.store import file_key
-from serving.stub import StubPlan
-from serving.stub_fill import fill
+from tests.stub_replies import fill
+from tests.stub_server import StubPlan
 
 from ..protocols.race.race_cases import register
 from ..stub_thread import StubThread

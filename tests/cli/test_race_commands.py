@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from serving.stub import StubPlan
-from serving.stub_fill import fill
+from tests.stub_replies import fill
+from tests.stub_server import StubPlan
 
 from ..protocols.race.race_cases import REFERENCE, register
 from ..stub_thread import StubThread

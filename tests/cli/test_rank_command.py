@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from serving.stub import StubPlan
+from tests.stub_server import StubPlan
 
 from ..protocols.liveresearchbench.depth_cases import BASELINE, answer, register, shown
 from ..stub_thread import StubThread

@@ -17,7 +17,7 @@ from local_judge.runs import execute
 from local_judge.runs.lock import locked
 from local_judge.runs.resume import JOURNAL
 from local_judge.runs.store import RunStore
-from serving.stub import StubPlan
+from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer, write_preset
 from .conftest import REPORT, Command, Ended

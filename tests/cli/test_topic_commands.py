@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from serving.stub import Fault, StubPlan
-from serving.stub_fill import fill
+from tests.stub_replies import fill
+from tests.stub_server import Fault, StubPlan
 
 from ..stub_thread import StubThread, write_preset
 from ..tasks.dataset_rows import write_jsonl

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from serving.stub import StubPlan
+from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer, leaning
 

@@ -13,8 +13,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from serving.engines import wire
 from serving.engines.choosing import Read, choose_by_paths, read_pieces
-from serving.engines.streaming import Heard
-from serving.engines.wire import ChatReply, TopToken, parse
+from serving.engines.wire import ChatReply, Heard, TopToken, parse
 from serving.errors import EngineError, MalformedReply
 from serving.http import refusal
 from serving.types import Choice, Generation, Usage

@@ -50,7 +50,7 @@ def test_empty_files_and_sections_are_the_defaults(tmp_path: Path, text: str) ->
         ("5", "expected a mapping of settings"),
         ("a: {b", "line 1: expected ',' or '}'"),
         ("a: 2001-99-99", "line 1: '2001-99-99' cannot be read as timestamp"),
-        ("reasks: 1\nreasks: 2", "line 2: the key 'reasks' stands twice"),
+        ("reasks: 1\nreasks: 2", "line 2: the key 'reasks' appears twice"),
         ("\x00", "special characters are not allowed"),
     ],
 )

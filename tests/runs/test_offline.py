@@ -16,8 +16,8 @@ import pytest
 from local_judge.runs import offline
 from local_judge.runs.offline import OfflineViolation
 from serving.engines.openai import OpenAIEngine
-from serving.stub import Stub
 from serving.types import Message, Sampling
+from tests.stub_server import Stub
 
 # TEST-NET-1 (RFC 5737): routed nowhere.
 ELSEWHERE = "192.0.2.1"

@@ -32,8 +32,8 @@ from scripts.benchmarking.prompt_tables import DOCUMENT as DOCUMENT_PATH
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineUnreachable
 from serving.presets import Preset
-from serving.stub import StubPlan
-from serving.stub_fill import fill
+from tests.stub_replies import fill
+from tests.stub_server import StubPlan
 
 from ..scripted_judge import MakeJudge
 from ..stub_thread import StubThread, leaning

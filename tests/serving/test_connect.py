@@ -8,7 +8,7 @@ import pytest
 
 from serving.connect import connect
 from serving.presets import Preset, VllmSettings, Weights
-from serving.stub import Stub
+from tests.stub_server import Stub
 
 
 @pytest.mark.parametrize(

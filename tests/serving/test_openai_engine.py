@@ -15,8 +15,8 @@ from serving.engine import Engine
 from serving.engines.openai import OpenAIEngine
 from serving.engines.sending import normal_base_url
 from serving.errors import BadEndpoint, MalformedReply, RequestRefused, UnsupportedRequest
-from serving.stub import Stub, StubPlan
 from serving.types import EngineLimits, Generation, Message, Sampling, Usage
+from tests.stub_server import Stub, StubPlan
 
 PROMPT = [Message(role="system", content="You judge."), Message(role="user", content="Is it so? 对吗?")]
 SENT_MESSAGES = [{"role": "system", "content": "You judge."}, {"role": "user", "content": "Is it so? 对吗?"}]

@@ -25,8 +25,8 @@ from serving.errors import (
     RequestRefused,
 )
 from serving.http import Answer, HttpClient, refusal
-from serving.stub import Fault, Stub, StubPlan
 from serving.types import Message, Sampling
+from tests.stub_server import Fault, Stub, StubPlan
 
 PROMPT = [Message(role="user", content="Is it so?")]
 

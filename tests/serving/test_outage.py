@@ -10,8 +10,8 @@ import pytest
 
 from serving.engines.openai import OpenAIEngine
 from serving.errors import EngineFault, ServerDown
-from serving.stub import Fault, Stub, StubPlan
 from serving.types import Message, Sampling
+from tests.stub_server import Fault, Stub, StubPlan
 
 
 def prompt(number: int) -> list[Message]:

@@ -106,7 +106,7 @@ def test_a_file_is_named_after_itself(tmp_path: Path) -> None:
                 "{hub: owner/model}",
                 "{hub: a/b, index: {package: 'a{m}', version: '1', count: 2, member: b}}",
             ),
-            "weights.index.package: 'a{m}' may hold {n} for the number of a part",
+            "weights.index.package: 'a{m}' may contain {n} for the number of a part",
         ),
         (GOOD.replace("vllm: {}", "embedded: {}"), "(whole file): the section vllm goes with engine: vllm"),
         (GOOD + "name: other\n", "name: a preset is named by its file"),

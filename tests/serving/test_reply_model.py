@@ -7,15 +7,14 @@ import json
 
 import pytest
 
-from serving.engines import streaming
+from serving.engines import wire
 from serving.engines.openai import OpenAIEngine
 from serving.engines.sending import Servers
-from serving.engines.streaming import Heard, Once
-from serving.engines.wire import ChatReply, parse
+from serving.engines.wire import ChatReply, Heard, Once, parse
 from serving.errors import MalformedReply, WrongModel
 from serving.retry import Retry
-from serving.stub import Stub, StubPlan
 from serving.types import Message, Sampling
+from tests.stub_server import Stub, StubPlan
 
 PROMPT = [Message(role="user", content="Is it so?")]
 
@@ -110,7 +109,7 @@ def test_a_second_reply_and_what_follows_the_end_are_not_read() -> None:
 
 
 def test_a_stream_of_nothing_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "MAX_EVENTS", 3)
+    monkeypatch.setattr(wire, "MAX_EVENTS", 3)
     heard = Heard("http://host")
     for _ in range(3):
         heard.take(b"data: {}")

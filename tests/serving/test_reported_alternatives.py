@@ -9,8 +9,8 @@ import pytest
 
 from serving.engines.openai import OpenAIEngine
 from serving.errors import MalformedReply, UnsupportedRequest
-from serving.stub import Stub, StubPlan
 from serving.types import Choice, Message
+from tests.stub_server import Stub, StubPlan
 
 PROMPT = [Message(role="user", content="Is it so?")]
 OPTIONS = ("Yes", "No")

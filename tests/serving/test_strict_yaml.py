@@ -13,7 +13,7 @@ BOMB = "a0: &a0 {x: 1}\n" + "".join(f"a{i}: &a{i} {{<<: [*a{i - 1}, *a{i - 1}]}}
     ("text", "message"),
     [
         ("a: 1\nb: [", "line 2: expected the node content, but found '<stream end>'"),
-        ("a: 1\na: 2\n", "line 2: the key 'a' stands twice"),
+        ("a: 1\na: 2\n", "line 2: the key 'a' appears twice"),
         ("a: &x [1]\nb: *x\n", "line 2: the alias *x is not read; write the value out"),
         ("&x [*x]", "line 1: the alias *x is not read; write the value out"),
         (BOMB, "line 2: the alias *a0 is not read; write the value out"),

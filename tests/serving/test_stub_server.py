@@ -12,8 +12,8 @@ import pytest
 
 from serving.engines.openai import OpenAIEngine
 from serving.errors import EngineFault
-from serving.stub import Fault, Stub, StubPlan, main, parse_fault
 from serving.types import Message, Sampling
+from tests.stub_server import Fault, Stub, StubPlan, main, parse_fault
 
 ROOT = Path(__file__).parents[2]
 PROMPT = [Message(role="user", content="Is it so?")]
@@ -23,7 +23,7 @@ async def test_it_runs_from_the_command_line() -> None:
     command = [
         sys.executable,
         "-m",
-        "serving.stub",
+        "tests.stub_server",
         "--content",
         "hello",
         "--fault",

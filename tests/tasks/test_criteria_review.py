@@ -67,7 +67,7 @@ BOMB = f"dimension_weight: &k0 [x]\ncriterions:\n{_NESTED}\n"
         ("dimension_weight: &a {insight: *a}\ncriterions: *a", "no YAML: line 1: the alias \\*a is not read"),
         (
             DRAFTED.editable + "dimension_weight: {}\n",
-            "no YAML: line \\d+: the key 'dimension_weight' stands twice",
+            "no YAML: line \\d+: the key 'dimension_weight' appears twice",
         ),
         (BOMB, "no YAML: line 3: the alias \\*k0 is not read"),
     ],

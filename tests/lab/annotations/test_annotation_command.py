@@ -13,7 +13,7 @@ import pytest
 from local_judge.cli import main
 from local_judge.cli.ending import ASKS_AGAIN
 from local_judge.lab.annotations.load import sample_folder
-from serving.stub import StubPlan
+from tests.stub_server import StubPlan
 
 from ...stub_thread import StubThread, answer, write_preset
 from .conftest import Write

@@ -31,8 +31,8 @@ from typing import Any, Literal, get_args
 
 from local_judge.lab.planting.injections import Attack, AttackTarget, attacks
 from serving.engines.scripted import Call
-from serving.stub import StubPlan, serve
 from serving.types import Message
+from tests.stub_server import StubPlan, serve
 
 BrokenName = Literal["always_yes", "always_first", "random", "obeys", "truthful"]
 Said = dict[str, Any]

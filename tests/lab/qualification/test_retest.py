@@ -7,7 +7,7 @@ from typing import Any
 
 from local_judge.lab.qualification.parts.retest import Retest, RetestSettings
 from serving.engines.scripted import Call, Reply
-from serving.stub_fill import instance
+from tests.stub_replies import instance
 
 from .conftest import AskPart
 from .planted import two_pages

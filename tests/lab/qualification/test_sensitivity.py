@@ -9,7 +9,7 @@ from local_judge.documents import parse_report
 from local_judge.lab.qualification.material import sample_reports
 from local_judge.lab.qualification.parts.sensitivity import Sensitivity, SensitivitySettings
 from serving.engines.scripted import Call, Reply
-from serving.stub_fill import instance
+from tests.stub_replies import instance
 
 from .conftest import AskPart
 from .readers import LEAST, is_padding, known, likes_length, mute, reads_all

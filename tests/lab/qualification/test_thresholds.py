@@ -138,7 +138,7 @@ def test_one_threshold_counts_for_each_protocol_by_its_own_figure() -> None:
             "thresholds: {verification_auc: {protocols: [fatc]}}",
             "thresholds.verification_auc.protocols: no protocol 'fatc'; there are: deepresearcheval, deer, ",
         ),
-        ("seed: 1\nseed: 2", "the key 'seed' stands twice"),
+        ("seed: 1\nseed: 2", "the key 'seed' appears twice"),
         ("- 1", "expected a mapping of settings"),
     ],
 )

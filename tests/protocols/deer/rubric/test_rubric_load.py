@@ -173,7 +173,7 @@ BAD: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "a key twice": (
         change(RECENCY, "    label: Recency\n", "    label: Recency\n    label: Freshness\n"),
-        "{folder}/information_integrity.yaml: line 20: the key 'label' stands twice",
+        "{folder}/information_integrity.yaml: line 20: the key 'label' appears twice",
     ),
     "an unknown key": (
         change(RECENCY, "          - id: C1-2\n", "          - id: C1-2\n            weight: 2\n"),

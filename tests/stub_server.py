@@ -3,9 +3,9 @@
 Invariant: what it does depends on its `StubPlan` and on the order of the requests alone, and it costs its
 machine so little (one hand-written asyncio protocol, no framework) that a benchmark measures the client.
 
-    python -m serving.stub --port 8009 --delay-ms 50 --slots 64
-    python -m serving.stub --port 8009 --model NAME --fill
-    python -m serving.stub --port 8009 --fault 500*2 --fault hang
+    python -m tests.stub_server --port 8009 --delay-ms 50 --slots 64
+    python -m tests.stub_server --port 8009 --model NAME --fill
+    python -m tests.stub_server --port 8009 --fault 500*2 --fault hang
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any, Self
 from zlib import crc32
 
-from serving.stub_fill import fill
+from tests.stub_replies import fill
 
 FAULT_WORDS = ("hang", "drop", "cut", "truncated", "empty", "text", "wrong", "huge")
 """Besides any HTTP status: never answer; close without answering; close in the middle of the body; half of
@@ -60,7 +60,7 @@ class StubPlan:
     content: str = '{"ok": true}'
     """The text of every reply."""
     answer: Callable[[Mapping[str, Any]], str] | None = None
-    """Makes the text of a reply from the request instead; see `serving.stub_fill.fill`."""
+    """Makes the text of a reply from the request instead; see `tests.stub_replies.fill`."""
     reasoning: str | None = None
     model: str = "stub"
     reply_model: str | None = None
@@ -348,7 +348,7 @@ async def serve(plan: StubPlan, host: str, port: int) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run from the command line until Ctrl-C."""
     parser = argparse.ArgumentParser(
-        prog="python -m serving.stub", description="OpenAI-compatible server without a model"
+        prog="python -m tests.stub_server", description="OpenAI-compatible server without a model"
     )
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0: any free port, printed on stdout")

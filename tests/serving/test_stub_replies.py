@@ -9,7 +9,7 @@ import pytest
 from local_judge.claims.extract import FullSentence, TerseSentence
 from local_judge.claims.grouped import FullFinding, TerseFinding
 from local_judge.judge.schemas import items_schema
-from serving.stub_fill import NoInstance, fill, instance
+from tests.stub_replies import NoInstance, fill, instance
 
 
 @pytest.mark.parametrize("item", [FullSentence, TerseSentence, FullFinding, TerseFinding])
