@@ -1,24 +1,70 @@
-"""Errors of the evaluator that a user can mend.
+"""Errors that a user can fix.
 
-    UserError              one line for the terminal: names the value, the place and the remedy
-    ├── ConfigError        a config, a preset name or an option that is wrong
-    ├── InputError         a report, a task file or a claim file that cannot be used
-    └── RunError           a run directory that cannot be used
+    UserError              one line for the terminal: what is wrong, where, and what to do next
+    ├── ConfigError        an invalid config, preset name or option
+    ├── InputError         an unusable report, task file or claim file
+    └── RunError           an unusable run directory
 
-Invariant: whoever raises one of these has a remedy to name; everything else that is raised is a defect of ours.
+Invariant: these errors are raised only where the message can name a remedy; every other exception is a bug.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import cast
 
+from pydantic import ValidationError
+
 LONGEST_SHOWN = 60
-"""Characters of a value in a message."""
+"""Maximum number of characters of a value quoted in a message."""
+
+
+class UserError(Exception):
+    """Mistake that the user can fix."""
+
+
+class ConfigError(UserError):
+    """Invalid config, preset name or option."""
+
+
+class InputError(UserError):
+    """Report, task file or claim file that cannot be used."""
+
+
+class RunError(UserError):
+    """Run directory that cannot be used."""
+
+
+@contextmanager
+def os_errors(kind: type[UserError], message: str) -> Generator[None]:
+    """Raise an OSError of the block as `kind`: the message, then the system's reason in parentheses."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{message} ({error.strerror or error})") from None
+
+
+def first_problem(error: ValidationError, whole: str = "") -> str:
+    """Return the first problem that a model reports, as `key.subkey: problem`.
+
+    Args:
+        error: raised by a pydantic model.
+        whole: name of the value itself, for a problem that belongs to no single key.
+    """
+    first = error.errors()[0]
+    key = ".".join(map(str, first["loc"])) or whole
+    if first["type"] == "extra_forbidden":
+        return f"unknown key {key!r}"
+    if first["type"].startswith("date_"):
+        return f"{key} must be a date, YYYY-MM-DD"
+    problem = first["msg"].removeprefix("Value error, ")
+    return f"{key}: {problem}" if key else problem
 
 
 def brief(value: object) -> str:
-    """A wrong value as a message shows it: a container by its kind alone, since it may hold itself many times over."""
+    """Quote a wrong value for a message: a container only by its type, since it may be huge or contain itself."""
     if isinstance(value, dict | list | tuple | set):
         return f"a {type(cast('object', value)).__name__}"
     text = repr(value)
@@ -26,37 +72,21 @@ def brief(value: object) -> str:
 
 
 def plain(text: str) -> str:
-    """Untrusted text as one line without control characters, for where no markup is read."""
+    """Return untrusted text as one line without control characters, for output without markup."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 
 def one_line(message: object) -> str:
-    """A message as the terminal shows it: one line, no control characters, no foreign text of more than a glance.
+    """Return a message as the terminal shows it: one line, no control characters, long quoted text shortened.
 
-    The last guard: whoever writes a message shortens with `brief` what it quotes.
+    This is the last safeguard. Code that quotes a value in a message shortens it with `brief`.
     """
     text = _LONG_WORD.sub(r"\1…", _LONG_QUOTED.sub(r"\1\2…\1", plain(str(message))))
     return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}…"
 
 
 _LONGEST_MESSAGE = 1_500
-"""Characters: two paths of some length, and what is to be said of them."""
+"""Maximum number of characters of a message: room for two long paths and what is wrong with them."""
 _LONG_QUOTED = re.compile(r"(?<!\w)(['\"])([^'\"]{200})[^'\"]+\1")
 _LONG_WORD = re.compile(r"([^\s/]{256})[^\s/]+")
-"""Longer than any part of a path."""
-
-
-class UserError(Exception):
-    """A mistake that the user can mend."""
-
-
-class ConfigError(UserError):
-    """A config, a preset name or an option that is wrong."""
-
-
-class InputError(UserError):
-    """A report, a task file or a claim file that cannot be used."""
-
-
-class RunError(UserError):
-    """A run directory that cannot be used."""
+"""Word longer than any part of a path."""

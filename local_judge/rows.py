@@ -1,7 +1,7 @@
-"""JSONL files of rows that people write: read with the place of each row, written whole.
+"""Text and JSONL files that people write, and atomic replacement of such files.
 
-Invariant: whatever is wrong with a file ends in one line that names the file and the line; a file that is written is
-whole or as it was.
+Invariant: every problem of a file is reported in one line with the file and the line number; a file is written
+completely or keeps its old content.
 """
 
 from __future__ import annotations
@@ -18,74 +18,77 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from indexes.strict_json import strict_json
-from local_judge.errors import InputError
+from local_judge.errors import InputError, first_problem, os_errors
 
 M = TypeVar("M", bound=BaseModel)
 
 
 def read_text(path: Path) -> str:
-    """A text file that a person gave.
+    """Read a UTF-8 text file, with or without a byte order mark.
 
     Raises:
         InputError: it cannot be read or is not UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+        with os_errors(InputError, f"{path}: cannot be read"):
+            return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 (byte {error.start})") from None
 
 
+def parse_object(text: str, place: str) -> dict[str, Any]:
+    """Parse a JSON object.
+
+    Raises:
+        InputError: the text is not JSON, or not an object; names `place`.
+    """
+    try:
+        found: object = strict_json(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place}: not JSON ({error})") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{place}: expected a JSON object")
+    return cast("dict[str, Any]", found)
+
+
 def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """`(place, row)` for each non-blank line.
+    """Yield `(place, row)` for each non-blank line.
 
     Raises:
         InputError: the file cannot be read, is not UTF-8, or has a line that is not a JSON object.
     """
     for number, line in enumerate(read_text(path).split("\n"), 1):
-        if not line.strip():
-            continue
-        place = f"{path}:{number}"
-        try:
-            row: object = strict_json(line)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{place}: not JSON ({error})") from None
-        if not isinstance(row, dict):
-            raise InputError(f"{place}: expected a JSON object")
-        yield place, cast("dict[str, Any]", row)
+        if line.strip():
+            place = f"{path}:{number}"
+            yield place, parse_object(line, place)
 
 
 def read_models(path: Path, model: type[M]) -> Iterator[tuple[str, M]]:
-    """`(place, row)` for each non-blank line, as a model.
+    """Yield `(place, row)` for each non-blank line, with the row as a model.
 
     Raises:
-        InputError: as `read_jsonl`, or a row that the model refuses.
+        InputError: as `read_jsonl`, or a row does not fit the model.
     """
     for place, row in read_jsonl(path):
         yield place, row_of(model, row, place)
 
 
 def row_of(model: type[M], row: dict[str, Any], place: str) -> M:
-    """A row as a model.
+    """Return a row as a model.
 
     Raises:
-        InputError: the model refuses it; says `place`.
+        InputError: the row does not fit the model; names `place`.
     """
     if not is_text(json.dumps(row, ensure_ascii=False)):
-        raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
+        raise InputError(f"{place}: contains a lone surrogate, which cannot be written as UTF-8")
     try:
         return model.model_validate_json(json.dumps(row))
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        if first["type"] == "extra_forbidden":
-            raise InputError(f"{place}: unknown key {key!r}") from None
-        raise InputError(f"{place}: {key}: {first['msg']}" if key else f"{place}: {first['msg']}") from None
+        raise InputError(f"{place}: {first_problem(error)}") from None
 
 
 def write_jsonl(path: Path, rows: Iterable[BaseModel]) -> None:
-    """Write one JSON object a line, keys sorted; what was there stays until the new file is complete.
+    """Replace a file by one JSON object per line, with sorted keys.
 
     Raises:
         InputError: it cannot be written.
@@ -94,40 +97,38 @@ def write_jsonl(path: Path, rows: Iterable[BaseModel]) -> None:
 
 
 def line_of(row: BaseModel) -> str:
-    """A row as one line of JSON, keys sorted."""
+    """Return a row as one line of JSON with sorted keys."""
     return json.dumps(row.model_dump(mode="json"), ensure_ascii=False, sort_keys=True, allow_nan=False) + "\n"
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write lines; what was there stays until the new file is complete.
+    """Replace a file; its old content stays until the new file is complete.
 
     Raises:
         InputError: it cannot be written.
     """
     beside = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
+    with os_errors(InputError, f"{path}: cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)
         with beside.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(lines)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
 @contextmanager
 def alone(path: Path) -> Generator[None]:
-    """Hold the lock of a file's folder: the file itself is replaced when it is written, and a lock on it with it.
+    """Hold an exclusive lock for writing a file.
+
+    The lock is on the file's folder, because the file itself is replaced, and a lock on it would go with it.
 
     Raises:
         InputError: the folder cannot be made or opened.
     """
-    try:
+    with os_errors(InputError, f"{path}: cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
         yield
@@ -135,30 +136,52 @@ def alone(path: Path) -> Generator[None]:
         os.close(folder)
 
 
-def row_id(row: dict[str, Any], place: str) -> str | None:
-    """The `id` of a row, a text or a whole number; None where it has none.
+def row_id(row: dict[str, Any], place: str, key: str = "id") -> str | None:
+    """Return the `id` of a row, a text or a whole number, as text; None if the row has none.
+
+    Args:
+        row: from a file.
+        place: file and line of the row.
+        key: name of the id in the row.
 
     Raises:
-        InputError: it is something else, or no text that can be written.
+        InputError: the id has another type, or cannot be written as UTF-8.
     """
-    identity = row.get("id")
+    identity = row.get(key)
     if isinstance(identity, int) and not isinstance(identity, bool):
         return str(identity)
     if identity is not None and not (isinstance(identity, str) and is_text(identity)):
-        raise InputError(f"{place}: id {identity!r} is neither a text nor a whole number")
+        raise InputError(f"{place}: {key} {identity!r} must be a text or a whole number")
     return identity
 
 
+def optional_text(row: dict[str, Any], key: str, place: str) -> str | None:
+    """Return a text of a row; None if the row has none.
+
+    Raises:
+        InputError: the value is not a text, or cannot be written as UTF-8.
+    """
+    value = row.get(key)
+    if value is None or (isinstance(value, str) and is_text(value)):
+        return value
+    raise InputError(f"{place}: `{key}` must be a text (got {value!r})")
+
+
+def first_text(row: dict[str, Any], keys: Iterable[str]) -> str | None:
+    """Return the text under the first of `keys` that holds one; None if none does."""
+    return next((row[key] for key in keys if isinstance(row.get(key), str)), None)
+
+
 LONGEST_ATTRIBUTE = 100
-"""Characters of an attribute's value: a longer text is no name of a group."""
+"""Maximum number of characters of an attribute's value; a longer text does not name a group."""
 
 
 def attributes_of(row: dict[str, Any], used: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """The values of a row by which results can be grouped, by name.
+    """Return the values of a row by which results can be grouped, with their names.
 
     Args:
-        row: of a file of tasks, reports or attributes.
-        used: keys that mean something else; `id` is always one.
+        row: from a file of tasks, reports or attributes.
+        used: keys with another meaning; `id` is always one.
 
     Returns:
         Whole numbers, and texts of one line and at most `LONGEST_ATTRIBUTE` characters; sorted by name.
@@ -178,7 +201,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def harmless_cell(value: Cell) -> Cell | str:
-    """A cell of a CSV file that no spreadsheet takes for a formula, without control characters; numbers as they are.
+    """Return a CSV cell that no spreadsheet reads as a formula, without control characters; numbers stay as they are.
 
     A text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return gets an apostrophe in front.
     """
@@ -189,7 +212,7 @@ def harmless_cell(value: Cell) -> Cell | str:
 
 
 def is_text(text: str) -> bool:
-    """Whether `text` can be written: JSON and file names may hold lone surrogates, UTF-8 none."""
+    """Check whether `text` can be written as UTF-8: JSON and file names may contain lone surrogates."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
-"""What all terminal output has in common.
+"""Helpers shared by all terminal output.
 
-Invariant: everything that came from a report, a page or a judge is printed as plain text (rich markup escaped, control
-characters removed).
+Invariant: text from a report, a page or a judge is printed as plain text, with rich markup escaped and control
+characters removed.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from rich.table import Table
 from local_judge.errors import plain
 
 NONE = "–"
-"""A number that does not exist is a dash and never a zero."""
+"""Text printed for a missing number, which is never shown as zero."""
 
 
 def safe(text: str, limit: int | None = None) -> str:
-    """Untrusted text for the terminal: no control characters, no markup, at most `limit` characters."""
+    """Return untrusted text for the terminal: no control characters, no markup, at most `limit` characters."""
     shown = plain(text)
     if limit is not None and len(shown) > limit:
         shown = shown[: limit - 1] + "…"
@@ -27,14 +27,14 @@ def safe(text: str, limit: int | None = None) -> str:
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
-    """`1 claim`, `2 claims`."""
+    """Return a number with its noun: `1 claim`, `2 claims`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def plain_table(
     title: str = "", texts: Sequence[str] = (), numbers: Sequence[str] = (), *, headings: bool = True
 ) -> Table:
-    """An empty table with columns of texts, folded where they are long, and of numbers, to the right."""
+    """Return an empty table with columns of texts, folded where they are long, and right-aligned columns of numbers."""
     made = Table(
         title=title or None, title_justify="left", show_edge=False, pad_edge=False, show_header=headings
     )
@@ -46,7 +46,7 @@ def plain_table(
 
 
 def item_table(*columns: str) -> Table:
-    """An empty table whose rows hold texts: a line between rows, long cells folded."""
+    """Return an empty table of texts, with a line between rows and long cells folded."""
     table = Table(show_edge=False, pad_edge=False, show_lines=True)
     for column in columns:
         table.add_column(column, overflow="fold")
@@ -54,17 +54,17 @@ def item_table(*columns: str) -> Table:
 
 
 class _Output(Console):
-    """A console that leaves it to the command line to end when nobody reads any more."""
+    """Console that lets the command line handle a closed pipe."""
 
     def on_broken_pipe(self) -> None:
-        """Called where the error is handled: it goes on."""
+        """Re-raise the error; rich calls this where it handles one."""
         raise
 
 
 def stdout() -> Console:
-    """The console for results; wide enough for tables when it is not a terminal.
+    """Return the console for results, wide enough for tables if the output is not a terminal.
 
-    A text is printed as it is: ":x:" in a claim is no emoji.
+    Text is printed unchanged: ":x:" in a claim does not become an emoji.
     """
     console = _Output(highlight=False, emoji=False)
     return console if console.is_terminal else _Output(highlight=False, emoji=False, width=160)

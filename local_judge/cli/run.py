@@ -51,13 +51,11 @@ from local_judge.reporting.judges import agreement_table, judge_tables
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.standings import standing_lines
 from local_judge.reporting.tables import run_summary
-from local_judge.runs.batch import with_criteria_of
 from local_judge.runs.calibrations import given_calibrations
-from local_judge.runs.config import load_config, parse_settings
+from local_judge.runs.config import load_config, parse_settings, with_batch_metrics
 from local_judge.runs.inputs import dated, load_reports
-from local_judge.runs.inter_judge import load_agreement
 from local_judge.runs.job import Job, run_job
-from local_judge.runs.judge_specs import judge_specs_of
+from local_judge.runs.judges import judge_specs_of
 from local_judge.runs.manifest import judges_of
 from local_judge.runs.qualifications import (
     load_qualification,
@@ -65,6 +63,7 @@ from local_judge.runs.qualifications import (
     recorded_qualifications,
 )
 from local_judge.runs.records import CaseRecord, load_run_scores, load_scores
+from local_judge.runs.rescoring import load_agreement
 from local_judge.runs.store import RunStore
 from local_judge.tasks.files import TaskFiles
 from local_judge.terminal import stdout
@@ -122,7 +121,7 @@ def run(
         "date": date,
         "settings": parse_settings(setting or ()),
     }
-    settled = load_config(config, changes, completed=partial(with_criteria_of, reports))
+    settled = load_config(config, changes, completed=partial(with_batch_metrics, reports))
     files = TaskFiles(
         tasks=tasks,
         guidance=guidance,

@@ -29,7 +29,6 @@ from local_judge.reporting.tables import (
     verdict_table,
 )
 from local_judge.runs.attributes import NO_ATTRIBUTES, groups_of, load_attributes, open_runs
-from local_judge.runs.inter_judge import AgreementRecord, load_agreement
 from local_judge.runs.lock import locked
 from local_judge.runs.manifest import judge_of, judges_of, one_judge_of, protocols_of
 from local_judge.runs.qualifications import qualifications_as_json, recorded_qualifications
@@ -42,6 +41,7 @@ from local_judge.runs.records import (
     load_scores,
     read_records,
 )
+from local_judge.runs.rescoring import AgreementRecord, load_agreement
 from local_judge.runs.rescoring import rescore as compute
 from local_judge.runs.seal import reseal_scores, unseal_scores
 from local_judge.runs.store import RunStore, claims_file, findings_file

@@ -29,7 +29,7 @@ from local_judge.runs.clean import (
     write_cleaned,
 )
 from local_judge.runs.inputs import RawReport, load_reports
-from local_judge.runs.session import open_judge
+from local_judge.runs.judges import open_judge
 from local_judge.terminal import plain_table, safe, stdout
 from serving.presets import Preset, load_preset
 

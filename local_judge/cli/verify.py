@@ -38,8 +38,8 @@ from local_judge.reporting.standings import standing_lines
 from local_judge.reporting.tables import verified_table
 from local_judge.runs.calibrations import given_calibrations, keep
 from local_judge.runs.config import RunConfig, load_config
+from local_judge.runs.judges import open_judge
 from local_judge.runs.qualifications import Qualifications, qualifications_of
-from local_judge.runs.session import open_judge
 from local_judge.runs.store import RunStore
 from local_judge.runs.verify import ClaimRow, VerifiedRow, load_claim_rows, verify_rows
 from local_judge.terminal import count, stdout

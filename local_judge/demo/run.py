@@ -20,7 +20,7 @@ from local_judge.errors import RunError
 from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.job import Job, Watch, run_job
-from local_judge.runs.judge_specs import JudgeSpec
+from local_judge.runs.judges import JudgeSpec
 from local_judge.runs.records import CaseRecord, ScoreRecord, load_records, load_scores
 from local_judge.runs.store import RunStore
 from serving.presets import load_preset

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from rich.table import Table
 
-from local_judge.runs.agreement import Joined, JoinedRun
+from local_judge.runs.ratings import Joined, JoinedRun
 from local_judge.scoring.text import coverage_line
 from local_judge.stats.agreement.difference import Difference
 from local_judge.stats.agreement.method import MethodAgreement

@@ -14,9 +14,9 @@ from typing import Any
 
 from local_judge.reporting.exports import check_new
 from local_judge.rows import harmless_cell
-from local_judge.runs.inter_judge import AgreementRecord, load_agreement
 from local_judge.runs.manifest import judge_of, protocols_of
 from local_judge.runs.records import load_records, load_scores
+from local_judge.runs.rescoring import AgreementRecord, load_agreement
 from local_judge.runs.scored import SystemScore, system_scores
 from local_judge.runs.seal import modifications
 from local_judge.runs.store import RunStore

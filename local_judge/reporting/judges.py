@@ -18,8 +18,8 @@ from local_judge.reporting.summary import (
     roots_of,
     with_bounds,
 )
-from local_judge.runs.inter_judge import AgreementRecord
 from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord, scores_over_reports
+from local_judge.runs.rescoring import AgreementRecord
 from local_judge.stats.estimate import DRAWS, LEVEL, Estimate
 from local_judge.terminal import NONE, count, plain_table, safe
 

@@ -25,7 +25,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 from local_judge.errors import UserError, plain
-from local_judge.runs.agreement import JoinedRun
+from local_judge.runs.ratings import JoinedRun
 from local_judge.stats.agreement.method import system_means
 from local_judge.stats.calibration.reliability import Bin
 

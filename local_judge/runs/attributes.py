@@ -47,7 +47,7 @@ def load_attributes(path: Path) -> Attributes:
             raise InputError(f"{place}: attributes need the `id` of a task or the name of a `system`")
         kind, name = (tasks, identity) if identity is not None else (systems, str(system))
         if name in kind:
-            raise InputError(f"{place}: {name!r} stands twice")
+            raise InputError(f"{place}: {name!r} occurs twice")
         kind[name] = dict(attributes_of(row, {*OTHER_KEYS, "system"}))
     return Attributes(tasks, systems)
 

@@ -1,6 +1,7 @@
-"""The settings of a run.
+"""Settings of a run.
 
-Invariant: unknown keys are errors that name the file and the key; what the command line says wins over the file.
+Invariant: unknown keys are errors that name the file and the key; options of the command line override the file, and
+the metrics of a LiveResearchBench batch file are used only if neither sets them.
 """
 
 from __future__ import annotations
@@ -13,35 +14,39 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, Field, ValidationError
 
 from local_judge.claims.config import ClaimsConfig
-from local_judge.errors import ConfigError, brief
+from local_judge.errors import ConfigError, brief, first_problem
 from local_judge.protocols.base import AnyProtocol, load_protocol
+from local_judge.tasks.layouts import BATCH_SUFFIXES, read_batch
 from serving.strict_yaml import load_yaml
 from serving.types import Frozen
 
 T = TypeVar("T", bound=BaseModel)
 
+BATCHED = "liveresearchbench"
+"""Protocol whose batch files choose metrics."""
+
 _DEEPEST = 20
-"""Levels of a setting's name; the settings themselves have fewer."""
+"""Maximum number of levels of a setting's name; the settings themselves have fewer."""
 
 
 class RunConfig(Frozen):
-    """Everything that changes what a run finds, but its inputs."""
+    """Everything except the inputs that can change the results of a run."""
 
     protocols: tuple[str, ...] = Field(default=("deer",), min_length=1)
     claims: ClaimsConfig = ClaimsConfig()
     reasks: int = Field(default=2, ge=0, le=5)
-    """How often an unanswered item is asked for again."""
+    """Number of times that an unanswered item is asked again."""
     date: dt.date | None = None
-    """The day on which the reports are evaluated; what a task leaves open is filled from it."""
+    """Day of the evaluation; it fills the dates that tasks leave open."""
     settings: dict[str, dict[str, Any]] = Field(default_factory=dict[str, dict[str, Any]])
-    """Of the protocols, by name; each protocol says what can be set."""
+    """Settings of each protocol, by its name."""
 
 
 def settled(config: RunConfig) -> RunConfig:
-    """`config` with what it leaves to the protocols filled in, as the manifest records it.
+    """Return `config` with the protocols' default settings filled in, as the manifest records it.
 
     Raises:
-        ConfigError: an unknown protocol, or settings that it does not take, or of one that is not run.
+        ConfigError: a protocol is unknown, does not have a setting, or has settings without being run.
     """
     settings = {
         name: load_protocol(name, config.settings.get(name)).settings.model_dump(mode="json")
@@ -49,20 +54,38 @@ def settled(config: RunConfig) -> RunConfig:
     }
     idle = [name for name in config.settings if name not in config.protocols]
     if idle:
-        raise ConfigError(f"settings: {idle[0]!r} is not among the protocols to run")
+        raise ConfigError(f"settings: {idle[0]!r} is not one of the protocols to run")
     return config.model_copy(update={"settings": settings})
 
 
 def chosen_protocols(config: RunConfig) -> list[AnyProtocol]:
-    """The protocols to run, as they are set."""
+    """Return the protocols to run, with their settings."""
     return [load_protocol(name, config.settings.get(name)) for name in config.protocols]
 
 
-def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
-    """`deer.scale=5` and the like as the nested mapping that a config file would hold; the values are YAML.
+def with_batch_metrics(paths: Sequence[Path], config: RunConfig) -> RunConfig:
+    """Return `config` with the LiveResearchBench metrics that the batch files among `paths` name, in that order.
+
+    The config stays unchanged if it does not run LiveResearchBench or sets its metrics itself.
 
     Raises:
-        ConfigError: a text without `protocol.key=`, or whose value is no YAML.
+        InputError: a batch file cannot be read.
+    """
+    given = config.settings.get(BATCHED, {})
+    if BATCHED not in config.protocols or "parts" in given:
+        return config
+    batches = [read_batch(path) for path in paths if path.suffix.lower() in BATCH_SUFFIXES]
+    parts = list(dict.fromkeys(name for batch in batches for name in batch.criteria))
+    if not parts:
+        return config
+    return config.model_copy(update={"settings": {**config.settings, BATCHED: {**given, "parts": parts}}})
+
+
+def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
+    """Return settings such as `deer.scale=5` as the nested mapping of a config file; the values are YAML.
+
+    Raises:
+        ConfigError: a text has no `protocol.key=`, or its value is not YAML.
     """
     settings: dict[str, Any] = {}
     for text in texts:
@@ -86,15 +109,15 @@ def load_config(
     *,
     completed: Callable[[RunConfig], RunConfig] = lambda config: config,
 ) -> RunConfig:
-    """The config of a YAML file, with `overrides` (nested, None values ignored) laid over it, settled.
+    """Return the settled config of a YAML file, overridden by `overrides` (nested; None values are ignored).
 
     Args:
         path: the file.
-        overrides: of the command line.
-        completed: fills in what neither file nor overrides have chosen, before the defaults do.
+        overrides: options of the command line.
+        completed: fills in settings that neither file nor overrides choose, before the defaults apply.
 
     Raises:
-        ConfigError: the file cannot be read, is not a mapping, or has an unknown key or a value out of range.
+        ConfigError: the file cannot be read, is not a mapping, or has an unknown key or an invalid value.
     """
     data: dict[str, Any] = {}
     if path is not None:
@@ -114,27 +137,25 @@ def load_config(
 
 
 def validated(model: type[T], data: object, place: str) -> T:
-    """`data` as a model.
+    """Return `data` as a model.
 
     Raises:
-        ConfigError: one line that names the place, the key and what is wrong with it.
+        ConfigError: a value is invalid; names the place and the key.
     """
     try:
         return model.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(map(str, first["loc"])) or "the whole"
-        if first["type"] == "extra_forbidden":
-            raise ConfigError(f"{place}: unknown key {key!r}") from None
-        raise ConfigError(f"{place}: {key}: {first['msg']} (got {brief(first['input'])})") from None
+        got = "" if first["type"] == "extra_forbidden" else f" (got {brief(first['input'])})"
+        raise ConfigError(f"{place}: {first_problem(error, 'the settings')}{got}") from None
 
 
 def laid_over(below: dict[str, Any], above: dict[str, Any], *, nulls: bool = False) -> dict[str, Any]:
-    """`above` over `below`. `nulls`: whether None is a value; of an option, it says that it was not given."""
+    """Return `below` overridden by `above`; without `nulls`, None in `above` means that an option was not given."""
     merged = dict(below)
     for key, value in above.items():
         if isinstance(value, dict):
-            # A section that a file leaves empty is None in YAML. One that is no section is refused as it stands.
+            # An empty section is None in YAML. A value that is not a section is refused later.
             section: object = {} if merged.get(key) is None else merged[key]
             if isinstance(section, dict):
                 section = laid_over(

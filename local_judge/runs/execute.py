@@ -1,9 +1,9 @@
-"""Run all reports through all protocols and judges.
+"""Evaluation of all reports by all protocols and judges.
 
-Invariants: a report's claim sets and findings are on disk as soon as they are complete; a report that cannot be
-evaluated is a line in `cases.jsonl` with its failure and stops no other; no judge waits for a slower one but for the
-claims, which the first one extracts for all; scores are computed from stored findings only, by the same function that
-`rescore` uses.
+Invariants: a report's claim sets and findings are written as soon as they are complete; a report that cannot be
+evaluated gets a line in `cases.jsonl` with its failure and does not stop the others; judges do not wait for slower
+ones, except for the claims, which the first judge extracts for all; scores are computed from stored findings only, by
+the function that `rescore` uses.
 """
 
 from __future__ import annotations
@@ -27,19 +27,17 @@ from local_judge.judge.judge import Judge
 from local_judge.protocols.base import AnyProtocol, Case, EvalContext, Findings, OtherReport
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.records import CaseRecord
+from local_judge.runs.records import CaseRecord, n_too_long
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import CASES, RunStore, claims_file, file_key, findings_file
-from local_judge.runs.too_long import n_too_long
 from local_judge.tasks.model import Task
 from serving.errors import ServingError
 
 CASES_IN_FLIGHT = 8
-"""Reports that a judge examines at the same time: enough to keep an engine busy, few enough to finish early ones early.
-"""
+"""Reports that a judge examines concurrently: enough to keep an engine busy, and few enough to finish some early."""
 
 RUN_ERRORS = (UserError, ServingError, IndexesError, JudgeError)
-"""Errors that concern every report alike, such as a full disk or an altered snapshot: they end the run in one line."""
+"""Errors that affect every report, such as a full disk or an altered snapshot; they end the run with one line."""
 
 
 class RunJudge(NamedTuple):
@@ -47,21 +45,21 @@ class RunJudge(NamedTuple):
 
     judge: Judge
     name: str | None
-    """Its name in the names of its files; None for the only judge."""
+    """Name of the judge in file names; None for the only judge."""
     gate: asyncio.Semaphore
-    """Limit of the reports that it examines at a time."""
+    """Limit of the reports that it examines concurrently."""
 
 
 class RunContext(NamedTuple):
-    """Everything that the evaluations of a run's reports share."""
+    """Inputs and settings shared by the evaluations of a run's reports."""
 
     judges: Sequence[RunJudge]
-    """The first extracts the claims."""
+    """Judges of the run; the first one extracts the claims."""
     snapshot: Snapshot | None
     config: RunConfig
     protocols: Sequence[AnyProtocol]
     store: RunStore | None
-    """None writes nothing."""
+    """Run directory; None writes nothing."""
 
 
 async def execute(
@@ -76,19 +74,19 @@ async def execute(
     """Evaluate `reports`.
 
     Args:
-        reports: what to evaluate.
+        reports: reports to evaluate.
         judges: the only judge, or several by name, of which the first extracts the claims.
-        snapshot: None has no claims verified.
-        config: settled.
-        store: None writes nothing (a dry run).
-        done: told of each report that is finished.
-        kept: by id, the records of reports whose files are there and are taken as they stand.
+        snapshot: pages of the claims; None if no claims are verified.
+        config: settled settings.
+        store: run directory; None writes nothing (a dry run).
+        done: called with the record of each finished report.
+        kept: records, by report id, of reports whose stored files are reused.
 
     Returns:
         One record per report, in input order.
 
     Raises:
-        UserError, ServingError, IndexesError, JudgeError: what concerns every report; no report is worked on any more.
+        UserError, ServingError, IndexesError, JudgeError: an error that affects every report; all work has stopped.
     """
     named = judges if isinstance(judges, Mapping) else {"": judges}
     run_judges = [
@@ -96,7 +94,7 @@ async def execute(
         for name, judge in named.items()
     ]
     run = RunContext(run_judges, snapshot, config, chosen_protocols(config), store)
-    # So many that no judge is idle while a slower one has its hands full.
+    # Enough reports that no judge is idle while a slower one is busy.
     gate = asyncio.Semaphore(CASES_IN_FLIGHT * len(run_judges))
     others = other_reports_of(reports)
 
@@ -122,9 +120,9 @@ async def execute(
 
 
 def other_reports_of(reports: Sequence[RawReport]) -> dict[str, tuple[OtherReport, ...]]:
-    """The reports of other systems on the same task that come after each report, by its id.
+    """Return, by report id, the later reports of other systems on the same task.
 
-    So of any two reports on a task by different systems, one has the other. A report whose input names no system is of
+    Of any two reports on a task by different systems, exactly one lists the other. A report without a system counts as
     a system of its own.
     """
     by_task: dict[Task, list[RawReport]] = {}
@@ -145,11 +143,11 @@ def other_reports_of(reports: Sequence[RawReport]) -> dict[str, tuple[OtherRepor
 def check_inputs(
     reports: Sequence[RawReport], snapshot: Snapshot | None, protocols: Sequence[AnyProtocol]
 ) -> None:
-    """Refuse inputs that lack what some protocol needs, before a judge is asked.
+    """Check that the inputs contain what the protocols need, before a judge is asked.
 
     Raises:
-        ConfigError: a report without a task, or whose task lacks something (the first one is named), or no snapshot for
-            a protocol that needs one.
+        ConfigError: a report has no task or its task lacks something (the first such report is named), or a protocol
+            needs a snapshot and none is given.
     """
     for protocol in protocols:
         reads = protocol.needs_claims or protocol.needs_snapshot
@@ -157,9 +155,9 @@ def check_inputs(
             raise ConfigError(f"{protocol.name}: verifying claims needs a snapshot; give --snapshot")
         without = [report for report in reports if report.task is None]
         if protocol.without_task and without:
-            others = f" (nor have {len(without) - 1} others)" if len(without) > 1 else ""
+            others = f" (and {len(without) - 1} others)" if len(without) > 1 else ""
             raise ConfigError(
-                f"{protocol.name}: report {without[0].id!r} has no task{others}; give --tasks, or do without: "
+                f"{protocol.name}: report {without[0].id!r} has no task{others}; give --tasks, or run without: "
                 f"{protocol.without_task}"
             )
         lacking = [
@@ -196,7 +194,7 @@ async def _evaluate(report: RawReport, others: tuple[OtherReport, ...], run: Run
         examined = await _examine(case, run)
     except RUN_ERRORS:
         raise
-    except Exception as error:  # a defect of ours: this report's failure, not the run's
+    except Exception as error:  # a bug fails this report, not the run
         place = traceback.extract_tb(error.__traceback__)[-1]
         detail = f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"
         return record.model_copy(update={"status": "crashed", "detail": detail})
@@ -204,7 +202,7 @@ async def _evaluate(report: RawReport, others: tuple[OtherReport, ...], run: Run
 
 
 def _attributes(task: Task) -> dict[str, str]:
-    """The attributes by which reports are grouped; a task that names no language has that of its request."""
+    """Return the attributes that reports are grouped by; a task without a language gets that of its request."""
     said = {**dict(task.attributes), **({"topic": task.topic} if task.topic else {})}
     return said if "language" in said else {**said, "language": detect_language(task.prompt)}
 
@@ -214,18 +212,18 @@ class Examined(NamedTuple):
 
     claims: ClaimSet | None
     findings: Sequence[Findings]
-    """Of each protocol."""
+    """Findings of each protocol."""
 
 
 async def _examine(case: Case, run: RunContext) -> list[Examined]:
-    """The findings of each judge by every protocol; all questions about the report are asked at once."""
+    """Return each judge's findings by every protocol; all questions about the report are asked concurrently."""
     needed = any(protocol.needs_claims for protocol in run.protocols)
     extraction: asyncio.Task[ClaimSet] | None = None
     try:
         async with asyncio.TaskGroup() as group:
 
             def extracted(snapshot: Snapshot) -> asyncio.Task[ClaimSet]:
-                """Begun when the first of the judges comes to the report."""
+                """Start the extraction when the first judge reaches the report."""
                 nonlocal extraction
                 if extraction is None:
                     lead = run.judges[0].judge
@@ -235,7 +233,7 @@ async def _examine(case: Case, run: RunContext) -> list[Examined]:
                 return extraction
 
             async def verified(snapshot: Snapshot, by: RunJudge) -> ClaimSet:
-                # Shielded: who stops waiting for it does not stop it for the others.
+                # Shielded, so that a judge that stops waiting does not cancel it for the others.
                 claims = await asyncio.shield(extracted(snapshot))
                 made = await verify_claim_set(claims, snapshot, by.judge, run.config.claims)
                 if run.store is not None:
@@ -254,7 +252,7 @@ async def _examine(case: Case, run: RunContext) -> list[Examined]:
 
             examined = [group.create_task(examined_by(by)) for by in run.judges]
     except ExceptionGroup as failed:
-        # One is enough to say what is wrong with a report; what concerns every report goes before what is its own.
+        # One error is enough to describe what failed; errors that affect every report come first.
         leaves = list(_errors_in(failed))
         raise next((leaf for leaf in leaves if isinstance(leaf, RUN_ERRORS)), leaves[0]) from None
     return [task.result() for task in examined]
@@ -269,7 +267,7 @@ async def _findings(
 ) -> Findings:
     async def claim_set() -> ClaimSet:
         if claims is None:
-            raise RuntimeError("a protocol that says it needs no claims asked for them")
+            raise RuntimeError("a protocol that declares no need for claims asked for them")
         return await asyncio.shield(claims)
 
     context = EvalContext(judge=by.judge, snapshot=run.snapshot, today=run.config.date, claims=claim_set)
@@ -288,7 +286,7 @@ def _errors_in(group: ExceptionGroup[Exception]) -> Iterator[Exception]:
 
 
 def _counts(examined: Sequence[Examined], run: RunContext) -> dict[str, Any]:
-    """Counts of the answers that are missing: of all judges, and of each one."""
+    """Return the counts of missing answers: of all judges together, and of each judge."""
     by_judge = [_missing(one, run) for one in examined]
     unread = 0
     counts: dict[str, Any] = {}

@@ -1,7 +1,7 @@
 """Reports and tasks from files.
 
-Invariants: reports come in a stable order (file name, then line); every id is used once; a report's bytes are not
-interpreted here, so that one unreadable report is that report's failure and not the run's.
+Invariants: reports are in a stable order (file name, then line); ids are unique; a report's bytes are not parsed here,
+so that an unreadable report fails alone and not the run.
 """
 
 from __future__ import annotations
@@ -11,24 +11,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from local_judge.errors import InputError
-from local_judge.rows import attributes_of, is_text, read_jsonl, row_id
-from local_judge.tasks.dataset import bare
+from local_judge.errors import InputError, os_errors
+from local_judge.rows import attributes_of, first_text, is_text, optional_text, read_jsonl, row_id
 from local_judge.tasks.dates import dated as with_date
 from local_judge.tasks.files import Join, TaskFiles, joins
-from local_judge.tasks.folders import deer_folder, is_deer_folder, task_folder_of
-from local_judge.tasks.load import TASK_KEYS, load_tasks
-from local_judge.tasks.method_results import MethodReport, is_method_folder, method_report, method_reports
+from local_judge.tasks.layouts import FoundReport, published_reports
+from local_judge.tasks.load import TASK_KEYS, bare, load_tasks
 from local_judge.tasks.model import Guidance, Task
-from local_judge.tasks.report_store import (
-    BATCH_SUFFIXES,
-    StoredReport,
-    batched_reports,
-    is_report_store,
-    read_index,
-    stored_report,
-    stored_reports,
-)
 
 REPORT_SUFFIXES = (".md", ".markdown", ".txt")
 TEXT_KEYS = ("report", "article", "text", "response")
@@ -37,7 +26,7 @@ _NO_FILES = TaskFiles()
 
 
 class RawReport(NamedTuple):
-    """A report as it was found."""
+    """Report with its unparsed content."""
 
     id: str
     content: bytes
@@ -45,13 +34,13 @@ class RawReport(NamedTuple):
     place: str
     """File and line, for messages."""
     system: str | None = None
-    """The agent that wrote it, where the input says so."""
+    """Agent that wrote it, if the input names one."""
     task_id: str | None = None
-    """Id of the task that it answers, where the input says so; the task itself may come from a file of tasks."""
+    """Id of the task that it answers, if the input names one; the task itself may come from a file of tasks."""
     guidance: Guidance | None = None
-    """That came with the report, for a task that has none of its own."""
+    """Guidance that came with the report, used if its task has none."""
     rows: Path | None = None
-    """The JSONL file of which it is a row."""
+    """JSONL file that it is a row of."""
 
 
 def load_reports(
@@ -61,24 +50,22 @@ def load_reports(
     system: str | None = None,
     open_dates: bool = False,
 ) -> list[RawReport]:
-    """Reports of all `paths`: Markdown or text files, folders of them, JSONL files, the published projects' forms.
+    """Read the reports of `paths`: Markdown or text files, folders of them, JSONL files, and published layouts.
 
     A JSONL row has `id`, the report under `report`, `article`, `text` or `response`, and may have its task under
     `task`, `prompt`, `query` or `question`, the task's id under `task_id` (else it is the report's), its `guidance`,
-    and the `system` that wrote it. Where one id stands in several JSONL files, each file holds the reports of one
-    system, as DeepResearch Bench lays them out: its name is their system, and `SYSTEM/ID` their id. A folder in DEER's
-    layout (`<id>/query.md`) gives reports with tasks and guidance.
-    Of LiveResearchBench, report stores, indexes and batch files are read (see `tasks.report_store`); of
-    DeepResearchEval, files and folders of its `method_results` (see `tasks.method_results`).
+    and the `system` that wrote it. If an id occurs in several JSONL files, each file contains the reports of one
+    system, as in DeepResearch Bench: the file's name is their system, and `SYSTEM/ID` their id. `tasks.layouts`
+    describes the layouts of DEER, LiveResearchBench and DeepResearchEval.
 
     Args:
         paths: files and folders.
-        files: tasks, and what is joined to them.
-        system: who wrote the reports that do not say it.
-        open_dates: of LiveResearchBench's dataset, take the columns that leave dates open: `dated` fills them.
+        files: tasks, and files that are joined to them.
+        system: agent that wrote the reports whose input names none.
+        open_dates: use the columns of LiveResearchBench's dataset that leave dates open, which `dated` fills.
 
     Raises:
-        InputError: nothing found, a malformed row, an id given twice, or one of `files` that names no report.
+        InputError: there is no report, a row is invalid, an id occurs twice, or a file of `files` matches no report.
     """
     reports = [report for path in paths for report in _load(path)]
     if not reports:
@@ -99,10 +86,10 @@ def load_reports(
 
 
 def dated(reports: Sequence[RawReport], today: date | None) -> list[RawReport]:
-    """The reports with the dates filled that their tasks leave open.
+    """Return the reports, with the dates that their tasks leave open filled from `today`.
 
     Raises:
-        InputError: a task leaves one open, and there is no day to fill it from.
+        InputError: a task leaves a date open, and `today` is None.
     """
     filled: dict[Task, Task] = {}
     for report in reports:
@@ -112,7 +99,7 @@ def dated(reports: Sequence[RawReport], today: date | None) -> list[RawReport]:
 
 
 def _share_ids(reports: Sequence[RawReport]) -> bool:
-    """Whether an id stands in several JSONL files, in rows that name no system."""
+    """Check whether an id occurs in several JSONL files, in rows that name no system."""
     files: dict[str, set[Path]] = {}
     for report in reports:
         if report.rows is not None and report.system is None:
@@ -121,7 +108,7 @@ def _share_ids(reports: Sequence[RawReport]) -> bool:
 
 
 def _by_system(report: RawReport) -> RawReport:
-    """A row of a JSONL file whose name is the system that wrote its reports."""
+    """Return a row of a JSONL file with the file's name as its system."""
     if report.rows is None or report.system is not None:
         return report
     system = report.rows.stem
@@ -132,15 +119,17 @@ def _check_ids(reports: Sequence[RawReport]) -> None:
     places: dict[str, str] = {}
     for report in reports:
         if report.id in places:
-            raise InputError(f"report id {report.id!r} stands twice: {places[report.id]} and {report.place}")
+            raise InputError(
+                f"report id {report.id!r} occurs twice: in {places[report.id]} and in {report.place}"
+            )
         places[report.id] = report.place
 
 
 def joined(reports: Sequence[RawReport], join: Join) -> list[RawReport]:
-    """The reports with what `join` puts into their tasks; each task is joined once, so that reports share it.
+    """Return the reports with tasks extended by `join`; each task is joined once, so that reports share it.
 
     Raises:
-        InputError: there is no task, or `join` has nothing for any.
+        InputError: no report has a task, or `join` has nothing for any of them.
     """
     found: dict[Task, Task | None] = {}
     for report in reports:
@@ -167,7 +156,7 @@ def _with_tasks(reports: Sequence[RawReport], path: Path, open_dates: bool) -> l
     ids = [_task_id(report) for report in reports]
     found = [by_id.get(identity) or by_id.get(bare(identity)) for identity in ids]
     if not any(found):
-        raise InputError(f"{path}: none of its {len(by_id)} task ids is that of a report, such as {ids[0]!r}")
+        raise InputError(f"{path}: none of its {len(by_id)} task ids matches a report, such as {ids[0]!r}")
     return [report._replace(task=task or report.task) for report, task in zip(reports, found, strict=True)]
 
 
@@ -176,37 +165,16 @@ def _task_id(report: RawReport) -> str:
 
 
 def _load(path: Path) -> Iterator[RawReport]:
-    root = task_folder_of(path)
-    if root is not None:
-        yield from _of_deer(path, root)
-    elif path.is_dir():
-        yield from _folder(path)
-    elif not path.is_file():
+    if not (path.is_dir() or path.is_file()):
         raise InputError(f"{path}: no such file or folder")
-    elif path.suffix.lower() == ".jsonl":
+    if path.suffix.lower() == ".jsonl" and path.is_file():
         yield from _rows(path)
-    elif path.suffix.lower() == ".json":
-        indexed = read_index(path)
-        if indexed is None:
-            own = method_report(path)
-            yield _of_method(own, own.task_id)
-        else:
-            yield from map(_stored, indexed)
-    elif path.suffix.lower() in BATCH_SUFFIXES:
-        yield from map(_stored, batched_reports(path))
-    else:
-        stored = stored_report(path)
-        yield _file(path) if stored is None else _stored(stored)
-
-
-def _folder(path: Path) -> Iterator[RawReport]:
-    if is_deer_folder(path):
-        yield from _deer(path)
-    elif is_report_store(path):
-        yield from map(_stored, stored_reports(path))
-    elif is_method_folder(path):
-        for report in method_reports(path):
-            yield _of_method(report, f"{report.system}/{report.task_id}")
+        return
+    published = published_reports(path)
+    if published is not None:
+        yield from map(_published, published)
+    elif path.is_file():
+        yield _file(path)
     else:
         for file in sorted(path.iterdir()):
             if file.suffix.lower() in REPORT_SUFFIXES and file.is_file():
@@ -215,89 +183,48 @@ def _folder(path: Path) -> Iterator[RawReport]:
 
 def _rows(path: Path) -> Iterator[RawReport]:
     for place, row in read_jsonl(path):
-        report = _first(row, TEXT_KEYS)
+        report = first_text(row, TEXT_KEYS)
         identity = row_id(row, place)
         if identity is None or report is None:
             raise InputError(f"{place}: a report needs `id` and one of {', '.join(TEXT_KEYS)}")
-        task_id = row_id({"id": row.get("task_id")}, place)
-        task = _task(row, task_id or identity, place)
-        guidance = _text(row, "guidance", place)
+        task_id = row_id(row, place, "task_id")
+        guidance = optional_text(row, "guidance", place)
         yield RawReport(
             id=identity,
             content=_encoded(report),
-            task=task,
+            task=_task(row, task_id or identity, place),
             place=place,
-            system=_text(row, "system", place),
+            system=optional_text(row, "system", place),
             task_id=task_id,
             guidance=Guidance(text=guidance) if guidance else None,
             rows=path,
         )
 
 
-def _deer(root: Path) -> Iterator[RawReport]:
-    """Reports of DEER's folders, in the order of the tasks and then of the systems."""
-    for folder in deer_folder(root):
-        for report in folder.reports:
-            yield _file(report.path)._replace(task=folder.task, system=report.system, task_id=folder.id)
-
-
-def _of_deer(path: Path, root: Path) -> Iterator[RawReport]:
-    """The reports of one task's folder in DEER's layout, or the one that `path` names."""
-    found = [report for report in _deer(root) if Path(report.place).is_relative_to(path.absolute())]
-    if not found:
-        raise InputError(f"{path}: no report of its task; in DEER's layout it is called SYSTEM_ID.md")
-    yield from found
-
-
-def _stored(report: StoredReport) -> RawReport:
-    """A report of LiveResearchBench's store or index: `SYSTEM/TASK` is its id."""
-    task = _task({"query": report.query or None}, report.task_id, report.place)
-    return _file(report.path)._replace(
-        id=f"{report.system}/{report.task_id}", task=task, system=report.system, task_id=report.task_id
-    )
+def _published(report: FoundReport) -> RawReport:
+    """Return a report of a published project with its content."""
+    task = report.task or _task({"query": report.query or None}, report.task_id, report.place)
+    content = _file(report.path).content if report.text is None else _encoded(report.text)
+    return RawReport(report.id, content, task, report.place, report.system, report.task_id)
 
 
 def _file(path: Path) -> RawReport:
     if not is_text(path.stem):
         raise InputError(f"{path!r}: the file's name is the report's id and is not UTF-8; rename it")
-    try:
+    with os_errors(InputError, f"{path}: cannot be read"):
         return RawReport(path.stem, path.read_bytes(), None, str(path))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-
-
-def _of_method(report: MethodReport, identity: str) -> RawReport:
-    """A report of DeepResearchEval."""
-    place = str(report.path)
-    task = _task({"query": report.query}, report.task_id, place)
-    content = _encoded(report.response)
-    return RawReport(identity, content, task, place, report.system, report.task_id)
 
 
 def _encoded(text: str) -> bytes:
-    """JSON may hold lone surrogates; they become bytes that are not UTF-8, and the report is refused as such."""
+    """Return the bytes of a text from JSON; lone surrogates become invalid UTF-8, which is refused with the report."""
     return text.encode("utf-8", "surrogatepass")
 
 
-def _first(row: dict[str, Any], keys: Sequence[str]) -> str | None:
-    for key in keys:
-        if isinstance(row.get(key), str):
-            return row[key]
-    return None
-
-
 def _task(row: dict[str, Any], identity: str, place: str) -> Task | None:
-    prompt = _first(row, TASK_KEYS)
+    prompt = first_text(row, TASK_KEYS)
     if prompt is None:
         return None
     if not (prompt.strip() and is_text(prompt)):
-        raise InputError(f"{place}: its task is empty, or no text that can be written")
+        raise InputError(f"{place}: its task is empty, or cannot be written as UTF-8")
     used = {*TASK_KEYS, *TEXT_KEYS, "task_id", "system", "guidance"}
     return Task(id=identity, prompt=prompt, attributes=attributes_of(row, used))
-
-
-def _text(row: dict[str, Any], key: str, place: str) -> str | None:
-    value = row.get(key)
-    if value is None or (isinstance(value, str) and is_text(value)):
-        return value
-    raise InputError(f"{place}: {key} {value!r} is no text")

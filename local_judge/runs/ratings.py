@@ -1,7 +1,8 @@
-"""Ratings by people, from a file.
+"""Ratings by people from a file, joined with the scores of runs.
 
-Invariants: every cell is data, whatever it looks like; nobody rates a report twice; whatever is wrong with a file ends
-in one line that names the file and the line. A rating without a score is missing: it is counted, and is no number.
+Invariants: every cell is data, whatever it looks like; no one rates a report twice; a rating without a score is counted
+as missing and enters no number. A rated report is joined with the scored report of the same id, or of the same task and
+system; reports without a partner are listed. Agreement between people does not depend on the runs.
 """
 
 from __future__ import annotations
@@ -10,23 +11,29 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-from local_judge.errors import InputError
-from local_judge.runs.inputs import is_text, read_jsonl
+from local_judge.errors import InputError, RunError
+from local_judge.rows import is_text, read_jsonl, read_text
+from local_judge.runs.scored import ScoredReport
+from local_judge.scoring.coverage import Coverage, coverage_of
+from local_judge.stats.agreement.ratings import RatedReport, RatedTask, ordered
 from local_judge.stats.numeric import exact
 
 COLUMNS = ("task", "system", "report", "annotator", "score")
-"""Those that are read; a file may have others, in any order."""
+"""Columns that are read; a file may have others, in any order."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
+Unit = tuple[str, ...]
+"""Identity of a rated report: (report,) or (task, system)."""
+
 
 class Rating(NamedTuple):
-    """One person's rating of one report, which is known by its id, or by its task and its system."""
+    """One person's rating of one report, identified by its id, or by its task and system."""
 
     report: str | None
     task: str | None
@@ -37,32 +44,32 @@ class Rating(NamedTuple):
     """File and line, for messages."""
 
     @property
-    def unit(self) -> tuple[str, ...]:
-        """What was rated."""
+    def unit(self) -> Unit:
+        """Identity of the rated report."""
         return (self.report,) if self.report is not None else (self.task or "", self.system or "")
 
 
 class Ratings(NamedTuple):
-    """The ratings of a file, in its order."""
+    """Ratings of a file, in its order."""
 
     rows: tuple[Rating, ...]
     n_empty: int
     """Rows without a score."""
     by_report: bool
-    """Whether reports are known by their ids."""
+    """True if reports are identified by their ids."""
 
 
 def load_ratings(path: Path) -> Ratings:
-    """Ratings of a CSV file (`.csv`) or a JSONL file (any other name).
+    """Read ratings from a CSV file (`.csv`) or a JSONL file (any other name).
 
     Each row has `annotator`, `score`, and `report` (the report's id) or `task` and `system`; rows with `report` may
-    have `task` and `system` too. A score is a number such as `7`, `7.5` or `1e-2`, or empty (JSON: null).
+    also have `task` and `system`. A score is a number such as `7`, `7.5` or `1e-2`, or empty (JSON: null).
 
     Raises:
-        InputError: the file cannot be read, or one of its rows.
+        InputError: the file cannot be read, or a row is invalid.
     """
     rows: list[Rating] = []
-    seen: dict[tuple[tuple[str, ...], str], str] = {}
+    seen: dict[tuple[Unit, str], str] = {}
     n_empty = 0
     cells = _csv(path) if path.suffix.lower() == ".csv" else _jsonl(path)
     by_report: bool | None = None
@@ -75,7 +82,7 @@ def load_ratings(path: Path) -> Ratings:
         before = seen.setdefault((rating.unit, rating.annotator), place)
         if before != place:
             unit = " by ".join(map(repr, rating.unit))
-            raise InputError(f"{place}: {rating.annotator!r} has rated {unit} already, in {before}")
+            raise InputError(f"{place}: {rating.annotator!r} has already rated {unit}, in {before}")
         if not row.get("score"):
             n_empty += 1
         else:
@@ -97,7 +104,7 @@ def _rating(row: Mapping[str, str], place: str) -> Rating:
 
 
 def _score(text: str, place: str) -> Fraction:
-    """The number; 0 for an empty cell, whose row is not kept."""
+    """Parse a score; 0 for an empty cell, whose row is not kept."""
     if not text:
         return Fraction(0)
     if len(text) > 40 or not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
@@ -106,14 +113,8 @@ def _score(text: str, place: str) -> Fraction:
 
 
 def _csv(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """`(place, cells by column)` of each row that is not empty."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 (byte {error.start})") from None
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    """Yield `(place, cells by column)` for each row that is not empty."""
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     header: list[str] | None = None
     line = 1
     try:
@@ -135,7 +136,7 @@ def _header(names: list[str], place: str) -> list[str]:
     known = [name for name in names if name in COLUMNS]
     twice = next((name for name in known if known.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"{place}: column {twice!r} stands twice")
+        raise InputError(f"{place}: column {twice!r} occurs twice")
     if not {"annotator", "score"} <= {*known} or not ("report" in known or {"task", "system"} <= {*known}):
         listed = ", ".join(map(repr, names[:10]))
         raise InputError(
@@ -146,11 +147,11 @@ def _header(names: list[str], place: str) -> list[str]:
 
 def _jsonl(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     for place, row in read_jsonl(path):
-        yield place, {name: _text(row.get(name), name, place) for name in COLUMNS}
+        yield place, {name: _cell(row.get(name), name, place) for name in COLUMNS}
 
 
-def _text(value: object, name: str, place: str) -> str:
-    """A JSON value as it would stand in a CSV file."""
+def _cell(value: object, name: str, place: str) -> str:
+    """Return a JSON value as the text of a CSV cell."""
     if value is None:
         return ""
     if isinstance(value, str) and is_text(value):
@@ -160,3 +161,135 @@ def _text(value: object, name: str, place: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**15:
         return str(value)
     raise InputError(f"{place}: {name} {str(value)[:40]!r} is neither a text nor an ordinary number")
+
+
+class JoinedRun(NamedTuple):
+    """Rated reports with the scores of one run."""
+
+    run: Path
+    tasks: tuple[RatedTask, ...]
+    n_joined: int
+    """Reports with ratings and a score."""
+    coverage: Coverage
+    """Coverage of their scores."""
+    absent: tuple[str, ...]
+    """Rated reports that are not in the run."""
+    unscored: tuple[str, ...]
+    """Rated reports of the run without a score."""
+    unrated: tuple[str, ...]
+    """Reports of the run without a rating."""
+
+
+class Joined(NamedTuple):
+    """All ratings, and the scores of each run joined to them."""
+
+    tasks: tuple[RatedTask, ...]
+    """Ratings by task, without scores."""
+    taskless: tuple[str, ...]
+    """Rated reports whose task is unknown; they are left out of every number."""
+    runs: tuple[JoinedRun, ...]
+
+
+class _Rated(NamedTuple):
+    """Ratings of one report."""
+
+    first: Rating
+    task: str | None
+    system: str | None
+    ratings: dict[str, Fraction]
+
+    def with_source(self, task: str | None, system: str | None, row: Rating, place: str) -> _Rated:
+        """Add the task and system that `place` names. Raises InputError: they differ from those of `row`."""
+        known = {"task": (self.task, task), "system": (self.system, system)}
+        for what, (one, other) in known.items():
+            if None not in (one, other) and one != other:
+                raise InputError(
+                    f"{row.place}: {what} of {_name(row.unit)!r} is {getattr(row, what)!r} here, and {other!r} {place}"
+                )
+        return self._replace(task=self.task or task, system=self.system or system)
+
+
+def join(ratings: Ratings, runs: Sequence[tuple[Path, Sequence[ScoredReport]]]) -> Joined:
+    """Join ratings with the scores of `runs`.
+
+    Raises:
+        InputError: rows of one report, or a row and a run, name different tasks or systems.
+        RunError: a run has several reports of a system on a task and the ratings do not say which one is meant, or no
+            report with a rating and a score.
+    """
+    by_unit = [(run, _by_unit(run, reports, ratings)) for run, reports in runs]
+    rated: dict[Unit, _Rated] = {}
+    for row in ratings.rows:
+        before = rated.setdefault(row.unit, _Rated(row, row.task, row.system, {}))
+        before.ratings[row.annotator] = row.score
+        rated[row.unit] = before.with_source(row.task, row.system, row, f"in {before.first.place}")
+    for run, reports in by_unit:
+        for unit in [unit for unit in rated if unit in reports]:
+            scored, one = reports[unit], rated[unit]
+            rated[unit] = one.with_source(scored.task, scored.system, one.first, f"in {run}")
+    taskless = tuple(_name(unit) for unit, report in rated.items() if report.task is None)
+    if len(taskless) == len(rated):
+        raise InputError(
+            f"{ratings.rows[0].place}: neither the ratings nor the runs name the task of a report"
+        )
+    known = {unit: report for unit, report in rated.items() if report.task is not None}
+    return Joined(
+        _tasks(known, {}), taskless, tuple(_joined(run, reports, rated, known) for run, reports in by_unit)
+    )
+
+
+def _by_unit(run: Path, reports: Sequence[ScoredReport], ratings: Ratings) -> dict[Unit, ScoredReport]:
+    if ratings.by_report:
+        return {(report.case,): report for report in reports}
+    rated = {row.unit for row in ratings.rows}
+    found: dict[Unit, ScoredReport] = {}
+    for report in reports:
+        # Ratings that name a task and a system cannot mean a report without them.
+        unit = (report.task, report.system) if report.task and report.system else (report.case,)
+        before = found.setdefault(unit, report)
+        if before is not report and unit in rated:
+            raise RunError(
+                f"{run}: {before.case!r} and {report.case!r} are both by {report.system!r} on {report.task!r}; "
+                "name the `report` in their ratings"
+            )
+    return found
+
+
+def _joined(
+    run: Path, reports: dict[Unit, ScoredReport], rated: dict[Unit, _Rated], known: dict[Unit, _Rated]
+) -> JoinedRun:
+    both = {unit: reports[unit] for unit in known if unit in reports}
+    scores = {unit: exact(report.value) for unit, report in both.items() if report.value is not None}
+    if not scores:
+        if both:
+            raise RunError(f"{run}: none of its {len(both)} rated reports has a score")
+        shown = next(iter(reports.values()), None)
+        example = (
+            "is empty"
+            if shown is None
+            else f"has {shown.case!r} (task {shown.task!r}, system {shown.system!r})"
+        )
+        raise RunError(
+            f"{run}: none of its reports is rated: it {example}, the ratings {_name(next(iter(rated)))!r}"
+        )
+    return JoinedRun(
+        run,
+        _tasks(known, scores),
+        len(scores),
+        coverage_of(report.score for report in both.values() if report.score is not None),
+        tuple(_name(unit) for unit in rated if unit not in reports),
+        tuple(_name(unit) for unit in both if unit not in scores),
+        tuple(report.case for unit, report in reports.items() if unit not in rated),
+    )
+
+
+def _tasks(rated: dict[Unit, _Rated], scores: dict[Unit, Fraction]) -> tuple[RatedTask, ...]:
+    tasks: dict[str, dict[str, RatedReport]] = {}
+    for unit, report in rated.items():
+        one = RatedReport(unit[-1], report.ratings, report.system, scores.get(unit))
+        tasks.setdefault(report.task or "", {})[unit[-1]] = one
+    return ordered(tasks)
+
+
+def _name(unit: Unit) -> str:
+    return " by ".join(unit)

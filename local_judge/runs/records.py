@@ -1,16 +1,18 @@
-"""The lines of a run's files.
+"""Lines of a run's files, and the failures counted in them.
 
-Invariant: a line names whose it is: the report, the protocol and profile, and the judge where there are several; a line
-without judge is of the only judge, or of the ensemble.
+Invariants: a line names its report, its protocol and profile, and its judge if there are several; a line without a
+judge belongs to the only judge or to the ensemble. Failures are counted in the findings themselves, so that a dry run,
+which writes nothing, counts the same ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal, cast
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
+from local_judge.judge.failures import Failure
 from local_judge.runs.seal import check_seal
 from local_judge.runs.store import CASES, RunStore
 from local_judge.scoring.node import Profile, Score, ScoreNode
@@ -24,43 +26,43 @@ class CaseRecord(Frozen):
     key: str
     document: str | None = None
     task: str | None = None
-    """Id of the task that it answers: reports of several systems may share one."""
+    """Id of the task that it answers; reports of several systems may share one."""
     system: str | None = None
-    """The agent that wrote it, where the input says so."""
+    """Agent that wrote it, if the input names one."""
     attributes: dict[str, str] = Field(default_factory=dict[str, str])
-    """Of its task, by name: its topic, its language, and what else its row has. Where the task names no language, the
-    detected one; of a report without a task, the report's."""
+    """Attributes of its task, by name: topic, language, and others of the task's row. If the task names no language,
+    the detected one; for a report without a task, the report's."""
     n_characters: int = 0
-    """Of the report's body: no reference sections, no chat around it, no white space."""
+    """Characters of the report's body, without reference sections, chat messages and white space."""
     n_words: int = 0
-    """Of the body, as `documents.words` counts them."""
+    """Words of the body, as counted by `documents.words`."""
     n_sentences: int = 0
     status: Literal["done", "unreadable", "crashed"]
     detail: str = ""
     n_sentences_failed: int = 0
-    """Sentences whose claims are not known."""
+    """Sentences whose claims are unknown."""
     n_verdicts_failed: int = 0
-    """Claims that a page was not judged on; of several judges, all of theirs."""
+    """Claims without a verdict on a page, summed over the judges."""
     n_sources: int = 0
-    """Pages that the report's claims lean on."""
+    """Pages cited by the report's claims."""
     n_sources_read: int = 0
-    """Those of them that the snapshot has with text."""
+    """Cited pages that the snapshot has with text."""
     n_pages_unrated: int = 0
-    """Pages of which the judge did not say whether they are reliable, though it was to be asked."""
+    """Pages without an answer to the question whether they are reliable, if it is asked."""
     n_questions_failed: int = 0
-    """Questions of the protocols themselves, such as a rubric's items, that have no answer."""
+    """Unanswered questions of the protocols themselves, such as a rubric's items."""
     n_too_long: int = 0
-    """Failures whose cause is that the question does not fit the judge's context."""
+    """Failures caused by a prompt that does not fit the judge's context."""
     n_failed_by_judge: dict[str, int] = Field(default_factory=dict[str, int])
-    """Of several judges, how many of each one's answers are missing; those about sentences are the first judge's."""
+    """Missing answers of each judge, if there are several; those about sentences count for the first judge."""
 
     def calls_failed(self, judge: str | None) -> int:
-        """Number of one judge's answers that are missing; of all judges together for None."""
+        """Return the number of missing answers of one judge; of all judges together for None."""
         return self.n_calls_failed if judge is None else self.n_failed_by_judge.get(judge, 0)
 
     @property
     def n_calls_failed(self) -> int:
-        """Number of the judges' answers that are missing."""
+        """Number of missing answers of all judges."""
         return (
             self.n_sentences_failed + self.n_verdicts_failed + self.n_pages_unrated + self.n_questions_failed
         )
@@ -74,7 +76,7 @@ class ScoreRecord(Frozen):
     version: str
     profile: Profile
     judge: str | None = None
-    """Whose scores, where there are several judges; None for those of the ensemble, or of the only one."""
+    """Name of the judge, if there are several; None for the ensemble or the only judge."""
     scores: tuple[ScoreNode, ...]
 
 
@@ -85,25 +87,25 @@ class RunScoreRecord(Frozen):
     version: str
     profile: Profile
     judge: str | None = None
-    """As of a score record."""
+    """Name of the judge, as in a score record."""
     system: str | None
-    """None where the input names none."""
+    """Agent that wrote the reports; None if the input names none."""
     n_reports: int
     """Reports of the system in the run."""
     n_missing: int
-    """Those of them that have no findings."""
+    """Reports of the system without findings."""
     scores: tuple[ScoreNode, ...]
 
 
 def scores_over_reports(
     aggregates: Sequence[RunScoreRecord], like: ScoreRecord, system: str | None
 ) -> dict[tuple[str, ...], Score]:
-    """A protocol's own scores over a system's reports, by path: they stand for the system in place of plain means.
+    """Return a protocol's own scores over a system's reports, by path; they replace plain means.
 
     Args:
-        aggregates: the run's scores over all reports of each system.
-        like: a score record with the protocol, profile and judge that are wanted.
-        system: the agent that wrote the reports.
+        aggregates: scores over all reports of each system.
+        like: a score record of the wanted protocol, profile and judge.
+        system: agent that wrote the reports.
     """
     key = (like.protocol, like.profile, like.judge, system)
     own = (row for row in aggregates if (row.protocol, row.profile, row.judge, row.system) == key)
@@ -111,21 +113,23 @@ def scores_over_reports(
 
 
 Judges = Sequence[str | None]
-"""Whose lines to read; None for those of the ensemble, or of the only judge."""
+"""Judges whose lines are read; None stands for the ensemble or the only judge."""
 
 ENSEMBLE: Judges = (None,)
 
+TOO_LONG = ("prompt_too_long", "report_too_long")
+"""Kinds of failures caused by a prompt that does not fit the judge's context."""
+
 
 def load_records(store: RunStore, *, rescoring: bool = False) -> list[CaseRecord]:
-    """The reports of a finished run, in input order. All of its files are checked: whoever reads a run begins here.
+    """Return the reports of a finished run, in input order, after checking the run against its seal.
 
     Args:
         store: the run.
-        rescoring: whether its scores are about to be computed anew.
+        rescoring: whether its scores are about to be computed again.
 
     Raises:
-        RunError: the run is not finished, or was modified since and `runs.seal.modified_allowed` does not say that it
-            may be read all the same.
+        RunError: the run is not finished, or was modified and `runs.seal.modified_allowed` does not allow it.
     """
     if (store.root / CASES).exists():
         check_seal(store, rescoring=rescoring)
@@ -133,12 +137,12 @@ def load_records(store: RunStore, *, rescoring: bool = False) -> list[CaseRecord
 
 
 def read_records(store: RunStore) -> list[CaseRecord]:
-    """The reports that `cases.jsonl` lists, whether or not the run is sealed."""
+    """Return the reports that `cases.jsonl` lists, whether or not the run is sealed."""
     return store.read_models(CASES, CaseRecord)
 
 
 def load_scores(store: RunStore, protocols: Sequence[str], judges: Judges = ENSEMBLE) -> list[ScoreRecord]:
-    """The stored scores by some protocols and judges."""
+    """Return the stored scores of some protocols and judges."""
     rows = [row for name in protocols for row in store.read_models(f"scores/{name}.jsonl", ScoreRecord)]
     return [row for row in rows if row.judge in judges]
 
@@ -146,7 +150,7 @@ def load_scores(store: RunStore, protocols: Sequence[str], judges: Judges = ENSE
 def load_run_scores(
     store: RunStore, protocols: Sequence[str], judges: Judges = ENSEMBLE
 ) -> list[RunScoreRecord]:
-    """The stored scores over all reports by those protocols that have any, and by some judges."""
+    """Return the stored scores over all reports, of those protocols that have any and of some judges."""
     files = [f"scores/{name}.all.jsonl" for name in protocols]
     rows = [
         row
@@ -155,3 +159,23 @@ def load_run_scores(
         for row in store.read_models(file, RunScoreRecord)
     ]
     return [row for row in rows if row.judge in judges]
+
+
+def n_too_long(found: Iterable[BaseModel]) -> int:
+    """Return the number of failures in findings or claim sets caused by a prompt that exceeds the judge's context."""
+    return sum(failure.kind in TOO_LONG for one in found for failure in failures_in(one))
+
+
+def failures_in(value: object) -> Iterator[Failure]:
+    """Yield all failures in a value, at any depth, in its order."""
+    if isinstance(value, Failure):
+        yield value
+    elif isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield from failures_in(getattr(value, name))
+    elif isinstance(value, tuple | list):
+        for one in cast("Iterable[object]", value):
+            yield from failures_in(one)
+    elif isinstance(value, dict):
+        for one in cast("Mapping[object, object]", value).values():
+            yield from failures_in(one)

@@ -1,40 +1,83 @@
-"""Scores, and the agreement of judges, from stored findings.
+"""Scores and inter-judge agreement, computed from stored findings.
 
-Invariants: whatever is written here is a pure function of what a run has stored: no judge, no snapshot, no network. No
-score has a value of which less is known than unknown, in any protocol or profile.
+Invariants: everything written here is a pure function of the stored findings, without a judge, a snapshot or the
+network. A score of which less than half is known has no value, in every protocol and profile. Agreement has one line
+for each metric and each set of judges compared: all of them and, with more than two, each pair. A metric is compared on
+the items that some judge lists, whether or not all judges answered.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import combinations
+from typing import Any, Literal, NamedTuple
 
 from local_judge.agents.result import EVIDENCE_GAPS, EvidenceGap, merged
 from local_judge.protocols.base import AnyProtocol, load_protocol
-from local_judge.runs.inter_judge import AgreementRecord, agreement_rows
 from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord
 from local_judge.runs.seal import AGREEMENT
 from local_judge.runs.store import RunStore, findings_file
 from local_judge.scoring.coverage import known_enough_trees
-from local_judge.scoring.node import Profile, ScoreNode, placed
+from local_judge.scoring.node import ScoreNode, placed
+from local_judge.stats.agreement.inter_judge import Answer, agreement_of_judges
+from local_judge.stats.estimate import Estimate
+from serving.types import Frozen
 
 Found = Mapping[str, Sequence[Any]]
-"""The findings of each judge, in the judges' order, by report."""
+"""Findings of each judge, in the judges' order, by report."""
+
+Scale = Literal["nominal", "ordinal", "interval"]
+
+SEED = 0
+"""Fixed random seed of the bootstrap, so that equal findings give equal bytes."""
+
+
+class AgreementRecord(Frozen):
+    """One line of `agreement.jsonl`."""
+
+    protocol: str
+    version: str
+    metric: str
+    scale: Scale
+    judges: tuple[str, ...]
+    """Judges that are compared."""
+    n_reports: int
+    """Reports in which some judge lists an item of the metric."""
+    n_items: int
+    """Items that at least two of the judges answered."""
+    n_missing: dict[str, int]
+    """Number of items without an answer, by judge."""
+    alike: Estimate
+    """Share of items with the same answer by all judges, among items that all answered."""
+    alike_pairs: Estimate
+    """Share of equal answers among all pairs of answers to one item."""
+    difference: Estimate | None = None
+    """Mean absolute difference in such pairs; None if answers are labels."""
+    kappa: Estimate | None = None
+    """Cohen's kappa of two judges: unweighted for labels, else with quadratic weights."""
+    alpha: Estimate
+    """Krippendorff's alpha."""
+    seed: int = SEED
+
+
+def load_agreement(store: RunStore) -> list[AgreementRecord]:
+    """Return the agreement of a run's judges; an empty list if it has one judge."""
+    return store.read_models(AGREEMENT, AgreementRecord) if (store.root / AGREEMENT).exists() else []
 
 
 def rescore(
     store: RunStore, protocols: Sequence[str], records: Sequence[CaseRecord], judges: Sequence[str] = ()
 ) -> list[ScoreRecord]:
-    """Compute all scores from stored findings and write them; of several judges, also how far they agree.
+    """Compute all scores from stored findings, and with several judges their agreement, and write them.
 
     Args:
         store: the run.
-        protocols: those that were run.
-        records: its reports.
-        judges: names of the judges, where there are several.
+        protocols: protocols that were run.
+        records: reports of the run.
+        judges: names of the judges, if there are several.
 
     Returns:
-        The scores of the reports: of the ensemble, and where there are several judges of each one.
+        Scores of the reports: of the ensemble and, with several judges, of each judge.
 
     Raises:
         RunError: findings are missing, or a file cannot be written.
@@ -57,7 +100,7 @@ def rescore(
                 *(gap for all in found.values() for one in all for gap in protocol.evidence_gaps(one)),
             ]
         if judges:
-            agreement += agreement_rows(protocol, found, judges)
+            agreement += _agreement_rows(protocol, found, judges)
     if judges:
         store.write_jsonl(AGREEMENT, agreement)
     if gaps is not None:
@@ -68,13 +111,13 @@ def rescore(
 def aggregate_records(
     store: RunStore, name: str, records: Sequence[CaseRecord], judges: Sequence[str] = ()
 ) -> list[RunScoreRecord]:
-    """A protocol's scores over some reports of a run, one system at a time; none where it has no rule of its own.
+    """Return a protocol's own scores over some reports of a run, by system; none if it defines no such scores.
 
     Args:
         store: the run.
-        name: the protocol, which was run.
+        name: name of a protocol that was run.
         records: the reports.
-        judges: names of all judges of the run, where there are several.
+        judges: names of all judges of the run, if there are several.
 
     Raises:
         RunError: findings are missing.
@@ -97,26 +140,19 @@ def _found(
 
 
 def _score_rows(protocol: AnyProtocol, found: Found, judges: Sequence[str]) -> list[ScoreRecord]:
-    """The scores of the ensemble, report by report, then those of each judge."""
-
-    def row(case: str, profile: Profile, judge: str | None, scores: tuple[ScoreNode, ...]) -> ScoreRecord:
-        return ScoreRecord(
+    """Return the scores of the ensemble, report by report, then those of each judge."""
+    return [
+        ScoreRecord(
             case=case,
             protocol=protocol.name,
             version=protocol.version,
             profile=profile,
             judge=judge,
-            scores=placed(known_enough_trees(scores), protocol.places),
+            scores=_known(
+                protocol, protocol.score(findings if place is None else [findings[place]], profile)
+            ),
         )
-
-    rows = [
-        row(case, profile, None, protocol.score(findings, profile))
-        for case, findings in found.items()
-        for profile in protocol.profiles
-    ]
-    return rows + [
-        row(case, profile, judge, protocol.score([findings[place]], profile))
-        for place, judge in enumerate(judges)
+        for place, judge in ((None, None), *enumerate(judges))
         for case, findings in found.items()
         for profile in protocol.profiles
     ]
@@ -125,9 +161,9 @@ def _score_rows(protocol: AnyProtocol, found: Found, judges: Sequence[str]) -> l
 def _aggregate_rows(
     protocol: AnyProtocol, records: Sequence[CaseRecord], found: Found, judges: Sequence[str]
 ) -> list[RunScoreRecord]:
-    """The scores of each system over its reports: of the ensemble, then of each judge.
+    """Return the scores of each system over its reports: of the ensemble, then of each judge.
 
-    Systems stand in the order of their first report.
+    Systems are in the order of their first report.
     """
     rows: list[RunScoreRecord] = []
     for place, judge in ((None, None), *enumerate(judges)):
@@ -147,9 +183,48 @@ def _aggregate_rows(
                             system=system,
                             n_reports=len(own),
                             n_missing=len(own) - len(known),
-                            scores=placed(
-                                known_enough_trees(scores, most=len(known) / len(own)), protocol.places
-                            ),
+                            scores=_known(protocol, scores, len(known) / len(own)),
                         )
                     )
     return rows
+
+
+def _known(protocol: AnyProtocol, scores: tuple[ScoreNode, ...], most: float = 1.0) -> tuple[ScoreNode, ...]:
+    return placed(known_enough_trees(scores, most=most), protocol.places)
+
+
+class _Metric(NamedTuple):
+    """Decisions of all judges by one metric."""
+
+    scale: Scale
+    reports: dict[str, dict[str, dict[str, Answer]]]
+    """Answers by report, item and judge, without the judges that did not answer an item."""
+
+
+def _agreement_rows(protocol: AnyProtocol, found: Found, judges: Sequence[str]) -> list[AgreementRecord]:
+    """Return the agreement of `judges` by each metric of a protocol, in the order in which the metrics first occur."""
+    metrics: dict[str, _Metric] = {}
+    for case, findings in found.items():
+        for judge, own in zip(judges, findings, strict=True):
+            for decision in protocol.decisions(own):
+                metric = metrics.setdefault(decision.metric, _Metric(decision.scale, {}))
+                answers = metric.reports.setdefault(case, {}).setdefault(decision.item, {})
+                if decision.value is not None:
+                    answers[judge] = decision.value
+    compared = [tuple(judges), *(combinations(judges, 2) if len(judges) > 2 else ())]
+    return [
+        _agreement(protocol, name, metric, group) for name, metric in metrics.items() for group in compared
+    ]
+
+
+def _agreement(protocol: AnyProtocol, name: str, metric: _Metric, judges: tuple[str, ...]) -> AgreementRecord:
+    found = agreement_of_judges(list(metric.reports.values()), judges, metric.scale, seed=SEED)
+    return AgreementRecord(
+        protocol=protocol.name,
+        version=protocol.version,
+        metric=name,
+        scale=metric.scale,
+        judges=judges,
+        n_reports=len(metric.reports),
+        **found._asdict(),
+    )

@@ -1,13 +1,14 @@
-"""Resuming a run: the reports that are taken as they stand.
+"""Resuming a run: reports whose stored files are reused.
 
-Invariants: a report is taken as it stands only if the run that is there was derived from the same inputs by the same
-program, nothing about the report failed, and its files are what was written; everything else is evaluated again from
-the ledger. Taken or evaluated, the bytes are the same.
+Invariants: a report is reused only if the stored run was derived from the same inputs by the same program, nothing
+about the report failed, and its files are unchanged; every other report is evaluated again from the ledger. Reused or
+evaluated, the bytes are the same.
 
-    journal.jsonl      of an unfinished run: what it is derived from, then a line for each report as it is completed:
-                       the SHA-256 of what follows, and as JSON its record and the SHA-256 of each of its files
+    journal.jsonl      of an unfinished run: a digest of its inputs, then a line for each completed report: the SHA-256
+                       of the rest of the line, and JSON with the record and the SHA-256 of each of its files
 
-Of a finished run, `cases.jsonl` and the seal say the same. A line that is cut off by a kill is a report to evaluate.
+For a finished run, `cases.jsonl` and the seal contain the same information. A line cut off when the process was killed
+is ignored, and its report is evaluated again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import ValidationError
 
-from local_judge.errors import RunError
+from local_judge.errors import RunError, os_errors
 from local_judge.judge.requests import sha256
 from local_judge.runs.records import CaseRecord, read_records
 from local_judge.runs.seal import Seal, differences, seal_of, unsealed
@@ -39,33 +40,33 @@ from serving.types import Frozen
 JOURNAL = "journal.jsonl"
 
 _FAILED = b'"attempts":'
-"""A key that each failure has in the JSON of claims and findings. Inside a text its quotation marks are escaped."""
+"""Key of every failure in the JSON of claims and findings. Inside a text its quotation marks would be escaped."""
 
 
 class JournalEntry(Frozen):
-    """A report that is complete."""
+    """Report that is complete."""
 
     record: CaseRecord
     files: dict[str, str]
-    """SHA-256 by name."""
+    """SHA-256 of its files, by name."""
 
 
 class Kept(NamedTuple):
-    """Reports that are taken as they stand."""
+    """Reports that are reused."""
 
     entries: Mapping[str, JournalEntry]
-    """By the report's id."""
+    """Journal entries by report id."""
     whole: bool
-    """Whether the run is finished, sealed, and nothing of it is open."""
+    """True if the run is finished and sealed, and all of its reports are reused."""
 
     @property
     def records(self) -> dict[str, CaseRecord]:
-        """By the report's id."""
+        """Records by report id."""
         return {id: entry.record for id, entry in self.entries.items()}
 
 
 def derivation(manifest: Mapping[str, Any]) -> str:
-    """A name for all that the results of a run are derived from: inputs, judges, settings, program."""
+    """Return a digest of everything that the results of a run are derived from: inputs, judges, settings, program."""
     said = {
         key: value for key, value in manifest.items() if key not in ("arguments", "qualifications", "seal")
     }
@@ -73,11 +74,11 @@ def derivation(manifest: Mapping[str, Any]) -> str:
 
 
 def kept_of(store: RunStore, judges: Sequence[str]) -> Kept:
-    """The complete reports of the run whose manifest is in the directory.
+    """Return the reusable reports of the run whose manifest is in the directory.
 
     Args:
-        store: the run; takes over the digests of the files that are kept.
-        judges: names of the judges, where there are several.
+        store: the run; it gets the digests of the reused files.
+        judges: names of the judges, if there are several.
     """
     manifest = store.read_json(MANIFEST)
     seal = seal_of(manifest)
@@ -93,7 +94,7 @@ def kept_of(store: RunStore, judges: Sequence[str]) -> Kept:
 
 
 def _journal(store: RunStore, derived: str) -> list[JournalEntry]:
-    """The entries of an unfinished run's journal; nothing where it is of something else."""
+    """Return the entries of an unfinished run's journal; none if it belongs to other inputs."""
     try:
         first, *lines = store.read_bytes(JOURNAL).split(b"\n")
     except RunError:
@@ -104,16 +105,16 @@ def _journal(store: RunStore, derived: str) -> list[JournalEntry]:
     for line in lines:
         digest, _, said = line.partition(b" ")
         if digest.decode("ascii", "replace") != digest_of(said):
-            continue  # cut off, or altered
+            continue  # cut off or altered
         try:
             found.append(JournalEntry.model_validate_json(said))
         except ValidationError:
-            continue  # of another program
+            continue  # written by another version
     return found
 
 
 def _line(entry: JournalEntry) -> str:
-    """An entry behind the SHA-256 of its JSON."""
+    """Return the line of an entry: the SHA-256 of its JSON, then the JSON."""
     said = entry.model_dump_json()
     return f"{digest_of(said.encode())} {said}"
 
@@ -121,7 +122,7 @@ def _line(entry: JournalEntry) -> str:
 def _sealed(
     store: RunStore, seal: Seal, manifest: Mapping[str, Any], judges: Sequence[str]
 ) -> list[JournalEntry]:
-    """The same of a finished run; nothing where its list of reports is not what was sealed."""
+    """Return the entries of a finished run; none if its list of reports differs from the seal."""
     try:
         content = store.read_bytes(CASES)
         records = read_records(store) if digest_of(content) == seal.files.get(CASES) else []
@@ -143,9 +144,9 @@ def _sealed(
 def _complete(
     store: RunStore, entry: JournalEntry, manifest: Mapping[str, Any], judges: Sequence[str]
 ) -> bool:
-    """Whether nothing of a report is open: nobody failed to answer, and its files are what was written."""
+    """Check whether a report is complete: no answer is missing, and its files are unchanged."""
     record = entry.record
-    if record.status == "unreadable":  # by the text alone
+    if record.status == "unreadable":  # depends on the text alone
         return True
     protocols: Sequence[str] = manifest["config"]["protocols"]
     names = set(case_files(record.id, protocols, judges))
@@ -163,7 +164,7 @@ def _complete(
 
 
 def case_files(case: str, protocols: Sequence[str], judges: Sequence[str]) -> list[str]:
-    """The names of a report's files; a run that verifies no claims has no claim sets."""
+    """Return the names of a report's files; a run that verifies no claims has no claim sets."""
     key = file_key(case)
     return [
         name
@@ -176,7 +177,7 @@ def case_files(case: str, protocols: Sequence[str], judges: Sequence[str]) -> li
 
 
 class Journal:
-    """Writes the journal of a run; a context manager."""
+    """Writer of a run's journal; a context manager."""
 
     def __init__(self, store: RunStore, protocols: Sequence[str], judges: Sequence[str]) -> None:
         self._store = store
@@ -189,12 +190,12 @@ class Journal:
         return self._store.root / JOURNAL
 
     def begin(self, kept: Kept) -> Self:
-        """Write the journal of what is kept, and make the run an unfinished one.
+        """Write the journal of the reused reports, and mark the run as unfinished.
 
-        In this order, so that a kill in between loses nothing: the journal is whole before the seal goes.
+        The journal is complete before the seal is removed, so that a kill in between loses nothing.
 
         Raises:
-            RunError: it cannot be written.
+            RunError: the journal cannot be written.
         """
         manifest: dict[str, Any] = self._store.read_json(MANIFEST)
         lines = [_header(derivation(manifest)), *(_line(entry) for entry in kept.entries.values())]
@@ -202,21 +203,17 @@ class Journal:
         if "seal" in manifest:
             self._store.write_json(MANIFEST, unsealed(manifest))
         self._store.unfinish()
-        try:
+        with os_errors(RunError, f"{self._path}: cannot be written"):
             self._descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-        except OSError as error:
-            raise RunError(f"{self._path}: cannot be written ({error.strerror or error})") from None
         return self
 
     def add(self, record: CaseRecord) -> None:
-        """Note a report whose files have been written."""
+        """Add a report whose files have been written."""
         digests = self._store.digests
         names = case_files(record.id, self._protocols, self._judges)
         entry = JournalEntry(record=record, files={name: digests[name] for name in names if name in digests})
-        try:
+        with os_errors(RunError, f"{self._path}: cannot be written"):
             os.write(self._descriptor, (_line(entry) + "\n").encode())
-        except OSError as error:
-            raise RunError(f"{self._path}: cannot be written ({error.strerror or error})") from None
 
     def __enter__(self) -> Self:
         return self

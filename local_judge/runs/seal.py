@@ -1,8 +1,8 @@
-"""The seal of a finished run: digests of its files, in its manifest.
+"""Seal of a finished run: the digests of its files, in its manifest.
 
-Invariants: a finished run is read only if every file is what was sealed, none is missing and none was added; where the
-reader has allowed otherwise, what differs is known to whoever prints. The seal holds no clock's time: equal runs have
-equal seals. It shows changes that happen to files; whoever can write the directory can also write a new seal.
+Invariants: a finished run is read only if every file matches the seal, none is missing and none was added. If the user
+allows modified runs, every output names the differences. The seal contains no clock time, so equal runs have equal
+seals. It detects accidental changes: anyone who can write the directory can also write a new seal.
 """
 
 from __future__ import annotations
@@ -16,37 +16,38 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from local_judge.agents.result import EVIDENCE_GAPS
-from local_judge.errors import RunError
+from local_judge.errors import RunError, os_errors
 from local_judge.judge.requests import sha256
 from local_judge.runs.store import CASES, MANIFEST, RunStore, canonical, check_format, digest_of
 from serving.types import Frozen
 
 AGREEMENT = "agreement.jsonl"
 FOLDERS = ("claims", "findings", "scores")
+FILES = (CASES, EVIDENCE_GAPS, AGREEMENT)
 
 NAMED = 20
-"""Files that one message names at most."""
+"""Maximum number of files named in one message."""
 
 _OTHER_MANIFEST = f"{MANIFEST} differs from the seal"
 _UNREADABLE_SEAL = f"the seal in {MANIFEST} cannot be read"
 
 _SEEN: ContextVar[dict[str, None] | None] = ContextVar(
-    "modifications that were read all the same", default=None
+    "differences of modified runs that were read", default=None
 )
 
 
 class Seal(Frozen):
-    """`seal` of a manifest."""
+    """Value of `seal` in a manifest."""
 
     files: dict[str, str]
-    """SHA-256 by name, of every file of the run but manifest, journal and ledger."""
+    """SHA-256 by name, of every file of the run except manifest, journal and ledger."""
     manifest: str
-    """SHA-256 of the manifest's other content, as canonical JSON."""
+    """SHA-256 of the manifest without its seal, as canonical JSON."""
 
 
 @contextmanager
 def modified_allowed() -> Generator[None]:
-    """Inside, runs that differ from their seals are read all the same."""
+    """Let the block read runs that differ from their seals."""
     token = _SEEN.set({})
     try:
         yield
@@ -55,21 +56,23 @@ def modified_allowed() -> Generator[None]:
 
 
 def modifications() -> tuple[str, ...]:
-    """Where the runs that were read so far differ from their seals: a line each. Nothing where that is not allowed."""
+    """Return the known differences between runs and seals, a line each; none outside `modified_allowed`."""
     return tuple(_SEEN.get() or ())
 
 
 def check_seal(store: RunStore, *, rescoring: bool = False) -> None:
-    """Check every file of a finished run; what is read through `store` from now on is checked again as it is read.
+    """Check every file of a finished run against its seal, once per `store`; later reads are compared with the digests.
 
     Args:
         store: the run.
-        rescoring: whether its scores are about to be computed anew, so that it may be one whose rescoring was killed.
+        rescoring: whether its scores are about to be computed again, so that an interrupted rescoring is accepted.
 
     Raises:
         RunError: a file differs, is missing or was added, or the run has no seal; names them. Not inside
             `modified_allowed`.
     """
+    if store.checked:
+        return
     found = differences(store, rescoring=rescoring)
     seen = _SEEN.get()
     if not found:
@@ -84,23 +87,24 @@ def check_seal(store: RunStore, *, rescoring: bool = False) -> None:
             remedy = "the command that made the run restores it"
         listed = ", ".join(found[:NAMED]) + (f" and {len(found) - NAMED} more" if len(found) > NAMED else "")
         raise RunError(
-            f"{store.root}: modified since the run ended: {listed}; {remedy}, --allow-modified reads it all the same"
+            f"{store.root}: modified since the run ended: {listed}; {remedy}, --allow-modified reads it anyway"
         )
     else:
         seen.update(dict.fromkeys(f"{store.root}: {one}" for one in found))
+    store.checked = True
 
 
 def differences(store: RunStore, *, rescoring: bool = False) -> list[str]:
-    """Where the files of a finished run differ from its seal, in order of their names.
+    """Return the differences between the files of a finished run and its seal, in order of file names.
 
-    Where no score is in the seal (see `unseal_scores`), `rescoring` leaves the scores out.
+    If the seal lists no scores (see `unseal_scores`), `rescoring` ignores the scores.
 
     Raises:
         RunError: the run has another format version.
     """
     manifest: Any = store.read_json(MANIFEST)
     if not isinstance(manifest, dict):
-        return [f"{MANIFEST} is not that of a run"]
+        return [f"{MANIFEST} is not the manifest of a run"]
     manifest = cast("dict[str, Any]", manifest)
     check_format(store.root, manifest)
     try:
@@ -124,10 +128,10 @@ def differences(store: RunStore, *, rescoring: bool = False) -> list[str]:
 
 
 def seal_run(store: RunStore) -> None:
-    """Seal what has been written through `store`; what earlier attempts left beside it is removed.
+    """Seal the files written through `store`, and remove other files of earlier attempts.
 
     Raises:
-        RunError: a file was changed since it was written.
+        RunError: a file was changed after it was written.
     """
     there = run_files(store.root)
     files = {name: digest for name, digest in store.digests.items() if is_run_file(name)}
@@ -139,16 +143,17 @@ def seal_run(store: RunStore) -> None:
     ]
     if changed:
         raise RunError(
-            f"{store.root}: changed while the run went on: {', '.join(changed[:NAMED])}; the same command restores it"
+            f"{store.root}: changed during the run: {', '.join(changed[:NAMED])}; the same command restores it"
         )
-    _write(store, files)
+    store.write_json(MANIFEST, sealed_as(unsealed(store.read_json(MANIFEST)), files))
+    store.checked = True
 
 
 def unseal_scores(store: RunStore) -> None:
-    """Take the scores out of the seal of a run, before they are computed anew.
+    """Remove the scores from the seal of a run, before they are computed again.
 
-    Whose rescoring is killed is then seen to be unfinished and not modified: the same command continues. A run that is
-    modified otherwise is left as it is.
+    If the rescoring is interrupted, the run then counts as unfinished and not as modified, and the same command
+    continues. A run with other modifications is left unchanged.
     """
     if differences(store, rescoring=True):
         return
@@ -162,15 +167,15 @@ def unseal_scores(store: RunStore) -> None:
 
 
 def reseal_scores(store: RunStore) -> None:
-    """Take the scores that have been written through `store` into the seal.
+    """Add the scores written through `store` to the seal.
 
-    A run without a seal gets none. Where a file that scores are computed from differs from the seal, the seal stays as
-    it is: scores of modified findings must not pass for sealed once the findings are restored.
+    A run without a seal gets none. If a file that scores are computed from differs from the seal, the seal stays
+    unchanged: scores of modified findings must not count as sealed after the findings are restored.
     """
     manifest = store.read_json(MANIFEST)
     try:
         seal = seal_of(manifest)
-    except ValidationError:  # allowed to be modified, and stays so
+    except ValidationError:  # modified with permission, and stays so
         return
     kept = {name: digest for name, digest in seal.files.items() if not _is_score(name)} if seal else {}
     there = [name for name in run_files(store.root) if not _is_score(name)]
@@ -187,43 +192,39 @@ def reseal_scores(store: RunStore) -> None:
 
 
 def seal_of(manifest: dict[str, Any]) -> Seal | None:
-    """The seal of a manifest; None of an unfinished run. Raises ValidationError: it is none."""
+    """Return the seal of a manifest; None for an unfinished run. Raises ValidationError: it is not a seal."""
     return Seal.model_validate(manifest["seal"]) if "seal" in manifest else None
 
 
 def sealed_as(manifest: dict[str, Any], files: dict[str, str]) -> dict[str, Any]:
-    """A manifest with the seal over itself and these files."""
+    """Return a manifest with a seal over itself and these files."""
     seal = Seal(files=files, manifest=content_digest(manifest))
     return {**manifest, "seal": seal.model_dump()}
 
 
 def unsealed(manifest: dict[str, Any]) -> dict[str, Any]:
-    """A manifest without its seal."""
+    """Return a manifest without its seal."""
     return {key: value for key, value in manifest.items() if key != "seal"}
 
 
 def content_digest(manifest: dict[str, Any]) -> str:
-    """SHA-256 of a manifest without its seal."""
-    # Bytes of a command line that are no text: as their escapes, in which they are written too.
+    """Return the SHA-256 of a manifest without its seal."""
+    # Bytes of a command line that are not UTF-8 count as their escapes, as they are written.
     return sha256(canonical(unsealed(manifest)).encode("utf-8", "backslashreplace").decode())
 
 
 def is_run_file(name: str) -> bool:
-    """Whether a file of this name is under the seal."""
-    return name.startswith(tuple(f"{folder}/" for folder in FOLDERS)) or name in (
-        CASES,
-        EVIDENCE_GAPS,
-        AGREEMENT,
-    )
+    """Check whether a file of this name belongs under the seal."""
+    return name.startswith(tuple(f"{folder}/" for folder in FOLDERS)) or name in FILES
 
 
 def run_files(root: Path) -> list[str]:
-    """The names of the files in a run directory that are or should be under its seal, in order.
+    """Return the names of the files in a run directory that belong under its seal, in order.
 
     Raises:
-        RunError: one of its folders leads out of the directory.
+        RunError: a folder leads out of the directory.
     """
-    found = [name for name in (CASES, EVIDENCE_GAPS, AGREEMENT) if (root / name).is_file()]
+    found = [name for name in FILES if (root / name).is_file()]
     for folder in FOLDERS:
         RunStore(root).check_inside(root / folder)
         found += [
@@ -238,13 +239,7 @@ def _is_score(name: str) -> bool:
     return name.startswith("scores/") or name in (EVIDENCE_GAPS, AGREEMENT)
 
 
-def _write(store: RunStore, files: dict[str, str]) -> None:
-    store.write_json(MANIFEST, sealed_as(unsealed(store.read_json(MANIFEST)), files))
-
-
 def _remove(store: RunStore, names: Iterable[str]) -> None:
-    try:
+    with os_errors(RunError, f"{store.root}: cannot be written"):
         for name in names:
             (store.root / name).unlink(missing_ok=True)
-    except OSError as error:
-        raise RunError(f"{store.root}: cannot be written ({error.strerror or error})") from None

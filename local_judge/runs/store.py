@@ -1,22 +1,22 @@
-"""A run directory.
+"""Run directory.
 
-    manifest.json              what was run: see `runs.manifest`; of a finished run its seal: see `runs.seal`
+    manifest.json              inputs, judges and settings (`runs.manifest`); of a finished run its seal (`runs.seal`)
     cases.jsonl                one line per report, in input order: id, file key, document id, failure
-    claims/<key>.json          the claim set of one report
+    claims/<key>.json          claim set of one report
     findings/<protocol>/<key>.json
     scores/<protocol>.jsonl    one line per report and profile
-    evidence_gaps.jsonl        what the protocols' agents missed in the snapshot, where they have any
-    agreement.jsonl            of several judges: one line per protocol, metric and judges compared
+    evidence_gaps.jsonl        pages and queries that the protocols' agents missed in the snapshot, if they have agents
+    agreement.jsonl            of several judges: one line per protocol, metric and set of judges compared
     journal.jsonl              of an unfinished run: see `runs.resume`
-    ledger.sqlite              the judges' replies, unless another ledger was named
-    .lock                      while a command is at work: see `runs.lock`
+    ledger.sqlite              the judges' replies, unless another ledger was given
+    .lock                      while a command writes here: see `runs.lock`
 
-Of several judges, each has claim sets and findings of its own: claims/<judge>/<key>.json and
+With several judges, each has its own claim sets and findings: claims/<judge>/<key>.json and
 findings/<protocol>/<judge>/<key>.json.
 
-Invariants: a file is whole or not there (written beside, then renamed; but for the journal, whose last line may be cut
-off); file names are made from a hash, never from a report's id; the same inputs and replies give the same bytes, so
-nothing that stays here holds a clock's time; a file whose digest is known is read only if it still has it.
+Invariants: a file is complete or absent (written beside its place, then renamed), except the journal, whose last line
+may be cut off; file names are hashes, never report ids; the same inputs and replies give the same bytes, so no file
+contains a clock time; a file with a known digest is read only if it still matches.
 """
 
 from __future__ import annotations
@@ -31,45 +31,45 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from local_judge.errors import RunError, brief
+from local_judge.errors import RunError, brief, first_problem, os_errors
 
 T = TypeVar("T", bound=BaseModel)
 
 MANIFEST = "manifest.json"
 FORMAT = 2
-"""Version of a run's files, `format_version` in the manifest; 1 is that of manifests without. Raised when findings,
-scores or records change form."""
+"""Version of a run's files, `format_version` in the manifest; a manifest without one has version 1. It is raised when
+the form of findings, scores or records changes."""
 CASES = "cases.jsonl"
 
 PARTIAL = ".partial"
-"""Ends the name of a file that is being written; before it stands the process that writes."""
+"""Suffix of a file that is being written; the number of the writing process comes before it."""
 
 
 def file_key(case_id: str) -> str:
-    """The name under which a report's files are kept: 16 hex digits of the SHA-256 of its id."""
+    """Return the name of a report's files: the first 16 hex digits of the SHA-256 of its id."""
     return hashlib.sha256(case_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def claims_file(key: str, judge: str | None) -> str:
-    """Name of the file with a report's claim set; `judge` is None for the only one."""
+    """Return the name of a report's claim set; `judge` is None for the only judge."""
     return f"claims/{key}.json" if judge is None else f"claims/{judge}/{key}.json"
 
 
 def findings_file(protocol: str, key: str, judge: str | None) -> str:
-    """Name of the file with a protocol's findings on a report; `judge` is None for the only one."""
+    """Return the name of a protocol's findings on a report; `judge` is None for the only judge."""
     return f"findings/{protocol}/" + (f"{key}.json" if judge is None else f"{judge}/{key}.json")
 
 
 def digest_of(content: bytes) -> str:
-    """Hex SHA-256."""
+    """Return the SHA-256 in hex digits."""
     return hashlib.sha256(content).hexdigest()
 
 
 def check_format(root: Path, manifest: Mapping[str, Any]) -> None:
-    """Refuse the directory of a run whose files have another form than those written here.
+    """Refuse the directory of a run of another format version.
 
     Raises:
-        RunError: it has another format version.
+        RunError: the format version differs.
     """
     found = manifest.get("format_version", 1)
     if found != FORMAT:
@@ -80,25 +80,27 @@ def check_format(root: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def canonical(value: object) -> str:
-    """JSON with sorted keys and no NaN: equal values give equal bytes."""
+    """Return JSON with sorted keys and no NaN: equal values give equal bytes."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
 
 
 class RunStore:
-    """Reads and writes one run directory."""
+    """Access to the files of one run directory."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.digests: dict[str, str] = {}
-        """SHA-256 by name, of what was written here and of what was found to be as it was sealed."""
+        """SHA-256 by name, of files written through this object or found to match the seal."""
+        self.checked = False
+        """Whether the seal of the finished run has been checked (see `seal.check_seal`)."""
 
     @property
     def ledger(self) -> Path:
-        """Where the replies are kept unless told otherwise."""
+        """Default path of the ledger."""
         return self.root / "ledger.sqlite"
 
     def write_json(self, name: str, value: BaseModel | dict[str, Any]) -> None:
-        """Write one JSON file, indented for people."""
+        """Write an indented JSON file."""
         data = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
         text = json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n"
         self.write_text(name, text)
@@ -109,33 +111,31 @@ class RunStore:
         self.write_text(name, "".join(canonical(row) + "\n" for row in dumped))
 
     def write_text(self, name: str, text: str) -> None:
-        """Write a file so that it is whole or absent.
+        """Write a file so that it is complete or absent.
 
         Raises:
             RunError: it cannot be written.
         """
         path = self.root / name
         beside = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
-        try:
+        with os_errors(RunError, f"{path}: cannot be written"):
             self.check_inside(path.parent)
             path.parent.mkdir(parents=True, exist_ok=True)
-            # A command line may hold bytes that are no text: inside JSON their escapes are right.
+            # A command line may contain bytes that are not UTF-8; inside JSON their escapes are valid.
             content = text.encode("utf-8", "backslashreplace")
             beside.unlink(missing_ok=True)
-            with beside.open("xb") as file:  # never through a link that was there
+            with beside.open("xb") as file:  # never through an existing link
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(path)
             self.digests[name] = digest_of(content)
-        except OSError as error:
-            raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
 
     def check_inside(self, folder: Path) -> None:
-        """Refuse a folder of the run that is elsewhere: what is there is not ours to write or remove.
+        """Refuse a folder of the run that a link leads out of the run directory.
 
         Raises:
-            RunError: it is, by a link.
+            RunError: the folder is outside.
         """
         try:
             inside = folder.resolve().is_relative_to(self.root.resolve())
@@ -145,64 +145,60 @@ class RunStore:
             raise RunError(f"{folder}: a link that leads out of {self.root}; remove it")
 
     def is_new(self) -> bool:
-        """Whether no run has been here; a ledger alone is none.
+        """Check whether the directory is free for a run: absent, empty, or with nothing but a ledger.
 
         Raises:
-            RunError: the directory holds something else, or cannot be one.
+            RunError: the directory contains something else, or cannot be read.
         """
-        if (self.root / "manifest.json").exists():
+        if (self.root / MANIFEST).exists():
             return False
-        try:
-            names = sorted(entry.name for entry in self.root.iterdir()) if self.root.exists() else []
-        except OSError as error:
-            raise RunError(f"{self.root}: cannot hold a run ({error.strerror or error})") from None
+        with os_errors(RunError, f"{self.root}: cannot hold a run"):
+            names = [entry.name for entry in self.root.iterdir()] if self.root.exists() else []
         if any(not name.startswith((".", self.ledger.name)) for name in names):
             raise RunError(f"{self.root}: not empty and not a run; choose another --out")
         return True
 
     def unfinish(self) -> None:
-        """Take away the list of reports, without which a run is not finished.
+        """Remove the list of reports, which marks the run as unfinished.
 
-        Its files are about to be made anew, and what is old among them must not be read beside what is new.
+        The run's files are about to be written again, and old files must not be read together with new ones.
 
         Raises:
-            RunError: it cannot be taken away.
+            RunError: the list cannot be removed.
         """
-        try:
+        with os_errors(RunError, f"{self.root}: cannot be written"):
             (self.root / CASES).unlink(missing_ok=True)
-        except OSError as error:
-            raise RunError(f"{self.root}: cannot be written ({error.strerror or error})") from None
 
     def sweep(self) -> None:
-        """Remove what processes left half written that were killed."""
+        """Remove the incomplete files of processes that were killed."""
         for path in sorted(self.root.rglob(f".*{PARTIAL}")):
             process = path.name.removesuffix(PARTIAL).rpartition(".")[2]
             if process.isdecimal() and not _runs(int(process)):
                 path.unlink(missing_ok=True)
 
     def read_text(self, name: str) -> str:
-        """The content of a file.
+        """Read a text file.
 
         Raises:
-            RunError: it is not there, or no longer what was written or sealed.
+            RunError: the file is missing, or differs from what was written or sealed.
         """
         content = self.read_bytes(name)
         if name in self.digests and digest_of(content) != self.digests[name]:
-            raise RunError(f"{self.root / name}: changed by another process meanwhile; run the command again")
+            raise RunError(f"{self.root / name}: changed by another process; run the command again")
         try:
             return content.decode("utf-8")
         except UnicodeDecodeError as error:
             raise RunError(f"{self.root / name}: {error}") from None
 
     def read_bytes(self, name: str) -> bytes:
-        """The bytes of a file, whatever they should be.
+        """Read a file without checking its digest.
 
         Raises:
-            RunError: it is not there.
+            RunError: the file is missing.
         """
         path = self.root / name
         try:
-            if path.exists() and not path.is_file():  # a pipe, say, from which reading may never end
+            if path.exists() and not path.is_file():  # reading from a pipe may never end
                 raise RunError(f"{path}: not a file")
             return path.read_bytes()
         except FileNotFoundError:
@@ -213,19 +209,19 @@ class RunStore:
             raise RunError(f"{path}: {error}") from None
 
     def read_json(self, name: str) -> Any:
-        """One JSON file, without NaN and infinity, as `write_json` leaves it."""
+        """Read a JSON file; NaN and infinity are refused."""
         try:
             return json.loads(self.read_text(name), parse_constant=_finite, parse_float=_finite)
         except (ValueError, RecursionError) as error:
             raise RunError(f"{self.root / name}: not JSON ({error})") from None
 
     def read_model(self, name: str, model: type[T]) -> T:
-        """One JSON file as a model."""
+        """Read a JSON file as a model."""
         return _validated(model, self.read_text(name), f"{self.root / name}")
 
     def read_models(self, name: str, model: type[T]) -> list[T]:
-        """One model per line."""
-        # Not `splitlines`: JSON leaves U+2028 and others as they are, which that takes for ends of lines.
+        """Read one model per line."""
+        # Not `splitlines`: it also splits at U+2028 and others, which JSON texts may contain.
         lines = enumerate(self.read_text(name).split("\n"), 1)
         return [_validated(model, line, f"{self.root / name}:{number}") for number, line in lines if line]
 
@@ -233,7 +229,7 @@ class RunStore:
 def _finite(written: str) -> float:
     number = float(written)
     if not math.isfinite(number):
-        raise ValueError(f"{written[:40]} is no number of JSON")
+        raise ValueError(f"{written[:40]} is not a JSON number")
     return number
 
 
@@ -243,7 +239,7 @@ def _runs(process: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass  # somebody else's, and alive
+        pass  # another user's process, and alive
     return True
 
 
@@ -251,6 +247,4 @@ def _validated(model: type[T], text: str, place: str) -> T:
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the whole"
-        raise RunError(f"{place}: {where}: {first['msg']}") from None
+        raise RunError(f"{place}: {first_problem(error)}") from None

@@ -108,7 +108,7 @@ def load_claim_rows(path: Path) -> list[ClaimRow]:
         except ValueError as error:
             raise InputError(f"{place}: {error}") from None
         if identity in seen:
-            raise InputError(f"{place}: id {identity!r} stands twice")
+            raise InputError(f"{place}: id {identity!r} occurs twice")
         seen.add(identity)
         rows.append(ClaimRow(id=identity, claim=" ".join(claim.split()), url=url))
     if not rows:

@@ -18,8 +18,7 @@ from indexes.text.language import detect_language
 from local_judge.tasks import checklist_rules as wording
 from local_judge.tasks.alike import firsts
 from local_judge.tasks.checklists import CHECKLIST_KIND
-from local_judge.tasks.dataset import bare
-from local_judge.tasks.load import load_tasks
+from local_judge.tasks.load import bare, load_tasks
 from local_judge.tasks.model import Checklist, ChecklistItem
 from serving.types import Frozen
 

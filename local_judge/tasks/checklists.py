@@ -14,10 +14,9 @@ from pydantic import ConfigDict, Field, StringConstraints
 
 from local_judge.errors import InputError
 from local_judge.rows import read_jsonl
-from local_judge.tasks.dataset import bare, is_dataset, read_questions
 from local_judge.tasks.joining import Keyed
 from local_judge.tasks.kinds import Kind
-from local_judge.tasks.load import load_tasks
+from local_judge.tasks.load import bare, is_dataset, load_tasks, read_questions
 from local_judge.tasks.model import Checklist
 from local_judge.tasks.review import OwnRow
 

@@ -90,7 +90,7 @@ class Dimensions(_Given):
         ids = [one.id for one in self.dimensions]
         for number, name in enumerate(ids):
             if not name or name in ids[:number]:
-                what = "has no letter or digit" if not name else "stands twice"
+                what = "has no letter or digit" if not name else "occurs twice"
                 raise ValueError(f"the name of dimension {self.dimensions[number].name!r} {what}")
         general = [one.id for one in self.dimensions if one.kind == "general"]
         if sorted(general) != sorted(GENERAL):

@@ -53,7 +53,7 @@ class Kind(Generic[D]):
         for place, data in read_jsonl(path):
             row = self.row.parse(data, place)
             if row.key in rows:
-                raise InputError(f"{place}: task id {row.key!r} stands twice")
+                raise InputError(f"{place}: task id {row.key!r} occurs twice")
             rows[row.key] = place, row
         return list(rows.values())
 

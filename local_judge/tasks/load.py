@@ -1,36 +1,45 @@
 """Tasks from a JSONL file, from LiveResearchBench's dataset or from DEER's folders.
 
-Invariant: every id stands once, every request says something, and what comes with a task is `given`.
+The dataset is a JSONL or CSV file with one row for each item of a question's checklist, and two forms of each text: one
+leaves dates open with placeholders, the other has the dates of its publication.
+
+Invariants: ids are unique, and a question's id has no prefix `qid_`; every request has a text; whatever comes with a
+task has the status `given`; all rows of a question agree on it, and its items are in the order of the rows.
 """
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from local_judge.errors import InputError
-from local_judge.rows import attributes_of, is_text, read_jsonl, row_id
-from local_judge.tasks.dataset import is_dataset, read_questions
-from local_judge.tasks.folders import deer_folder, is_deer_folder
+from local_judge.rows import attributes_of, first_text, is_text, optional_text, read_jsonl, read_text, row_id
+from local_judge.tasks.layouts import PREFIX, deer_folder, is_deer_folder
 from local_judge.tasks.model import Checklist, Guidance, Task
 
 TASK_KEYS = ("task", "prompt", "query", "question")
 OTHER_KEYS = {*TASK_KEYS, "guidance", "rationale"}
-"""Keys of a row by which results are not grouped; a rationale is a judge's, for a topic or for what it kept."""
+"""Keys of a row that do not group results; a rationale is a judge's reason for a topic or for keeping a task."""
+
+COLUMNS = ("question", "checklist", "question_no_placeholder", "checklist_no_placeholder")
+"""Columns of the dataset beside `qid`. Those without `_no_placeholder` leave dates open (see `tasks.dates`)."""
 
 
 def load_tasks(path: Path, *, open_dates: bool = False) -> dict[str, Task]:
-    """Tasks by id, in the order of the file, or of the folders' numbers.
+    """Read tasks by id, in the order of the file, or of the folders' numbers.
 
     Args:
         path: a JSONL file of rows with `id`, the request under `task`, `prompt`, `query` or `question`, and optionally
-            `guidance`, a `checklist` (a list of texts), a `topic` and attributes (see `rows.attributes_of`), of which
-            those are left out that have `kept` false; LiveResearchBench's dataset (see `tasks.dataset`); or a folder in
-            DEER's layout (see `tasks.folders`), of which tasks without a request are left out.
-        open_dates: of the dataset, take the columns that leave dates open.
+            `guidance`, a `checklist` (a list of texts), a `topic` and attributes (see `rows.attributes_of`), where rows
+            with `kept` false are skipped; LiveResearchBench's dataset; or a folder in DEER's layout, where tasks
+            without a request are skipped.
+        open_dates: of the dataset, use the columns that leave dates open.
 
     Raises:
-        InputError: a malformed row, an id given twice, a folder of another layout, or no task at all.
+        InputError: a row is invalid, an id occurs twice, a folder has another layout, or there is no task.
     """
     if path.is_dir():
         tasks = _from_folders(path)
@@ -60,35 +69,27 @@ def _from_rows(path: Path) -> dict[str, Task]:
     tasks: dict[str, Task] = {}
     dropped: set[str] = set()
     for place, row in read_jsonl(path):
-        identity = row_id(row, place)
-        prompt = next((row[key] for key in TASK_KEYS if isinstance(row.get(key), str)), None)
+        identity, prompt = row_id(row, place), first_text(row, TASK_KEYS)
         if identity is None or prompt is None:
             raise InputError(f"{place}: a task needs `id` and one of {', '.join(TASK_KEYS)}")
         if not (prompt.strip() and is_text(prompt)):
             raise InputError(
-                f"{place}: the request of task {identity!r} is empty, or no text that can be written"
+                f"{place}: the request of task {identity!r} is empty, or cannot be written as UTF-8"
             )
         if identity in tasks:
-            raise InputError(f"{place}: task id {identity!r} stands twice")
+            raise InputError(f"{place}: task id {identity!r} occurs twice")
+        guidance = (optional_text(row, "guidance", place) or "").strip()
         tasks[identity] = Task(
             id=identity,
             prompt=prompt,
-            guidance=_guidance(row.get("guidance"), place),
+            guidance=Guidance(text=guidance) if guidance else None,
             checklist=_checklist(row.get("checklist"), place),
-            topic=_topic(row.get("topic"), place),
+            topic=optional_text(row, "topic", place) or None,
             attributes=attributes_of(row, {*OTHER_KEYS, "topic"}),
         )
         if row.get("kept") is False:
             dropped.add(identity)
     return {identity: task for identity, task in tasks.items() if identity not in dropped}
-
-
-def _guidance(given: Any, place: str) -> Guidance | None:
-    if given is None:
-        return None
-    if not (isinstance(given, str) and is_text(given)):
-        raise InputError(f"{place}: `guidance` is not a text")
-    return Guidance(text=given.strip()) if given.strip() else None
 
 
 def _checklist(given: Any, place: str) -> Checklist | None:
@@ -97,11 +98,89 @@ def _checklist(given: Any, place: str) -> Checklist | None:
     items = cast("list[object]", given) if isinstance(given, list) else [None]
     texts = [item.strip() for item in items if isinstance(item, str) and item.strip() and is_text(item)]
     if len(texts) < len(items):
-        raise InputError(f"{place}: `checklist` is not a list of texts that say something")
+        raise InputError(f"{place}: `checklist` must be a list of non-empty texts")
     return Checklist.of(texts)
 
 
-def _topic(given: Any, place: str) -> str | None:
-    if given is None or (isinstance(given, str) and is_text(given)):
-        return given or None
-    raise InputError(f"{place}: `topic` is not a text")
+class Form(NamedTuple):
+    """One of the two published forms of a question of the dataset."""
+
+    request: str
+    items: tuple[str, ...]
+
+
+class Question(NamedTuple):
+    """Question of the dataset with its checklist."""
+
+    place: str
+    """File and line of its first row."""
+    id: str
+    open: Form
+    """Form with placeholders for dates."""
+    fixed: Form
+    """Form with the dates of its publication."""
+
+    def form(self, open_dates: bool) -> Form:
+        """Return the form for a run that fills dates, or for one that does not."""
+        return self.open if open_dates else self.fixed
+
+
+def bare(identity: str) -> str:
+    """Return a question's id without its prefix."""
+    return identity.removeprefix(PREFIX)
+
+
+def is_dataset(path: Path) -> bool:
+    """Check whether a file is a CSV file, or its first row has `qid` and no `id`. Raises InputError."""
+    if path.suffix.lower() == ".csv":
+        return True
+    first = next((row for _, row in read_jsonl(path)), None)
+    return first is not None and "qid" in first and "id" not in first
+
+
+def read_questions(path: Path) -> list[Question]:
+    """Read the questions of a dataset file, in the order of their first rows.
+
+    A cell that is empty in one form is taken from the other.
+
+    Raises:
+        InputError: the file cannot be read, a row has no `qid` or question, or rows of a question differ in it.
+    """
+    requests: dict[str, tuple[str, str, str]] = {}
+    items: dict[str, list[tuple[str, str]]] = {}
+    for place, row in _csv(path) if path.suffix.lower() == ".csv" else read_jsonl(path):
+        identity = row_id(row, place, "qid")
+        cells = {column: (optional_text(row, column, place) or "").strip() for column in COLUMNS}
+        question = _either(cells["question"], cells["question_no_placeholder"])
+        if not identity or not all(question):
+            raise InputError(f"{place}: a row of the dataset needs `qid` and `question`")
+        key = bare(identity)
+        known = requests.setdefault(key, (place, *question))
+        if known[1:] != question:
+            raise InputError(f"{place}: question {key!r} differs from its text at {known[0]}")
+        item = _either(cells["checklist"], cells["checklist_no_placeholder"])
+        items.setdefault(key, []).extend([item] if all(item) else [])
+    return [
+        Question(
+            place,
+            key,
+            Form(question, tuple(first for first, _ in items[key])),
+            Form(fixed, tuple(second for _, second in items[key])),
+        )
+        for key, (place, question, fixed) in requests.items()
+    ]
+
+
+def _either(one: str, other: str) -> tuple[str, str]:
+    return one or other, other or one
+
+
+def _csv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    reader = csv.DictReader(io.StringIO(read_text(path)), strict=True)
+    try:
+        for row in reader:
+            if None in row:
+                raise InputError(f"{path}:{reader.line_num}: has more cells than columns")
+            yield f"{path}:{reader.line_num}", row
+    except csv.Error as error:
+        raise InputError(f"{path}:{reader.line_num}: not CSV ({error})") from None

@@ -1,22 +1,28 @@
-"""What tasks are about: the 22 topics that DeepResearch Bench sorts its tasks into.
+"""Topics of tasks, and whether a task needs deep research, as a judge decides (DeepResearch Bench).
 
-Invariants: a topic is always one of the 22; what a task's own file says of it is shown to no judge and kept beside the
-judge's answer.
+Invariants: a judge's topic is always one of the 22; the topic in a task's own file is never shown to a judge, and is
+kept beside the judge's answer. Every task that was decided on has a row, kept or dropped, with the reason. In counts,
+tasks without a topic are counted apart and are in no share; a topic that is not one of the 22 keeps its name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field, create_model
 
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fill
-from local_judge.rows import read_models
+from local_judge.rows import read_jsonl, read_models
+from local_judge.stats.agreement.kappa import cohen_kappa
+from local_judge.stats.estimate import Estimate
 from local_judge.tasks.drafting import Drafts, Reply, request_block, shared_prompt, template
+from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Task
 from local_judge.tasks.rowfile import RowFile, TaskRow
 from serving.types import EngineIdentity
@@ -45,25 +51,35 @@ TOPICS: Mapping[str, str] = {
     "Fashion & Beauty": "clothes, jewellery, cosmetics",
     "Social Life": "family, relationships, communities, customs, society and how people live together",
 }
-"""Names as in the benchmark's `query.jsonl`; the descriptions are our own."""
+"""Names of the topics as in the benchmark's `query.jsonl`, with our own descriptions."""
 
-REPLY_TOKENS = 200
+TOPIC_TOKENS = 200
+NEED_TOKENS = 300
 
 _MENU: Any = Literal[tuple(TOPICS)]
+Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class TopicReply(Reply):
-    """The reason comes first, so that the topic follows from it."""
+    """Topic of a task; the reason comes first, so that the topic follows from it."""
 
     rationale: Annotated[str, Field(max_length=300)]
     topic: str
 
 
-_REPLY: type[TopicReply] = create_model("TopicReply", __base__=TopicReply, topic=(_MENU, ...))
+_TOPIC_REPLY: type[TopicReply] = create_model("TopicReply", __base__=TopicReply, topic=(_MENU, ...))
+
+
+class NeedReply(Reply):
+    """Decision about a task; the reason comes first, so that the decision follows from it."""
+
+    rationale: Annotated[str, Field(max_length=500)]
+    needs_deep_research: bool
+    confidence: Confidence
 
 
 class AnswerRow(TaskRow):
-    """What a judge says of a task; a file of such rows may be read as tasks."""
+    """A judge's answer about a task; a file of such rows can also be read as tasks."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -72,56 +88,175 @@ class AnswerRow(TaskRow):
     rationale: str
     judge: EngineIdentity
     replies: tuple[str, ...]
-    """Ledger keys."""
+    """Ledger keys of the judge's replies."""
 
     @property
     def key(self) -> str:
-        """The task's id."""
+        """Id of the task."""
         return self.id
 
     @property
     def request(self) -> str:
-        """The task's request."""
+        """Request of the task."""
         return self.prompt
 
 
 class TopicRow(AnswerRow):
-    """One line of what `tasks classify` writes."""
+    """One line of the output of `tasks classify`."""
 
     topic: str
     given: str | None = None
-    """The topic that the task's file gives it."""
+    """Topic in the task's own file."""
+
+
+class NeedRow(AnswerRow):
+    """One line of the output of `tasks filter`; read as tasks, only rows that were kept count."""
+
+    topic: str | None = None
+    """Topic in the task's own file."""
+    kept: bool
+    """True if the task needs deep research according to the judge."""
+    confidence: Confidence
+    """Confidence that the judge states."""
 
 
 def topic_file(path: Path) -> RowFile[TopicRow]:
-    """A file of topics that several commands may write at the same time."""
+    """Return a file of topics that several commands may write concurrently."""
     return RowFile(path, lambda path: list(read_models(path, TopicRow)), by_request=False)
 
 
+def need_file(path: Path) -> RowFile[NeedRow]:
+    """Return a file of decisions that several commands may write concurrently."""
+    return RowFile(path, lambda path: list(read_models(path, NeedRow)), by_request=False)
+
+
 def topic_prompt(task: Task) -> Prompt:
-    """The prompt that asks for a task's topic."""
+    """Return the prompt that asks for a task's topic."""
     topics = "\n".join(f"{name}: {says}" for name, says in TOPICS.items())
     return shared_prompt("request", request_block(task), fill(template("topic"), {"topics": topics}))
 
 
+def need_prompt(task: Task) -> Prompt:
+    """Return the prompt that asks whether a task needs deep research."""
+    return shared_prompt("request", request_block(task), template("need"))
+
+
 async def classify(task: Task, judge: Judge) -> TopicRow | Failure:
-    """The topic of a task, as `judge` sees it.
+    """Ask a judge for the topic of a task.
 
     Raises:
         LedgerError: a reply could not be stored.
     """
-    answer = await judge.ask(topic_prompt(task), _REPLY, max_tokens=REPLY_TOKENS)
+    answer = await judge.ask(topic_prompt(task), _TOPIC_REPLY, max_tokens=TOPIC_TOKENS)
     if isinstance(answer, Failure):
         return answer
-    return TopicRow(
-        id=task.id,
-        prompt=task.prompt,
-        topic=answer.value.topic,
-        given=task.topic,
+    found = {"topic": answer.value.topic, "given": task.topic, "rationale": answer.value.rationale}
+    return TopicRow(**found, **await _asked(task, judge, answer.replies))
+
+
+async def decide_need(task: Task, judge: Judge) -> NeedRow | Failure:
+    """Ask a judge whether a task needs deep research.
+
+    Raises:
+        LedgerError: a reply could not be stored.
+    """
+    answer = await judge.ask(need_prompt(task), NeedReply, max_tokens=NEED_TOKENS)
+    if isinstance(answer, Failure):
+        return answer
+    return NeedRow(
+        topic=task.topic,
+        kept=answer.value.needs_deep_research,
+        confidence=answer.value.confidence,
         rationale=answer.value.rationale,
-        judge=await judge.engine.identity(),
-        replies=answer.replies,
+        **await _asked(task, judge, answer.replies),
     )
 
 
+async def _asked(task: Task, judge: Judge, replies: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "id": task.id,
+        "prompt": task.prompt,
+        "judge": await judge.engine.identity(),
+        "replies": replies,
+    }
+
+
 TOPIC_DRAFTS = Drafts(classify)
+NEED_DRAFTS = Drafts(decide_need)
+
+
+class TopicCounts(NamedTuple):
+    """Distribution of the tasks of one file over topics."""
+
+    path: Path
+    counts: dict[str, int]
+    """Number of tasks by topic: the 22 in their order, then others by name."""
+    n_without: int
+    """Tasks without a topic."""
+
+    @property
+    def n(self) -> int:
+        """Number of tasks with a topic."""
+        return sum(self.counts.values())
+
+    def share(self, topic: str) -> float | None:
+        """Return a topic's share of the tasks with a topic; None if there are none."""
+        return self.counts.get(topic, 0) / self.n if self.n else None
+
+
+class TopicAgreement(NamedTuple):
+    """Agreement of a judge's topics with given ones."""
+
+    n: int
+    """Tasks with both topics."""
+    n_same: int
+    kappa: Estimate
+    """Cohen's kappa, unweighted."""
+    differ: Sequence[tuple[str, str, str]]
+    """Id, given topic and judge's topic of each task in which they differ, in the file's order."""
+
+    @property
+    def accuracy(self) -> float:
+        """Share of equal topics: `n_same / n`."""
+        return self.n_same / self.n
+
+
+def count_topics(path: Path) -> TopicCounts:
+    """Count the topics in a file of tasks, such as the output of `tasks classify`. Raises InputError."""
+    topics = [task.topic for task in load_tasks(path).values()]
+    found = Counter(topic for topic in topics if topic is not None)
+    others = sorted(set(found) - set(TOPICS))
+    return TopicCounts(path, {name: found[name] for name in (*TOPICS, *others)}, topics.count(None))
+
+
+def total_variation(one: Mapping[str, int], other: Mapping[str, int]) -> float | None:
+    """Return the total variation distance of two distributions given by counts; None if one of them is empty.
+
+    Formula: 1/2 * sum over names of |p - q|, with p and q the shares. 0: equal; 1: no name in common. It is the share
+    of one distribution that would have to move to another name to make both equal.
+    """
+    n, m = sum(one.values()), sum(other.values())
+    if not (n and m):
+        return None
+    names = {*one, *other}  # a sum of fractions does not depend on the order
+    gaps = (abs(Fraction(one.get(name, 0), n) - Fraction(other.get(name, 0), m)) for name in names)
+    return float(sum(gaps, Fraction(0)) / 2)
+
+
+def agreement_with_given(path: Path) -> TopicAgreement | None:
+    """Return the agreement of topics from `tasks classify` with given ones; None without any. Raises InputError."""
+    both = [
+        (str(row.get("id")), str(row["given"]), str(row["topic"]))
+        for _, row in (read_jsonl(path) if path.is_file() and path.suffix.lower() != ".csv" else ())
+        if row.get("given") and row.get("topic")
+    ]
+    if not both:
+        return None
+    names = list(dict.fromkeys(name for _, given, judged in both for name in (given, judged)))
+    kappa = cohen_kappa(
+        [names.index(given) for _, given, _ in both],
+        [names.index(judged) for _, _, judged in both],
+        "unweighted",
+    )
+    differ = [row for row in both if row[1] != row[2]]
+    return TopicAgreement(len(both), len(both) - len(differ), kappa, differ)

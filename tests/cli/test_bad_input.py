@@ -17,7 +17,7 @@ from local_judge.judge.judge import Judge
 from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.job import Job, run_job
-from local_judge.runs.judge_specs import JudgeSpec
+from local_judge.runs.judges import JudgeSpec
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.store import RunStore
 from serving.presets import load_preset
@@ -124,7 +124,7 @@ def test_ids_given_twice(run: Run, tmp_path: Path) -> None:
     path.write_text('{"id": 7, "article": "One."}\n{"id": "7", "article": "Two."}\n')
     ended = run(path)
     assert ended.code == 1
-    assert ended.line() == f"local-judge: report id '7' stands twice: {path}:1 and {path}:2"
+    assert ended.line() == f"local-judge: report id '7' occurs twice: in {path}:1 and in {path}:2"
     assert not (tmp_path / "run").exists()
 
 
@@ -201,7 +201,7 @@ def test_what_is_not_there_or_not_for_this(run: Run, report: Path, snapshot: Pat
     assert "no judge preset 'qwen9'" in run(report, judge="qwen9").line()
     assert "no preset file" in run(report, judge="./qwen9.yaml").line()
     assert "not empty and not a run" in run(report, out=tmp_path).line()
-    assert "not that of a run" in run(report, out=snapshot).line()
+    assert "not the manifest of a run" in run(report, out=snapshot).line()
     assert not (snapshot / "ledger.sqlite").exists()
     assert "cannot hold a run" in run(report, out=report).line()
     assert "is not a base URL" in run(report, base_url="http://[::1").line()
@@ -225,7 +225,7 @@ def test_a_rubric_needs_tasks_and_verification_a_snapshot(
     given = ["run", report, "--judge", "qwen3-8b", "--out", tmp_path / "out"]
     ended = command(*given, "--snapshot", snapshot)
     assert ended.line() == (
-        "local-judge: deer: report 'mill' has no task; give --tasks, or do without: --set deer.parts=[verification]"
+        "local-judge: deer: report 'mill' has no task; give --tasks, or run without: --set deer.parts=[verification]"
     )
     assert "needs a snapshot; give --snapshot" in command(*given, "--set", "deer.parts=[verification]").line()
     assert command(*given, "--set", "deer.part=[rubric]").line().endswith("settings: unknown key 'deer.part'")
@@ -251,7 +251,7 @@ def test_directories_that_are_no_runs(command: Command, snapshot: Path, tmp_path
         ("{}", "needs `claim` and `url`"),
         ('{"claim": "\\ud800", "url": "https://a.example"}', "needs `claim` and `url`"),
         ('{"claim": "A.", "url": "nonsense"}', "nonsense"),
-        ('{"claim": "A.", "url": "https://a.example", "id": [1]}', "neither a text nor a whole number"),
+        ('{"claim": "A.", "url": "https://a.example", "id": [1]}', "must be a text or a whole number"),
         ("[1]", "expected a JSON object"),
         ("{", "not JSON"),
         ("[" * 100_000, "not JSON"),

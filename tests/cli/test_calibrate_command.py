@@ -120,7 +120,7 @@ def test_a_run_takes_a_calibration_from_a_file_and_then_from_its_ledger(
     assert json.loads((tmp_path / "bare" / "manifest.json").read_text())["judges"][0]["calibrations"] == []
     # What was begun without a calibration is not continued with one.
     refused = command(*run, "--out", tmp_path / "bare", *given)
-    assert (refused.code, "holds a run with another judges" in refused.line()) == (1, True)
+    assert (refused.code, "already contains a run with different judges" in refused.line()) == (1, True)
     assert command(*run, "--out", tmp_path / "bare").code == 0
 
 

@@ -137,7 +137,7 @@ def test_from_tasks_to_the_result_file(
     # What was written is read as dimensions again, and asks nothing new.
     again = (*options[:-1], out / "quality_results.json", *parts)
     line = command(*again).line()
-    assert "holds a run with another reports" in line
+    assert "already contains a run with different reports" in line
     once_more = ("run", reports, *judge, "--protocol", "deepresearcheval", "--out", tmp_path / "again")
     dry = command(*once_more, *parts, "--dimensions", out / "quality_results.json", "--dry-run", "--json")
     assert json.loads(dry.out)["calls"] == 4 * 6

@@ -149,7 +149,7 @@ def test_ratings_by_people_and_a_faulty_file(
     line = command(*options, "--out", tmp_path / "other").line()
     assert f"{ratings}:1: 'www.plant.example' is judged as 'plant.example'; rate that" in line
     ratings.write_text('{"domain": "plant.example", "score": 2}\n')
-    assert "holds a run with another protocols" in command(*options, "--out", run).line()
+    assert "already contains a run with different protocols" in command(*options, "--out", run).line()
 
 
 def test_a_task_is_named_where_one_is_needed(

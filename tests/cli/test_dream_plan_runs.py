@@ -143,7 +143,7 @@ def test_another_plan_is_another_run(
     given = ("--tasks", tmp_path / "tasks.jsonl", "--plans", plans, "--snapshot", snapshot, "--judge", preset)
     parts = ("--protocol", "dream", "--set", "dream.parts=[key_information,reasoning]")
     line = command("run", report, *given, "--out", out, *parts, "--base-url", server.url).line()
-    assert "holds a run with another reports (reports.'mill'.plan_sha256)" in line
+    assert "already contains a run with different reports (reports.'mill'.plan_sha256)" in line
 
 
 def test_a_run_without_plans_ends_in_one_line(

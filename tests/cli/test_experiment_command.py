@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.runs import session
+from local_judge.runs import judges
 from serving.engines.scripted import ScriptedEngine
 
 from ..lab.experiments.conftest import fenced
@@ -55,7 +55,7 @@ def test_an_oracle_that_quotes_both_sides_finds_what_is_right(
     def connect(*_: object, **__: object) -> ScriptedEngine:
         return engine
 
-    monkeypatch.setattr(session, "connect", connect)
+    monkeypatch.setattr(judges, "connect", connect)
     ended = command(
         *("lab", "experiment", "corruption", "--judge", preset, "--base-url", "http://127.0.0.1:9/v1"),
         *("--protocols", "deepresearcheval", "--rates", "0,0.4,1", "--out", tmp_path / "out"),

@@ -100,7 +100,7 @@ def test_what_cannot_be_imported_is_one_line(command: Command, tmp_path: Path) -
     wrong = write(tmp_path / "wrong.jsonl", [{"id": 1, "citations": "extraction failed"}])
     assert "leave the row out and count it as missing" in command("import", wrong, tmp_path / "a").line()
     half = write(tmp_path / "half.jsonl", [row(1, "supported"), {**row(2), "article": "\ud800"}])
-    assert "half.jsonl:2: holds half a character" in command("import", half, tmp_path / "a").line()
+    assert "half.jsonl:2: contains a lone surrogate" in command("import", half, tmp_path / "a").line()
     assert "--system is not UTF-8" in command("import", file, tmp_path / "a", "--system", "\udcff").line()
     assert not (tmp_path / "a").exists()
     assert command("import", tmp_path / "absent.jsonl", tmp_path / "a").code == 1

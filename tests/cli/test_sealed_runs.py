@@ -391,12 +391,12 @@ def test_a_second_process_asks_nothing(made: Made) -> None:
     with locked(made.out):
         ended = made.run()
         assert ended.code == 1
-        assert "is at work in it; wait until it ends" in ended.line()
+        assert "is writing to it; wait until it ends" in ended.line()
         assert len(made.server.chats) == n_asked
         assert not (made.out / "manifest.json").exists()
     assert made.run().code == 0
     with locked(made.out):
-        assert "is at work in it" in made.read("rescore").line()
+        assert "is writing to it" in made.read("rescore").line()
         assert made.read("show").code == 0
     assert RunStore(made.out).read_json("manifest.json")["seal"]["files"].keys() >= {"cases.jsonl"}
 

@@ -26,9 +26,9 @@ from local_judge.tasks.criteria import CRITERIA_KIND
 from local_judge.tasks.dimension_files import DIMENSIONS_KIND
 from local_judge.tasks.files import load_references
 from local_judge.tasks.guidance import GUIDANCE_KIND
+from local_judge.tasks.layouts import read_batch, read_index
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.plans import PLAN_KIND
-from local_judge.tasks.report_store import read_batch, read_index
 from serving.errors import PresetError
 from serving.presets import load_preset
 from tests.fuzz.mutation import mutated

@@ -9,8 +9,8 @@ from rich.console import Console, RenderableType
 
 from local_judge.reporting.judges import agreement_notes, agreement_table, judge_tables
 from local_judge.reporting.tables import run_summary
-from local_judge.runs.inter_judge import AgreementRecord
 from local_judge.runs.records import CaseRecord, ScoreRecord
+from local_judge.runs.rescoring import AgreementRecord
 from local_judge.scoring.node import Score, ScoreNode
 from local_judge.stats.estimate import Estimate
 

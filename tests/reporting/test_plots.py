@@ -23,7 +23,7 @@ from local_judge.reporting.plots import (
     reliability_diagram,
     svg,
 )
-from local_judge.runs.agreement import JoinedRun
+from local_judge.runs.ratings import JoinedRun
 from local_judge.scoring.coverage import Coverage
 from local_judge.stats.agreement.ratings import RatedReport, RatedTask
 from local_judge.stats.calibration.reliability import bins

@@ -84,7 +84,7 @@ def test_settings_of_protocols_are_filled_in_and_checked(tmp_path: Path) -> None
         ("{deer: {scale: 7}}", r"settings: deer\.scale: .*got 7"),
         ("{deer: {scael: 5}}", r"settings: unknown key 'deer\.scael'"),
         ("{deer: {parts: []}}", r"settings: deer\.parts: "),
-        ("{race: {}}", "settings: 'race' is not among the protocols to run"),
+        ("{race: {}}", "settings: 'race' is not one of the protocols to run"),
     ):
         with pytest.raises(ConfigError, match=said):
             load(tmp_path, f"settings: {text}")

@@ -17,9 +17,8 @@ from local_judge.protocols.deer import DeerFindings
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import CASES_IN_FLIGHT, execute
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.inter_judge import load_agreement
 from local_judge.runs.records import load_scores, read_records
-from local_judge.runs.rescoring import rescore
+from local_judge.runs.rescoring import load_agreement, rescore
 from local_judge.runs.store import RunStore, claims_file, file_key, findings_file
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import ScoreNode

@@ -90,7 +90,7 @@ def test_what_is_missing_is_said_before_a_judge_is_asked(snapshot: Snapshot) -> 
     deer = load_protocol("deer")
     without = RawReport("b", REPORT, None, "b.md")
     check_inputs([RAW], snapshot, [deer])
-    with pytest.raises(ConfigError, match=r"deer: report 'b' has no task \(nor have 1 others\)"):
+    with pytest.raises(ConfigError, match=r"deer: report 'b' has no task \(and 1 others\)"):
         check_inputs([RAW, without, without._replace(id="c")], snapshot, [deer])
     with pytest.raises(ConfigError, match="deer: verifying claims needs a snapshot; give --snapshot"):
         check_inputs([RAW], None, [deer])

@@ -57,9 +57,9 @@ def test_rows_of_every_shape(tmp_path: Path) -> None:
         ('{"id": 1}', "a report needs `id`"),
         ('{"id": 1, "article": 5}', "a report needs `id`"),
         ('{"id": null, "article": "A."}', "a report needs `id`"),
-        ('{"id": {}, "article": "A."}', "neither a text nor a whole number"),
-        ('{"id": true, "article": "A."}', "neither a text nor a whole number"),
-        ('{"id": "\\udc80", "article": "A."}', "neither a text nor a whole number"),
+        ('{"id": {}, "article": "A."}', "must be a text or a whole number"),
+        ('{"id": true, "article": "A."}', "must be a text or a whole number"),
+        ('{"id": "\\udc80", "article": "A."}', "must be a text or a whole number"),
         ('["A."]', "expected a JSON object"),
         ("A.", "not JSON"),
         ("[" * 50_000, "not JSON"),
@@ -102,7 +102,7 @@ def test_a_file_name_that_is_no_text(tmp_path: Path) -> None:
 def test_an_id_stands_once_over_all_files(tmp_path: Path) -> None:
     write(tmp_path / "a.md", "A.")
     write(tmp_path / "a.txt", "A.")
-    with pytest.raises(InputError, match=r"report id 'a' stands twice: .*a\.md and .*a\.txt"):
+    with pytest.raises(InputError, match=r"report id 'a' occurs twice: in .*a\.md and in .*a\.txt"):
         load_reports([tmp_path])
 
 
@@ -119,10 +119,10 @@ def test_a_file_for_each_system(tmp_path: Path) -> None:
     # Where no id stands twice, the files are parts of one set.
     assert [(r.id, r.system) for r in load_reports([one])] == [("1", None), ("2", None)]
     assert [(r.id, r.system) for r in load_reports([one], system="x")] == [("1", "x"), ("2", "x")]
-    with pytest.raises(InputError, match="report id '1' stands twice"):
+    with pytest.raises(InputError, match="report id '1' occurs twice"):
         load_reports([one, other], system="x")
     twice = write(tmp_path / "twice.jsonl", (rows % ("a", "a")) * 2)
-    with pytest.raises(InputError, match="report id '1' stands twice"):
+    with pytest.raises(InputError, match="report id '1' occurs twice"):
         load_reports([twice])
 
 
@@ -137,10 +137,10 @@ def test_tasks_are_joined_by_id(tmp_path: Path) -> None:
         Task(id="2", prompt="kept"),
     ]
     foreign = write(tmp_path / "foreign.jsonl", '{"id": 9, "prompt": "x"}')
-    with pytest.raises(InputError, match="none of its 1 task ids is that of a report, such as '1'"):
+    with pytest.raises(InputError, match="none of its 1 task ids matches a report, such as '1'"):
         load_reports([reports], TaskFiles(tasks=foreign))
     twice = write(tmp_path / "twice.jsonl", '{"id": 9, "prompt": "x"}\n{"id": 9, "prompt": "y"}')
-    with pytest.raises(InputError, match="task id '9' stands twice"):
+    with pytest.raises(InputError, match="task id '9' occurs twice"):
         load_tasks(twice)
     without = write(tmp_path / "without.jsonl", '{"id": 9}')
     with pytest.raises(InputError, match="a task needs `id` and one of task, prompt, query, question"):
@@ -219,7 +219,7 @@ def test_deer_s_folders_are_reports_with_tasks_and_guidance(tmp_path: Path) -> N
 
 def test_a_system_that_is_no_text(tmp_path: Path) -> None:
     path = write(tmp_path / "reports.jsonl", '{"id": 1, "report": "A.", "system": 5}')
-    with pytest.raises(InputError, match=r"reports\.jsonl:1: system 5 is no text"):
+    with pytest.raises(InputError, match=r"reports\.jsonl:1: `system` must be a text"):
         load_reports([path])
 
 
@@ -264,5 +264,5 @@ def test_one_task_s_folder_or_one_of_its_reports(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("task", ['"  "', '"\\ud800"'])
 def test_a_task_says_something(tmp_path: Path, task: str) -> None:
-    with pytest.raises(InputError, match="its task is empty, or no text"):
+    with pytest.raises(InputError, match="its task is empty, or cannot be written"):
         load_reports([write(tmp_path / "r.jsonl", f'{{"id": 1, "report": "A.", "task": {task}}}')])

@@ -43,7 +43,7 @@ def test_a_second_process_is_told_who_holds_it_and_takes_over_after_a_kill(tmp_p
     root = tmp_path / "new" / "run"
     with holder(root) as process:
         message = (
-            rf"run: process {process.pid} on \S+, since 20\d\d-\S+, is at work in it; wait until it ends"
+            rf"run: process {process.pid} on \S+, since 20\d\d-\S+, is writing to it; wait until it ends"
         )
         with pytest.raises(RunError, match=message) as caught, locked(root):
             raise AssertionError
@@ -60,7 +60,7 @@ def test_what_the_file_says_is_only_for_the_message(tmp_path: Path) -> None:
     (tmp_path / LOCK).write_text('{"pid": 1, "host": "elsewhere", "since": "1999"}')
     with locked(tmp_path):
         (tmp_path / LOCK).write_text("[" * 10_000)
-        with pytest.raises(RunError, match="another process is at work in it"), locked(tmp_path):
+        with pytest.raises(RunError, match="another process is writing to it"), locked(tmp_path):
             raise AssertionError
 
 
@@ -81,7 +81,7 @@ def test_a_file_system_without_locks_is_named(
     with locked(tmp_path):
         assert list(tmp_path.iterdir()) == []
     assert capsys.readouterr().err == (
-        f"{tmp_path}: its file system has no locks; do not start a second command there meanwhile\n"
+        f"{tmp_path}: its file system has no locks; do not start a second command there now\n"
     )
 
 

@@ -108,10 +108,11 @@ async def test_a_directory_takes_up_the_same_run_and_no_other(
     }
     for key, other in others.items():
         with pytest.raises(
-            RunError, match=rf"holds a run with another {key}( \({key}[^)]*\))?; choose another --out"
+            RunError,
+            match=rf"already contains a run with different {key}( \({key}[^)]*\))?; choose another --out",
         ):
             claim_directory(store, other)
-    with pytest.raises(RunError, match=r"another judges \(judges\.'stub'\.sampling\.temperature\)"):
+    with pytest.raises(RunError, match=r"different judges \(judges\.'stub'\.sampling\.temperature\)"):
         claim_directory(store, await manifest_of(warmer, snapshot))
     assert (tmp_path / "run/manifest.json").read_bytes() == written
 
@@ -122,9 +123,9 @@ async def test_a_manifest_of_something_else(
 ) -> None:
     judge, _ = make_judge()
     (tmp_path / "manifest.json").write_text(text)
-    with pytest.raises(RunError, match="not that of a run"):
+    with pytest.raises(RunError, match="not the manifest of a run"):
         claim_directory(RunStore(tmp_path), await manifest_of(judge, snapshot))
-    with pytest.raises(RunError, match="not that of a run"):
+    with pytest.raises(RunError, match="not the manifest of a run"):
         protocols_of(RunStore(tmp_path))
 
 

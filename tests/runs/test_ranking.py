@@ -196,7 +196,7 @@ async def test_one_judge_of_several(make_judge: MakeJudge, tmp_path: Path) -> No
     with pytest.raises(RunError, match="no judge 'third' to choose; there are: one, other"):
         compared([out], None, "paper", "third")
     alone = await run(one, tmp_path / "alone", ("cy",))
-    with pytest.raises(RunError, match="it has one judge, and no other scores"):
+    with pytest.raises(RunError, match="it has only one judge; omit --judge"):
         compared([alone], None, "paper", "one")
 
 

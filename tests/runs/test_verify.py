@@ -108,10 +108,10 @@ async def test_a_quotation_of_the_title_has_its_offsets_there(
         ([{"claim": "A.", "url": "ftp://a"}], ":1: "),
         (
             [{"claim": "A.", "url": RENEWAL, "id": 1}, {"claim": "B.", "url": RENEWAL, "id": "1"}],
-            ":2: id '1' stands twice",
+            ":2: id '1' occurs twice",
         ),
         ([{"claim": "\ud800", "url": RENEWAL}], ":1: needs `claim` and `url`"),
-        ([{"claim": "A.", "url": RENEWAL, "id": 1.5}], ":1: id 1.5 is neither"),
+        ([{"claim": "A.", "url": RENEWAL, "id": 1.5}], ":1: id 1.5 must be"),
         ([{"claim": "A" * 20_001, "url": RENEWAL}], ":1: claim of 20,001 characters, more than 20,000"),
         ([{"claim": "A.", "url": RENEWAL + "a" * 9_000}], ":1: url of 9,0"),
         ([{"claim": "A.", "url": RENEWAL, "id": "a" * 201}], ":1: id of 201 characters, more than 200"),

@@ -29,7 +29,7 @@ from local_judge.lab.task_construction.store import BuildStore
 from local_judge.lab.task_construction.tables import build_notes
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Task
-from local_judge.tasks.need import need_prompt
+from local_judge.tasks.topics import need_prompt
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineUnreachable
 

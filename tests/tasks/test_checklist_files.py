@@ -12,9 +12,8 @@ import pytest
 from local_judge.errors import InputError
 from local_judge.runs.inputs import dated, load_reports
 from local_judge.tasks.checklists import CHECKLIST_KIND, ChecklistRow
-from local_judge.tasks.dataset import read_questions
 from local_judge.tasks.files import TaskFiles
-from local_judge.tasks.load import load_tasks
+from local_judge.tasks.load import load_tasks, read_questions
 from local_judge.tasks.model import Checklist, Task
 from local_judge.tasks.review import decide
 
@@ -59,11 +58,11 @@ def test_a_question_without_items_is_a_task_without_a_checklist(tmp_path: Path) 
         ([ROWS[0], {"question": "Why?"}], r"d.jsonl:2: a row of the dataset needs `qid`"),
         (
             [ROWS[0], {**ROWS[2], "question": "Why?"}],
-            r"d.jsonl:2: question 'pumps' reads otherwise than at .*:1",
+            r"d.jsonl:2: question 'pumps' differs from its text at .*:1",
         ),
-        ([{**ROWS[0], "checklist": ["a"]}], r"d.jsonl:1: checklist is no text"),
-        ([{**ROWS[0], "checklist": "\ud800"}], r"d.jsonl:1: checklist is no text"),
-        ([{**ROWS[0], "qid": 1.5}], "neither a text nor a whole number"),
+        ([{**ROWS[0], "checklist": ["a"]}], r"d.jsonl:1: `checklist` must be a text"),
+        ([{**ROWS[0], "checklist": "\ud800"}], r"d.jsonl:1: `checklist` must be a text"),
+        ([{**ROWS[0], "qid": 1.5}], "must be a text or a whole number"),
     ],
 )
 def test_a_faulty_dataset_is_one_line(rows: list[dict[str, Any]], message: str, tmp_path: Path) -> None:
@@ -77,7 +76,7 @@ def test_a_faulty_dataset_is_one_line(rows: list[dict[str, Any]], message: str, 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('qid,question\na,"Why', r"d.csv:1: no CSV"),
+        ('qid,question\na,"Why', r"d.csv:1: not CSV"),
         ("qid,question\na,Why?,more\n", r"d.csv:2: has more cells than columns"),
         ("id,prompt\na,Why?\n", r"d.csv:2: a row of the dataset needs"),
         ("", "no tasks in it"),
@@ -115,7 +114,7 @@ def test_tasks_may_bring_a_checklist_and_a_topic_and_those_dropped_are_left_out(
 )
 def test_what_a_task_may_not_bring(row: dict[str, Any], tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "tasks.jsonl", [{"id": 1, "prompt": "Why?", **row}])
-    with pytest.raises(InputError, match=r"tasks.jsonl:1: `(checklist|topic)` is not a"):
+    with pytest.raises(InputError, match=r"tasks.jsonl:1: `(checklist|topic)` must be a"):
         load_tasks(path)
 
 
@@ -126,7 +125,7 @@ def test_what_a_task_may_not_bring(row: dict[str, Any], tmp_path: Path) -> None:
         ({"task_id": "a", "items": [" "]}, "items.0: String should have at least 1 character"),
         ({"task_id": "a", "items": ["A?"], "colour": 1}, "unknown key 'colour'"),
         ({"items": ["A?"]}, "task_id: Field required"),
-        ({"task_id": "b", "items": ["A?"]}, "c.jsonl:2: task id 'b' stands twice"),
+        ({"task_id": "b", "items": ["A?"]}, "c.jsonl:2: task id 'b' occurs twice"),
     ],
 )
 def test_a_faulty_checklist_file_is_one_line(row: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -81,9 +81,9 @@ WRONG: list[tuple[Callable[[list[Any]], object], str]] = [
     ),
     (
         lambda rows: rows[5].update(name="cost-accounting"),
-        "the name of dimension 'cost-accounting' stands twice",
+        "the name of dimension 'cost-accounting' occurs twice",
     ),
-    (lambda rows: rows[5].update(name="Clarity"), "the name of dimension 'Clarity' stands twice"),
+    (lambda rows: rows[5].update(name="Clarity"), "the name of dimension 'Clarity' occurs twice"),
     (lambda rows: rows[5].update(name="..."), "the name of dimension '...' has no letter or digit"),
     (lambda rows: [one.update(weight=0) for one in rows], "the weights of the dimensions are all 0"),
     (lambda rows: rows[0].update(weight=-1), "dimensions.0.weight: Input should be greater"),
@@ -231,7 +231,7 @@ def test_files_that_hold_none(tmp_path: Path) -> None:
             DIMENSIONS_KIND.load(path)
     rows = tmp_path / "b.jsonl"
     rows.write_text((json.dumps(ROW) + "\n") * 2)
-    with pytest.raises(InputError, match="task id '7' stands twice"):
+    with pytest.raises(InputError, match="task id '7' occurs twice"):
         DIMENSIONS_KIND.load(rows)
 
 

@@ -96,8 +96,8 @@ def test_a_run_reads_all_but_what_was_rejected(tmp_path: Path) -> None:
         ('{"task_id": "1", "text": "A", "colour": 1}', ":1: unknown key 'colour'"),
         ('{"task_id": "1", "text": "A", "status": "guessed"}', ":1: status: Input should be"),
         ('{"task_id": 1, "text": "A"}', ":1: task_id: Input should be a valid string"),
-        ('{"task_id": "1", "text": "\\ud800"}', ":1: holds half a character"),
-        ('{"task_id": "1", "text": "A"}\n\n{"task_id": "1", "text": "B"}', ":3: task id '1' stands twice"),
+        ('{"task_id": "1", "text": "\\ud800"}', ":1: contains a lone surrogate"),
+        ('{"task_id": "1", "text": "A"}\n\n{"task_id": "1", "text": "B"}', ":3: task id '1' occurs twice"),
         ("no json", ":1: not JSON"),
     ],
 )

@@ -56,7 +56,7 @@ def test_a_draft_is_joined_and_never_takes_the_place_of_what_was_given(
 
 @every_kind
 def test_a_task_has_one_row(kind: Kind[Any], row: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"rows.jsonl:2: task id 'mill' stands twice"):
+    with pytest.raises(InputError, match=r"rows.jsonl:2: task id 'mill' occurs twice"):
         kind.read(written(tmp_path / "rows.jsonl", row, row))
 
 

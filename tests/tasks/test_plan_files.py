@@ -51,7 +51,7 @@ def test_a_plan_by_hand_is_joined_by_id_or_request(tmp_path: Path) -> None:
     [
         ([], "no plans in it"),
         ([{"task_id": "mill"}], "p.jsonl:1: needs `key_information`, `reasoning` or both"),
-        ([ROW, ROW], "p.jsonl:2: task id 'mill' stands twice"),
+        ([ROW, ROW], "p.jsonl:2: task id 'mill' occurs twice"),
         ([{**ROW, "items": []}], "p.jsonl:1: unknown key 'items'"),
         ([{**ROW, "reasoning": [{"question": "Why?"}]}], "p.jsonl:1: reasoning.0.extract: Field required"),
     ],

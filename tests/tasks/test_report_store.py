@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from local_judge.errors import InputError
-from local_judge.runs.batch import with_criteria_of
-from local_judge.runs.config import load_config, parse_settings
+from local_judge.runs.config import load_config, parse_settings, with_batch_metrics
 from local_judge.runs.inputs import load_reports
 from local_judge.tasks.files import TaskFiles
-from local_judge.tasks.report_store import is_report_store, read_batch, read_index, stored_reports
+from local_judge.tasks.layouts import is_report_store, read_batch, read_index, stored_reports
 
 
 def write(path: Path, text: str = "# A report\n\nSo it is.\n") -> Path:
@@ -92,7 +91,7 @@ def test_a_system_that_cannot_be_read_is_named(store: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(Path, "iterdir", locked)
     assert is_report_store(store)  # by the other system
-    with pytest.raises(InputError, match="alpha: Permission denied"):
+    with pytest.raises(InputError, match="alpha: cannot be read"):
         load_reports([store])
 
 
@@ -114,7 +113,7 @@ def test_an_index_gives_requests_and_each_report_once(store: Path, tmp_path: Pat
             [row("a", "t", "nowhere.md")],
             r"reports\[0\]: no file 'nowhere.md', neither here nor beside the index",
         ),
-        ([row("a", "t", "x" * 5_000)], r"reports\[0\]: no file 'x{59}…: File name too long"),
+        ([row("a", "t", "x" * 5_000)], r"reports\[0\]: no file 'x{59}… \(File name too long"),
         ([{"model_name": "a"}], r"reports\[0\]: query_id: Field required"),
         (["x"], r"reports\[0\]: the row: "),
         (
@@ -150,7 +149,7 @@ def test_the_metrics_of_a_batch_are_taken_where_nothing_else_chooses(store: Path
         loaded = load_config(
             write(tmp_path / "config.yaml", config),
             overrides,
-            completed=partial(with_criteria_of, [store, file]),
+            completed=partial(with_batch_metrics, [store, file]),
         )
         found = loaded.settings.get("liveresearchbench")
         return found and (found["parts"], found["issues"]["limit"])
@@ -168,11 +167,11 @@ def test_the_metrics_of_a_batch_are_taken_where_nothing_else_chooses(store: Path
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("criteria: [depth]\n", "no batch of LiveResearchBench"),
-        ("- a\n", "no batch of LiveResearchBench"),
-        ("input_files: [1]\n", "input_files is no list of texts"),
+        ("criteria: [depth]\n", "not a batch file of LiveResearchBench"),
+        ("- a\n", "not a batch file of LiveResearchBench"),
+        ("input_files: [1]\n", "input_files must be a list of texts"),
         ("input_files: [gone.json]\n", "no file 'gone.json'"),
-        ("input_files: [batch.yaml]\n", "no index of reports"),
+        ("input_files: [batch.yaml]\n", "not an index of reports"),
         ("input_files: {\n", "batch.yaml: "),
     ],
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from local_judge.errors import InputError
-from local_judge.tasks.folders import MAX_BYTES, deer_folder, is_deer_folder
+from local_judge.tasks.layouts import MAX_BYTES, deer_folder, is_deer_folder
 from local_judge.tasks.load import load_tasks
 
 
@@ -35,7 +35,7 @@ def test_folders_in_order_of_number_with_every_system(tmp_path: Path) -> None:
         },
     )
     two, ten = deer_folder(tmp_path)
-    assert (two.id, two.notes) == ("2", ())
+    assert two.id == "2"
     assert two.task is not None and two.task.guidance is not None
     assert (two.task.id, two.task.prompt) == ("2", "Two?")
     assert (two.task.guidance.text, two.task.guidance.status) == ("- Must name the year.", "given")
@@ -44,10 +44,10 @@ def test_folders_in_order_of_number_with_every_system(tmp_path: Path) -> None:
         ("a", "a_2.md"),
         ("gpt_fast", "gpt_fast_0002.md"),
     ]
-    assert (ten.id, ten.notes, [report.system for report in ten.reports]) == ("10", ("no_guidance",), ["b"])
+    assert (ten.id, [report.system for report in ten.reports]) == ("10", ["b"])
 
 
-def test_what_is_incomplete_is_a_note(tmp_path: Path) -> None:
+def test_a_folder_may_be_incomplete(tmp_path: Path) -> None:
     make(
         tmp_path,
         {
@@ -59,11 +59,9 @@ def test_what_is_incomplete_is_a_note(tmp_path: Path) -> None:
         },
     )
     one, two, three = deer_folder(tmp_path)
-    assert (one.task, one.notes) == (None, ("no_query", "no_guidance"))
-    assert (two.task, two.notes) == (None, ("empty_query", "empty_guidance", "no_report"))
+    assert (one.task, two.task, two.reports) == (None, None, ())
     assert three.task is not None and three.task.guidance is None
-    assert three.notes == ("no_guidance", "no_report", "foreign_report")
-    assert three.reports == ()
+    assert three.reports == ()  # its file names another task
     # Those without a request are no tasks.
     assert list(load_tasks(tmp_path)) == ["3"]
 

@@ -8,12 +8,21 @@ from typing import Any
 import pytest
 
 from local_judge.errors import InputError
-from local_judge.runs.topics import agreement_with_given, count_topics, distance, total_variation
 from local_judge.tasks.drafting import draft_all, waiting
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Task
-from local_judge.tasks.need import NEED_DRAFTS, need_file, need_prompt
-from local_judge.tasks.topics import TOPIC_DRAFTS, TOPICS, topic_file, topic_prompt
+from local_judge.tasks.topics import (
+    NEED_DRAFTS,
+    TOPIC_DRAFTS,
+    TOPICS,
+    agreement_with_given,
+    count_topics,
+    need_file,
+    need_prompt,
+    topic_file,
+    topic_prompt,
+    total_variation,
+)
 from serving.engines.scripted import Call
 from serving.errors import EngineTimeout
 
@@ -124,10 +133,10 @@ def test_topics_are_counted_and_compared(tmp_path: Path) -> None:
     first, second = count_topics(one), count_topics(two)
     assert list(first.counts) == [*TOPICS, "Politics"]
     assert (first.counts["History"], first.n, first.n_without, first.share("Politics")) == (1, 2, 1, 0.5)
-    assert distance(first, second) == 0.5
+    assert total_variation(first.counts, second.counts) == 0.5
     assert agreement_with_given(one) is None
     none = count_topics(write_jsonl(tmp_path / "none.jsonl", [{"id": 3, "prompt": "C?"}]))
-    assert (none.share("History"), distance(first, none)) == (None, None)
+    assert (none.share("History"), total_variation(first.counts, none.counts)) == (None, None)
 
 
 def test_agreement_with_topics_that_were_given(tmp_path: Path) -> None:
@@ -161,4 +170,4 @@ def test_the_corpora_at_hand(shared: Path) -> None:
     above = sum(
         max(0.0, (dre.share(name) or 0) - (drb.share(name) or 0)) for name in {**drb.counts, **dre.counts}
     )
-    assert distance(drb, dre) == pytest.approx(above)
+    assert total_variation(drb.counts, dre.counts) == pytest.approx(above)

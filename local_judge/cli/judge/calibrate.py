@@ -34,7 +34,7 @@ from local_judge.reporting.plots import reliability_diagram, require_plots, svg
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.standings import standing_lines
 from local_judge.runs.config import RunConfig, load_config
-from local_judge.runs.session import open_judge
+from local_judge.runs.judges import open_judge
 from local_judge.runs.store import RunStore
 from local_judge.stats.calibration.assess import DRAWS, Settings
 from local_judge.stats.calibration.folds import FOLDS

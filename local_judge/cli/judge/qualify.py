@@ -40,7 +40,7 @@ from local_judge.lab.qualification.qualify import DATA, PAGE, Qualification
 from local_judge.lab.qualification.qualify import qualify as examine
 from local_judge.reporting.progress import PartProgress
 from local_judge.runs.inputs import RawReport, load_reports
-from local_judge.runs.judge_specs import judge_specs_of
+from local_judge.runs.judges import judge_specs_of
 from local_judge.runs.store import RunStore
 from local_judge.tasks.files import TaskFiles
 from local_judge.terminal import count

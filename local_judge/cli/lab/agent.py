@@ -32,11 +32,10 @@ from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.look import AsOf, SnapshotPath, day
 from local_judge.errors import ConfigError, plain
 from local_judge.reporting.agents import answer_text
-from local_judge.runs.asked import claim, keep
+from local_judge.runs.agent_runs import claim_answer, stored_runs, write_answer
+from local_judge.runs.judges import open_judge
 from local_judge.runs.lock import locked
-from local_judge.runs.session import open_judge
 from local_judge.runs.store import RunStore
-from local_judge.runs.stored_runs import stored_runs
 from serving.presets import Preset, load_preset
 
 app = typer.Typer(
@@ -86,13 +85,15 @@ def ask(
     limits = AgentLimits(turns=turns, tokens=tokens, calls=calls)
     preset = load_preset(judge)
     if out is not None:
-        claim(RunStore(out), question)  # what holds something else is refused before anything is put into it
+        claim_answer(
+            RunStore(out), question
+        )  # what holds something else is refused before anything is put into it
     with contextlib.nullcontext() if out is None else locked(out), stoppable(replies):
         if out is not None:
-            claim(RunStore(out), question)  # it may have been filled since
+            claim_answer(RunStore(out), question)  # it may have been filled since
         asked = asyncio.run(_ask(preset, base_url or [], replies, reasks, offline, toolbox, question, limits))
         if out is not None:
-            keep(RunStore(out), asked)
+            write_answer(RunStore(out), asked)
     if as_json:
         print_json(asked)
     else:

@@ -34,8 +34,7 @@ from local_judge.lab.annotations.recall import RecallJudge
 from local_judge.lab.annotations.tables import verifier_tables
 from local_judge.reporting.progress import RunProgress
 from local_judge.runs.config import RunConfig, load_config
-from local_judge.runs.judge_specs import JudgeSpec, judge_specs_of
-from local_judge.runs.session import open_judges
+from local_judge.runs.judges import JudgeSpec, judge_specs_of, open_judges
 from local_judge.runs.store import RunStore
 from local_judge.terminal import count, stdout
 

@@ -59,7 +59,7 @@ from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.standings import standing_lines
 from local_judge.runs.config import RunConfig, load_config, parse_settings
 from local_judge.runs.job import Job
-from local_judge.runs.judge_specs import JudgeSpec, judge_specs_of
+from local_judge.runs.judges import JudgeSpec, judge_specs_of
 from local_judge.runs.lock import locked
 from local_judge.runs.qualifications import recorded_qualifications
 from local_judge.runs.store import RunStore

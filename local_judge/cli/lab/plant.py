@@ -32,7 +32,7 @@ from local_judge.lab.planting.tables import claims_notes, claims_table, reports_
 from local_judge.reporting.progress import RunProgress
 from local_judge.runs.config import validated
 from local_judge.runs.inputs import load_reports
-from local_judge.runs.session import open_judge
+from local_judge.runs.judges import open_judge
 from local_judge.tasks.files import TaskFiles
 from local_judge.terminal import stdout
 from serving.presets import Preset, load_preset

@@ -20,8 +20,7 @@ from local_judge.reporting.agreement import (
     difference_table,
 )
 from local_judge.reporting.plots import agreement_scatter, require_plots, svg
-from local_judge.runs.agreement import join
-from local_judge.runs.ratings import load_ratings
+from local_judge.runs.ratings import join, load_ratings
 from local_judge.runs.scored import protocol_of, scored_reports
 from local_judge.runs.seal import modifications
 from local_judge.runs.store import RunStore

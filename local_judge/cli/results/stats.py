@@ -20,8 +20,7 @@ from local_judge.reporting.stats import (
     stability_notes,
     stability_table,
 )
-from local_judge.runs.measures import Measure, score_columns
-from local_judge.runs.stability import judged_runs
+from local_judge.runs.side_by_side import Measure, judged_runs, score_columns
 from local_judge.scoring.node import Profile
 from local_judge.stats.agreement.stability import stability_of_judges
 from local_judge.stats.estimate import DRAWS as STABILITY_DRAWS

@@ -14,7 +14,7 @@ from local_judge.cli.tasks.options import OpenDates, OutPath, Replies, TasksPath
 from local_judge.errors import plain
 from local_judge.judge.failures import Failure
 from local_judge.reporting.progress import RunProgress
-from local_judge.runs.session import open_judge
+from local_judge.runs.judges import open_judge
 from local_judge.tasks.drafting import Drafts, draft_all, waiting
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Task

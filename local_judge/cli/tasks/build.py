@@ -28,8 +28,8 @@ from local_judge.lab.task_construction.store import BuildStore
 from local_judge.lab.task_construction.tables import audit_lines, build_notes, build_table
 from local_judge.reporting.progress import RunProgress
 from local_judge.rows import write_lines
+from local_judge.runs.judges import open_judge
 from local_judge.runs.lock import locked
-from local_judge.runs.session import open_judge
 from local_judge.terminal import count, stdout
 from serving.presets import Preset, load_preset
 

@@ -12,9 +12,16 @@ from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
 from local_judge.cli.tasks.asking import asking_command
 from local_judge.reporting.topics import topic_notes, topic_table, topics_json
-from local_judge.runs.topics import agreement_with_given, count_topics, distance
-from local_judge.tasks.need import NEED_DRAFTS, NeedRow, need_file
-from local_judge.tasks.topics import TOPIC_DRAFTS, topic_file
+from local_judge.tasks.topics import (
+    NEED_DRAFTS,
+    TOPIC_DRAFTS,
+    NeedRow,
+    agreement_with_given,
+    count_topics,
+    need_file,
+    topic_file,
+    total_variation,
+)
 from local_judge.terminal import stdout
 
 
@@ -47,7 +54,7 @@ def topics(
 ) -> None:
     """Show how tasks are distributed over topics, and how far a judge agrees with topics that were given."""
     corpora = [count_topics(path) for path in (tasks, other) if path is not None]
-    apart = distance(*corpora) if len(corpora) == 2 else None
+    apart = total_variation(corpora[0].counts, corpora[1].counts) if len(corpora) == 2 else None
     agreement = agreement_with_given(tasks)
     if as_json:
         print_json(topics_json(corpora, apart, agreement))

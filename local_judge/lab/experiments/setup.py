@@ -23,7 +23,7 @@ from local_judge.errors import RunError
 from local_judge.lab.experiments.model import Design, Experiment, PlainPage
 from local_judge.runs.config import RunConfig, laid_over
 from local_judge.runs.job import Job
-from local_judge.runs.judge_specs import JudgeSpec
+from local_judge.runs.judges import JudgeSpec
 from local_judge.runs.store import RunStore
 from serving.connect import PERSISTENT, Persistence
 

@@ -26,7 +26,7 @@ from local_judge.runs.calibrations import GivenCalibrations
 from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.job import Job, Watcher, run_job
-from local_judge.runs.judge_specs import JudgeSpec
+from local_judge.runs.judges import JudgeSpec
 from local_judge.runs.manifest import build_manifest, changed, existing_manifest
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.store import RunStore

@@ -22,8 +22,7 @@ from local_judge.lab.qualification.model import Cost, Figure, Item, PartName, Pa
 from local_judge.lab.qualification.part import PartContext, cost_of
 from local_judge.lab.qualification.thresholds import ALL
 from local_judge.runs.calibrations import GivenCalibrations
-from local_judge.runs.judge_specs import JudgeSpec
-from local_judge.runs.session import judge_on, open_engines
+from local_judge.runs.judges import JudgeSpec, judge_on, open_engines
 from local_judge.runs.store import RunStore
 from local_judge.stats.rates import rate
 from serving.connect import PERSISTENT, Persistence

@@ -40,7 +40,7 @@ from local_judge.lab.qualification.parts import PARTS
 from local_judge.lab.qualification.parts_run import Watch, ask_parts, figures_of
 from local_judge.lab.qualification.thresholds import check, verdicts_of
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.judge_specs import JudgeSpec
+from local_judge.runs.judges import JudgeSpec
 from local_judge.runs.lock import locked
 from local_judge.runs.manifest import difference, prompts_digest
 from local_judge.runs.store import RunStore

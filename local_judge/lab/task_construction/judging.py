@@ -19,7 +19,7 @@ from local_judge.lab.task_construction.gather import Reply
 from local_judge.lab.task_construction.model import Assessment, Baseline, Candidate, Persona, Qualification
 from local_judge.lab.task_construction.requesting import laid_out
 from local_judge.lab.task_construction.settings import BuildConfig, Quality, Share
-from local_judge.tasks.need import REPLY_TOKENS, NeedReply
+from local_judge.tasks.topics import NEED_TOKENS, NeedReply
 
 template = partial(load_prompt, "local_judge.lab.task_construction")
 
@@ -44,7 +44,7 @@ class AssessmentReply(Reply):
 
 async def qualify(candidate: Candidate, persona: Persona | None, judge: Judge) -> Qualification | Failure:
     """Whether a task needs deep research; the question of `tasks filter`. Raises LedgerError."""
-    answer = await judge.ask(qualify_prompt(candidate, persona), NeedReply, max_tokens=REPLY_TOKENS)
+    answer = await judge.ask(qualify_prompt(candidate, persona), NeedReply, max_tokens=NEED_TOKENS)
     if isinstance(answer, Failure):
         return answer
     return Qualification(
@@ -74,7 +74,7 @@ async def assess(
 ) -> Assessment | Failure:
     """How good the answer without search is. Raises LedgerError."""
     answer = await judge.ask(
-        necessity_prompt(candidate, persona, baseline, config), AssessmentReply, max_tokens=REPLY_TOKENS
+        necessity_prompt(candidate, persona, baseline, config), AssessmentReply, max_tokens=NEED_TOKENS
     )
     if isinstance(answer, Failure):
         return answer

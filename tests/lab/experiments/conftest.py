@@ -19,9 +19,9 @@ from local_judge.lab.experiments.model import Experiment
 from local_judge.lab.experiments.runner import ExperimentRun, run_experiment
 from local_judge.lab.experiments.setup import prepare, with_defaults
 from local_judge.lab.experiments.view import results_tables
-from local_judge.runs import session
+from local_judge.runs import judges
 from local_judge.runs.config import load_config
-from local_judge.runs.judge_specs import judge_specs_of
+from local_judge.runs.judges import judge_specs_of
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 
 from ...scripted_judge import MakeJudge
@@ -79,7 +79,7 @@ def run_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_judge: MakeJ
         def connect(*_: object, **__: object) -> ScriptedEngine:
             return engine
 
-        monkeypatch.setattr(session, "connect", connect)
+        monkeypatch.setattr(judges, "connect", connect)
         judge_specs = judge_specs_of([str(write_preset(tmp_path))], ["http://127.0.0.1:9/v1"])
         config = load_config(None, overrides, completed=partial(with_defaults, experiment))
         job = prepare(

@@ -23,9 +23,9 @@ from local_judge.lab.qualification.material import sample_reports, sample_snapsh
 from local_judge.lab.qualification.model import Figure
 from local_judge.lab.qualification.part import AnyPart, Found, PartContext
 from local_judge.lab.qualification.qualify import Qualification, qualify
-from local_judge.runs import session
+from local_judge.runs import judges
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.judge_specs import judge_specs_of
+from local_judge.runs.judges import judge_specs_of
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 
 from ...scripted_judge import MakeJudge
@@ -79,7 +79,7 @@ def qualified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Qualify:
         def connect(*_: object, **__: object) -> ScriptedEngine:
             return engine
 
-        monkeypatch.setattr(session, "connect", connect)
+        monkeypatch.setattr(judges, "connect", connect)
         [judge_spec] = judge_specs_of([str(write_preset(tmp_path))], ["http://127.0.0.1:9/v1"])
         settings = config or load_qualify_config("quick", None, ("verification",))
         return asyncio.run(qualify(judge_spec, settings, "quick", tmp_path / out, **given)), engine

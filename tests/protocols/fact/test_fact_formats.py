@@ -163,7 +163,7 @@ def test_what_a_citation_names_becomes_its_index(key: str, index: object) -> Non
     ("change", "message"),
     [
         ({"id": None}, "no id"),
-        ({"id": 1.5}, "id 1.5 is neither"),
+        ({"id": 1.5}, "id 1.5 must be"),
         ({"citations": "extraction failed"}, "leave the row out and count it as missing"),
         ({"citations": [{"fact": "a"}]}, "citations.0.url: Field required"),
         ({"citations_deduped": {"u": page([], ["supported"])}}, "u: 1 results for 0 facts"),

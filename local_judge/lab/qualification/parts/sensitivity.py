@@ -45,9 +45,8 @@ from local_judge.lab.qualification.probes import (
 )
 from local_judge.protocols.base import AnyProtocol, load_protocol, protocol_names
 from local_judge.protocols.probes import FlawKind, SensitivityProbe
-from local_judge.runs.records import CaseRecord, load_records, load_scores
+from local_judge.runs.records import CaseRecord, failures_in, load_records, load_scores
 from local_judge.runs.store import RunStore, claims_file, findings_file
-from local_judge.runs.too_long import failures_in
 from serving.types import Frozen
 
 Reports = Annotated[int, Field(ge=0)] | None

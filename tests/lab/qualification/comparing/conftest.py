@@ -13,8 +13,8 @@ from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.qualification.config import QualifyConfig
 from local_judge.lab.qualification.parts.verification import VerificationSettings
 from local_judge.lab.qualification.qualify import qualify
-from local_judge.runs import session
-from local_judge.runs.judge_specs import judge_specs_of
+from local_judge.runs import judges
+from local_judge.runs.judges import judge_specs_of
 from serving.engines.scripted import ScriptedEngine
 
 from ....stub_thread import write_preset
@@ -40,7 +40,7 @@ def examine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Examine:
         def connect(*_: object, **__: object) -> ScriptedEngine:
             return engine
 
-        monkeypatch.setattr(session, "connect", connect)
+        monkeypatch.setattr(judges, "connect", connect)
         preset = write_preset(tmp_path).rename(tmp_path / f"{name}.yaml")
         [judge_spec] = judge_specs_of([str(preset)], ["http://127.0.0.1:9/v1"])
         asyncio.run(qualify(judge_spec, config, "quick", out, **given))

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from local_judge.errors import ConfigError
-from local_judge.runs.judge_specs import judge_specs_of
-from local_judge.runs.session import open_judges
+from local_judge.runs.judges import judge_specs_of, open_judges
 
 from ..stub_thread import PRESET, StubPlan, StubThread
 
@@ -40,7 +39,7 @@ def test_what_cannot_be_meant_is_refused(tmp_path: Path) -> None:
     for judges in ([one, one], [one, same_name]):
         with pytest.raises(ConfigError, match="several judges are called 'a'"):
             judge_specs_of(judges, [])
-    with pytest.raises(ConfigError, match="its scores stand in a folder of its name"):
+    with pytest.raises(ConfigError, match="a folder is named after the judge"):
         judge_specs_of([one, write(tmp_path, "..a b")], [])
     with pytest.raises(ConfigError, match="no judge was given"):
         judge_specs_of([], [])
@@ -60,7 +59,7 @@ async def test_judges_share_a_ledger_and_no_two_are_the_same(tmp_path: Path) -> 
             assert [judge.settings.sampling.temperature for judge in judges.values()] == [0.0, 0.5]
             assert [judge.settings.threshold for judge in judges.values()] == [0.5, 0.7]
         with pytest.raises(
-            ConfigError, match="judges 'a' and 'copy' are the same model, asked in the same way"
+            ConfigError, match="judges 'a' and 'copy' are the same model with the same sampling"
         ):
             async with open_judges(
                 judge_specs_of(files, [server.url]), ledger=tmp_path / "l.sqlite", reasks=1

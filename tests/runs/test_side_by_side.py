@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from local_judge.errors import InputError, RunError
-from local_judge.runs.measures import score_columns
 from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.seal import seal_run
+from local_judge.runs.side_by_side import score_columns
 from local_judge.runs.store import RunStore
 from local_judge.scoring.node import Score, ScoreNode
 
@@ -81,7 +81,7 @@ def test_which_scores_are_meant(tmp_path: Path) -> None:
 
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     one = make(tmp_path / "one", [case("1")], {"1": (tree(5.0),)})
-    with pytest.raises(InputError, match=r"report '1' stands in .*one and in .*two"):
+    with pytest.raises(InputError, match=r"report '1' is in .*one and in .*two"):
         score_columns(
             [one, make(tmp_path / "two", [case("1")], {"1": (tree(5.0),)})], "deer", "paper", None, "words"
         )

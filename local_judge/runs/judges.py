@@ -1,0 +1,204 @@
+"""Judges of a run: presets, the servers that run them, and their engines and ledger while they are open.
+
+Invariants: each judge of a run has a unique name, which its files and scores carry, and no two judges are the same
+model sampled in the same way; whatever was opened is closed in reverse order, also after Ctrl-C; a dry run opens the
+ledger read-only and sends no question to an engine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, NotRequired, TypedDict, Unpack
+
+from local_judge.errors import ConfigError
+from local_judge.judge.judge import Judge, JudgeSettings
+from local_judge.judge.ledger import Ledger
+from local_judge.judge.planning import PlanningEngine
+from local_judge.runs import offline
+from local_judge.runs.calibrations import GivenCalibrations, calibrations_for, check_given
+from serving.connect import PERSISTENT, Persistence, connect
+from serving.engine import Engine
+from serving.presets import Preset, load_preset
+from serving.types import EngineIdentity, Sampling
+
+API_KEY = "LOCAL_JUDGE_API_KEY"
+"""Environment variable with the API key of the servers."""
+
+_PLAIN = re.compile(r"[^\W_][\w.+-]{0,79}")
+"""Name that is a valid folder name on every system."""
+
+
+class JudgeSpec(NamedTuple):
+    """Preset of a judge, and where it runs."""
+
+    preset: Preset
+    base_urls: tuple[str, ...] = ()
+    """Servers that run it; none for a model in this process."""
+
+    @property
+    def name(self) -> str:
+        """Name of the preset, or the stem of a preset file."""
+        return self.preset.name
+
+
+def judge_specs_of(judges: Sequence[str], base_urls: Sequence[str]) -> tuple[JudgeSpec, ...]:
+    """Return the judges of a run, in the order in which they are named: the first one extracts the claims.
+
+    Args:
+        judges: presets, by name or file.
+        base_urls: `NAME=URL` for one judge; a URL alone for every judge without one of its own.
+
+    Raises:
+        ConfigError: no judge, a name given twice, a name that cannot be a folder's, or a URL for an unknown judge.
+        PresetError: a preset is missing or invalid.
+    """
+    if not judges:
+        raise ConfigError("no judge was given; name at least one with --judge")
+    presets = [load_preset(judge) for judge in judges]
+    names = [preset.name for preset in presets]
+    for preset, judge in zip(presets, judges, strict=True):
+        if names.count(preset.name) > 1:
+            raise ConfigError(
+                f"--judge {judge}: several judges are called {preset.name!r}; to ask a model twice, give it a second "
+                "preset file with another name and other sampling"
+            )
+        if len(names) > 1 and not _PLAIN.fullmatch(preset.name):
+            raise ConfigError(
+                f"--judge {judge}: a folder is named after the judge, and this name cannot be one; rename the file"
+            )
+    own: dict[str, list[str]] = {name: [] for name in names}
+    common: list[str] = []
+    for given in base_urls:
+        name, equals, url = given.partition("=")
+        if not equals or "://" in name:
+            common.append(given)
+        elif name in own:
+            own[name].append(url)
+        else:
+            raise ConfigError(f"--base-url {given}: no judge {name!r}; there are: {', '.join(names)}")
+    return tuple(JudgeSpec(preset, tuple(own[preset.name] or common)) for preset in presets)
+
+
+class JudgeOptions(TypedDict):
+    """Options of `open_judges`."""
+
+    ledger: Path
+    """SQLite file, made if absent."""
+    reasks: int
+    """Number of times that an unanswered item is asked again."""
+    only_engine: NotRequired[bool]
+    """Refuse connections to anything except the engines; on by default."""
+    planning: NotRequired[bool]
+    """Answer from the ledger only, and count the calls that would be made."""
+    calibrations: NotRequired[Sequence[GivenCalibrations]]
+    """Files that take precedence over the calibrations in the ledger."""
+    persistence: NotRequired[Persistence]
+    """Attempts per call, time to wait for a server, and number of calls that may fail."""
+
+
+@contextlib.asynccontextmanager
+async def open_judge(
+    preset: Preset, *, base_urls: Sequence[str], **options: Unpack[JudgeOptions]
+) -> AsyncGenerator[Judge]:
+    """Open one judge, as `open_judges` does; `base_urls` is empty for a model in this process."""
+    judge_spec = JudgeSpec(preset, tuple(base_urls))
+    async with open_judges([judge_spec], **options) as judges:
+        yield judges[judge_spec.name]
+
+
+@contextlib.asynccontextmanager
+async def open_judges(
+    judge_specs: Sequence[JudgeSpec], **options: Unpack[JudgeOptions]
+) -> AsyncGenerator[Mapping[str, Judge]]:
+    """Open judges with one common ledger, and yield them by name in their order.
+
+    Raises:
+        EngineError: an engine cannot be reached.
+        ConfigError: two judges are the same model sampled in the same way, or a calibration belongs to none of them.
+    """
+    planning, given = options.get("planning", False), options.get("calibrations", ())
+    persistence = options.get("persistence", PERSISTENT)
+    async with open_engines(judge_specs, options.get("only_engine", True), persistence) as engines:
+        check_given(given, {name: await engine.identity() for name, engine in engines.items()})
+        with Ledger.open(options["ledger"], read_only=planning) as replies:
+            yield {
+                spec.name: await judge_on(
+                    spec,
+                    PlanningEngine(engines[spec.name]) if planning else engines[spec.name],
+                    replies,
+                    options["reasks"],
+                    given,
+                    persistence.fail_after,
+                )
+                for spec in judge_specs
+            }
+
+
+@contextlib.asynccontextmanager
+async def open_engines(
+    judge_specs: Sequence[JudgeSpec], only_engine: bool = True, persistence: Persistence = PERSISTENT
+) -> AsyncGenerator[dict[str, Engine]]:
+    """Open the engines of judges, check that each answers, and yield them by the judge's name.
+
+    Raises:
+        EngineError: an engine cannot be reached.
+        ConfigError: two judges are the same model sampled in the same way.
+    """
+    base_urls = [url for judge_spec in judge_specs for url in judge_spec.base_urls]
+    with offline.only(base_urls) if only_engine else contextlib.nullcontext():
+        async with contextlib.AsyncExitStack() as opened:
+            engines: dict[str, Engine] = {}
+            seen: list[tuple[str, EngineIdentity, Sampling]] = []
+            for judge_spec in judge_specs:
+                engine = connect(
+                    judge_spec.preset,
+                    base_urls=judge_spec.base_urls,
+                    api_key=os.environ.get(API_KEY),
+                    persistence=persistence,
+                    tell=_print_to_stderr,
+                )
+                opened.push_async_callback(engine.aclose)
+                seen.append((judge_spec.name, await engine.identity(), judge_spec.preset.sampling))
+                engines[judge_spec.name] = engine
+            _refuse_duplicates(seen)
+            yield engines
+
+
+async def judge_on(
+    judge_spec: JudgeSpec,
+    engine: Engine,
+    ledger: Ledger,
+    reasks: int,
+    calibrations: Sequence[GivenCalibrations] = (),
+    fail_after: int | None = None,
+) -> Judge:
+    """Return a judge on an open engine, with the settings of its preset."""
+    return Judge(
+        engine,
+        ledger,
+        JudgeSettings(
+            sampling=judge_spec.preset.sampling, reasks=reasks, threshold=judge_spec.preset.threshold
+        ),
+        calibrations_for(await engine.identity(), ledger, calibrations),
+        fail_after,
+    )
+
+
+def _print_to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _refuse_duplicates(judges: Sequence[tuple[str, EngineIdentity, Sampling]]) -> None:
+    """Refuse a judge that is given twice: its agreement with itself means nothing."""
+    for place, (name, *asked) in enumerate(judges):
+        for other, *asked_before in judges[:place]:
+            if asked == asked_before:
+                raise ConfigError(
+                    f"judges {other!r} and {name!r} are the same model with the same sampling, so they would be one "
+                    "judge twice; change the sampling in one of their presets"
+                )

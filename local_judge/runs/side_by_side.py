@@ -1,0 +1,232 @@
+"""Scores of several finished runs side by side: with the lengths of their reports, or by several judges.
+
+Invariants: a report counts once; with lengths, it is one observation of each score or is counted with the reason why it
+is not; by judges, the same id means the same text and task in every run, and each judge of each run counts as one
+judge, so that a judge that ran twice is compared with itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from local_judge.errors import InputError
+from local_judge.runs.manifest import judges_of
+from local_judge.runs.records import CaseRecord
+from local_judge.runs.scored import Nodes, find_paths, load_scored, protocol_of
+from local_judge.runs.store import RunStore
+from local_judge.scoring.coverage import Coverage, coverage_of
+from local_judge.scoring.node import Profile, Score
+from local_judge.stats.agreement.stability import JudgedReport
+
+Measure = Literal["words", "characters", "sentences"]
+
+
+class Measured(NamedTuple):
+    """One report with one score and its length."""
+
+    id: str
+    """Number of its run and its own id."""
+    task: str | None
+    system: str | None
+    length: int
+    score: float
+
+
+class ScoreColumn(NamedTuple):
+    """One score of all reports."""
+
+    path: tuple[str, ...]
+    label: str
+    measured: tuple[Measured, ...]
+    coverage: Coverage
+    """Coverage of the measured reports' scores."""
+    n_reports: int
+    n_null: int
+    """Reports whose score is null."""
+    n_unscored: int
+    """Reports that could not be evaluated."""
+    n_unmeasured: int
+    """Reports whose length the run did not record."""
+
+
+def score_columns(
+    runs: Sequence[Path],
+    protocol: str,
+    profile: str,
+    wanted: str | None,
+    measure: Measure,
+    judge: str | None = None,
+) -> list[ScoreColumn]:
+    """Return the scores named by `wanted`, of all reports of `runs`, with the reports' lengths.
+
+    Args:
+        runs: run directories.
+        protocol: name of the protocol.
+        profile: name of the profile.
+        wanted: a score, as `find_paths` takes it.
+        measure: unit of length.
+        judge: one of several judges; None for the ensemble.
+
+    Raises:
+        RunError: a directory contains no finished run, or none of this protocol or profile; or there is no such score.
+        InputError: two runs contain the same report.
+    """
+    cases: list[tuple[str, CaseRecord]] = []
+    scored: dict[str, Nodes] = {}
+    labels: dict[tuple[str, ...], str] = {}
+    seen: dict[tuple[str, str | None], tuple[str, str]] = {}
+    for number, run in enumerate(runs, 1):
+        records, nodes, _ = load_scored(run, protocol, profile, judge)
+        for record in records:
+            name = f"{number}:{record.id}"
+            cases.append((name, record))
+            if record.document is not None:
+                before, place = seen.setdefault((record.document, record.task), (name, f"{run}"))
+                if before != name:
+                    raise InputError(
+                        f"report {record.id!r} is in {place} and in {run}, and a report counts once; omit one"
+                    )
+            if record.id in nodes:
+                scored[name] = nodes[record.id]
+                labels |= {path: node.label for path, node in scored[name].items() if path not in labels}
+    return [
+        _column(path, labels[path], cases, scored, measure) for path in find_paths(labels, wanted, protocol)
+    ]
+
+
+def _column(
+    path: tuple[str, ...],
+    label: str,
+    cases: Sequence[tuple[str, CaseRecord]],
+    scored: Mapping[str, Nodes],
+    measure: Measure,
+) -> ScoreColumn:
+    measured: list[Measured] = []
+    scores: list[Score] = []
+    n_null = n_unscored = n_unmeasured = 0
+    for name, record in cases:
+        node = scored.get(name, {}).get(path)
+        length: int = getattr(record, f"n_{measure}")  # 0 if unknown: a scored report has at least one word
+        if name not in scored:
+            n_unscored += 1
+        elif node is None or node.score.value is None:
+            n_null += 1
+        elif not length:
+            n_unmeasured += 1
+        else:
+            measured.append(Measured(name, record.task, record.system, length, node.score.value))
+            scores.append(node.score)
+    return ScoreColumn(
+        path, label, tuple(measured), coverage_of(scores), len(cases), n_null, n_unscored, n_unmeasured
+    )
+
+
+class JudgedColumn(NamedTuple):
+    """One score of all reports, by several judges."""
+
+    path: tuple[str, ...]
+    reports: tuple[JudgedReport, ...]
+    coverage: Coverage
+    """Coverage of the scores of all judges."""
+
+
+class JudgedRuns(NamedTuple):
+    """Scores of the same reports by several judges."""
+
+    protocol: str
+    judges: tuple[str, ...]
+    """Names of the judges of one run; of several runs, the run's name, and the judge's if the run has several."""
+    columns: tuple[JudgedColumn, ...]
+
+
+class _RunJudge(NamedTuple):
+    """One judge of one run."""
+
+    run: Path
+    judge: str | None
+
+
+def judged_runs(
+    runs: Sequence[Path], protocol: str | None, profile: Profile, wanted: str | None
+) -> JudgedRuns:
+    """Return the scores named by `wanted`, of all reports of `runs`, by each judge.
+
+    Args:
+        runs: run directories.
+        protocol: name of the protocol; None if the runs have only one.
+        profile: name of the profile.
+        wanted: a score, as `find_paths` takes it.
+
+    Raises:
+        RunError: a directory contains no finished run, or none of this protocol or profile; or there is no such score.
+        InputError: there is only one judge, a run is given twice, runs have different protocols, or a report has
+            another text or task in another run.
+    """
+    sources = _run_judges(runs)
+    names = {run: protocol_of(RunStore(run), protocol) for run in runs}
+    for run, name in names.items():
+        if name != names[runs[0]]:
+            raise InputError(
+                f"{run}: has scores of {name!r}, and {runs[0]} of {names[runs[0]]!r}; name one with --protocol"
+            )
+    known: dict[str, tuple[CaseRecord, Path]] = {}
+    given: dict[str, dict[str, Nodes]] = {}
+    for label, source in sources.items():
+        scored = load_scored(source.run, names[source.run], profile, source.judge)
+        given[label] = scored.nodes
+        for record in scored.records:
+            before, place = known.setdefault(record.id, (record, source.run))
+            if (before.document, before.task) != (record.document, record.task):
+                raise InputError(
+                    f"report {record.id!r} has another text or another task in {place} than in {source.run}"
+                )
+    paths = (path for nodes in given.values() for own in nodes.values() for path in own)
+    columns = [
+        JudgedColumn(
+            path,
+            tuple(
+                JudgedReport(id, record.task, _scores(id, path, given)) for id, (record, _) in known.items()
+            ),
+            coverage_of(own[path].score for nodes in given.values() for own in nodes.values() if path in own),
+        )
+        for path in find_paths(paths, wanted, f"{runs[0]}: {names[runs[0]]}")
+    ]
+    return JudgedRuns(names[runs[0]], tuple(sources), tuple(columns))
+
+
+def run_names(runs: Sequence[Path], consequence: str) -> list[str]:
+    """Return the names of runs: of their directories, or their paths if two directories have the same name.
+
+    Raises:
+        InputError: a directory is given twice; the message ends with `consequence`.
+    """
+    resolved = [path.resolve() for path in runs]
+    twice = next((path for place, path in enumerate(runs) if resolved[place] in resolved[:place]), None)
+    if twice is not None:
+        raise InputError(f"{twice}: given twice; {consequence}")
+    unique = len({path.name for path in resolved}) == len(runs)
+    return [full.name if unique else str(path) for full, path in zip(resolved, runs, strict=True)]
+
+
+def _run_judges(runs: Sequence[Path]) -> dict[str, _RunJudge]:
+    """Return the judges of all runs by their names in the result."""
+    sources: dict[str, _RunJudge] = {}
+    for run, title in zip(runs, run_names(runs, "a run always agrees with itself"), strict=True):
+        for judge in judges_of(RunStore(run)) or (None,):
+            label = title if judge is None else judge if len(runs) == 1 else f"{title}/{judge}"
+            sources[label] = _RunJudge(run, judge)
+    if len(sources) < 2:
+        raise InputError(
+            f"{runs[0]}: one judge scored its reports; give a run with several judges, or several runs"
+        )
+    return sources
+
+
+def _scores(id: str, path: tuple[str, ...], given: dict[str, dict[str, Nodes]]) -> dict[str, float]:
+    return {
+        judge: node.score.value
+        for judge, nodes in given.items()
+        if (node := nodes.get(id, {}).get(path)) is not None and node.score.value is not None
+    }
