@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from pydantic import ValidationError
+if TYPE_CHECKING:
+    from pydantic import ValidationError  # the help of the command line does without it
 
 LONGEST_SHOWN = 60
 """Maximum number of characters of a value quoted in a message."""
@@ -58,7 +59,7 @@ def first_problem(error: ValidationError, whole: str = "") -> str:
     if first["type"] == "extra_forbidden":
         return f"unknown key {key!r}"
     if first["type"].startswith("date_"):
-        return f"{key} must be a date, YYYY-MM-DD"
+        return f"{key} must be YYYY-MM-DD"
     problem = first["msg"].removeprefix("Value error, ")
     return f"{key}: {problem}" if key else problem
 

@@ -157,7 +157,7 @@ def check_inputs(
         if protocol.without_task and without:
             others = f" (and {len(without) - 1} others)" if len(without) > 1 else ""
             raise ConfigError(
-                f"{protocol.name}: report {without[0].id!r} has no task{others}; give --tasks, or run without: "
+                f"{protocol.name}: report {without[0].id!r} has no task{others}; give --tasks, or do without: "
                 f"{protocol.without_task}"
             )
         lacking = [

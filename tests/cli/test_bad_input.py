@@ -225,7 +225,7 @@ def test_a_rubric_needs_tasks_and_verification_a_snapshot(
     given = ["run", report, "--judge", "qwen3-8b", "--out", tmp_path / "out"]
     ended = command(*given, "--snapshot", snapshot)
     assert ended.line() == (
-        "local-judge: deer: report 'mill' has no task; give --tasks, or run without: --set deer.parts=[verification]"
+        "local-judge: deer: report 'mill' has no task; give --tasks, or do without: --set deer.parts=[verification]"
     )
     assert "needs a snapshot; give --snapshot" in command(*given, "--set", "deer.parts=[verification]").line()
     assert command(*given, "--set", "deer.part=[rubric]").line().endswith("settings: unknown key 'deer.part'")

@@ -312,7 +312,7 @@ def test_a_run_directory_is_of_one_run(
         "delete it"
     )
     report.write_text(REPORT + "\nOne more sentence.\n", encoding="utf-8")
-    assert "another reports" in command(*run).line()
+    assert "different reports" in command(*run).line()
 
 
 def test_limit_takes_the_first_reports(

@@ -134,7 +134,9 @@ def test_what_is_stored_can_be_shown_by_judge_and_together(command: Command, pan
     assert "without answer" not in command("show", out, "--judge", "steady").out
     alone = command("show", out, "--report", "mill").out
     assert "deer: mill, 2 judges together" in alone and "deer (paper profile) by judge" in alone
-    assert "say with --judge: steady, shaky" in command("show", out, "--report", "mill", "--claims").line()
+    assert (
+        "choose it with --judge: steady, shaky" in command("show", out, "--report", "mill", "--claims").line()
+    )
     assert "no judge 'x' to choose; there are: steady, shaky" in command("show", out, "--judge", "x").line()
 
     before = {name: (out / name).read_bytes() for name in ("scores/deer.jsonl", "agreement.jsonl")}
@@ -184,7 +186,9 @@ def test_stats_agree_and_export_take_one_judge_or_all(command: Command, panel: P
     assert "the files of fact hold answers, which no profile changes" in refused.line()
 
     refused = command("export", out, panel.folder / "deer", "--format", "deer")
-    assert refused.line().endswith("2 judges, and these files are of one; say with --judge: steady, shaky")
+    assert refused.line().endswith(
+        "2 judges, and these files belong to one; choose it with --judge: steady, shaky"
+    )
     assert command("export", out, panel.folder / "deer", "--format", "deer", "--judge", "steady").code == 0
 
 
@@ -226,4 +230,4 @@ def test_a_run_of_one_judge_is_as_it_was(command: Command, panel: Panel) -> None
     assert found["cases"][0]["n_failed_by_judge"] == {}
     assert not (out / "agreement.jsonl").exists()
     assert all(path.is_file() for path in (out / "findings/deer").iterdir())
-    assert "it has one judge" in command("show", out, "--judge", "steady").line()
+    assert "it has only one judge" in command("show", out, "--judge", "steady").line()

@@ -131,7 +131,7 @@ def test_two_judges_of_the_claim_set_vote(
     assert (ended.code, ended.err) == (0, "")
     rows = [json.loads(line) for line in (run / "agreement.jsonl").read_text().splitlines()]
     assert {row["metric"] for row in rows} == {"facts"}
-    assert "say with --judge: stub, second" in command("lab", "agent", "transcript", run).line()
+    assert "choose it with --judge: stub, second" in command("lab", "agent", "transcript", run).line()
     assert command("lab", "agent", "transcript", run, "--judge", "second").out.count("# answered") == 2
 
 

@@ -173,6 +173,20 @@ def test_a_run_of_another_format_is_refused_in_one_line_that_says_what_to_do(mad
     assert files(made.out) == before
 
 
+@pytest.mark.parametrize("protocols", [3, [], ["race"]])
+def test_a_modified_manifest_is_refused_before_anything_is_read_from_it(
+    made: Made, protocols: object
+) -> None:
+    manifest = made.out / "manifest.json"
+    written = json.loads(manifest.read_text())
+    written["config"]["protocols"] = protocols
+    manifest.write_text(json.dumps(written))
+    for reader in READERS:
+        ended = made.read(*reader)
+        assert (ended.code, ended.out) == (1, ""), reader
+        assert "modified since the run ended: manifest.json differs from the seal" in ended.line(), reader
+
+
 def test_what_may_be_modified_is_marked_wherever_it_is_printed(made: Made) -> None:
     path = flip_finding(made.out)
     line = f"{made.out}: {path.relative_to(made.out)} differs from the seal"
@@ -461,4 +475,4 @@ def test_a_manifest_with_a_number_that_json_does_not_have_is_refused(made: Made,
     alter(made.out / "manifest.json", '"seal": {', f'"snapshot": {number}, "seal": {{')
     for reader in ("show", "rescore"):
         ended = made.read(reader, more=("--allow-modified",))
-        assert ended.code == 1 and ended.line().endswith(f"not JSON ({number} is no number of JSON)")
+        assert ended.code == 1 and ended.line().endswith(f"not JSON ({number} is not a JSON number)")

@@ -44,6 +44,8 @@ def test_empty_files_and_sections_are_the_defaults(tmp_path: Path, text: str) ->
         ("claims: {metod: scored}", "unknown key 'claims.metod'"),
         ("claims: {method: guess}", "claims.method: Input should be 'grouped' or 'scored' (got 'guess')"),
         ("claims: {batch_sentences: 51}", "claims.batch_sentences: "),
+        ("date: tomorrow", "date must be YYYY-MM-DD (got 'tomorrow')"),
+        ("date: 5", "date must be YYYY-MM-DD (got 5)"),
         ("protocols: []", "protocols: "),
         ("claims: 5", "claims: "),
         ("claims: [a]", "claims: "),
