@@ -41,7 +41,7 @@ def plain_table(
     for column in texts:
         made.add_column(column, overflow="fold")
     for column in numbers:
-        made.add_column(column, justify="right")
+        made.add_column(column, justify="right", overflow="fold")
     return made
 
 

@@ -8,11 +8,10 @@ from typing import Annotated
 import typer
 
 from local_judge.cli.options import name_option, said
-from local_judge.reporting.tables import run_summary
+from local_judge.cli.run_output import Results, print_results
+from local_judge.reporting.run_tables import TableOptions
 from local_judge.runs.importing import import_files, readable_formats
-from local_judge.runs.records import load_run_scores, load_scores
 from local_judge.runs.store import RunStore
-from local_judge.terminal import stdout
 
 FORMATS = readable_formats()
 
@@ -35,4 +34,4 @@ def import_(
     """Make a run from the judgements of a published project."""
     store = RunStore(out)
     records = import_files(file, store, format, None if system is None else said("--system", system))
-    stdout().print(run_summary(records, load_scores(store, [format]), load_run_scores(store, [format])))
+    print_results(Results.load(store, records), TableOptions())

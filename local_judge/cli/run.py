@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from pydantic import BaseModel
 
 from indexes.snapshot import Snapshot
 from local_judge.cli.ending import leave, stoppable
@@ -47,26 +45,26 @@ from local_judge.cli.options import (
 )
 from local_judge.cli.output import print_json
 from local_judge.cli.planned import print_plan
-from local_judge.reporting.judges import agreement_table, judge_tables
+from local_judge.cli.run_output import (
+    Results,
+    WithAllScores,
+    WithBounds,
+    WithProfile,
+    WithReports,
+    print_results,
+)
 from local_judge.reporting.progress import RunProgress
-from local_judge.reporting.standings import standing_lines
-from local_judge.reporting.tables import run_summary
+from local_judge.reporting.run_tables import TableOptions
 from local_judge.runs.calibrations import given_calibrations
 from local_judge.runs.config import load_config, parse_settings, with_batch_metrics
 from local_judge.runs.inputs import dated, load_reports
 from local_judge.runs.job import Job, run_job
 from local_judge.runs.judges import judge_specs_of
-from local_judge.runs.manifest import judges_of
 from local_judge.runs.qualifications import (
     load_qualification,
-    qualifications_as_json,
-    recorded_qualifications,
 )
-from local_judge.runs.records import CaseRecord, load_run_scores, load_scores
-from local_judge.runs.rescoring import load_agreement
 from local_judge.runs.store import RunStore
 from local_judge.tasks.files import TaskFiles
-from local_judge.terminal import stdout
 
 
 def run(
@@ -110,6 +108,10 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would be asked, and ask nothing.")
     ] = False,
+    with_reports: WithReports = False,
+    all_scores: WithAllScores = False,
+    bounds: WithBounds = False,
+    profile: WithProfile = None,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate reports by one or several protocols, and print their scores."""
@@ -156,27 +158,9 @@ def run(
         return
     with stoppable(job.ledger):
         records = asyncio.run(run_job(job, sys.argv[1:], RunProgress))
-    _print_results(job, records, as_json)
+    found = Results.load(job.store, records)
+    if as_json:
+        print_json(found.as_json(every_judge=True))
+    else:
+        print_results(found, TableOptions(profile or "paper", with_reports, all_scores, bounds), whole=False)
     leave(records, job.store.root)
-
-
-def _print_results(job: Job, records: Sequence[CaseRecord], as_json: bool) -> None:
-    store, protocols, judges = job.store, job.config.protocols, judges_of(job.store)
-    scores = load_scores(store, protocols, (None, *judges))
-    aggregates = load_run_scores(store, protocols, (None, *judges))
-    agreement = load_agreement(store)
-    qualifications = recorded_qualifications(store)
-    if not as_json:
-        console = stdout()
-        ensemble = [row for row in scores if row.judge is None]
-        console.print(run_summary(records, ensemble, [row for row in aggregates if row.judge is None]))
-        if judges:
-            console.print(*judge_tables(records, scores, judges, aggregates), sep="\n")
-            console.print(agreement_table(agreement, whole=False))
-        for line in standing_lines(qualifications, protocols):
-            console.print(line, markup=False, soft_wrap=True)
-        return
-    rows: dict[str, Sequence[BaseModel]] = {"cases": records, "scores": scores, "over": aggregates}
-    rows |= {"agreement": agreement} if judges else {}
-    dumped = {name: [row.model_dump(mode="json") for row in found] for name, found in rows.items()}
-    print_json({**dumped, "qualifications": qualifications_as_json(qualifications)})

@@ -34,7 +34,7 @@ from local_judge.cli.options import (
 from local_judge.cli.output import json_line
 from local_judge.errors import plain
 from local_judge.reporting.progress import RunProgress
-from local_judge.reporting.standings import standing_lines
+from local_judge.reporting.qualification import qualification_lines
 from local_judge.reporting.tables import verified_table
 from local_judge.runs.calibrations import given_calibrations, keep
 from local_judge.runs.config import RunConfig, load_config
@@ -83,7 +83,7 @@ def verify(
         print("\n".join(lines))
     else:
         stdout().print(verified_table(verified))
-        for line in standing_lines(qualifications):
+        for line in qualification_lines(qualifications):
             stdout().print(line, markup=False, soft_wrap=True)
     failures = [row.failure for row in verified if row.failure is not None]
     asked = settings.claims.reliability

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from local_judge.reporting.group_labels import Labels
 from local_judge.reporting.groups import MEAN_OF, Cell, Column, Groups
-from local_judge.reporting.summary import BY_RULE, MANY_COLUMNS, marked_value
+from local_judge.reporting.summary import BY_RULE, marked_value
 from local_judge.scoring.node import Score
 from local_judge.scoring.text import bounds, known_percent
 from local_judge.terminal import NONE, plain_table, safe
@@ -20,6 +20,8 @@ from local_judge.terminal import NONE, plain_table, safe
 BY_RULE_NOTE = (
     f"{BY_RULE} by the protocol's own rule over the reports of the group, not a mean of their scores"
 )
+MANY_COLUMNS = 4
+"""Most scores of all protocols that share one table."""
 LONGEST_LABEL = 32
 """A longer label gives way to the score's id."""
 

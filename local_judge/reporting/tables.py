@@ -10,24 +10,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from rich.console import Group, RenderableType
 from rich.table import Table
-from rich.text import Text
 
 from local_judge.claims.model import Claim, ClaimSet, Verdict
-from local_judge.reporting.summary import (
-    MANY_COLUMNS,
-    RULE_NOTE,
-    add_root_columns,
-    root_score,
-    root_summaries,
-    roots_of,
-    with_bounds,
-)
 from local_judge.runs.job import Plan
-from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord, scores_over_reports
+from local_judge.runs.records import ScoreRecord
 from local_judge.runs.verify import VerifiedRow
-from local_judge.scoring.node import Score, ScoreNode
+from local_judge.scoring.node import ScoreNode
 from local_judge.scoring.text import bounds, interval, ratio, value
 from local_judge.terminal import NONE, count, item_table, plain_table, safe
 
@@ -108,131 +97,6 @@ def _judged(node: ScoreNode) -> bool:
 def trees(scores: Sequence[ScoreRecord]) -> dict[str, Sequence[ScoreNode]]:
     """Score trees of one report and protocol by profile."""
     return {score.profile: score.scores for score in scores}
-
-
-def run_summary(
-    records: Sequence[CaseRecord],
-    scores: Sequence[ScoreRecord],
-    aggregates: Sequence[RunScoreRecord] = (),
-) -> RenderableType:
-    """A table over all reports: dimensions by report, and their means with what is missing.
-
-    Where a protocol has a rule of its own for scores over reports, such as pooling, a system's row has that score.
-    Below a protocol's tables stand, for each system, all of its scores over all reports that are no means.
-    `scores` and `aggregates` are of one judge, or of the ensemble.
-    """
-    parts: list[RenderableType] = [Text(line) for line in unread_sources(records)]
-    for protocol in dict.fromkeys(score.protocol for score in scores):
-        for profile in dict.fromkeys(score.profile for score in scores if score.protocol == protocol):
-            rows = [score for score in scores if score.protocol == protocol and score.profile == profile]
-            parts.append(_profile_table(protocol, profile, rows, records, aggregates))
-        parts += aggregate_tables([row for row in aggregates if row.protocol == protocol], records)
-    troubled = [record for record in records if record.status != "done"]
-    parts += [f"{safe(record.id)}: {record.status}: {safe(record.detail)}" for record in troubled]
-    return Group(*parts)
-
-
-def unread_sources(records: Sequence[CaseRecord]) -> Iterator[str]:
-    """One line where the snapshot has the texts of fewer than half of the sources that the reports cite."""
-    n_sources = sum(record.n_sources for record in records)
-    n_read = sum(record.n_sources_read for record in records)
-    if 2 * n_read < n_sources:
-        verb = "is" if n_sources == 1 else "are"
-        yield (
-            f"{n_read:,} of {count(n_sources, 'source')} {verb} in the snapshot with text: run "
-            "`local-judge snapshot fetch` for a snapshot of what the reports cite."
-        )
-
-
-def aggregate_tables(rows: Sequence[RunScoreRecord], records: Sequence[CaseRecord]) -> list[Table]:
-    """One table for each system's scores over all its reports, profiles side by side."""
-    tables: list[Table] = []
-    for system in dict.fromkeys(row.system for row in rows if row.scores):
-        own = [row for row in rows if row.system == system]
-        missing = f", {own[0].n_missing} of them missing" if own[0].n_missing else ""
-        of = f" of {safe(system, 40)}" if system is not None else ""
-        reports = f"{count(own[0].n_reports, 'report')}{of} together{missing}"
-        title = f"{own[0].protocol}{by_whom(records, own[0].judge)}, {reports}"
-        tables.append(score_table(title, {row.profile: row.scores for row in own}))
-    return tables
-
-
-def by_whom(records: Sequence[CaseRecord], judge: str | None) -> str:
-    """`, judge a` or `, 2 judges together`, for a title; nothing where there is one judge."""
-    if judge is not None:
-        return f", judge {safe(judge)}"
-    n_judges = max((len(record.n_failed_by_judge) for record in records), default=0)
-    return f", {n_judges} judges together" if n_judges else ""
-
-
-def _profile_table(
-    protocol: str,
-    profile: str,
-    rows: Sequence[ScoreRecord],
-    records: Sequence[CaseRecord],
-    aggregates: Sequence[RunScoreRecord],
-) -> Table:
-    found = plain_table(f"{protocol} ({profile} profile{by_whom(records, rows[0].judge)})")
-    roots = roots_of(rows)
-    many = len(roots) > MANY_COLUMNS
-    found.add_column("report", min_width=12 if many else None, overflow="fold")
-    add_root_columns(found, roots)
-    found.add_column("sources read", justify="right")
-    found.add_column("calls failed", justify="right")
-    by_id = {record.id: record for record in records}
-    for row in rows:
-        found.add_row(
-            safe(row.case, 24 if many else 40),
-            *(with_bounds(root_score(row, root), below=many) for root in roots),
-            _sources([by_id[row.case]]),
-            str(by_id[row.case].calls_failed(row.judge) or ""),
-        )
-    if len(records) == 1:
-        return found
-    systems = list(dict.fromkeys(record.system for record in records))
-    by_rule = {system: scores_over_reports(aggregates, rows[0], system) for system in systems}
-    found.add_section()
-    if len(systems) > 1:
-        for system in systems:
-            own = [record for record in records if record.system == system]
-            name = safe(system, 20) if system is not None else "no system named"
-            _add_means(found, f"{name}: mean", own, rows, roots, by_rule[system])
-        found.add_section()
-    # No protocol has a rule for reports of several systems: of these it is the plain mean.
-    _add_means(found, "mean", records, rows, roots, by_rule[systems[0]] if len(systems) == 1 else {})
-    if any((root,) in own for own in by_rule.values() for root in roots):
-        found.caption, found.caption_justify = RULE_NOTE, "left"
-    return found
-
-
-def _add_means(
-    found: Table,
-    name: str,
-    records: Sequence[CaseRecord],
-    rows: Sequence[ScoreRecord],
-    roots: Mapping[str, str],
-    by_rule: Mapping[tuple[str, ...], Score],
-) -> None:
-    """Scores of several reports: their means, or by the protocol's rule; below them what failures leave open."""
-    ids = {record.id for record in records}
-    own = [row for row in rows if row.case in ids]
-    means = root_summaries(own, roots, len(records), by_rule)
-    found.add_row(
-        f"{name} of {len(own)} of {count(len(records), 'report')}",
-        *(mean.text() for mean in means),
-        _sources(records),
-        "",
-        style="bold",
-    )
-    if any(bounds(mean.score) or mean.score.n_failed for mean in means):
-        open_ends = (bounds(mean.score) or NONE for mean in means)
-        found.add_row("bounds by failures", *open_ends, "", "", style="dim")
-
-
-def _sources(records: Sequence[CaseRecord]) -> str:
-    """Sources read of those that the claims lean on; a dash where no claims were verified."""
-    n_sources = sum(record.n_sources for record in records)
-    return f"{sum(record.n_sources_read for record in records)}/{n_sources}" if n_sources else NONE
 
 
 def claim_summary(claims: ClaimSet) -> Table:

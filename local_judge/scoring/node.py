@@ -169,6 +169,15 @@ Tree = Sequence[ScoreNode]
 """Score trees side by side, as a protocol gives them."""
 
 
+def headlines(tree: Tree) -> list[ScoreNode]:
+    """Return the roots that sum up a report: its overall score, else every root that measures quality.
+
+    An overall score spans all verticals and has no parts below it: the other roots are its parts.
+    """
+    overall = [root for root in tree if root.aside == WHOLE and not root.children]
+    return overall or [root for root in tree if root.aside in ("", WHOLE)] or list(tree)
+
+
 def noted(score: Score, *notes: str, first: bool = False) -> Score:
     """The score with notes added behind its own, or before it (`first`); empty ones are left out."""
     every = (*notes, score.note) if first else (score.note, *notes)

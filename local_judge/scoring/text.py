@@ -33,8 +33,13 @@ def bounds(score: Score) -> str:
     """`low to high`, where failures leave the value open: its own, or those of a part that has a value all the same."""
     if score.low is None or score.high is None:
         return ""
-    low, high = f"{score.low:.2f}", f"{score.high:.2f}"
-    return "" if low == high else f"{low} to {high}"
+    return range_text(score.low, score.high)
+
+
+def range_text(low: float, high: float) -> str:
+    """Return `low to high` to two places; nothing if both are equal."""
+    ends = f"{low:.2f}", f"{high:.2f}"
+    return "" if ends[0] == ends[1] else " to ".join(ends)
 
 
 def known_percent(score: Score) -> str:

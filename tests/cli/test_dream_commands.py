@@ -115,7 +115,7 @@ def test_the_sample_report(
     assert [child["id"] for child in over[1]["children"]] == ["when_cited", "share_uncited"]
 
     monkeypatch.setenv("COLUMNS", "400")
-    shown = command("show", run).out
+    shown = command("show", run, "--report", "report").out
     assert "writing: 10 of 10 sub-dimensions scored; 0 quotations rejected" in shown
     assert "authority: 7 domains, 0 rated by people" in shown
     items = command("show", run, "--items").out

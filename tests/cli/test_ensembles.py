@@ -90,7 +90,7 @@ def test_two_judges_of_whom_one_fails_half_of_its_calls(panel: Panel) -> None:
     )
     assert "deer (paper profile, 2 judges together)" in ended.out
     assert "deer (paper profile) by judge, means of 3 reports" in ended.out
-    assert line(ended.out, "steady ").rstrip().endswith("│")
+    assert line(ended.out, "steady ").rstrip().endswith(" 0")
     assert line(ended.out, "shaky ").rstrip().endswith(" 3")
     assert line(ended.out, "claim_support").rstrip().endswith("shaky 3")
 

@@ -15,9 +15,10 @@ def test_scores_over_all_reports_are_shown(command: Command, tmp_path: Path) -> 
     write_run(run, {"a": findings("ssuf"), "b": findings("sd")}, record("a"), record("b"))
     rescored = command("rescore", run)
     assert (rescored.code, rescored.err) == (0, "")
-    assert "fact, 2 reports together" in rescored.out
+    assert "fact (paper profile)" in rescored.out
     assert command("show", run).out == rescored.out
-    over = json.loads(command("show", run, "--json").out)["over"]
+    assert "fact, 2 reports together" in command("show", run, "--all-scores").out
+    over = json.loads(command("show", run, "--json").out)["aggregates"]
     assert [(row["system"], row["profile"], row["n_reports"]) for row in over] == [
         (None, "paper", 2),
         (None, "upstream", 2),

@@ -31,14 +31,16 @@ def test_from_a_report_to_files_and_back(
     assert server.chats == []
     ended = command(*given, "--set", "deepresearcheval.facts.limits.turns=3")
     assert (ended.code, ended.err) == (0, "")
-    assert "Active fact-checking ratio" in ended.out and "a report" in ended.out
+    assert "deepresearcheval (paper profile)" in ended.out
+    everything = command("show", run, "--all-scores").out
+    assert "Active fact-checking ratio" in everything and "a report" in everything
     # One question for both sentences' statements, and two turns for each statement.
     assert len(server.chats) == 1 + 2 * 2
     manifest = json.loads((run / "manifest.json").read_text())
     facts = manifest["config"]["settings"]["deepresearcheval"]["facts"]
     assert (facts["limits"]["turns"], facts["limits"]["calls"], facts["seed"]) == (3, 16, 0)
 
-    shown = command("show", run).out
+    shown = command("show", run, "--report", "mill").out
     assert "facts: 2 statements in 1 segment" in shown and "2 runs of 4 turns: 2 answered" in shown
     assert "asked by search: 2, of which the snapshot could answer" in shown
     items = command("show", run, "--items").out
@@ -72,7 +74,7 @@ def test_from_a_report_to_files_and_back(
 
     again = tmp_path / "again"
     ended = command("import", out / "results" / "unnamed", again, "--format", "deepresearcheval")
-    assert ended.code == 0 and "1 report of unnamed together" in ended.out
+    assert ended.code == 0 and "unnamed" in ended.out
     assert "not looked up" in command("show", again, "--items").out
     assert command("export", again, tmp_path / "third", "--format", "deepresearcheval").code == 0
     [third] = (tmp_path / "third").glob("results/*/task_1.json")
@@ -88,7 +90,7 @@ def test_a_sample_of_the_statements_has_an_interval(
     ended = command(*given, "--set", "deepresearcheval.facts.max_statements=1", "--out", run)
     # One of two statements is drawn, and Right: so 1 or 2 of 2 are.
     assert ended.code == 0 and "100.00 (95 %: 50.00 to 100.00)" in ended.out
-    shown = command("show", run).out
+    shown = command("show", run, "--report", "mill").out
     assert "95 % interval" in shown and "50.00 to 100.00" in shown
     assert "1 of 2 statements were to be checked, drawn at random: the 95 % interval is for all 2" in shown
     command("export", run, out, "--format", "csv")

@@ -44,8 +44,8 @@ def test_json_has_the_cells_of_each_group(command: Command, run: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--rank",), "--score, --profile, --mean, --rank, --labels and --attributes go with --by"),
-        (("--by", "system", "--report", "x"), "it does not go with --report, --claims or --items"),
+        (("--rank",), "--score, --mean, --rank, --labels and --attributes need --by"),
+        (("--by", "system", "--report", "x"), "--by goes with --score, --mean"),
         (
             ("--by", "system", "--labels", "--rank"),
             "--labels shows no scores: it goes with --attributes alone",
@@ -63,6 +63,6 @@ def test_options_that_do_not_go_together_are_refused(
 
 def test_several_runs_are_shown_by_groups_only(command: Command, run: Path, tmp_path: Path) -> None:
     other = fact_run(tmp_path / "other", [(record("x", "ada"), "s")])
-    assert "several runs are shown together with --by" in command("show", run, other).line()
+    assert "several runs need --by" in command("show", run, other).line()
     shown = command("show", run, other, "--by", "system", "--score", "citation_accuracy").out
     assert "sd 0.24 of 2, 0.67 to 1.00" in shown  # 2/3 and 1: (1/3) / sqrt(2)

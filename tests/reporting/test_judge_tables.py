@@ -7,8 +7,13 @@ import io
 import pytest
 from rich.console import Console, RenderableType
 
-from local_judge.reporting.judges import agreement_notes, agreement_table, judge_tables
-from local_judge.reporting.tables import run_summary
+from local_judge.reporting.run_tables import (
+    TableOptions,
+    agreement_notes,
+    agreement_table,
+    judge_tables,
+    run_summary,
+)
 from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.rescoring import AgreementRecord
 from local_judge.scoring.node import Score, ScoreNode
@@ -50,15 +55,16 @@ def test_each_judge_has_a_line_with_what_it_failed_at() -> None:
     lines = [" ".join(line.split()) for line in drawn(table).splitlines()]
     assert lines[0] == "deer (paper profile) by judge, means of 2 reports"
     assert lines[3:] == [
-        "steady │ 5.00 (0.00 to 10.00) │",
-        "shaky │ 8.00 (of 1) (0.00 to 10.00) │ 5",
-        "together │ 5.00 (0.00 to 10.00) │ 5",
+        "steady │ 5.00 (4.00 to 6.00) │ 0",
+        "shaky │ 8.00 (of 1) 50.0 % known │ 5",
+        "together │ 5.00 (4.00 to 6.00) │ 5",
     ]
 
 
 def test_the_summary_says_of_how_many_judges_it_is() -> None:
     assert "deer (paper profile, 2 judges together)" in drawn(run_summary(RECORDS, SCORES[::3]))
-    of_one = drawn(run_summary(RECORDS, [score for score in SCORES if score.judge == "shaky"]))
+    shaky = [score for score in SCORES if score.judge == "shaky"]
+    of_one = drawn(run_summary(RECORDS, shaky, options=TableOptions(reports=True)))
     assert "deer (paper profile, judge shaky)" in of_one
     by_report = [
         line.split("│")[-1].strip() for line in of_one.splitlines() if line.startswith(("one", "two"))

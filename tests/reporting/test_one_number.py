@@ -18,8 +18,7 @@ from local_judge.protocols.dream import DreamFindings
 from local_judge.protocols.liveresearchbench import LrbFindings
 from local_judge.reporting.exports_csv import export_csv
 from local_judge.reporting.groups import group_scores
-from local_judge.reporting.judges import judge_tables
-from local_judge.reporting.tables import run_summary
+from local_judge.reporting.run_tables import TableOptions, judge_tables, run_summary
 from local_judge.reporting.verticals import verticals
 from local_judge.runs.attributes import open_runs
 from local_judge.runs.ranking import by_scores
@@ -106,11 +105,9 @@ def test_all_tables_have_the_same_number(run: Path, tmp_path: Path, profile: Pro
     assert {row["profile"] for row in rows} == {profile}
 
     shown = io.StringIO()
-    Console(file=shown, width=200).print(
-        run_summary(records, [row for row in scores if row.profile == profile], over)
-    )
+    Console(file=shown, width=200).print(run_summary(records, scores, over, TableOptions(profile)))
     for name, value in VALUES[profile].items():
-        line = next(line for line in shown.getvalue().splitlines() if line.startswith(f"{name}: mean of"))
+        line = next(line for line in shown.getvalue().splitlines() if line.startswith(f"{name} "))
         assert line.split("│")[1].strip().split()[0].rstrip("*") == ("–" if value is None else f"{value:.2f}")
 
 
@@ -124,10 +121,11 @@ def test_a_mean_counts_reports_that_could_not_be_evaluated(run: Path) -> None:
     shown = io.StringIO()
     Console(file=shown, width=200).print(run_summary(own, scores), *judge_tables(own, scores, ()))
     lines = shown.getvalue().splitlines()
-    (mean,) = [line for line in lines if line.startswith("mean of 1 of 3 reports")]
-    assert mean.split("│")[1].strip() == "– (of 1)"
+    (mean,) = [line for line in lines if line.startswith("cy ")]
+    assert "1 of 3" in mean
+    assert mean.split("│")[1].split("  ")[0].strip() == "– (of 1) 33.3 % known"
     (together,) = [line for line in lines if line.startswith("together")]
-    assert together.split("│")[1].strip() == "– (of 1)"
+    assert together.split("│")[1].strip() == "– (of 1) 33.3 % known"
 
 
 PROTOCOLS = {
@@ -247,10 +245,8 @@ def test_what_a_protocol_pools_is_the_systems_number_everywhere(
     assert {row["system"]: float(row["value"]) for row in rows} == expected
     assert {(row["profile"], row["aggregate"]) for row in rows} == {(profile, "rule")}
     shown = io.StringIO()
-    Console(file=shown, width=250).print(
-        run_summary(records, [row for row in scores if row.profile == profile], over)
-    )
-    means = [line for line in shown.getvalue().splitlines() if line.startswith("ada: mean of 2 of 2 reports")]
+    Console(file=shown, width=250).print(run_summary(records, scores, over, TableOptions(profile)))
+    means = [line for line in shown.getvalue().splitlines() if line.startswith("ada ")]
     assert [line.split("│")[1].strip().split()[0] for line in means] == [f"{value:.2f}*"]
 
 

@@ -9,14 +9,18 @@ from rich.console import Console, RenderableType
 
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 from local_judge.protocols.deer.verification.scores import score
-from local_judge.reporting.tables import run_summary, score_table
+from local_judge.reporting.run_tables import TableOptions, run_summary
+from local_judge.reporting.tables import score_table
 from local_judge.reporting.verticals import verticals
 from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord
 from local_judge.scoring.algebra import mean_of
-from local_judge.scoring.node import Profile, Score, ScoreNode
+from local_judge.scoring.node import WHOLE, Profile, Score, ScoreNode
 from local_judge.scoring.text import ratio
 
 PROFILES: tuple[Profile, ...] = ("paper", "upstream")
+
+
+BOUNDS = TableOptions(bounds=True)
 
 
 def drawn(table: RenderableType) -> list[str]:
@@ -31,15 +35,16 @@ def row(case: str, found: Score) -> tuple[CaseRecord, ScoreRecord]:
     return record, ScoreRecord(case=case, protocol="deer", version="1", profile="paper", scores=(root,))
 
 
-def printed(*rows: tuple[CaseRecord, ScoreRecord]) -> str:
-    table = run_summary([record for record, _ in rows], [row for _, row in rows])
+def printed(*rows: tuple[CaseRecord, ScoreRecord], options: TableOptions = BOUNDS) -> str:
+    table = run_summary([record for record, _ in rows], [row for _, row in rows], options=options)
     return " ".join(" ".join(drawn(table)).split())
 
 
 def test_a_dimension_that_rests_on_one_part_of_five_says_so() -> None:
     # Four of five parts failed: their bounds are 0 and 10, the fifth is 9.69. (0 + 9.69) / 5 and (40 + 9.69) / 5.
     found = Score(value=9.69, n_expected=5, n_failed=4, low=1.938, high=9.938)
-    assert "9.69 (1.94 to 9.94)" in printed(row("one", found))
+    assert "│ 9.69 bounds 1.94 to 9.94 │ 1 │ – │ 0 │ 20.0 % known │" in printed(row("one", found))
+    assert "│ 9.69 20.0 % known │" in printed(row("one", found), options=TableOptions())
 
 
 def test_a_score_that_nothing_leaves_open_stands_alone() -> None:
@@ -50,7 +55,7 @@ def test_a_score_that_nothing_leaves_open_stands_alone() -> None:
 def test_a_score_that_does_not_exist_is_a_dash() -> None:
     assert "│ – │" in printed(row("one", Score(value=None, n_undefined=1)))
     failed = Score(value=None, n_expected=3, n_failed=3, low=0.0, high=10.0)
-    assert "│ – (0.00 to 10.00) │" in printed(row("one", failed))
+    assert "│ – bounds 0.00 to 10.00 │ 1 │ – │ 0 │ 0.0 % known │" in printed(row("one", failed))
 
 
 def test_a_dimension_whose_parts_all_have_values_shows_what_their_failures_leave_open() -> None:
@@ -61,14 +66,14 @@ def test_a_dimension_whose_parts_all_have_values_shows_what_their_failures_leave
     )
     dimension = mean_of(parts)
     assert dimension.n_failed == 0
-    assert "9.00 (7.86 to 9.29)" in printed(row("one", dimension))
+    assert "9.00 bounds 7.86 to 9.29 │ 1 │ – │ 0 │ 85.7 % known" in printed(row("one", dimension))
 
 
 def test_a_mean_says_of_how_many_reports_it_is() -> None:
     shown = printed(row("one", Score(value=4, low=4, high=4)), row("two", Score(value=None, n_undefined=1)))
-    assert "mean of 2 of 2 reports │ 4.00 (of 1)" in shown
+    assert "all reports │ 4.00 (of 1) │ 2 │" in shown
     both = printed(row("one", Score(value=4, low=4, high=4)), row("two", Score(value=6, low=6, high=6)))
-    assert "mean of 2 of 2 reports │ 5.00 │" in both
+    assert "all reports │ 5.00 (4.00 to 6.00) │ 2 │" in both
 
 
 def test_each_system_has_its_mean_and_open_bounds_are_said_only_where_they_are() -> None:
@@ -83,21 +88,21 @@ def test_each_system_has_its_mean_and_open_bounds_are_said_only_where_they_are()
             strict=True,
         )
     ]
-    shown = printed(*rows)
-    assert "ada: mean of 2 of 2 reports │ 4.50 │" in shown
-    assert "bob: mean of 1 of 1 report │ 9.00 │" in shown
-    assert "mean of 3 of 3 reports │ 6.00 │" in shown
-    assert "bounds by failures" not in shown
+    shown = printed(*rows, options=TableOptions(reports=True))
+    assert "ada │ 4.50 (4.00 to 5.00) │ 2 │" in shown
+    assert "bob │ 9.00 │ 1 │" in shown
+    assert "all reports │ 6.00 (4.00 to 9.00) │ 3 │" in shown
+    assert "bounds" not in shown
     # No claims were verified: there is no share of sources to speak of.
     assert "0/0" not in shown
     unread = CaseRecord(id="4", key="4", system="bob", status="unreadable")
     # Half of bob's second report failed: 6 to 10 beside the 9 of the other, and one report has no score at all.
     low = row("5", Score(value=8, n_expected=2, n_failed=1, low=6, high=10))
     records = [rows[1][0], unread, low[0].model_copy(update={"system": "bob"})]
-    table = " ".join(" ".join(drawn(run_summary(records, [rows[1][1], low[1]]))).split())
-    assert "mean of 2 of 3 reports │ 8.50 (of 2) │" in table
+    table = " ".join(" ".join(drawn(run_summary(records, [rows[1][1], low[1]], options=BOUNDS))).split())
+    assert "bob │ 8.50 (of 2) (8.00 to 9.00) │ 2 of 3 │" in table
     # What the third would have is not known, and the scale of a score is not the table's to know: no bounds.
-    assert "bounds by failures │ – │" in table
+    assert "│ bounds unknown │" in table
 
 
 def test_counts_are_printed_to_the_last_digit() -> None:
@@ -152,22 +157,27 @@ def eight(case: str, found: Score) -> tuple[CaseRecord, ScoreRecord]:
 def test_eight_columns_fit_beside_each_other_with_their_bounds() -> None:
     open_ = Score(value=9.69, n_expected=5, n_failed=2, low=1.938, high=9.938)
     rows = [eight("a-report-of-a-long-name-" + "x" * 40, open_), eight("two", Score(value=4, low=4, high=4))]
-    table = run_summary([record for record, _ in rows], [scores for _, scores in rows])
+    rows.append(eight("three", Score(value=5, low=5, high=5)))
+    options = TableOptions(reports=True, all_scores=True, bounds=True)
+    table = run_summary([record for record, _ in rows], [scores for _, scores in rows], options=options)
     lines = drawn(table)
     cells = [[cell.strip() for cell in line.split("│")] for line in lines]
     # What failures leave open stands below the value, cut at blanks alone.
     first = next(index for index, line in enumerate(cells) if line.count("9.69") == 8)
-    columns = [" ".join(filter(None, column)) for column in zip(*cells[first : first + 3], strict=True)]
-    assert columns[1:9] == ["9.69 (1.94 to 9.94)"] * 8
+    columns = [" ".join(filter(None, column)) for column in zip(*cells[first : first + 4], strict=True)]
+    assert columns[1:9] == ["9.69 bounds 1.94 to 9.94 60.0 % known"] * 8
     assert all(len(line) <= 160 for line in lines)
-    # (9.69 + 4) / 2; (1.938 + 4) / 2 to (9.938 + 4) / 2
-    assert any(line.count("6.84") == 8 or line.count("6.85") == 8 for line in cells)
+    # (9.69 + 4 + 5) / 3
+    assert any(line.count("6.23") == 8 for line in cells)
 
 
 def test_eight_columns_lose_no_digit_in_a_narrow_terminal() -> None:
-    rows = [eight("one", Score(value=10, low=10, high=10)), eight("two", Score(value=4, low=4, high=4))]
+    rows = [eight(name, Score(value=10, low=10, high=10)) for name in ("one", "two", "three")]
     out = io.StringIO()
-    Console(file=out, width=100).print(run_summary([a for a, _ in rows], [b for _, b in rows]))
+    options = TableOptions(reports=True)
+    Console(file=out, width=100).print(
+        run_summary([a for a, _ in rows], [b for _, b in rows], options=options)
+    )
     cells = [[cell.strip() for cell in line.split("│")] for line in out.getvalue().splitlines()]
     assert any(line.count("10.00") == 8 for line in cells)
 
@@ -207,7 +217,7 @@ def test_a_system_has_one_number_where_the_protocol_pools() -> None:
         scores=(pooled,),
     )
     table = " ".join(" ".join(drawn(run_summary(records, scores, [over]))).split())
-    assert "mean of 2 of 2 reports │ 57.14*" in table
+    assert "x │ 57.14* │ 2 │" in table
     assert "62.50" not in table
     [placed] = verticals(records, scores, "paper", [over]).metrics
     assert placed.value == 400 / 7
@@ -215,7 +225,66 @@ def test_a_system_has_one_number_where_the_protocol_pools() -> None:
     other = [record.model_copy(update={"id": f"{record.id}2", "system": "y"}) for record in records]
     theirs = [score.model_copy(update={"case": f"{score.case}2"}) for score in scores]
     both = [over, over.model_copy(update={"system": "y"})]
-    table = " ".join(" ".join(drawn(run_summary([*records, *other], [*scores, *theirs], both))).split())
-    assert "x: mean of 2 of 2 reports │ 57.14*" in table
-    assert "y: mean of 2 of 2 reports │ 57.14*" in table
-    assert "mean of 4 of 4 reports │ 62.50 │" in table
+    table = " ".join(
+        " ".join(
+            drawn(run_summary([*records, *other], [*scores, *theirs], both, TableOptions(reports=True)))
+        ).split()
+    )
+    assert "x │ 57.14* │ 2 │" in table
+    assert "y │ 57.14* │ 2 │" in table
+    assert "all reports │ 62.50 (25.00 to 100.00) │ 4 │" in table
+
+
+def overall(case: str, system: str, protocol: str = "deer") -> tuple[CaseRecord, ScoreRecord]:
+    record, scores = row(case, Score(value=7, low=7, high=7))
+    part = ScoreNode(id="part", label="Part", score=Score(value=2, low=2, high=2), vertical="depth")
+    whole = part.model_copy(update={"id": "all", "label": "Overall", "vertical": None, "aside": WHOLE})
+    return record.model_copy(update={"system": system}), scores.model_copy(
+        update={"protocol": protocol, "scores": (part, whole)}
+    )
+
+
+def test_six_reports_of_two_systems_fit_one_screen() -> None:
+    protocols = ("deer", "fact", "dream", "race", "liveresearchbench", "deresearcheval")
+    found = [
+        overall(f"{system}-{number}", system, protocol)
+        for system in ("ada", "bo")
+        for number in range(3)
+        for protocol in protocols
+    ]
+    records = list({record.id: record for record, _ in found}.values())
+    scores = [
+        ScoreRecord.model_validate({**dict(row), "profile": profile})
+        for _, row in found
+        for profile in PROFILES
+    ]
+    for some in (["deer"], ["deer", "fact"], protocols):
+        own = [row for row in scores if row.protocol in some]
+        out = io.StringIO()
+        Console(file=out, width=80).print(run_summary(records, own))
+        lines = out.getvalue().splitlines()
+        assert len(lines) <= 22
+        assert all(len(line) <= 80 for line in lines)
+        shown = out.getvalue()
+        assert shown.count("Overall") == len(some) and "Part" not in shown
+        assert "upstream" not in shown and "ada-1" not in shown
+        assert "ada" in shown and "bo" in shown
+
+
+def test_all_scores_reports_and_the_other_profile_come_with_options() -> None:
+    rows = [overall("one", "ada"), overall("two", "bo")]
+    records, paper = [record for record, _ in rows], [row for _, row in rows]
+    scores = [*paper, *(row.model_copy(update={"profile": "upstream"}) for row in paper)]
+    options = TableOptions("upstream", reports=True, all_scores=True)
+    shown = "\n".join(drawn(run_summary(records, scores, options=options)))
+    assert all(name in shown for name in ("Part", "Overall", "one", "two", "ada", "bo", "all reports"))
+    assert "upstream profile" in shown and "paper" not in shown
+
+
+def test_warnings_name_a_few_reports_and_come_first() -> None:
+    failed = [CaseRecord(id=f"r{n}", key="k", status="unreadable", detail="empty") for n in range(9)]
+    good, scores = row("good", Score(value=4, low=4, high=4))
+    lines = drawn(run_summary([*failed, good], [scores]))
+    assert lines[0] == "r0: unreadable: empty"
+    assert lines[5] == "4 more reports were not evaluated: `--json` lists them."
+    assert "1 of 10" in "\n".join(lines[6:])

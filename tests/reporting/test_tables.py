@@ -15,11 +15,11 @@ from local_judge.protocols.deer import Deer
 from local_judge.protocols.deer.protocol import DeerFindings
 from local_judge.protocols.deer.verification.rows import Rows
 from local_judge.reporting.progress import describe
+from local_judge.reporting.run_tables import run_summary
 from local_judge.reporting.tables import (
     claim_summary,
     plan_notes,
     plan_table,
-    run_summary,
     score_table,
     trees,
     verdict_table,

@@ -13,7 +13,7 @@ from indexes.snapshot import Snapshot
 from local_judge.errors import ConfigError
 from local_judge.protocols.fact import Fact, FactFindings
 from local_judge.protocols.fact.settings import FactSettings
-from local_judge.reporting.tables import run_summary
+from local_judge.reporting.run_tables import TableOptions, run_summary
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import check_inputs, execute
 from local_judge.runs.inputs import RawReport
@@ -107,14 +107,15 @@ async def test_each_system_has_a_table(make_judge: MakeJudge, snapshot: Snapshot
     store = RunStore(tmp_path / "run")
     records = await execute(REPORTS, judge, snapshot, SHARED, store)
     out = StringIO()
-    summary = run_summary(records, load_scores(store, ["fact"]), load_run_scores(store, ["fact"]))
+    stored = load_scores(store, ["fact"]), load_run_scores(store, ["fact"])
+    summary = run_summary(records, *stored, TableOptions("upstream", all_scores=True))
     Console(file=out, width=120).print(summary)
     lines = [" ".join(line.split()) for line in out.getvalue().splitlines()]
     first = lines.index("fact, 2 reports of ada together")
     second = lines.index("fact, 2 reports of bob together, 1 of them missing")
     pooled = [line for line in lines[first:second] if line.startswith("pooled")]
     # One of the two pairs is known to the code.
-    assert pooled == ["pooled │ 0.50 │ 1/2 │ 1.00 │ 1/1"]
+    assert pooled == ["pooled │ 1.00 │ 1/1"]
 
 
 def test_both_ways_need_a_snapshot(snapshot: Snapshot) -> None:

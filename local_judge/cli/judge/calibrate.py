@@ -32,7 +32,7 @@ from local_judge.lab.calibration_tables import calibration_notes, calibration_ta
 from local_judge.lab.labelled_claims import annotated_claims, load_labelled
 from local_judge.reporting.plots import reliability_diagram, require_plots, svg
 from local_judge.reporting.progress import RunProgress
-from local_judge.reporting.standings import standing_lines
+from local_judge.reporting.qualification import qualification_lines
 from local_judge.runs.config import RunConfig, load_config
 from local_judge.runs.judges import open_judge
 from local_judge.runs.store import RunStore
@@ -154,5 +154,5 @@ def _print(report: CalibrationReport, judge: str) -> None:
             console.print(reliability_table(f"reliability, {when}", found.bins))
     for line in calibration_notes(report):
         console.print(line, soft_wrap=True)
-    for line in standing_lines({judge: remembered(report.judge)}):
+    for line in qualification_lines({judge: remembered(report.judge)}):
         console.print(line, markup=False, soft_wrap=True)

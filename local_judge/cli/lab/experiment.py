@@ -56,7 +56,7 @@ from local_judge.lab.experiments.setup import PLOT, RESULTS, RUN, prepare, refus
 from local_judge.lab.experiments.view import notes, plan_tables, results_tables
 from local_judge.reporting.plots import INSTALL, can_plot
 from local_judge.reporting.progress import RunProgress
-from local_judge.reporting.standings import standing_lines
+from local_judge.reporting.qualification import qualification_lines
 from local_judge.runs.config import RunConfig, load_config, parse_settings
 from local_judge.runs.job import Job
 from local_judge.runs.judges import JudgeSpec, judge_specs_of
@@ -269,7 +269,7 @@ def _print_results(results: Results, job: Job, out: Path, whole: bool) -> None:
         console.print(table, end="\n\n")
     for line in notes(results):
         console.print(line, soft_wrap=True)
-    for line in standing_lines(recorded_qualifications(job.store), job.config.protocols):
+    for line in qualification_lines(recorded_qualifications(job.store), job.config.protocols):
         console.print(line, markup=False, soft_wrap=True)
     run = f"{job.store.root} is the run"
     if can_plot():

@@ -35,7 +35,7 @@ def verticals(
     if report is not None:
         records = [record for record in records if record.id == report]
         if not records:
-            raise RunError(f"{run}: no report {report!r}; `local-judge show {run}` lists them")
+            raise RunError(f"{run}: no report {report!r}; `local-judge show {run} --reports` lists them")
     protocols, judges = protocols_of(store), (judge_of(store, judge),)
     aggregates = load_run_scores(store, protocols, judges) if report is None else ()
     found = profile_of(records, load_scores(store, protocols, judges), profile, aggregates)

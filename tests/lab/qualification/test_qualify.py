@@ -22,7 +22,7 @@ from local_judge.lab.qualification.model import Cost, PartRecord
 from local_judge.lab.qualification.page import page_of, summary_of
 from local_judge.lab.qualification.qualify import Examined, Qualification
 from local_judge.lab.qualification.thresholds import check_figure
-from local_judge.reporting.standings import standing_lines
+from local_judge.reporting.qualification import qualification_lines
 from local_judge.runs.manifest import prompts_digest
 from local_judge.runs.qualifications import load_qualification
 from serving.engines.scripted import Call, Reply
@@ -224,10 +224,10 @@ def test_one_by_other_prompts_is_replaced_and_said_to_be_so() -> None:
     assert remember(full) == full
     quick = made("quick", "verification").model_copy(update={"prompts": prompts_digest()})
     assert remember(quick) == quick == remembered(quick.identity)
-    [line] = standing_lines({"q": full})
-    assert line == "judge q: a (by other prompts than this version's)"
-    [line] = standing_lines({"q": quick})
-    assert line == "judge q: a (by the quick settings)"
+    [line] = qualification_lines({"q": full})
+    assert line == "judge q: a (with the prompts of another version)"
+    [line] = qualification_lines({"q": quick})
+    assert line == "judge q: a (with the quick settings)"
 
 
 def test_the_digest_of_a_qualification_is_of_nothing_that_a_clock_measured(tmp_path: Path) -> None:
@@ -314,13 +314,13 @@ def test_a_qualification_of_another_format_is_refused(qualified: Qualify, tmp_pa
 
 def test_a_line_says_what_a_judge_is_good_for(qualified: Qualify, tmp_path: Path) -> None:
     found, _ = qualified(Knowing(tmp_path / "q", credulous), config=config())
-    [line] = standing_lines({"q": found.record()}, ["deer", "race"])
+    [line] = qualification_lines({"q": found.record()}, ["deer", "race"])
     assert line.startswith(
         "judge q: refused for deer: it does not tell claims that a page states from altered ones"
     )
-    assert "not examined for race" in line and line.endswith("(by the quick settings)")
-    [never] = standing_lines({"q": None}, ["deer"])
-    assert never == "judge q: never qualified; `local-judge judge qualify q` says what it may be believed for"
+    assert "not examined for race" in line and line.endswith("(with the quick settings)")
+    [never] = qualification_lines({"q": None}, ["deer"])
+    assert never == "judge q: not qualified: `local-judge judge qualify q` tests how reliable it is"
 
 
 def test_a_part_that_is_none_is_refused() -> None:

@@ -1,6 +1,6 @@
-"""What judges were found to be worth, beside what they say.
+"""Qualification of judges, printed beside their results.
 
-Invariant: a judge that nobody has qualified, or that was refused, is named wherever its numbers stand.
+Invariant: a judge that was never qualified, or was refused, is named wherever its numbers are printed.
 """
 
 from __future__ import annotations
@@ -13,25 +13,27 @@ from local_judge.runs.manifest import prompts_digest
 from local_judge.runs.qualifications import Qualifications
 
 
-def standing_lines(qualifications: Qualifications, protocols: Sequence[str] | None = None) -> Iterator[str]:
-    """A line for each judge, safe to print where no markup is read.
+def qualification_lines(
+    qualifications: Qualifications, protocols: Sequence[str] | None = None
+) -> Iterator[str]:
+    """Yield a line for each judge, without control characters and without rich markup.
 
     Args:
-        qualifications: by the judge's name.
-        protocols: those whose numbers are shown; None where none are, for the verdict in all.
+        qualifications: the last qualification of each judge by name; None for a judge that has none.
+        protocols: the protocols whose scores are printed; None for the verdict over all of them.
     """
     for name, record in qualifications.items():
-        yield plain(f"judge {name}: {_said(name, record, protocols)}")
+        yield plain(f"judge {name}: {_verdicts(name, record, protocols)}")
 
 
-def _said(name: str, record: QualificationRecord | None, protocols: Sequence[str] | None) -> str:
+def _verdicts(name: str, record: QualificationRecord | None, protocols: Sequence[str] | None) -> str:
     if record is None:
-        return f"never qualified; `local-judge judge qualify {name}` says what it may be believed for"
-    scale = " (by the quick settings)" if record.scale == "quick" else ""
+        return f"not qualified: `local-judge judge qualify {name}` tests how reliable it is"
+    settings = " (with the quick settings)" if record.scale == "quick" else ""
     if record.prompts and record.prompts != prompts_digest():
-        scale += " (by other prompts than this version's)"
+        settings += " (with the prompts of another version)"
     if protocols is None:
-        return record.in_all + scale
+        return record.in_all + settings
     parts: list[str] = []
     for verdict in VERDICTS:
         alike: dict[tuple[str, ...], list[str]] = {}
@@ -44,4 +46,4 @@ def _said(name: str, record: QualificationRecord | None, protocols: Sequence[str
         for reasons, names in alike.items():
             why = f": {'; '.join(reasons)}" if reasons else ""
             parts.append(f"{WORDS[verdict]} {', '.join(names)}{why}")
-    return ". ".join(parts) + scale
+    return ". ".join(parts) + settings

@@ -1,0 +1,124 @@
+"""What `run`, `show`, `rescore` and `import` print of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+import typer
+
+from local_judge.reporting.qualification import qualification_lines
+from local_judge.reporting.run_tables import (
+    TableOptions,
+    agreement_notes,
+    agreement_table,
+    judge_tables,
+    run_summary,
+)
+from local_judge.runs.manifest import judges_of, protocols_of
+from local_judge.runs.qualifications import qualifications_as_json, recorded_qualifications
+from local_judge.runs.records import (
+    CaseRecord,
+    RunScoreRecord,
+    ScoreRecord,
+    load_run_scores,
+    load_scores,
+)
+from local_judge.runs.rescoring import AgreementRecord, load_agreement
+from local_judge.runs.store import RunStore
+from local_judge.scoring.node import Profile
+from local_judge.terminal import stdout
+
+WithReports = Annotated[bool, typer.Option("--reports", help="Add a row for each report.")]
+WithAllScores = Annotated[
+    bool, typer.Option("--all-scores", help="Print the scores of all dimensions, not only the overall ones.")
+]
+WithBounds = Annotated[
+    bool,
+    typer.Option("--bounds", help="Print the lowest and highest value that missing answers leave possible."),
+]
+WithProfile = Annotated[
+    Profile | None,
+    typer.Option("--profile", help="Formulas: as the papers print them, or as published code computes them."),
+]
+
+MORE = "More: `local-judge show RUN` with --reports, --all-scores, --bounds or --profile upstream."
+
+
+class Results(NamedTuple):
+    """Stored results of a run, by all of its judges."""
+
+    store: RunStore
+    records: Sequence[CaseRecord]
+    protocols: Sequence[str]
+    judges: Sequence[str]
+    """Names if there are several; else none."""
+    scores: Sequence[ScoreRecord]
+    aggregates: Sequence[RunScoreRecord]
+    agreement: Sequence[AgreementRecord]
+
+    @classmethod
+    def load(cls, store: RunStore, records: Sequence[CaseRecord]) -> Results:
+        """Load the results of a run whose records are `records`."""
+        protocols, judges = protocols_of(store), judges_of(store)
+        return cls(
+            store,
+            records,
+            protocols,
+            judges,
+            load_scores(store, protocols, (None, *judges)),
+            load_run_scores(store, protocols, (None, *judges)),
+            load_agreement(store),
+        )
+
+    def as_json(self, judge: str | None = None, *, every_judge: bool = False) -> dict[str, object]:
+        """Return the results of one judge or the ensemble, or of `every_judge`, as `show` and `run` print them."""
+        rows: dict[str, Sequence[object]] = {
+            "cases": self.records,
+            "scores": [row for row in self.scores if every_judge or row.judge == judge],
+            "aggregates": [row for row in self.aggregates if every_judge or row.judge == judge],
+        }
+        if self.judges:
+            rows["agreement"] = self.agreement if judge is None else []
+        return {**rows, "qualifications": qualifications_as_json(recorded_qualifications(self.store))}
+
+
+def print_results(
+    found: Results, options: TableOptions, judge: str | None = None, whole: bool = True
+) -> None:
+    """Print warnings, the table of the systems, and the judges side by side if there are several.
+
+    Args:
+        found: the results.
+        options: which tables.
+        judge: one of several judges; None for all of them.
+        whole: whether agreement is printed with pairs of judges and intervals.
+    """
+    console = stdout()
+    print_qualifications(found, judge)
+    scores = [row for row in found.scores if row.judge == judge]
+    aggregates = [row for row in found.aggregates if row.judge == judge]
+    console.print(run_summary(found.records, scores, aggregates, options))
+    if found.judges and judge is None:
+        print_judges(found, options, whole=whole)
+    if options == TableOptions():
+        console.print(MORE, style="dim", soft_wrap=True)
+
+
+def print_judges(found: Results, options: TableOptions, *, whole: bool) -> None:
+    """Print each judge's scores, and the agreement of the judges in the whole run."""
+    console = stdout()
+    tables = judge_tables(found.records, found.scores, found.judges, found.aggregates, options)
+    console.print(*tables, sep="\n")
+    if found.agreement:
+        console.print(agreement_table(found.agreement, whole=whole))
+    for note in agreement_notes(found.agreement) if whole else ():
+        console.print(note, style="dim")
+
+
+def print_qualifications(found: Results, judge: str | None = None) -> None:
+    """Print the qualification of each judge whose scores are shown."""
+    every = recorded_qualifications(found.store)
+    shown = every if judge is None else {judge: every[judge]}
+    for line in qualification_lines(shown, found.protocols):
+        stdout().print(line, markup=False, soft_wrap=True)

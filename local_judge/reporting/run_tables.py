@@ -1,0 +1,371 @@
+"""Tables of a run: its systems or reports, its judges side by side, and how far the judges agree.
+
+Invariant: a judge that failed is visible. The number of its missing answers stands beside its scores and beside each
+measure of agreement, and a measure without a value is a dash with its reason below the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from local_judge.reporting.summary import (
+    RULE_NOTE,
+    Summary,
+    mean_interval,
+    score_lines,
+    summary_of,
+    unknown_on,
+)
+from local_judge.reporting.tables import score_table
+from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord, scores_over_reports
+from local_judge.runs.rescoring import AgreementRecord
+from local_judge.scoring.node import Profile, Score, headlines
+from local_judge.stats.estimate import DRAWS, LEVEL, Estimate
+from local_judge.terminal import NONE, count, plain_table, safe
+
+ENSEMBLE = "together"
+NO_SYSTEM = "no system named"
+FEW = 3
+"""Most scores that stand in one table beside the coverage columns."""
+NAMED = 5
+"""Most reports that the warnings name."""
+
+REPORTS, SOURCES, FAILED = "reports", "sources read", "calls failed"
+_INTERVAL_NOTE = f"( ) {LEVEL} % bootstrap interval of the mean over reports"
+
+
+class TableOptions(NamedTuple):
+    """Choice of what the tables of a run contain."""
+
+    profile: Profile = "paper"
+    """Formulas of the scores; a protocol without this profile is printed by its only one."""
+    reports: bool = False
+    """Whether each report has a row."""
+    all_scores: bool = False
+    """Whether all root scores are columns, and scores over several reports are printed as trees."""
+    bounds: bool = False
+    """Whether values stand beside the lowest and highest value that failures leave possible."""
+
+
+DEFAULT = TableOptions()
+
+
+class _Column(NamedTuple):
+    """One score."""
+
+    protocol: str
+    profile: Profile
+    root: str
+    label: str
+
+
+class _Row(NamedTuple):
+    """Reports whose scores share one line."""
+
+    name: str
+    records: Sequence[CaseRecord]
+    judge: str | None
+    single: bool = False
+    """Whether it is a report's own line, in which no rule over reports applies."""
+    style: str | None = None
+
+
+class _Scores:
+    """Scores of a run by protocol, profile and judge."""
+
+    def __init__(self, scores: Sequence[ScoreRecord], aggregates: Sequence[RunScoreRecord]) -> None:
+        self._aggregates = aggregates
+        self._rows: dict[tuple[str, Profile, str | None], dict[str, ScoreRecord]] = {}
+        for row in scores:
+            self._rows.setdefault((row.protocol, row.profile, row.judge), {})[row.case] = row
+
+    def columns(self, options: TableOptions) -> list[_Column]:
+        """Return the columns of all protocols: the scores that sum up a report, or all roots."""
+        profiles: dict[str, list[Profile]] = {}
+        for protocol, profile, _ in self._rows:
+            profiles.setdefault(protocol, []).append(profile)
+        found: dict[_Column, None] = {}
+        for protocol, having in profiles.items():
+            profile = options.profile if options.profile in having else having[0]
+            rows = [rows for key, rows in self._rows.items() if key[:2] == (protocol, profile)]
+            for row in (row for own in rows for row in own.values()):
+                for root in row.scores if options.all_scores else headlines(row.scores):
+                    found[_Column(protocol, profile, root.id, root.label)] = None
+        return list(found)
+
+    def summary(self, row: _Row, column: _Column) -> tuple[Summary, tuple[float, float] | None]:
+        """Return one score of one line, and the interval if it is a mean."""
+        own = self._rows.get((column.protocol, column.profile, row.judge), {})
+        scores = [_root_score(own.get(record.id), column.root) for record in row.records]
+        systems = {record.system for record in row.records}
+        rule = None
+        if own and not row.single and len(systems) == 1:
+            like = next(iter(own.values()))
+            rule = scores_over_reports(self._aggregates, like, *systems).get((column.root,))
+        found = summary_of(scores, rule)
+        values = [score.value for score in scores if score.value is not None]
+        mean = not row.single and rule is None and found.score.value is not None
+        return found, mean_interval(values) if mean else None
+
+
+def _root_score(row: ScoreRecord | None, root: str) -> Score:
+    """Return the score of one root: unknown without a record, undefined if the report's tree has no such root."""
+    if row is None:
+        return unknown_on()
+    return next((one.score for one in row.scores if one.id == root), Score(value=None, n_undefined=1))
+
+
+def run_summary(
+    records: Sequence[CaseRecord],
+    scores: Sequence[ScoreRecord],
+    aggregates: Sequence[RunScoreRecord] = (),
+    options: TableOptions = DEFAULT,
+) -> RenderableType:
+    """Return the warnings and the tables of a run by one judge, or by the ensemble.
+
+    By default each system has one row with the scores that sum up its reports. If a protocol defines its own score over
+    reports, such as a pooled rate, the row shows that score instead of the mean.
+    """
+    parts: list[RenderableType] = [Text(line) for line in warnings(records)]
+    found = _Scores(scores, aggregates)
+    columns = found.columns(options)
+    if not columns:
+        return Group(*parts)
+    judge = scores[0].judge
+    sections = _sections(records, judge, {row.case for row in scores}, options)
+    head, who = "report" if sections[0][0].single else "system", by_whom(records, judge)
+    parts += _tables(
+        head, lambda own: _title(own, who), sections, columns, found, options, (REPORTS, SOURCES, FAILED)
+    )
+    if options.all_scores:
+        shown = {(column.protocol, column.profile) for column in columns}
+        parts += aggregate_tables([row for row in aggregates if (row.protocol, row.profile) in shown], who)
+    cells = [found.summary(row, column) for section in sections for row in section for column in columns]
+    notes = [RULE_NOTE] if any(score.by_rule for score, _ in cells) else []
+    notes += [_INTERVAL_NOTE] if any(ends for _, ends in cells) else []
+    return Group(*parts, *([Text("; ".join(notes), style="dim")] if notes else []))
+
+
+def _sections(
+    records: Sequence[CaseRecord], judge: str | None, scored: set[str], options: TableOptions
+) -> list[list[_Row]]:
+    """Return the rows: reports if asked for, systems, and then the mean over reports of several systems."""
+    single = [
+        _Row(safe(record.id, 40), [record], judge, single=True) for record in records if record.id in scored
+    ]
+    systems = list(dict.fromkeys(record.system for record in records))
+    if len(records) == 1 and systems == [None]:
+        return [single]
+    together = [
+        _Row(
+            ("all reports" if len(systems) == 1 else NO_SYSTEM) if system is None else safe(system, 40),
+            [record for record in records if record.system == system],
+            judge,
+        )
+        for system in systems
+    ]
+    if not options.reports:
+        return [together]
+    last = [_Row("all reports", records, judge, style="bold")] if len(systems) > 1 else []
+    return [section for section in (single, together if len(records) > 1 else [], last) if section]
+
+
+def _title(columns: Sequence[_Column], who: str) -> str:
+    """Return `deer, fact (paper profile)` for the protocols of the columns."""
+    by_profile: dict[str, dict[str, None]] = {}
+    for column in columns:
+        by_profile.setdefault(column.profile, {})[column.protocol] = None
+    return "; ".join(
+        f"{', '.join(protocols)} ({profile} profile{who})" for profile, protocols in by_profile.items()
+    )
+
+
+def _tables(
+    head: str,
+    title: Callable[[Sequence[_Column]], str],
+    sections: Sequence[Sequence[_Row]],
+    columns: Sequence[_Column],
+    found: _Scores,
+    options: TableOptions,
+    coverage: Sequence[str],
+) -> Iterator[Table]:
+    """Yield one table if it is narrow, one with scores as rows if few lines have many, else one for each protocol.
+
+    Args:
+        head: heading of the first column.
+        title: title of a table by its columns.
+        sections: lines, with a rule between sections.
+        columns: scores.
+        found: values.
+        options: contents of the cells.
+        coverage: columns beside the scores.
+    """
+    rows = [row for section in sections for row in section]
+    if len(columns) > FEW >= len(rows):
+        table = plain_table(title(columns), ("score",), [row.name for row in rows])
+        for label, column in zip(_labels(columns), columns, strict=True):
+            table.add_row(label, *(_cell(row, column, found, options, " ") for row in rows))
+        table.add_section()
+        for name in coverage:
+            table.add_row(name, *(_coverage(row)[name] for row in rows))
+        yield table
+        return
+    parts = [(columns, coverage)] if len(columns) <= FEW else [((), coverage)]
+    if len(columns) > FEW:
+        protocols = dict.fromkeys(column.protocol for column in columns)
+        parts += [([one for one in columns if one.protocol == name], ()) for name in protocols]
+    for own, shares in parts:
+        table = plain_table(title(own) if own else "coverage", (head,), (*_labels(own), *shares))
+        between = " " if len(own) < FEW else "\n"
+        for section in sections:
+            table.add_section()
+            for row in section:
+                cells = [_cell(row, column, found, options, between) for column in own]
+                table.add_row(row.name, *cells, *(_coverage(row)[name] for name in shares), style=row.style)
+        yield table
+
+
+def _labels(columns: Sequence[_Column]) -> list[str]:
+    several = len({column.protocol for column in columns}) > 1
+    return [safe(f"{one.protocol}: {one.label}" if several else one.label) for one in columns]
+
+
+def _cell(row: _Row, column: _Column, found: _Scores, options: TableOptions, between: str) -> str:
+    """Return the value and, separated by `between`, its interval; below them bounds and the known share."""
+    score, ends = found.summary(row, column)
+    first, *more = score_lines(score, ends, with_bounds=options.bounds)
+    return "\n".join([first + between + more[0], *more[1:]] if more else [first])
+
+
+def _coverage(row: _Row) -> dict[str, str]:
+    """Return the reports evaluated, the sources read of those cited, and the judges' answers that are missing."""
+    done = sum(record.status == "done" for record in row.records)
+    n_sources = sum(record.n_sources for record in row.records)
+    n_read = sum(record.n_sources_read for record in row.records)
+    n_failed = sum(record.calls_failed(row.judge) for record in row.records)
+    return {
+        REPORTS: str(done) if done == len(row.records) else f"{done} of {len(row.records)}",
+        SOURCES: f"{n_read}/{n_sources}" if n_sources else NONE,
+        FAILED: str(n_failed),
+    }
+
+
+def warnings(records: Sequence[CaseRecord]) -> Iterator[str]:
+    """Yield one line for each reason why the scores rest on less than the reports: unread sources, missing reports."""
+    n_sources = sum(record.n_sources for record in records)
+    n_read = sum(record.n_sources_read for record in records)
+    if 2 * n_read < n_sources:
+        verb = "is" if n_sources == 1 else "are"
+        yield (
+            f"{n_read:,} of {count(n_sources, 'source')} {verb} in the snapshot with text: run "
+            "`local-judge snapshot fetch` for a snapshot of what the reports cite."
+        )
+    troubled = [record for record in records if record.status != "done"]
+    for record in troubled[:NAMED]:
+        yield f"{safe(record.id)}: {record.status}: {safe(record.detail)}"
+    if len(troubled) > NAMED:
+        yield f"{len(troubled) - NAMED} more reports were not evaluated: `--json` lists them."
+
+
+def aggregate_tables(rows: Sequence[RunScoreRecord], who: str) -> list[Table]:
+    """Return one table for each system's scores over all its reports that are not means."""
+    tables: list[Table] = []
+    for row in rows:
+        if row.scores:
+            missing = f", {row.n_missing} of them missing" if row.n_missing else ""
+            of = f" of {safe(row.system, 40)}" if row.system is not None else ""
+            title = f"{row.protocol}{who}, {count(row.n_reports, 'report')}{of} together{missing}"
+            tables.append(score_table(title, {row.profile: row.scores}))
+    return tables
+
+
+def by_whom(records: Sequence[CaseRecord], judge: str | None) -> str:
+    """Return `, judge a` or `, 2 judges together` for a title; nothing if the run has one judge."""
+    if judge is not None:
+        return f", judge {safe(judge)}"
+    n_judges = max((len(record.n_failed_by_judge) for record in records), default=0)
+    return f", {n_judges} judges together" if n_judges else ""
+
+
+def judge_tables(
+    records: Sequence[CaseRecord],
+    scores: Sequence[ScoreRecord],
+    judges: Sequence[str],
+    aggregates: Sequence[RunScoreRecord] = (),
+    options: TableOptions = DEFAULT,
+) -> list[Table]:
+    """Return tables with one row for each judge and one for the ensemble.
+
+    Values are means over the reports. In a run of one system, they are the protocol's own scores over its reports.
+    """
+    found = _Scores(scores, aggregates)
+    single = len(records) == 1
+    mean = "" if single else f", means of {count(len(records), 'report')}"
+    rows = [_Row(safe(judge), records, judge, single=single) for judge in judges]
+    rows.append(_Row(ENSEMBLE, records, None, single=single, style="bold"))
+    columns = found.columns(options)
+
+    def title(own: Sequence[_Column]) -> str:
+        return f"{_title(own, '')} by judge{mean}"
+
+    return list(_tables("judge", title, [rows], columns, found, options, (FAILED,)))
+
+
+def agreement_table(rows: Sequence[AgreementRecord], *, whole: bool) -> Table:
+    """Agreement by metric.
+
+    Args:
+        rows: of one run.
+        whole: with pairs of judges and of answers, differences and intervals; else of all judges, in short.
+    """
+    more = ("pairs alike", "difference") if whole else ()
+    found = plain_table(
+        "agreement of the judges",
+        ("protocol", "metric", *(("judges",) if whole else ())),
+        ("items", "all alike", *more, "kappa", "alpha", "without answer"),
+    )
+    for row in rows:
+        if not whole and len(row.judges) < max(len(one.judges) for one in rows):
+            continue
+        figures = (row.alike, *((row.alike_pairs, row.difference) if whole else ()), row.kappa, row.alpha)
+        found.add_row(
+            safe(row.protocol),
+            safe(row.metric),
+            *((safe(", ".join(row.judges)),) if whole else ()),
+            str(row.n_items),
+            *(_figure(figure, whole) for figure in figures),
+            ", ".join(f"{safe(judge)} {n}" for judge, n in row.n_missing.items() if n),
+        )
+    return found
+
+
+def agreement_notes(rows: Sequence[AgreementRecord]) -> Iterator[str]:
+    """What a reader has to know beside the whole table, a line each."""
+    n_draws = max((figure.n_draws for row in rows for figure in (row.alike, row.alpha)), default=0)
+    if n_draws:
+        yield f"{LEVEL}% bootstrap intervals over reports of {DRAWS:,} draws"
+    reasons: dict[tuple[str, str], dict[str, None]] = {}
+    for row in rows:
+        for name, figure in (("all alike", row.alike), ("kappa", row.kappa), ("alpha", row.alpha)):
+            if figure is not None and figure.value is None:
+                reasons.setdefault((name, figure.reason), {})[f"{row.protocol} {safe(row.metric)}"] = None
+    for (name, reason), metrics in reasons.items():
+        yield f"no {name} where {reason}: {', '.join(metrics)}"
+
+
+def _figure(figure: Estimate | None, whole: bool) -> str:
+    if figure is None:
+        return ""
+    if figure.value is None:
+        return NONE
+    said = f"{figure.value:.2f}"
+    if figure.hits is not None:
+        said += f" ({figure.hits:.0f}/{figure.n})"
+    if whole and figure.low is not None and figure.high is not None:
+        said += f"\n[dim]{figure.low:.2f} to {figure.high:.2f}[/dim]"
+    return said
