@@ -49,7 +49,7 @@ def trace(
     rule: Rule = "paper",
     sections: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Recovery:
-    """The claims with `recovered` and `recovered_from` set, and what was wrong with the judge's statements.
+    """Return the claims with `recovered` and `recovered_from` set, and what was wrong with the judge's statements.
 
     By the `upstream` rule also `type`. `citations_of_sentence` has a key for every sentence of the report, with or
     without citations.
@@ -155,7 +155,7 @@ class UpstreamRow:
 
 
 def upstream_rows(rows: Sequence[UpstreamRow]) -> None:
-    """The published code's rule, for claims of every class, in three steps.
+    """Apply the published code's rule to claims of every class, in three steps.
 
     1. Within a block, from its last sentence to its first: a claim with neither explicit nor implicit citations takes
        over the explicit ones of the nearest claim after it that has some.
@@ -191,7 +191,7 @@ def upstream_rows(rows: Sequence[UpstreamRow]) -> None:
 
 
 def _upstream(claims: Sequence[Claim]) -> tuple[Claim, ...]:
-    """The rule on our claims. The code drops the citations written on claims of class D, E and F."""
+    """Apply the published rule. The code drops the citations written on claims of class D, E and F."""
     rows = [
         UpstreamRow(
             position=claim.sentence,

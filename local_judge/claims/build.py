@@ -27,7 +27,7 @@ from local_judge.judge.judge import Judge
 
 
 def cited_urls(citations: Iterable[str], document: Document) -> dict[str, Citation]:
-    """The normalised URLs that citations, given by id, lead to: each with the first that does, in order."""
+    """Return the normalised URLs that citations, given by id, lead to: each with the first that does, in order."""
     urls: dict[str, Citation] = {}
     for citation in map(document.citation, citations):
         if citation.url is not None:
@@ -41,7 +41,7 @@ def urls_of(claim: Claim, document: Document) -> tuple[str, ...]:
 
 
 def gather_sources(claims: Sequence[Claim], document: Document, snapshot: Snapshot) -> tuple[Source, ...]:
-    """The sources of `claims`, in the order in which the report first leans on them."""
+    """Return the sources of `claims`, in the order in which the report first leans on them."""
     leaning: dict[str, list[str]] = {}
     for claim in claims:
         for url in urls_of(claim, document):
@@ -72,7 +72,7 @@ async def build_claim_set(
 async def extract_claim_set(
     document: Document, snapshot: Snapshot, judge: Judge, config: ClaimsConfig
 ) -> ClaimSet:
-    """The claims of a document with their sources, and no verdict yet."""
+    """Return the claims of a document with their sources, and no verdict yet."""
     extraction = await extract_claims(document, judge, config)
     recovery = trace(
         extraction.claims,
@@ -94,7 +94,7 @@ async def extract_claim_set(
 async def verify_claim_set(
     unverified: ClaimSet, snapshot: Snapshot, judge: Judge, config: ClaimsConfig
 ) -> ClaimSet:
-    """The same claims with the verdicts of `judge`, who need not be the one that extracted them."""
+    """Return the same claims with the verdicts of `judge`, who need not be the one that extracted them."""
     by_id = {claim.id: claim for claim in unverified.claims}
     verdicts = await asyncio.gather(
         *(

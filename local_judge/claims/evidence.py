@@ -28,7 +28,7 @@ class SharedReport(NamedTuple):
 
 
 def shared_report(document: Document, shown: Collection[int] | None = None) -> SharedReport:
-    """The labelled report, fenced. `shown`: indexes of the blocks whose sentences are shown; None for all."""
+    """Return the labelled report, fenced. `shown`: indexes of the blocks whose sentences are shown; None for all."""
     part = "" if shown is None else f":{min(shown)}-{max(shown)}"
     return SharedReport(fence(document.labelled(shown), "Report:"), f"report:{document.id}{part}")
 
@@ -59,7 +59,7 @@ class PageEvidence:
         )
 
     def near(self, quotes: Sequence[Quote]) -> tuple[Evidence, str]:
-        """The page's title and the surroundings of some of its sentences: as evidence, and as the judge reads it."""
+        """Return the page's title and the surroundings of some sentences, as evidence and as the judge's text."""
         stretches = surroundings(self.page.text, quotes)
         shown = [head(self.page.title), joined(stretches, self.page.text)]
         evidence = Evidence(
@@ -88,7 +88,7 @@ def evidence_groups(
 
 
 def _select(page: Page, claims: Sequence[Claim], snapshot: Snapshot, config: ClaimsConfig) -> list[Chunk]:
-    """The best passages of each claim, best first in turn, until the limit; in page order.
+    """Return the best passages of each claim, best first in turn, until the limit; in page order.
 
     Taking turns gives each claim its best passage before any gets its second.
     """
@@ -114,7 +114,7 @@ def _select(page: Page, claims: Sequence[Claim], snapshot: Snapshot, config: Cla
 
 
 def _new(chunk: Chunk, shown: Sequence[Stretch]) -> list[Stretch]:
-    """The parts of a chunk outside the stretches `shown`, which are in order and apart."""
+    """Return the parts of a chunk outside the stretches `shown`, which are in order and apart."""
     parts: list[Stretch] = []
     start = chunk.start
     for low, high in shown:
@@ -126,5 +126,5 @@ def _new(chunk: Chunk, shown: Sequence[Stretch]) -> list[Stretch]:
 
 
 def _together(chunks: Iterable[Chunk], text: str) -> list[Stretch]:
-    """The stretches that chunks show together."""
+    """Return the stretches that chunks show together."""
     return merged(((chunk.start, chunk.end) for chunk in chunks), text)

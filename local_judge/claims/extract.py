@@ -109,7 +109,7 @@ class Extraction(BaseModel):
 def extraction_prompt(
     document: Document, shown: frozenset[int] | None, batch: Sequence[Sentence], form: str
 ) -> Prompt:
-    """The prompt for one batch. `shown`: indexes of the blocks whose sentences are shown; None for all."""
+    """Return the prompt for one batch. `shown`: indexes of the blocks whose sentences are shown; None for all."""
     targets = "\n".join(
         f"{number}. {sentence.label}: {sentence.text}" for number, sentence in enumerate(batch, 1)
     )
@@ -123,7 +123,7 @@ def extraction_prompt(
 
 
 async def extract_claims(document: Document, judge: Judge, config: ClaimsConfig) -> Extraction:
-    """All claims of `document`, in reading order."""
+    """Return all claims of `document`, in reading order."""
     body = [sentence for sentence in document.sentences if document.blocks[sentence.block].role == "body"]
     if config.extraction == "sentences":
         written = (_as_written(document, sentence) for sentence in body)
@@ -141,13 +141,13 @@ def _joined(results: Sequence[Extraction]) -> Extraction:
 
 
 def _as_written(document: Document, sentence: Sentence) -> Claim:
-    """A sentence as its claim: class A with a citation, else F, since nobody was asked what could support it."""
+    """Return a sentence as its claim: class A with a citation, else F, since no judge named possible support."""
     text = without_marks(document, sentence, sentence.text)
     return claim_on(sentence, 1, text, "A" if sentence.citations else "F")
 
 
 def claim_on(sentence: Sentence, number: int, text: str, judged: ClaimType) -> Claim:
-    """A claim of a sentence, of the type that the judge named; `number`: among the sentence's claims, from 1."""
+    """Return a claim of a sentence, of the type that the judge named; `number`: among the sentence's claims, from 1."""
     return Claim(
         id=f"{sentence.label}.{number}",
         text=text,
@@ -173,7 +173,7 @@ class _Part(BaseModel):
 async def _parts(
     document: Document, sentences: Sequence[Sentence], judge: Judge, config: ClaimsConfig, whole: bool = True
 ) -> list[_Part]:
-    """The report whole if it fits, else halved at block boundaries until every part fits."""
+    """Return the report whole if it fits, else halved at block boundaries until every part fits."""
     if not sentences:
         return []
     shown = None if whole else frozenset(sentence.block for sentence in sentences)
@@ -299,7 +299,7 @@ def without_marks(document: Document, sentence: Sentence, statement: str) -> str
 
 
 def _words_of(link: str) -> str:
-    """The words that a reader sees of `[words](url)`; empty where they are a number, which is a mark."""
+    """Return the words that a reader sees of `[words](url)`; empty where they are a number, which is a mark."""
     words = link[link.find("[") + 1 : max(link.rfind("]("), 0)]
     return "" if re.fullmatch(r"[\[(]?\d*[\])]?", words.strip()) else words
 
@@ -307,7 +307,7 @@ def _words_of(link: str) -> str:
 def settle_type(
     document: Document, sentence: Sentence, judged: ClaimType, support: Sequence[str]
 ) -> ClaimType:
-    """The type under the module's rules."""
+    """Return the type under the module's rules."""
     if sentence.citations:
         return "A"
     if judged in ("D", "E", "F"):

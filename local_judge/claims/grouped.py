@@ -62,7 +62,7 @@ def verification_prompt(page_evidence: PageEvidence, claims: Sequence[Claim], fo
 async def verify_grouped(
     page_evidence: PageEvidence, claims: Sequence[Claim], judge: Judge, config: ClaimsConfig
 ) -> tuple[Verdict, ...]:
-    """One verdict per claim, in order."""
+    """Return one verdict per claim, in order."""
     found = await ask_grouped(
         page_evidence,
         claims,
@@ -115,7 +115,7 @@ async def ask_grouped(
     prompt: Callable[[Sequence[Claim]], Prompt],
     kind: type[F],
 ) -> list[Found[F] | Failure]:
-    """One finding, or a failure, for each claim about a page, in order; quotations are looked up in the page."""
+    """Return one finding, or a failure, for each claim about a page, in order; quotations are looked up in the page."""
     finder = QuoteFinder(page_evidence.page.text, page_evidence.page.title)
     answers = await judge.ask_items(
         lambda indices: prompt([claims[index] for index in indices]),

@@ -34,17 +34,17 @@ class Claim(Frozen):
     sentence: str
     """Label `Lx.Sy`."""
     span: Span
-    """Of the sentence in the report."""
+    """Span of the sentence in the report."""
     type: ClaimType
     """After the rules of `claims.extract`."""
     type_judged: ClaimType
-    """As the judge said."""
+    """Type that the judge named."""
     numeric: bool = False
     """Holds a number, in digits or in words; decided by code."""
     checkable: bool | None = None
-    """Whether a source could prove it right or wrong; None where the judge was not asked (terse form)."""
+    """A source could prove it right or wrong; None if the judge was not asked (terse form)."""
     salient: bool | None = None
-    """Whether the report's message leans on it; None where the judge was not asked."""
+    """The report's message rests on it; None if the judge was not asked."""
     citations: tuple[str, ...] = ()
     """Citation ids written on the sentence."""
     evidence_positions: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Claim(Frozen):
 
 
 OURS: frozenset[SourceStatus] = frozenset({"not_in_snapshot", "unsupported_type"})
-"""Statuses that say nothing about the report: nobody fetched the page, or we cannot read what was fetched.
+"""Statuses that say nothing about the report: the page was not fetched, or its content cannot be read.
 `dead`, `blocked` and `empty` are facts about the source that the report chose."""
 
 
@@ -80,7 +80,7 @@ class Evidence(Frozen):
     """Chunk ids in page order."""
     whole_page: bool
     stretches: tuple[tuple[int, int], ...] = ()
-    """Of `near`: what was shown in the place of chunks, as offsets `[start, end)` into the page's text."""
+    """Text shown in place of chunks by the view `near`, as offsets `[start, end)` into the page's text."""
 
 
 class Quote(Frozen):
@@ -90,7 +90,7 @@ class Quote(Frozen):
     start: int
     end: int
     in_title: bool = False
-    """Whether it, and its offsets, are of the page's title and not of its text."""
+    """The quotation and its offsets are those of the page's title, not of its text."""
 
 
 class Verdict(Frozen):
@@ -102,7 +102,7 @@ class Verdict(Frozen):
     failure: Failure | None = None
     quote: Quote | None = None
     quote_rejected: str | None = None
-    """What the judge gave as a quotation that does not occur in the page."""
+    """Quotation by the judge that does not occur in the page."""
     rationale: str = ""
     confidence: float | None = None
     """P(supported) in [0, 1] where the method gives one (`scored`); calibrated where the judge has a calibration."""
@@ -111,9 +111,9 @@ class Verdict(Frozen):
     calibration: str | None = None
     """Id of that calibration."""
     threshold: float | None = None
-    """From which confidence on it is `supported`, where there is one."""
+    """Minimum confidence of `supported`, if the method has one."""
     reliable: bool | None = None
-    """Whether the judge holds the source to be reliable (DEER)."""
+    """The judge rates the source as reliable (DEER)."""
     reliable_reply: str | None = None
     """Ledger key of the reply that said so; one for all verdicts on a page."""
     evidence: Evidence | None = None
@@ -146,6 +146,6 @@ class ClaimSet(Frozen):
     claims: tuple[Claim, ...]
     sources: tuple[Source, ...]
     verdicts: tuple[Verdict, ...]
-    """Of one judge; empty until there are any."""
+    """Verdicts of one judge; empty before verification."""
     extraction_failures: tuple[ExtractionFailure, ...] = ()
     violations: tuple[Violation, ...] = ()

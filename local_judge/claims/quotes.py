@@ -69,7 +69,7 @@ class CheckedQuote(NamedTuple):
 
     quote: Quote | None
     rejected: str | None
-    """What the judge gave and the text does not have."""
+    """Quotation by the judge that does not occur in the text."""
 
 
 class QuoteFinder:
@@ -79,7 +79,7 @@ class QuoteFinder:
         self._places = [(text, *_folded(text), False), (title, *_folded(title), True)]
 
     def find(self, quotation: str) -> Quote | None:
-        """The first place of `quotation` in the page's text, else in its title, or None if it occurs in neither.
+        """Return the first place of `quotation` in the page's text, else in its title; None if there is none.
 
         Punctuation at the quotation's ends is not compared, since judges add full stops and ellipses.
         """
@@ -98,7 +98,7 @@ class QuoteFinder:
         return None
 
     def check(self, quotation: str, *, labelled: bool = False) -> CheckedQuote:
-        """The place of a quotation, or its words where the text does not have them.
+        """Return the place of a quotation, or its words where the text does not have them.
 
         Args:
             quotation: what the judge gave; empty for none.
@@ -109,7 +109,7 @@ class QuoteFinder:
 
 
 def find_labelled(finder: QuoteFinder, quotation: str) -> Quote | None:
-    """The place of a quotation of a report as judges read it: labels `Lx.Sy` may stand before and between sentences."""
+    """Find a quotation of a labelled report: labels `Lx.Sy` may come before and between its sentences."""
     # Between two sentences, a label stands where the report has a blank, or, in Chinese, nothing.
     quoted = _LABEL.sub(" ", quotation).strip()
     return finder.find(quoted) or finder.find(_LABEL.sub("", quotation)) if quoted else None

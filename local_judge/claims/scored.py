@@ -36,7 +36,7 @@ async def verify_scored(
     snapshot: Snapshot,
     config: ClaimsConfig,
 ) -> tuple[Verdict, ...]:
-    """One verdict per claim, in order."""
+    """Return one verdict per claim, in order."""
     nearest = nearest_sentences(page_evidence.page, claims, snapshot, config)
     return tuple(
         await asyncio.gather(
@@ -97,7 +97,7 @@ async def _verify(
 
 
 def view_of(claim: Claim, page: Page, nearest: Sequence[Quote], config: ClaimsConfig) -> View:
-    """The config's; `page` for a claim that no sentence is near to, or in another language than the page's."""
+    """Return the configured view; `page` for a claim without a near sentence or in another language than the page."""
     if config.view == "page" or not nearest:
         return "page"
     if page.language == UNDETERMINED:

@@ -21,7 +21,7 @@ class Vote(NamedTuple):
     confidence: float | None = None
     """P(supported), where its method gives one."""
     threshold: float | None = None
-    """From which it counts as supported."""
+    """Minimum confidence of a supported claim."""
 
 
 def decide(votes: Sequence[Vote | None], favour: bool | None = None) -> bool | None:
@@ -51,7 +51,10 @@ def decide(votes: Sequence[Vote | None], favour: bool | None = None) -> bool | N
 
 
 def majority(votes: Sequence[bool | None], favour: bool | None = None) -> bool | None:
-    """The answer of most judges that gave one; None for a tie, and where none did. `favour`: as in `decide`."""
+    """Return the answer of most judges that gave one; None for a tie, and where none did.
+
+    `favour`: as in `decide`.
+    """
     said = [favour if vote is None else vote for vote in votes]
     ayes, noes = said.count(True), said.count(False)
     return favour if ayes == noes else ayes > noes

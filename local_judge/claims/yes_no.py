@@ -45,7 +45,7 @@ SUPPORTED = QUESTIONS["page"].supported
 def question(
     page_evidence: PageEvidence, name: str, claim: Claim | None = None, nearest: Sequence[Quote] = ()
 ) -> Prompt:
-    """A yes-or-no question about a page.
+    """Return a yes-or-no question about a page.
 
     Of the view `page` the page opens the prompt, which all claims about it share; of the view `near` the question
     does, which all claims of all pages share, and of the page only what is around the nearest sentences follows.
@@ -124,7 +124,7 @@ class YesNoProbability(NamedTuple):
     """P(yes) as the judge gave it, where the confidence is calibrated."""
     calibration: str | None = None
     undecided: bool = False
-    """Whether options that the server did not report could turn a yes into a no, or a no into a yes."""
+    """Options that the server did not report could change the answer."""
 
     @property
     def yes(self) -> bool:
@@ -135,10 +135,10 @@ class YesNoProbability(NamedTuple):
 def yes_no_probability(
     choice: ChoiceResult, name: str, page_evidence: PageEvidence, judge: Judge, config: ClaimsConfig
 ) -> YesNoProbability:
-    """An answer to the question `name`, calibrated where the judge has a calibration of it.
+    """Return an answer to the question `name`, calibrated where the judge has a calibration of it.
 
-    The config's threshold is that of the question whether a claim is supported, in either view, and counts before a
-    calibration's; the preset's, which is one of P(yes) in the view `page`, only where there is none.
+    The config's threshold applies to the question whether a claim is supported, in either view, and overrides that of a
+    calibration. The preset's threshold, one of P(yes) in the view `page`, applies only without a calibration.
     """
     raw = choice.probabilities["Yes"]
     given = config.threshold if name in {asked.supported for asked in QUESTIONS.values()} else None
@@ -158,7 +158,7 @@ def yes_no_probability(
 
 
 def _ends(choice: ChoiceResult) -> tuple[float, float]:
-    """The least and the most that P(yes) can be, given what the server reported."""
+    """Return the least and the most that P(yes) can be, given what the server reported."""
     raw = choice.probabilities["Yes"]
     return raw - choice.unreported, raw + choice.unreported
 

@@ -74,14 +74,14 @@ Wording = Callable[[Sequence[Requirement]], str]
 
 
 def given(value: T | None) -> T:
-    """An input whose absence `missing_inputs` has named before anything was asked."""
+    """Return an input whose absence `missing_inputs` has named before anything was asked."""
     if value is None:
         raise RuntimeError("an input is missing that the metric's missing_inputs did not name")
     return value
 
 
 def task_of(case: Case) -> Task:
-    """The task of a report that is judged only where it has one."""
+    """Return the task of a report that is judged only where it has one."""
     return given(case.task)
 
 
@@ -112,18 +112,18 @@ def _bounded(answer: type[Any], limits: tuple[tuple[str, int], ...]) -> type[Any
 
 
 def report_prompt(document: Document, own: Sequence[str]) -> Prompt:
-    """A prompt that opens as all prompts about the report do."""
+    """Return a prompt that opens as all prompts about the report do."""
     opening = shared_report(document)
     return Prompt(shared=opening.shared, own="\n\n".join(own), prefix_key=opening.prefix_key)
 
 
 def requested(task: Task | None) -> list[str]:
-    """The request as a block of a prompt, fenced; no block where the report has no task."""
+    """Return the request as a block of a prompt, fenced; no block where the report has no task."""
     return [] if task is None else [fence(task.prompt, "Request:")]
 
 
 def listed_references(document: Document) -> str | None:
-    """The reference sections as the report has them, fenced; None where it has none."""
+    """Return the reference sections as the report has them, fenced; None where it has none."""
     blocks = [block for block in document.blocks if block.role == "references"]
     if not blocks:
         return None

@@ -64,7 +64,7 @@ class EvalContext(BaseModel):
     that say that they need it."""
 
     def pages(self, protocol: str) -> Snapshot:
-        """The snapshot, which `protocol` cannot do without.
+        """Return the snapshot, which `protocol` cannot do without.
 
         Raises:
             ConfigError: there is none.
@@ -141,20 +141,20 @@ class BaseProtocol(ABC, Generic[S, F]):
     """Vertical and scale of scores by their paths (`a/b/c`); see `scoring.node`. A score that spans
     several verticals has no place itself: what it is made of has."""
     compares_reports: ClassVar[bool] = False
-    """Whether `contests` gives comparisons of reports, by which systems can be ranked."""
+    """`contests` returns comparisons of reports, by which systems can be ranked."""
     searches: ClassVar[bool] = False
-    """Whether it searches the snapshot itself, and so may have evidence gaps."""
+    """It searches the snapshot itself, and so may have evidence gaps."""
     sensitivity_probes: ClassVar[Sequence[SensitivityProbe]] = ()
-    """What a qualification runs to see whether scores fall when reports are made worse."""
+    """Runs by which a qualification tests whether scores fall when reports are made worse."""
     injection_probes: ClassVar[Sequence[InjectionProbe]] = ()
-    """What a qualification asks to see whether instructions inside reports are obeyed."""
+    """Questions by which a qualification tests whether judges follow instructions inside reports."""
 
     def __init__(self, settings: S | None = None) -> None:
         self.settings: S = settings if settings is not None else cast("S", self.settings_type())
 
     @classmethod
     def configured(cls, settings: Mapping[str, Any]) -> Self:
-        """The protocol with `settings` laid over its defaults.
+        """Return the protocol with `settings` laid over its defaults.
 
         Raises:
             ConfigError: it has no such setting, or the value is not allowed.
@@ -170,12 +170,12 @@ class BaseProtocol(ABC, Generic[S, F]):
 
     @property
     def needs_claims(self) -> bool:
-        """Whether it reads the claim set, and so needs a snapshot."""
+        """The protocol reads the claim set, and so needs a snapshot."""
         return False
 
     @property
     def needs_snapshot(self) -> bool:
-        """Whether it reads pages even where it does not read the claim set."""
+        """The protocol reads pages even if it does not read the claim set."""
         return False
 
     @property
@@ -201,7 +201,7 @@ class BaseProtocol(ABC, Generic[S, F]):
 
     @abstractmethod
     def score(self, judges: Sequence[F], profile: Profile) -> tuple[ScoreNode, ...]:
-        """The scores of one report as trees, overall ones at the roots.
+        """Return the scores of one report as trees, overall ones at the roots.
 
         Args:
             judges: the findings of each judge about it, in the order in which judges were given; one at least.
@@ -211,7 +211,7 @@ class BaseProtocol(ABC, Generic[S, F]):
     def aggregate(
         self, reports: Sequence[Sequence[F]], profile: Profile, n_missing: int
     ) -> tuple[ScoreNode, ...]:
-        """The scores over the reports of one system that are not means of the reports' scores; none by default.
+        """Return scores over the reports of one system that are not means of the reports' scores.
 
         Args:
             reports: of each report, the findings of each judge, judges in one order throughout, in input order.
@@ -221,7 +221,7 @@ class BaseProtocol(ABC, Generic[S, F]):
         return ()
 
     def decisions(self, findings: F) -> Sequence[Decision]:
-        """All decisions of one judge about one report, answered or not, in which judges can agree or differ."""
+        """Return all decisions of one judge about one report, answered or not, in which judges can agree or differ."""
         return ()
 
     def evidence_gaps(self, findings: F) -> Sequence[EvidenceGap]:
@@ -229,11 +229,11 @@ class BaseProtocol(ABC, Generic[S, F]):
         return ()
 
     def agent_runs(self, findings: F) -> Sequence[tuple[str, AgentResult[Any]]]:
-        """The runs of agents about one report, each under the ids of what it was about."""
+        """Return the runs of agents about one report, each under the ids of what it was about."""
         return ()
 
     def contests(self, judges: Sequence[F], profile: Profile) -> Sequence[Contest]:
-        """All contests of one report, from each judge's findings about it."""
+        """Return all contests of one report, from each judge's findings about it."""
         return ()
 
     def view(self, findings: F, paper: Sequence[ScoreNode], items: bool) -> View:
@@ -247,7 +247,7 @@ class BaseProtocol(ABC, Generic[S, F]):
         return View({self.name: findings.model_dump(mode="json") if items else None})
 
     def file_format(self) -> FileFormat[F] | None:
-        """How a run is written as the files of the published project; None where it has none."""
+        """Return the format that writes a run as the files of the published project; None if there is none."""
         return None
 
 
@@ -255,18 +255,18 @@ AnyProtocol = BaseProtocol[Any, Any]
 
 
 def protocol_names() -> list[str]:
-    """The names of all installed protocols."""
+    """Return the names of all installed protocols."""
     return sorted({entry.name for entry in entry_points(group=GROUP)})
 
 
 def file_formats() -> dict[str, FileFormat[Any]]:
-    """The formats that installed protocols offer, by the protocols' names."""
+    """Return the formats that installed protocols offer, by the protocols' names."""
     found = {name: load_protocol(name).file_format() for name in protocol_names()}
     return {name: offered for name, offered in found.items() if offered is not None}
 
 
 def load_protocol(name: str, settings: Mapping[str, Any] | None = None) -> AnyProtocol:
-    """The protocol registered as `name`, with `settings` laid over its defaults.
+    """Return the protocol registered as `name`, with `settings` laid over its defaults.
 
     Raises:
         ConfigError: there is none (names those that there are), it cannot be imported, or it has no such setting.

@@ -41,7 +41,7 @@ class Location(Frozen):
     """`Lx` of the block."""
     span: Span
     what: str
-    """In a few words."""
+    """Description in a few words."""
 
 
 class Item(Frozen):
@@ -49,16 +49,16 @@ class Item(Frozen):
 
     id: str
     text: str
-    """As it was asked."""
+    """Wording in the prompt."""
     status: Status
     by: Literal["judge", "code"] = "judge"
     rationale: str = ""
     places: tuple[Location, ...] = ()
-    """Of an item that code decided."""
+    """Places that break the requirement, for an item that code decided."""
     quote: Quote | None = None
     """A passage of the report, found there by code; offsets into the report's text."""
     quote_rejected: str | None = None
-    """What the judge gave as a quotation that does not occur in the report."""
+    """Quotation by the judge that does not occur in the report."""
     failure: Failure | None = None
     replies: tuple[str, ...] = ()
     """Ledger keys."""
@@ -93,7 +93,7 @@ class ChecklistMetric(Metric[S, F]):
     code; then several judges' rates are averaged, not their answers."""
 
     def score(self, judges: Sequence[F], profile: Profile) -> ScoreNode:
-        """The rate, 0 to 100, and each item by itself."""
+        """Return the rate, 0 to 100, and each item by itself."""
         if profile == "upstream" and self.missing_as_unmet:
             return mean_over_judges_of(lambda one: self._rate([one], missing_as_unmet=True), judges)
         return self._rate(judges, missing_as_unmet=False)
@@ -105,11 +105,11 @@ class ChecklistMetric(Metric[S, F]):
         return self.node(noted(whole, self.note(judges)), items)
 
     def note(self, judges: Sequence[F]) -> str:
-        """A note on this checklist; empty by default."""
+        """Return a note on this checklist; empty by default."""
         return ""
 
     def decisions(self, findings: F) -> Iterable[Decision]:
-        """The decisions of the judge; those of code are the same for all judges."""
+        """Return the decisions of the judge; those of code are the same for all judges."""
         return decisions_on(self.id, findings.items)
 
     def lines(self, findings: F) -> Iterable[str]:
@@ -117,13 +117,13 @@ class ChecklistMetric(Metric[S, F]):
         yield f"{self.id}: {statuses(findings.items)}"
 
     def tables(self, findings: F) -> Iterable[Table]:
-        """All items with what decided them."""
+        """Yield all items with what decided them."""
         if findings.items:
             yield items_table(findings.items)
 
 
 def rate(judges: Sequence[Sequence[Item]]) -> tuple[Score, tuple[ScoreNode, ...]]:
-    """The rate, 0 to 100, and each item by itself.
+    """Return the rate, 0 to 100, and each item by itself.
 
     Args:
         judges: the same items as each judge has them; one judge at least.
@@ -138,7 +138,7 @@ def rate(judges: Sequence[Sequence[Item]]) -> tuple[Score, tuple[ScoreNode, ...]
 
 
 def _as_unmet(rate: Score) -> Score:
-    """A rate in which what is missing counts as unmet; without any answer there is none."""
+    """Return a rate in which what is missing counts as unmet; without any answer there is none."""
     if not rate.n_failed or rate.value is None or rate.numerator is None:
         return rate
     value = rate.numerator / rate.n_expected * SCALE
@@ -156,7 +156,7 @@ def _item(same: Sequence[Item]) -> Score:
 
 
 def decisions_on(metric: str, items: Iterable[Item]) -> tuple[Decision, ...]:
-    """The decisions of the judge on some items; those of code are left out."""
+    """Return the decisions of the judge on some items; those of code are left out."""
     return tuple(
         Decision(
             metric=metric,
@@ -179,7 +179,7 @@ def statuses(items: Sequence[Item]) -> str:
 
 
 def items_table(items: Iterable[Item]) -> Table:
-    """Each item with what was found and why."""
+    """Return each item with what was found and why."""
     table = item_table("id", "requirement", "found", "why")
     for item in items:
         found = item.status.replace("_", " ") + (" (code)" if item.by == "code" else "")

@@ -1,10 +1,10 @@
 """File formats: a run's findings as the files of a published project, and such files read as findings.
 
-A protocol offers a format with one class and `BaseProtocol.file_format`; commands, checks of the target folder and what
-is said of an export follow from it.
+A protocol offers a format with one class and `BaseProtocol.file_format`; commands, checks of the target folder and
+messages follow from it.
 
-Invariants: a format gets plain data and gives texts: it neither reads a run nor writes a file; names of folders are
-made from numbers and plain letters, never from a report's text; a report that has no place in the files is named, with
+Invariants: a format takes plain data and returns texts: it neither reads a run nor writes a file. Names of folders
+consist of numbers and plain letters, never of a report's text. A report that has no place in the files is named, with
 the reason.
 """
 
@@ -38,28 +38,28 @@ class ReportFindings(NamedTuple, Generic[F]):
     findings: F | None
     """None if the report was not evaluated."""
     status: str
-    """Why it has none, in a word."""
+    """Reason of missing findings, in a word."""
 
 
 class RunFindings(NamedTuple, Generic[F]):
-    """What a run knows by one protocol and one judge."""
+    """Results of a run by one protocol and one judge."""
 
     reports: tuple[ReportFindings[F], ...]
-    """In the order of the run."""
+    """Reports in the order of the run."""
     day: str | None
-    """Of the evaluation, where the run was told one: nothing asks the clock."""
+    """Day of the evaluation, if the run was given one; the clock is never read."""
     engine: str | None
     model: str | None
     """The judge's; None in a run that was imported."""
 
     @property
     def systems(self) -> tuple[str | None, ...]:
-        """In the order of the run."""
+        """Systems in the order of the run."""
         return tuple(dict.fromkeys(report.system for report in self.reports))
 
 
 class ExportedReport(Frozen):
-    """What became of one report: its row in the list beside the files. Each format adds what its files need."""
+    """Row of one report in the list beside the files. Each format adds the fields that its files need."""
 
     report: str
     task: str | None
@@ -74,7 +74,7 @@ class NumberedReport(ExportedReport):
     sample: int | None
     """Its number; None if it was left out."""
     left_out: str = ""
-    """Why, in a few words; or what of it."""
+    """Reason, or the part that was left out, in a few words."""
     n_failed: int = 0
     """Answers that failed, as the format writes them."""
     n_sentences_failed: int = 0
@@ -84,32 +84,32 @@ class NumberedReport(ExportedReport):
 
 
 class Outcome(NamedTuple):
-    """What became of one report, with its row in the list."""
+    """Result of one report in an export, with its row in the list."""
 
     row: ExportedReport
     written: bool
-    """Whether the files have anything of it."""
+    """The files contain something of it."""
     left_out: str
-    """Why it is left out, or what of it, in a few words; empty where nothing is."""
+    """Reason of its absence, or the part that is left out, in a few words; empty if nothing is."""
 
 
 class ReportList(NamedTuple):
     """The list of what became of each report, which stands beside the files."""
 
     name: str
-    """Of its file."""
+    """Name of the list's file."""
     what: str
-    """What was written, in a few words, such as `2 files`."""
+    """Description of the files, in a few words, such as `2 files`."""
     outcomes: Sequence[Outcome]
-    """In the order of the run."""
+    """Outcomes in the order of the run."""
     notes: Sequence[str] = ()
-    """What a reader of the files must know, such as how failures stand in them."""
+    """Notes that a reader of the files needs, such as how failures are written."""
     part: str = ""
-    """Which part of a report the list is about, where there are several lists."""
+    """Part of a report that the list is about, if there are several lists."""
 
 
 class Exported(NamedTuple):
-    """What is to be written."""
+    """Files and lists to be written."""
 
     files: Mapping[str, str]
     """Texts by name, relative to the folder; none where no report has anything to write."""
@@ -117,14 +117,14 @@ class Exported(NamedTuple):
 
 
 class Imported(NamedTuple, Generic[F]):
-    """What was read from files."""
+    """Findings read from files."""
 
     findings: Sequence[F]
     """One for each report; `case` is its id and its task's."""
     sha256: str
-    """Of the file; of several files, of their digests in order."""
+    """Digest of the file; of several files, of their digests in order."""
     system: str | None = None
-    """Who wrote the reports, where the files say so."""
+    """System that wrote the reports, if the files name it."""
 
 
 class FileFormat(ABC, Generic[F]):
@@ -133,14 +133,14 @@ class FileFormat(ABC, Generic[F]):
     title: ClassVar[str]
     """The project's name for people."""
     reads: ClassVar[str] = ""
-    """What `read` takes, in a few words; empty where nothing can be read."""
+    """Files that `read` takes, in a few words; empty if nothing can be read."""
 
     @abstractmethod
     def write(self, run: RunFindings[F]) -> Exported:
-        """The files of a run."""
+        """Return the files of a run."""
 
     def read(self, path: Path) -> Imported[F]:
-        """The findings in a file or folder.
+        """Return the findings in a file or folder.
 
         Raises:
             InputError: it cannot be read, or is none of the format's.
@@ -149,12 +149,12 @@ class FileFormat(ABC, Generic[F]):
 
 
 def json_text(data: object) -> str:
-    """The content of a JSON file."""
+    """Return the content of a JSON file."""
     return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
 def jsonl_text(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The content of a JSONL file."""
+    """Return the content of a JSONL file."""
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
@@ -163,7 +163,7 @@ _HASHED = re.compile(r"(?:^|-)[0-9a-f]{8}$")
 
 
 def folder_name(system: str | None) -> str:
-    """A folder's name for a system: its own where that is plain, else with what is not replaced, and a hash."""
+    """Return a folder's name for a system: its own where that is plain, else with what is not replaced, and a hash."""
     if system is None:
         return UNNAMED
     plain = re.sub(r"[^a-z0-9._-]+", "-", system).strip(".-")[:40]
@@ -179,7 +179,7 @@ def folder_name(system: str | None) -> str:
 
 
 def by_folder(run: RunFindings[F]) -> Iterator[tuple[str, list[tuple[int, ReportFindings[F]]]]]:
-    """Each system's folder, `.` where there is one system, with its reports and their numbers.
+    """Yield each system's folder, `.` where there is one system, with its reports and their numbers.
 
     A number is the task's id where the reports of a system all have whole numbers for ids, each its own; else the
     report's position in the run, from 1.

@@ -63,23 +63,23 @@ class Metric(ABC, Generic[S, F]):
     """Name of its settings where that is not its id: metrics that share settings have one key."""
     findings_type: ClassVar[type[MetricFindings]]
     default: ClassVar[bool] = True
-    """Whether it is judged where no parts are chosen."""
+    """The metric is judged if no parts are chosen."""
     needs_task: ClassVar[bool] = True
     compares_reports: ClassVar[bool] = False
     searches: ClassVar[bool] = False
-    """Whether it searches the snapshot itself, and so may have evidence gaps."""
+    """It searches the snapshot itself, and so may have evidence gaps."""
 
     def __init__(self, settings: S | None = None) -> None:
         self.settings: S = settings if settings is not None else cast("S", self.settings_type())
 
     @property
     def needs_claims(self) -> bool:
-        """Whether it reads the claim set."""
+        """The metric reads the claim set."""
         return False
 
     @property
     def needs_snapshot(self) -> bool:
-        """Whether it reads pages even where it does not read the claim set."""
+        """The metric reads pages even if it does not read the claim set."""
         return False
 
     def missing_inputs(self, task: Task) -> str | None:
@@ -96,7 +96,7 @@ class Metric(ABC, Generic[S, F]):
 
     @abstractmethod
     def score(self, judges: Sequence[F], profile: Profile) -> ScoreNode | tuple[ScoreNode, ...]:
-        """The score of one report; its root has the metric's id. A pure function of findings, not of settings.
+        """Return the score of one report; its root has the metric's id. A pure function of findings, not of settings.
 
         Args:
             judges: the findings of each judge about it; one at least.
@@ -104,13 +104,13 @@ class Metric(ABC, Generic[S, F]):
         """
 
     def node(self, score: Score, children: tuple[ScoreNode, ...] = ()) -> ScoreNode:
-        """The metric's root in the score tree."""
+        """Return the metric's root in the score tree."""
         return ScoreNode(id=self.id, label=self.label, score=score, children=children)
 
     def aggregate(
         self, reports: Sequence[Sequence[F]], profile: Profile, n_missing: int
     ) -> ScoreNode | tuple[ScoreNode, ...]:
-        """The scores over the reports of one system, where they are no means of the reports' scores."""
+        """Return the scores over the reports of one system, where they are no means of the reports' scores."""
         return ()
 
     def decisions(self, findings: F) -> Iterable[Decision]:
@@ -123,15 +123,15 @@ class Metric(ABC, Generic[S, F]):
             yield from run.evidence_gaps
 
     def agent_runs(self, findings: F) -> Iterable[tuple[str, AgentResult[Any]]]:
-        """The runs of its agents, each under the ids of what it was about."""
+        """Return the runs of its agents, each under the ids of what it was about."""
         return ()
 
     def contests(self, judges: Sequence[F], profile: Profile) -> Iterable[Contest]:
-        """The comparisons of one report with others, from each judge's findings."""
+        """Return the comparisons of one report with others, from each judge's findings."""
         return ()
 
     def lines(self, findings: F) -> Iterable[str]:
-        """A line or two about the findings for the terminal."""
+        """Return a line or two about the findings for the terminal."""
         return ()
 
     def tables(self, findings: F) -> Iterable[RenderableType]:
@@ -140,7 +140,7 @@ class Metric(ABC, Generic[S, F]):
 
 
 def mean_over_judges_of(score: Callable[[F], ScoreNode], judges: Sequence[F]) -> ScoreNode:
-    """The score of one judge; of several, the mean over the judges, where answers cannot be merged item by item."""
+    """Return the mean score of the judges, for metrics whose answers cannot be merged item by item."""
     return score(judges[0]) if len(judges) == 1 else mean_trees([(score(one),) for one in judges])[0]
 
 
@@ -195,7 +195,7 @@ class MetricProtocol(BaseProtocol[PartSettings, P]):
     """A protocol that is a table of metrics, each by itself."""
 
     metrics: ClassVar[tuple[type[Metric[Any, Any]], ...]]
-    """In the order in which they are shown."""
+    """Metrics in the order in which they are shown."""
     findings_type = PartFindings
     """Model of the findings; a metric for which a protocol's own model has no field gets one."""
 
@@ -218,12 +218,12 @@ class MetricProtocol(BaseProtocol[PartSettings, P]):
 
     @property
     def needs_claims(self) -> bool:
-        """Whether a chosen metric reads claims."""
+        """A chosen metric reads claims."""
         return any(metric.needs_claims for metric in self._chosen.values())
 
     @property
     def needs_snapshot(self) -> bool:
-        """Whether a chosen metric reads pages."""
+        """A chosen metric reads pages."""
         return any(metric.needs_snapshot for metric in self._chosen.values())
 
     @property
@@ -277,7 +277,7 @@ class MetricProtocol(BaseProtocol[PartSettings, P]):
         )
 
     def score(self, judges: Sequence[P], profile: Profile) -> tuple[ScoreNode, ...]:
-        """The roots of each metric that was run, in the order of the metrics."""
+        """Return the roots of each metric that was run, in the order of the metrics."""
         return tuple(
             root for metric, found in self._found(judges) for root in _trees(metric.score(found, profile))
         )
@@ -285,7 +285,7 @@ class MetricProtocol(BaseProtocol[PartSettings, P]):
     def aggregate(
         self, reports: Sequence[Sequence[P]], profile: Profile, n_missing: int
     ) -> tuple[ScoreNode, ...]:
-        """The roots of each metric that was run and has a rule of its own over reports."""
+        """Return the roots of each metric that was run and has a rule of its own over reports."""
         by_metric: dict[str, list[list[Any]]] = {}
         for judges in reports:
             for metric, found in self._found(judges):
@@ -298,7 +298,7 @@ class MetricProtocol(BaseProtocol[PartSettings, P]):
         )
 
     def decisions(self, findings: P) -> Sequence[Decision]:
-        """All decisions of one judge."""
+        """Return all decisions of one judge."""
         return self._gather(findings, lambda metric, own: metric.decisions(own))
 
     def evidence_gaps(self, findings: P) -> Sequence[EvidenceGap]:
@@ -306,23 +306,23 @@ class MetricProtocol(BaseProtocol[PartSettings, P]):
         return self._gather(findings, lambda metric, own: metric.evidence_gaps(own))
 
     def agent_runs(self, findings: P) -> Sequence[tuple[str, AgentResult[Any]]]:
-        """The agents' runs about one report."""
+        """Return the agents' runs about one report."""
         return self._gather(findings, lambda metric, own: metric.agent_runs(own))
 
     def contests(self, judges: Sequence[P], profile: Profile) -> Sequence[Contest]:
-        """The comparisons of one report."""
+        """Return the comparisons of one report."""
         return tuple(
             contest for metric, found in self._found(judges) for contest in metric.contests(found, profile)
         )
 
     def view(self, findings: P, paper: Sequence[ScoreNode], items: bool) -> View:
-        """A line or two of each metric; with `items`, all that its score rests on."""
+        """Return a line or two of each metric; with `items`, all that its score rests on."""
         lines = self._gather(findings, lambda metric, own: metric.lines(own))
         tables = self._gather(findings, lambda metric, own: metric.tables(own)) if items else ()
         return View({self.name: findings.model_dump(mode="json") if items else None}, (*lines, *tables))
 
     def _found(self, judges: Sequence[P]) -> Iterator[tuple[Metric[Any, Any], list[Any]]]:
-        """Each metric that was run, in their order, with what each judge found."""
+        """Yield each metric that was run, in their order, with what each judge found."""
         for id, metric in self._all.items():
             found = [own for one in judges if (own := getattr(one, id, None)) is not None]
             if found:

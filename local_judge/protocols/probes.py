@@ -1,4 +1,4 @@
-"""What a protocol says about how its scores can be examined: a qualification runs its probes.
+"""Probes of a protocol's scores, which a qualification runs.
 
 Invariant: every expectation has a reason; a score that a flaw may move either way has no expectation for that flaw.
 """
@@ -13,7 +13,7 @@ from local_judge.documents.model import Document
 FlawKind = Literal[
     "contradiction", "moved_citations", "shuffled_references", "dropped", "reasoning", "padding"
 ]
-"""How a report is made worse on purpose (`lab.planting.flaws`)."""
+"""Kind of flaw with which a report is made worse (`lab.planting.flaws`)."""
 
 _REASONS: Mapping[FlawKind, str] = {
     "dropped": "a section that was asked for is gone",
@@ -27,10 +27,10 @@ _UNCITED = "what is put in cites nothing"
 
 
 class Expectation(NamedTuple):
-    """What a flaw should do to a score, and why."""
+    """Expected effect of a flaw on a score, with the reason."""
 
     path: str
-    """Of the score, `a/b/c`."""
+    """Path of the score, `a/b/c`."""
     flaw: FlawKind
     truth: Literal[-1, 0]
     """-1: the score gets worse. 0: it does not get better."""
@@ -46,7 +46,7 @@ class SensitivityProbe(NamedTuple):
     name: str
     """Unique within the protocol."""
     settings: Mapping[str, Any]
-    """Of the protocol."""
+    """Settings of the protocol."""
     expectations: Sequence[Expectation]
 
 
@@ -59,11 +59,11 @@ class InjectionProbe(NamedTuple):
     name: str
     """Unique within the protocol."""
     target: Literal["score", "winner", "checklist"]
-    """What such instructions ask for: a high score, to win a comparison, to pass a checklist."""
+    """Aim of the instructions: a high score, to win a comparison, to pass a checklist."""
     settings: Mapping[str, Any]
-    """Of the protocol."""
+    """Settings of the protocol."""
     path: str = ""
-    """Of the score, `a/b/c`; empty for the points of its contests."""
+    """Path of the score, `a/b/c`; empty for the points of its contests."""
     shown: Callable[[Document], str] = lambda document: "\n".join(one.text for one in document.sentences)
     """The words of a report that the judge reads."""
 
@@ -71,7 +71,7 @@ class InjectionProbe(NamedTuple):
 def expectations(
     path: str, falls: Sequence[FlawKind] = (), not_better: Mapping[FlawKind, str] | None = None
 ) -> tuple[Expectation, ...]:
-    """What flaws should do to one score. Padding should improve none.
+    """Return the expected effects of flaws on one score. Padding should improve no score.
 
     Args:
         path: of the score, `a/b/c`.
@@ -86,6 +86,6 @@ def expectations(
 
 
 def citation_expectations(path: str) -> tuple[Expectation, ...]:
-    """What flaws should do to a score of whether cited pages support what they are cited for."""
+    """Return the expected effects of flaws on a score of whether cited pages support the report."""
     uncited: dict[FlawKind, str] = {"contradiction": _UNCITED, "reasoning": _UNCITED}
     return expectations(path, ("moved_citations", "shuffled_references"), uncited)

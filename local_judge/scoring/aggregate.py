@@ -18,7 +18,7 @@ NO_REPORT = "no report has a value"
 def mean_over_reports(
     parts: Sequence[Score], n_missing: int, least: float, most: float | None, *, partly: bool = False
 ) -> Score:
-    """The mean of the reports' scores that have a value.
+    """Return the mean of the reports' scores that have a value.
 
     Formula: sum of the values / number of them; bounds: the mean of all reports' bounds but the undefined ones'.
 
@@ -26,7 +26,7 @@ def mean_over_reports(
         parts: the score of each report with findings; one of which less is known than unknown counts as failed.
         n_missing: number of reports without findings.
         least: the lower end of the scale, where such a report may lie.
-        most: the upper end; None where there is none.
+        most: the upper end; None if the scale has none.
         partly: take each report that has a value, however little of it is known, as published code does.
     """
     if not partly:
@@ -56,13 +56,13 @@ def mean_over_reports(
 
 
 def share_of_reports(hits: Sequence[bool], n_missing: int) -> Score:
-    """The share of the reports for which something is true, 0 to 100."""
+    """Return the share of the reports for which something is true, 0 to 100."""
     found = share(sum(hits), len(hits), n_missing, top=100.0)
     return noted(found, _note(len(hits) + n_missing, 0, 0, n_missing))
 
 
 def _end(bound: float | None, value: float | None, end: float | None) -> float | None:
-    """A bound of one report's score; without one its value, and without a value the end of the scale."""
+    """Return a bound of one report's score; without one its value, and without a value the end of the scale."""
     if bound is not None:
         return bound
     return end if value is None else value

@@ -36,22 +36,22 @@ class Answer(NamedTuple):
 
 
 def undefined(note: str, n_expected: int = 0) -> Score:
-    """A score that has no value by its formula, such as 0/0."""
+    """Return a score that has no value by its formula, such as 0/0."""
     return Score(value=None, n_expected=n_expected, n_undefined=1, note=note)
 
 
 def unknown(low: float | None, high: float | None, note: str = "", n: int = 1) -> Score:
-    """A score that has no value because all `n` units that it rests on failed."""
+    """Return a score that has no value because all `n` units that it rests on failed."""
     return Score(value=None, n_expected=n, n_failed=n, low=low, high=high, note=note)
 
 
 def exactly(value: float, note: str = "") -> Score:
-    """A number that is known by its definition."""
+    """Return a number that is known by its definition."""
     return Score(value=value, low=value, high=value, note=note)
 
 
 def answers(values: Sequence[float | None], least: float, most: float, note: str = "") -> Score:
-    """The mean of the answers to one question.
+    """Return the mean of the answers to one question.
 
     Args:
         values: one for each judge, None where it gave no answer; one at least.
@@ -65,7 +65,7 @@ def answers(values: Sequence[float | None], least: float, most: float, note: str
 
 
 def answers_between(given: Sequence[Answer], note: str = "") -> Score:
-    """The mean of the answers that have a value, one answer at least; its bounds are the means of all bounds."""
+    """Return the mean of the answers that have a value, one answer at least; its bounds are the means of all bounds."""
     values = [one.value for one in given if one.value is not None]
     value = sum(values) / len(values) if values else None
     low, high = spanning(
@@ -101,7 +101,7 @@ def share(
         n_failed: units that failed.
         top: the upper end of the scale.
         n_expected: of how many units it should be, where these are not all that is in the ratio.
-        empty: what is said of 0/0.
+        empty: note for 0/0.
     """
     n = known + n_failed
     if not n:
@@ -118,7 +118,7 @@ def share(
 
 
 def count(n: float, more: float = 0.0, *, n_expected: int, n_failed: int = 0, note: str = "") -> Score:
-    """A number of units, and what may come to it at the most."""
+    """Return a number of units, and what may come to it at the most."""
     return Score(
         value=float(n),
         numerator=float(n),
@@ -131,7 +131,7 @@ def count(n: float, more: float = 0.0, *, n_expected: int, n_failed: int = 0, no
 
 
 def weighted(parts: Sequence[Weighted], *, unit: float = 1.0, empty: str = "all its weights are 0") -> Score:
-    """The weighted mean of the parts that have a value.
+    """Return the weighted mean of the parts that have a value.
 
     Formula: sum(w * value) / sum(w) over them; bounds: the same over all parts, with their bounds.
 
@@ -170,7 +170,7 @@ _Ends = list[tuple[float, float]] | None
 
 
 def _ends_of(parts: Sequence[Weighted]) -> tuple[_Ends, _Ends]:
-    """The lower and the upper bounds of some parts; an undefined part without bounds is in neither."""
+    """Return the lower and the upper bounds of some parts; an undefined part without bounds is in neither."""
     return (
         _side([(weight, score, score.low) for weight, score in parts]),
         _side([(weight, score, score.high) for weight, score in parts]),
@@ -184,12 +184,12 @@ def _side(parts: Sequence[tuple[float, Score, float | None]]) -> _Ends:
 
 
 def _end(score: Score, bound: float | None) -> float | None:
-    """A bound of a score; of one without failures that has none, its value."""
+    """Return a bound of a score; of one without failures that has none, its value."""
     return score.value if bound is None and not score.n_failed else bound
 
 
 def _absent(score: Score, bound: float | None) -> bool:
-    """Whether a score is undefined whatever failed."""
+    """Check whether a score is undefined whatever failed."""
     return bound is None and score.value is None and not failed(score)
 
 
@@ -201,7 +201,7 @@ def spanning(value: float | None, low: float | None, high: float | None) -> tupl
 
 
 def mean_of(parts: Sequence[Score], *, partly: bool = False) -> Score:
-    """The mean of the parts that have a value, where at least half of the parts is known.
+    """Return the mean of the parts that have a value, where at least half of the parts is known.
 
     Formula: sum of the defined values / number of them. A part of which less is known than unknown has no value here
     either. A part without value counts in `n_failed` if failures are the cause, else in `n_undefined`. The bounds are
@@ -250,7 +250,7 @@ def _missing_note(n_parts: int, n_failed: int, n_undefined: int) -> str:
 
 
 def difference(one: Score, other: Score, note: str = "") -> Score:
-    """One score less another; undefined, with `note`, where one of them is."""
+    """Return one score less another; undefined, with `note`, where one of them is."""
     n_expected = one.n_expected + other.n_expected
     value = _less(one.value, other.value)
     if value is None and (one.n_undefined or other.n_undefined):
@@ -274,5 +274,5 @@ def _less(one: float | None, other: float | None) -> float | None:
 
 
 def failures_of(score: Score, what: str = "answers") -> str:
-    """A note on how much of what a score should rest on failed; empty where nothing did."""
+    """Return a note on how much of what a score should rest on failed; empty where nothing did."""
     return f"{score.n_failed} of {score.n_expected} {what} failed" if score.n_failed else ""

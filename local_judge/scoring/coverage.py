@@ -15,7 +15,7 @@ LEAST_KNOWN = 0.5
 
 
 def known_share(score: Score) -> float | None:
-    """The share, from 0 to 1, of what a score should rest on that is known; None where it rests on nothing.
+    """Return the share, from 0 to 1, of what a score should rest on that is known; None where it rests on nothing.
 
     Formula: `known`, or 1 - n_failed / (n_expected - n_undefined) where it is not set. Of a mean, `known` is the mean
     share of its parts, so that a dimension with one known part of four has 0.25, however many answers that part has.
@@ -29,19 +29,19 @@ def known_share(score: Score) -> float | None:
 
 
 def mean_share(parts: Sequence[Score], n_missing: int = 0) -> float | None:
-    """The mean known share of the parts that are defined and of missing ones, which have 0; None without any."""
+    """Return the mean known share of the parts that are defined and of missing ones, which have 0; None without any."""
     shares = [known_share(part) for part in parts if part.value is not None or failed(part)]
     known = [1.0 if share is None else share for share in shares]
     return sum(known) / (len(known) + n_missing) if known or n_missing else None
 
 
 def failed(score: Score) -> bool:
-    """Whether a score has no value because of failures, and not by its formula."""
+    """Check whether a score has no value because of failures, and not by its formula."""
     return score.value is None and (score.n_failed > 0 or known_share(score) not in (None, 1.0))
 
 
 def known_enough(score: Score) -> Score:
-    """The score, or, where less of it is known than unknown, its bounds without a value."""
+    """Return the score, or, where less of it is known than unknown, its bounds without a value."""
     share = known_share(score)
     if score.value is None or share is None or share >= LEAST_KNOWN:
         return score
@@ -70,7 +70,7 @@ def known_enough_trees(trees: Tree, most: float = 1.0) -> tuple[ScoreNode, ...]:
 
 
 def in_part(score: Score) -> bool:
-    """Whether a score has a value in spite of failures: its own, or those of a part of it."""
+    """Check whether a score has a value in spite of failures: its own, or those of a part of it."""
     share = known_share(score)
     return score.value is not None and (score.n_failed > 0 or (share is not None and share < 1.0))
 
@@ -89,7 +89,7 @@ class Coverage(NamedTuple):
 
 
 def coverage_of(scores: Iterable[Score]) -> Coverage:
-    """The coverage of the scores that have a value."""
+    """Return the coverage of the scores that have a value."""
     found = [score for score in scores if score.value is not None]
     shares = [share for score in found if (share := known_share(score)) is not None]
     part = [score for score in found if in_part(score)]

@@ -1,7 +1,7 @@
 """Several judges' scores of one report, or over reports, as one tree.
 
 Invariant: a judge that failed leaves a hole that is counted and that opens the bounds, and is never a zero; a hole
-whose size nobody knows leaves no bounds.
+whose size is not known leaves no bounds.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from local_judge.scoring.node import Score, ScoreNode, Tree
 
 
 def mean_trees(trees: Sequence[Tree]) -> tuple[ScoreNode, ...]:
-    """The mean of each node over the judges that have a value there; for metrics whose answers cannot be merged.
+    """Return the mean of each node over the judges that have a value there.
 
-    A node that a judge's tree lacks is undefined for that judge.
+    It serves metrics whose answers cannot be merged. A node that a judge's tree lacks is undefined for that judge.
     """
     ids = dict.fromkeys(node.id for tree in trees for node in tree)
     return tuple(_mean_node([_child(tree, id) for tree in trees]) for id in ids)
@@ -37,7 +37,7 @@ def _child(tree: Tree, id: str) -> ScoreNode | None:
 
 
 def mean_over_judges(scores: Sequence[Score]) -> Score:
-    """The mean of one score over the judges that have a value, as `mean_of` takes it.
+    """Return the mean of one score over the judges that have a value, as `mean_of` takes it.
 
     `n_expected` counts the judges, `n_failed` those that have no value through failures. The note says so, and of how
     many judges a value rests on a part of their answers; a note that all judges share is kept.
@@ -60,7 +60,7 @@ def mean_over_judges(scores: Sequence[Score]) -> Score:
 
 
 def at_extremes(score: Callable[[bool | None], Tree], judges: Sequence[Tree]) -> tuple[ScoreNode, ...]:
-    """The scores of several judges' merged answers, with bounds from the formula evaluated at the extremes.
+    """Return the scores of several judges' merged answers, with bounds from the formula evaluated at the extremes.
 
     For formulas that are no mean of the judges' scores, such as those of votes.
 

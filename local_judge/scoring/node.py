@@ -49,7 +49,7 @@ class Scale(Frozen):
     better: Literal["higher", "lower"] = "higher"
 
     def normalised(self, value: float) -> float | None:
-        """The value on a scale from 0 (worst) to 100 (best); None where this scale has no upper end."""
+        """Return the value on a scale from 0 (worst) to 100 (best); None where this scale has no upper end."""
         if self.high is None:
             return None
         share = 100.0 * (value - self.low) / (self.high - self.low)
@@ -70,7 +70,7 @@ class Score(Frozen):
     """The number on the protocol's scale; None where it is undefined or all that it needs failed."""
     numerator: float | None = None
     denominator: float | None = None
-    """What the value is the ratio of, before it is put on the scale; None for counts, which have a numerator
+    """Terms of the ratio that the value is, before it is put on the scale; None for counts, which have a numerator
     only."""
     n_expected: int = 0
     """Number of units (claims, citations, references, parts) that it should cover."""
@@ -87,8 +87,8 @@ class Score(Frozen):
     """The value if every failure were resolved in its favour."""
     interval_low: float | None = None
     interval_high: float | None = None
-    """Where only a random sample of the units was examined: a confidence interval of 95 % for the value over all of
-    them. Failures widen it. None where all units were examined, or where they were chosen in another way."""
+    """Confidence interval of 95 % for the value over all units, if only a random sample of them was examined. Failures
+    widen it. None if all units were examined, or if they were chosen in another way."""
     note: str = ""
     """The reason for a null, or another remark, in a few words."""
 
@@ -101,7 +101,7 @@ class Score(Frozen):
         return self
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """The score with some fields changed, checked as any other."""
+        """Return the score with some fields changed, checked as any other."""
         return type(self).model_validate({**dict(self), **(update or {})})
 
 
@@ -128,7 +128,7 @@ class ScoreNode(Frozen):
             yield from child.walk(path)
 
     def find(self, *path: str) -> ScoreNode:
-        """The node at `path` below this one. Raises KeyError."""
+        """Return the node at `path` below this one. Raises KeyError."""
         node = self
         for step in path:
             for child in node.children:
@@ -140,7 +140,7 @@ class ScoreNode(Frozen):
         return node
 
     def noted(self, *notes: str) -> ScoreNode:
-        """The node with notes added to its score's."""
+        """Return the node with notes added to its score's."""
         return self.model_copy(update={"score": noted(self.score, *notes)})
 
 
@@ -179,13 +179,13 @@ def headlines(tree: Tree) -> list[ScoreNode]:
 
 
 def noted(score: Score, *notes: str, first: bool = False) -> Score:
-    """The score with notes added behind its own, or before it (`first`); empty ones are left out."""
+    """Return the score with notes added behind its own, or before it (`first`); empty ones are left out."""
     every = (*notes, score.note) if first else (score.note, *notes)
     return score.model_copy(update={"note": "; ".join(filter(None, every))})
 
 
 def placed(tree: Tree, places: Mapping[str, Place], above: str = "") -> tuple[ScoreNode, ...]:
-    """The trees with vertical, scale and reason set on those nodes whose path, `a/b/c`, stands in `places`."""
+    """Return the trees with vertical, scale and reason set on those nodes whose path, `a/b/c`, stands in `places`."""
     found: list[ScoreNode] = []
     for node in tree:
         path = f"{above}/{node.id}" if above else node.id
@@ -198,7 +198,7 @@ def placed(tree: Tree, places: Mapping[str, Place], above: str = "") -> tuple[Sc
 
 
 def map_scores(tree: Tree, change: Callable[[Score], Score]) -> tuple[ScoreNode, ...]:
-    """The trees with every score changed."""
+    """Return the trees with every score changed."""
     return tuple(
         node.model_copy(update={"score": change(node.score), "children": map_scores(node.children, change)})
         for node in tree

@@ -11,7 +11,7 @@ from local_judge.terminal import NONE, count
 
 
 def value(score: Score) -> str:
-    """The value to two places, or a dash."""
+    """Return the value to two places, or a dash."""
     return NONE if score.value is None else f"{score.value:.2f}"
 
 
@@ -43,7 +43,7 @@ def range_text(low: float, high: float) -> str:
 
 
 def known_percent(score: Score) -> str:
-    """The share that is known of what the score rests on, where that is not all of it."""
+    """Return the share that is known of what the score rests on, where that is not all of it."""
     share = known_share(score)
     return "" if share is None or share == 1.0 else f"{100 * share:.1f} %"
 
@@ -56,7 +56,7 @@ def interval(score: Score) -> str:
 
 
 def coverage_line(found: Coverage) -> str:
-    """A line on the coverage of a statistic's scores; empty where nothing failed."""
+    """Return a line on the coverage of a statistic's scores; empty where nothing failed."""
     if not found.n_in_part:
         return ""
     wide = "" if found.widest is None else f", bounds up to {found.widest:.2f} wide"

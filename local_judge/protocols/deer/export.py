@@ -88,24 +88,24 @@ class OthersFile(Frozen):
 
 
 class Sample(NamedTuple):
-    """What was learnt about one report, as far as DEER's files can hold it."""
+    """The parts of one report's findings that DEER's files can hold."""
 
     rows: Rows | None
     rubric: RubricFindings | None
 
     @property
     def has_fact(self) -> bool:
-        """Whether it has a file under `fact/`: the published code fails on a report without claims."""
+        """It has a file under `fact/`: the published code fails on a report without claims."""
         return self.rows is not None and bool(self.rows.claims)
 
     @property
     def has_others(self) -> bool:
-        """Whether it has a file under `others/`: the format holds items."""
+        """It has a file under `others/`: the format holds items."""
         return self.rubric is not None and self.rubric.mode == "items"
 
 
 def folder(samples: Mapping[int, Sample]) -> dict[str, JsonObject]:
-    """The files by name, relative to the folder, in order of sample."""
+    """Return the files by name, relative to the folder, in order of sample."""
     files: dict[str, JsonObject] = {}
     facts: list[dict[str, dict[str, float]]] = []
     rubrics: list[rubric.Items] = []
@@ -137,23 +137,23 @@ def folder(samples: Mapping[int, Sample]) -> dict[str, JsonObject]:
 
 
 def final_file(found: rubric.Integrated) -> JsonObject:
-    """The content of `final/<sample:04d>.json`, or of `final.json`."""
+    """Return the content of `final/<sample:04d>.json`, or of `final.json`."""
     return {"score_avgs": with_na(found.scores), "criteria_avgs": with_na(found.criteria)}
 
 
 def summary_file(criteria: Mapping[str, Mapping[str, rubric.Number]]) -> JsonObject:
-    """The content of `fact/summary.json` or `others/summary.json`, from rounded sub-dimensions over several reports."""
+    """Return the content of a `summary.json`, from rounded sub-dimensions over several reports."""
     scores = {dimension: rubric.rounded_mean(group.values()) for dimension, group in criteria.items()}
     return {"criteria_avgs": with_na(criteria), "score_avgs": with_na(scores)}
 
 
 def _subdimensions(rows: Rows) -> dict[str, dict[str, float]]:
-    """Of `integrity` and `sufficiency`, rounded."""
+    """Return the rounded sub-dimensions of `integrity` and `sufficiency`."""
     return verification.averages(verification.normalised(verification.tally(rows)))[1]
 
 
 def fact_file(rows: Rows, sample_id: int) -> JsonObject:
-    """The content of `fact/<sample_id:04d>.json`. Raises ValueError for a report without claims.
+    """Return the content of `fact/<sample_id:04d>.json`. Raises ValueError for a report without claims.
 
     The published code has no such file to show for a report without claims: it stops with an error.
     """
@@ -205,7 +205,7 @@ def _claim(claim: ClaimRow) -> Mapping[str, object]:
 
 
 def _result(claim: ClaimRow) -> str:
-    """The best over the sources: supported, then not_supported, then error; without any, unverified."""
+    """Return the best over the sources: supported, then not_supported, then error; without any, unverified."""
     outcomes = {"error" if verification.is_error(pair) else pair.outcome for pair in claim.pairs}
     return next(
         (result for result in ("supported", "not_supported", "error") if result in outcomes), "unverified"
@@ -233,7 +233,7 @@ def _references(counts: verification.Tally) -> Mapping[str, object]:
 
 
 def others_file(findings: RubricFindings, sample_id: int) -> JsonObject:
-    """The content of `others/<sample_id:04d>.json`. Raises ValueError unless items were judged.
+    """Return the content of `others/<sample_id:04d>.json`. Raises ValueError unless items were judged.
 
     The rationale is the item's description. Scores of a 5-point scale are written on the scale from 1 to 10.
     """
@@ -275,7 +275,7 @@ def _description(grade: Grade) -> str:
 
 
 def _whole(score: float) -> float:
-    """A whole number as the judge's: 7 and not 7.0."""
+    """Return a whole number as the judge's: 7 and not 7.0."""
     return int(score) if score.is_integer() else score
 
 
@@ -292,7 +292,10 @@ class DeerFiles(FileFormat[DeerFindings]):
     title = "DEER"
 
     def write(self, run: RunFindings[DeerFindings]) -> Exported:
-        """A sample's number is its task's id where these are whole numbers, else its report's position in the run."""
+        """Write `fact/`, `others/` and `final/`.
+
+        A sample's number is its task's id if these are whole numbers, else its report's position in the run.
+        """
         samples: dict[str, NumberedReport] = {}
         files: dict[str, str] = {}
         for name, own in by_folder(run):
@@ -343,7 +346,7 @@ def _exported(
 
 
 def _notes(kept: list[NumberedReport]) -> list[str]:
-    """What is said of the failures that the format has no word for."""
+    """Return notes on the failures that the format has no word for."""
     notes: list[str] = []
     n_failed = sum(sample.n_failed for sample in kept)
     if n_failed:
@@ -362,7 +365,7 @@ F = TypeVar("F", bound=Frozen)
 
 
 def read_file(path: Path, model: type[F]) -> F:
-    """A result file as `model`, one of the above.
+    """Return a result file as `model`, one of the above.
 
     Raises:
         InputError: it cannot be read, is no JSON, or has another shape.
@@ -378,7 +381,9 @@ def read_file(path: Path, model: type[F]) -> F:
 
 
 def findings_of(file: OthersFile) -> RubricFindings:
-    """The answers in a file of the published code. Raises ValueError for a score that is not a whole one from 1 to 10.
+    """Return the answers in a file of the published code.
+
+    Raises ValueError for a score that is not a whole one from 1 to 10.
 
     The file does not say whether guidance was shown, nor what was quoted.
     """

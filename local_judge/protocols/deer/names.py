@@ -72,13 +72,13 @@ _DIMENSIONS = {
     "integrity": (INTEGRITY, "Information Integrity"),
     "sufficiency": (SUFFICIENCY, "Information Sufficiency"),
 }
-"""By their names in the code: id and label."""
+"""Ids and labels of the dimensions, by their names in the code."""
 
 
 def build(
     scores: Mapping[str, Score], parent: Callable[[tuple[str, ...], Sequence[Score]], Score]
 ) -> tuple[ScoreNode, ...]:
-    """The tree over the scores of the metrics, by metric id.
+    """Return the tree over the scores of the metrics, by metric id.
 
     `parent` gives the score of a node from its path in the code's names, (dimension,) or (dimension,
     sub-dimension), and the scores of its children. A sub-dimension of one metric bears the metric's name.

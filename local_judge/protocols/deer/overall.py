@@ -29,7 +29,7 @@ NOT_MERGED = "not counted: reference quality, which it belongs to, was not verif
 
 
 def score(rows: Sequence[Rows], rubrics: Sequence[RubricFindings], profile: Profile) -> tuple[ScoreNode, ...]:
-    """The dimensions in the paper's order, then `overall` if there is a rubric.
+    """Return the dimensions in the paper's order, then `overall` if there is a rubric.
 
     Without a rubric there are the two dimensions of the verification; without verification the judged ones, with
     recency beside them. A report judged as a whole has that one score as its overall one.
@@ -51,7 +51,7 @@ def score(rows: Sequence[Rows], rubrics: Sequence[RubricFindings], profile: Prof
 def _scored(
     rows: Sequence[Rows], rubrics: Sequence[RubricFindings], profile: Profile, favour: bool | None = None
 ) -> tuple[ScoreNode, ...]:
-    """The scores of what all judges say together; what `favour` makes of missing answers, see `at_extremes`."""
+    """Return the scores of what all judges say together; what `favour` makes of missing answers, see `at_extremes`."""
     verified = verification_scores.score(rows, profile, unsettled=favour is not None) if rows else ()
     if not rubrics:
         return verified

@@ -25,7 +25,7 @@ from local_judge.scoring.node import ONE_TO_TEN, TEN, WHOLE, Place, Profile, Sco
 
 
 class DeerFindings(Findings):
-    """What DEER learns about one report; None for a part that was not run."""
+    """DEER's findings about one report; None for a part that was not run."""
 
     rows: Rows | None = None
     rubric: RubricFindings | None = None
@@ -94,7 +94,7 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
         return "--set deer.parts=[verification]" if "rubric" in self.settings.parts else None
 
     def data_digest(self) -> str:
-        """Of the rubric's texts."""
+        """Return the digest of the rubric's texts."""
         return rubric_digest(self._rubric)
 
     async def examine(self, case: Case, context: EvalContext) -> DeerFindings:
@@ -112,7 +112,7 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
         return DeerFindings(case=case.id, document=case.report.id, rows=rows, rubric=rubric)
 
     def score(self, judges: Sequence[DeerFindings], profile: Profile) -> tuple[ScoreNode, ...]:
-        """The dimensions that were examined, and their mean, on scales that end at 10.
+        """Return the dimensions that were examined, and their mean, on scales that end at 10.
 
         Of several judges: by their votes on each claim and source, and the mean of their scores of each item.
         """
@@ -130,7 +130,7 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
         return (*rubric, *rows)
 
     def view(self, findings: DeerFindings, paper: Sequence[ScoreNode], items: bool) -> View:
-        """The rubric's answers, and what they cost."""
+        """Return the rubric's answers, and what they cost."""
         rubric = findings.rubric
         if rubric is None:
             return View({"rubric": None, "costs": []})

@@ -1,4 +1,4 @@
-"""What can be set of DEER.
+"""Settings of DEER.
 
 Invariant: whatever changes an answer or its meaning is a field here, and is recorded in the run's manifest.
 """
@@ -15,13 +15,13 @@ from serving.types import Frozen
 
 Part = Literal["verification", "rubric"]
 Guided = Literal["paper", "upstream", "none"]
-"""With which questions the task's guidance is shown. `paper`: those of all five judged dimensions (section 5.1).
+"""Questions that are asked with the task's guidance. `paper`: those of all five judged dimensions (section 5.1).
 `upstream`: those of Request Fulfillment, Analytical Soundness and Structural Coherence, as in the published code.
 `none`: none."""
 
 
 class DeerSettings(Frozen):
-    """Which parts of DEER are run, and how the rubric is asked."""
+    """Parts of DEER that are run, and the form of the rubric's questions."""
 
     parts: tuple[Part, ...] = Field(default=("verification", "rubric"), min_length=1)
     rubric: str | None = None

@@ -53,12 +53,12 @@ class FactResult(NamedTuple):
     valid_rate: float
 
     def text(self) -> str:
-        """The file's content."""
+        """Return the file's content."""
         return "".join(f"{name}: {value}\n" for name, value in self._asdict().items())
 
 
 def fact_result(reports: Iterable[FactFindings]) -> FactResult:
-    """The numbers that the published code prints for these reports.
+    """Return the numbers that the published code prints for these reports.
 
     Formula (`utils/stat.py`): over the N reports with citations, total = pairs that are not unknown, valid = supported
     ones; total / N, valid / N, valid / total.
@@ -107,7 +107,7 @@ class _Validated(_Row):
 
 
 def read_validated(path: Path) -> tuple[FactFindings, ...]:
-    """The findings of a `validated.jsonl`, one for each row, in order.
+    """Return the findings of a `validated.jsonl`, one for each row, in order.
 
     Raises:
         InputError: names the line, and what of it is no validated row.
@@ -116,7 +116,7 @@ def read_validated(path: Path) -> tuple[FactFindings, ...]:
 
 
 def findings_of(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[FactFindings, ...]:
-    """The findings of validated rows, each given with its place.
+    """Return the findings of validated rows, each given with its place.
 
     A label other than "supported" and "unknown" is `unsupported`, as the code counts it, and kept as it was written.
     Facts of a URL with a `validate_error`, and facts without result, are `judge_failed`. A result belongs to the fact
@@ -200,7 +200,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(findings: FactFindings, id: int) -> Rows:
-    """The rows of a report under a whole number, which is what the code joins by.
+    """Return the rows of a report under a whole number, which is what the code joins by.
 
     The pages' texts are left out: they are in the snapshot, and `stat` does not read them. The format knows a failure
     only of a whole URL: where others of its statements have a label, one that failed is written as "unknown", which
@@ -258,7 +258,9 @@ class FactFiles(FileFormat[FactFindings]):
     reads = "a `validated.jsonl`"
 
     def write(self, run: RunFindings[FactFindings]) -> Exported:
-        """A row's id is its task's where these are whole numbers, else its report's position in the run.
+        """Write a folder per system.
+
+        A row's id is its task's if these are whole numbers, else its report's position in the run.
 
         `fact_result.txt` is left out where the published code would divide by zero.
         """
@@ -301,7 +303,7 @@ class FactFiles(FileFormat[FactFindings]):
         )
 
     def read(self, path: Path) -> Imported[FactFindings]:
-        """The rows of a `validated.jsonl`; reports and tasks have the rows' ids."""
+        """Return the rows of a `validated.jsonl`; reports and tasks have the rows' ids."""
         found = read_validated(path)
         if not found:
             raise InputError(f"{path}: no rows in it")

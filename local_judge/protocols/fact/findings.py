@@ -28,7 +28,7 @@ Reason = Literal[
     "not_extracted",
     "tied",
 ]
-"""Why an outcome is unknown. `tied`: of several judges, as many say that it is supported as that it is not.
+"""Reason of an unknown outcome. `tied`: as many judges call it supported as unsupported.
 `judged_unknown`: the judge called the page unusable, such as an error page.
 `not_extracted`: the judge did not say what the citing sentence states. The others are statuses of the source."""
 
@@ -37,7 +37,7 @@ REASONS: tuple[Reason, ...] = get_args(Reason)
 OURS: frozenset[Reason] = frozenset(
     {"not_in_snapshot", "unsupported_type", "judge_failed", "not_extracted", "tied"}
 )
-"""Reasons that say nothing about the report: nobody fetched the page, we cannot read it, a judge gave no answer, or
+"""Reasons that say nothing about the report: the page was not fetched or cannot be read, a judge gave no answer, or
 judges are divided evenly."""
 
 
@@ -48,7 +48,7 @@ class Judged(Frozen):
     """The label of FACT's own flow, or of a row that was read."""
     quote: Quote | None = None
     quote_rejected: str | None = None
-    """What the judge gave as a quotation and the page does not have."""
+    """Quotation by the judge that does not occur in the page."""
     rationale: str = ""
     replies: tuple[str, ...] = ()
     """Ledger keys."""
@@ -62,7 +62,7 @@ class Cited(Frozen):
     sentence: str = ""
     """Label of the sentence that states it first; empty where it is not known."""
     key: str = ""
-    """What the citation names, such as `3` for `[3]`; empty where it is not known."""
+    """Key that the citation names, such as `3` for `[3]`; empty if it is not known."""
 
 
 class Pair(Cited):
@@ -75,14 +75,14 @@ class Pair(Cited):
     confidence: float | None = None
     """P(supported) where the judge's method gives one: it is what several judges vote with."""
     threshold: float | None = None
-    """From which confidence on it is supported."""
+    """Minimum confidence of a supported pair."""
     judged: Judged | None = None
     """None where the verdict is the claim set's, or there is none."""
     failure: Failure | None = None
 
     @property
     def failed(self) -> bool:
-        """Whether the outcome is unknown through a failure of ours."""
+        """The outcome is unknown through a failure of the evaluation."""
         return self.reason in OURS
 
     @model_validator(mode="after")
@@ -102,7 +102,7 @@ class Repeat(Cited):
 
 
 def repeat(one: Cited, first: Cited, replies: tuple[str, ...] = ()) -> Repeat:
-    """A statement as a repeat of the first that says the same."""
+    """Return a statement as a repeat of the first that says the same."""
     return Repeat(
         statement=one.statement,
         url=one.url,
@@ -129,7 +129,7 @@ class FactFindings(Findings):
     n_unresolved: int = 0
     """Citations in the report's body that lead to no URL: they make no pair."""
     undecided: tuple[Failure, ...] = ()
-    """Of `own`: statements of which the judge did not say whether they repeat another; they are kept."""
+    """Failures to decide, in `own`, whether statements repeat another; these statements are kept."""
 
     @property
     def n_failed(self) -> int:

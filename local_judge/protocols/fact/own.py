@@ -47,7 +47,7 @@ class ReadRepeat(BaseModel):
 
 @cache
 def repeat_type(position: int) -> type[ReadRepeat]:
-    """The type of the answer for the statement at this 0-based position."""
+    """Return the type of the answer for the statement at this 0-based position."""
     number: Any = Annotated[int, Field(ge=0, le=position)]
     return create_model("Repeats", __base__=ReadRepeat, repeats=(number, ...))
 
@@ -62,7 +62,7 @@ class Same(NamedTuple):
 
 
 def repeats_prompt(statements: Sequence[str], positions: Sequence[int]) -> Prompt:
-    """All statements, and the numbers of those to answer for."""
+    """Return all statements, and the numbers of those to answer for."""
     listed = "\n".join(f"{number}. {' '.join(text.split())}" for number, text in enumerate(statements, 1))
     values = {
         "statements": fence(listed, "Statements:"),
@@ -72,7 +72,7 @@ def repeats_prompt(statements: Sequence[str], positions: Sequence[int]) -> Promp
 
 
 async def find_repeats(statements: Sequence[str], judge: Judge) -> list[Same]:
-    """For each statement on one URL, which one it repeats. Nobody is asked about a single one."""
+    """Return, for each statement on one URL, which one it repeats. A single statement needs no model call."""
     found = [Same(0)] if statements else []
     if len(statements) < 2:
         return found
@@ -115,7 +115,7 @@ class ReadSentence(BaseModel):
 
 @cache
 def facts_type(n_citations: int) -> type[ReadSentence]:
-    """The type of the answer for a sentence with so many citations."""
+    """Return the type of the answer for a sentence with so many citations."""
     number = Annotated[int, Field(ge=1, le=n_citations)]
     numbers: Any = Annotated[list[number], Field(min_length=1, max_length=n_citations)]
     fact: Any = create_model("Fact", __base__=ReadFact, citations=(numbers, ...))
@@ -144,7 +144,7 @@ class Extraction(NamedTuple):
 
 
 def targets_of(document: Document) -> list[Target]:
-    """The sentences of the body that cite a URL."""
+    """Return the sentences of the body that cite a URL."""
     found = [
         Target(sentence, cited_urls(sentence.citations, document))
         for sentence in document.sentences
@@ -154,7 +154,7 @@ def targets_of(document: Document) -> list[Target]:
 
 
 async def extract(document: Document, judge: Judge, settings: FactSettings) -> Extraction:
-    """All statements with citations, in batches that share the report."""
+    """Return all statements with citations, in batches that share the report."""
     targets = targets_of(document)
     size = settings.batch_sentences
     results = await asyncio.gather(
@@ -167,7 +167,7 @@ async def extract(document: Document, judge: Judge, settings: FactSettings) -> E
 
 
 def extraction_prompt(document: Document, targets: Sequence[Target]) -> Prompt:
-    """The report first, then the instructions, then the sentences."""
+    """Build the extraction prompt: the report, the instructions, the sentences."""
     report = shared_report(document)
     listed = fence("\n".join(map(_listed, range(1, len(targets) + 1), targets)), "Sentences:")
     return Prompt(
@@ -225,7 +225,7 @@ def _stated(document: Document, target: Target, read: ReadSentence) -> list[Stat
 
 
 class Finding(grouped.Finding):
-    """What the judge says of one statement: evidence before the label."""
+    """The judge's answer about one statement: evidence before the label."""
 
     quote: Annotated[str, Field(max_length=600)]
     rationale: Annotated[str, Field(max_length=400)]
@@ -246,7 +246,7 @@ def support_prompt(page_evidence: PageEvidence, claims: Sequence[Claim]) -> Prom
 async def judge_support(
     stated: Sequence[Stated], snapshot: Snapshot, judge: Judge, settings: FactSettings
 ) -> list[Pair]:
-    """One pair for each statement on one URL, in order."""
+    """Return one pair for each statement on one URL, in order."""
     page = snapshot.page(stated[0].url)
     if page.status != "ok":
         return [_pair(one)(outcome="unknown", reason=page.status) for one in stated]
@@ -284,7 +284,7 @@ def _pair(one: Stated) -> partial[Pair]:
 async def examine(
     document: Document, snapshot: Snapshot, judge: Judge, settings: FactSettings
 ) -> tuple[Pairs, tuple[Failure, ...]]:
-    """The pairs of a report, and the failures to say whether a statement repeats another."""
+    """Return the pairs of a report, and the failures to say whether a statement repeats another."""
     extraction = await extract(document, judge, settings)
     by_url: dict[str, list[Stated]] = {}
     for stated in extraction.stated:
@@ -308,7 +308,7 @@ async def examine(
 async def _of_url(
     stated: Sequence[Stated], snapshot: Snapshot, judge: Judge, settings: FactSettings
 ) -> tuple[Pairs, list[Failure]]:
-    """One URL: repeats out, equal words first and then what the judge says; the rest judged by the page."""
+    """Judge the statements on one URL: take out repeats, by equal words and then by the judge, and check the rest."""
     firsts: dict[str, Stated] = {}
     repeats: list[Repeat] = []
     for one in stated:

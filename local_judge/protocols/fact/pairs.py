@@ -3,7 +3,7 @@
 Invariants: a pair is a statement and a URL that a citation on it resolves to, each pair once, in reading order; a
 citation on a sentence whose claims are unknown still makes a pair, and one of unknown outcome.
 
-FACT's judge is told to call a statement supported if the page has it "entirely or partially", so `partial` counts as
+FACT's prompt calls a statement supported if the page has it "entirely or partially", so `partial` counts as
 supported; `contradicted`, `not_found` and `off_topic` as unsupported.
 """
 
@@ -36,7 +36,7 @@ class Pairs(NamedTuple):
 
 
 def pairs_of(claims: ClaimSet, document: Document, recovered: bool = False) -> Pairs:
-    """The pairs of a verified claim set.
+    """Return the pairs of a verified claim set.
 
     Claims of the same words (letter case and white space aside) on one URL are one pair. Its outcome is that of the
     first of them that has a known one.
@@ -90,7 +90,7 @@ def _of_claim(
 
 
 def unread(sentence: Sentence, document: Document, failure: Failure) -> list[Pair]:
-    """The pairs of a sentence of which it is not known what it states: one for each URL that it cites, at least."""
+    """Return the pairs of a sentence whose statements are unknown: one for each URL that it cites."""
     return [
         Pair(
             statement=sentence.text,
@@ -106,7 +106,7 @@ def unread(sentence: Sentence, document: Document, failure: Failure) -> list[Pai
 
 
 def distinct(pairs: Sequence[Pair]) -> Pairs:
-    """Each statement and URL once: in the place of the first, with the first known outcome."""
+    """Return each statement and URL once: in the place of the first, with the first known outcome."""
     kept: dict[tuple[str, str], Pair] = {}
     repeats: list[Repeat] = []
     for pair in pairs:
@@ -121,12 +121,12 @@ def distinct(pairs: Sequence[Pair]) -> Pairs:
 
 
 def folded(statement: str) -> str:
-    """A statement without what makes no difference: letter case and white space."""
+    """Return a statement without what makes no difference: letter case and white space."""
     return " ".join(statement.split()).casefold()
 
 
 def unresolved(document: Document) -> int:
-    """The number of citations on sentences of the body that lead to no URL."""
+    """Return the number of citations on sentences of the body that lead to no URL."""
     return sum(
         document.citation(citation).url is None
         for sentence in document.sentences

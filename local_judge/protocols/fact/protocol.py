@@ -41,7 +41,7 @@ def fact_line(findings: FactFindings) -> str:
 
 
 def pair_table(findings: FactFindings) -> Table:
-    """Each pair, in the report's order."""
+    """Return each pair, in the report's order."""
     table = item_table("sentence", "statement", "source", "outcome", "page's words, or why")
     for pair in findings.pairs:
         outcome = pair.outcome if pair.reason is None else f"{pair.outcome}: {pair.reason.replace('_', ' ')}"
@@ -92,7 +92,7 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
         return True
 
     async def examine(self, case: Case, context: EvalContext) -> FactFindings:
-        """The report's pairs of statement and URL, each with what the page says of it.
+        """Return the report's pairs of statement and URL, each with what the page says of it.
 
         Raises:
             ConfigError: its own flow is to be run, and there is no snapshot.
@@ -127,11 +127,11 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
     def aggregate(
         self, reports: Sequence[Sequence[FactFindings]], profile: Profile, n_missing: int
     ) -> tuple[ScoreNode, ...]:
-        """The same over all reports of a system, in every way that is in use."""
+        """Return the same over all reports of a system, in every way that is in use."""
         return aggregate(reports, profile, n_missing)
 
     def decisions(self, findings: FactFindings) -> tuple[Decision, ...]:
-        """The outcome of each pair whose page was judged."""
+        """Return the outcome of each pair whose page was judged."""
         return tuple(
             Decision(
                 metric="support",

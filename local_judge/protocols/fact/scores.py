@@ -57,7 +57,7 @@ ASKED: frozenset[Reason | None] = frozenset({None, "judged_unknown", "judge_fail
 
 
 def score(judges: Sequence[FactFindings], profile: Profile) -> tuple[ScoreNode, ...]:
-    """The four scores of one report; below the share of unknown pairs stands that of each reason."""
+    """Return the four scores of one report; below the share of unknown pairs stands that of each reason."""
     own = [_of_one(findings, profile) for findings in judges]
     if not vote_together(judges):
         return mean_trees(own)
@@ -130,13 +130,13 @@ class Tally(NamedTuple):
     n: int
     supported: int
     known: int
-    """Those that a profile counts."""
+    """Pairs that the profile counts."""
     failed: int
-    """Those that it would count, had nothing of ours failed."""
+    """Pairs that the profile would count if the evaluation had not failed."""
 
 
 def tally(findings: FactFindings, profile: Profile) -> Tally:
-    """The pairs as a profile counts them."""
+    """Return the pairs as a profile counts them."""
     failed = sum(pair.failed for pair in findings.pairs)
     unknown = sum(pair.outcome == "unknown" for pair in findings.pairs)
     n = len(findings.pairs)
@@ -168,7 +168,7 @@ def effective(counts: Tally) -> Score:
 
 
 def citations_of(counts: Tally, profile: Profile) -> Score:
-    """The pairs that the accuracy is of: in `paper` all, known or not; in `upstream` the known ones."""
+    """Return the pairs that the accuracy is of: in `paper` all, known or not; in `upstream` the known ones."""
     return count(counts.n, n_expected=counts.n) if profile == "paper" else _count(counts.known, counts)
 
 
@@ -201,7 +201,7 @@ ROOTS: Mapping[Profile, Mapping[str, str]] = {
     "paper": {ACCURACY: "all", EFFECTIVE: "all", CITATIONS: "all"},
     "upstream": {ACCURACY: "pooled", EFFECTIVE: "citing", CITATIONS: "citing"},
 }
-"""Which child each root repeats."""
+"""Child that each root repeats."""
 
 WAYS = {"all": "mean over all reports", "citing": "mean over citing reports", "pooled": "pooled"}
 
@@ -209,7 +209,7 @@ WAYS = {"all": "mean over all reports", "citing": "mean over citing reports", "p
 def aggregate(
     reports: Sequence[Sequence[FactFindings]], profile: Profile, n_missing: int
 ) -> tuple[ScoreNode, ...]:
-    """The scores of several reports together.
+    """Return the scores of several reports together.
 
     Args:
         reports: of each report, each of another task, the findings of each judge.
@@ -262,7 +262,7 @@ def _together(reports: Sequence[FactFindings], profile: Profile, n_missing: int)
 
 
 def _opened(share: Score, n: int, n_missing: int) -> Score:
-    """A share of pairs. How many pairs a missing report has is not known: it leaves all open."""
+    """Return a share of pairs. How many pairs a missing report has is not known: it leaves all open."""
     if not n_missing:
         return share
     opened = share.model_copy(update={"low": 0.0, "high": 1.0, "n_undefined": 0})
@@ -270,7 +270,7 @@ def _opened(share: Score, n: int, n_missing: int) -> Score:
 
 
 def _node(id: str, ways: Mapping[str, Score], chosen: str) -> ScoreNode:
-    """A root with its ways of taking the mean; it repeats the one that the profile defines, and says which."""
+    """Return a root with its ways of taking the mean; it repeats the one that the profile defines, and says which."""
     return ScoreNode(
         id=id,
         label=LABELS[id],

@@ -60,7 +60,7 @@ class Articles(NamedTuple):
     first: str
     second: str | None
     first_is_shared: bool
-    """Whether `first` is the reference, which the reports of other systems are compared with too."""
+    """`first` is the reference, which the reports of other systems are compared with too."""
 
 
 class Question(NamedTuple):
@@ -72,16 +72,16 @@ class Question(NamedTuple):
     articles: Articles
     order: Order
     language: str
-    """By name."""
+    """Name of the language."""
 
 
 def prompt(question: Question, asked: Sequence[Criterion]) -> Prompt:
-    """The prompt that asks for some of the criteria; what other prompts have too comes first."""
+    """Return the prompt that asks for some of the criteria; what other prompts have too comes first."""
     return _laid_out(question, _instructions(question, asked))
 
 
 def number_prompt(question: Question, criterion: Criterion | None, analysis: str) -> Prompt:
-    """The prompt that asks for one number on a scale.
+    """Return the prompt that asks for one number on a scale.
 
     Args:
         question: about one article.
@@ -121,12 +121,15 @@ def _laid_out(question: Question, instructions: str) -> Prompt:
 
 
 def names(asked: Sequence[Criterion]) -> list[str]:
-    """The keys of the answer; without criteria, that of the one question."""
+    """Return the keys of the answer; without criteria, that of the one question."""
     return [criterion.id for criterion in asked] or [WHOLE]
 
 
 def _listed(criteria: Criteria) -> str:
-    """All criteria under their dimensions, and what the scores mean. As in the published code, no weights are shown."""
+    """Return all criteria under their dimensions, and what the scores mean.
+
+    As in the published code, no weights are shown.
+    """
     lines: list[str] = []
     for dimension in criteria.dimensions:
         lines.append(f"## {label(dimension.id)}")
@@ -140,7 +143,7 @@ def _line(criterion: Criterion) -> str:
 
 
 def label(dimension: str) -> str:
-    """A dimension's name for people."""
+    """Return a dimension's name for people."""
     return dimension.replace("_", " ").title()
 
 

@@ -26,15 +26,15 @@ from local_judge.terminal import count
 
 
 class ExportedRow(ExportedReport):
-    """What became of one report."""
+    """Row of one report in the list."""
 
     folder: str
     """Relative to what was exported to; `.` where there is one system."""
     written: bool
     left_out: str = ""
-    """Why it has no row, in a few words."""
+    """Reason of a missing row, in a few words."""
     arrangement: str = ""
-    """In which order the judge read what it compared."""
+    """Order in which the judge read report and reference."""
     n_failed: int = 0
     """Criteria without an answer, which the published arithmetic passes over."""
 
@@ -45,7 +45,7 @@ class RaceFiles(FileFormat[RaceFindings]):
     title = "RACE"
 
     def write(self, run: RunFindings[RaceFindings]) -> Exported:
-        """The published rows are sorted by the task's number."""
+        """Write rows and means per system; rows are sorted by the task's number, as published."""
         rows: dict[str, list[dict[str, Any]]] = {}
         exported: list[ExportedRow] = []
         for report in run.reports:
@@ -94,7 +94,7 @@ def _exported(report: ReportFindings[RaceFindings], folder: str) -> tuple[Export
 
 
 def _left_out(findings: RaceFindings) -> str:
-    """Why a report has no row."""
+    """Return why a report has no row."""
     if findings.mode == "reference":
         return DROPPED
     return NO_SUCH_MODE if findings.mode == "vanilla" else BY_ITSELF

@@ -26,12 +26,12 @@ Source = Literal["adaptive", "static"]
 """`adaptive`: the task's own criteria. `static`: the same ones for every task."""
 
 Cleaning = Literal["code", "judge", "none"]
-"""How citations are taken out of the articles. `judge`: the judge copies what may hold one without them, and code takes
-from the article what the copies left out."""
+"""Method that removes citations from the articles. `judge`: the judge copies parts without their citations, and code
+takes from the article what the copies left out."""
 
 Scoring = Literal["sampled", "expected", "analysed"]
-"""Where an article is scored alone. `sampled`: the number that the judge writes after its analysis. `expected`: the
-expected value over the judge's probabilities of 0, 1, …, 10, without an analysis. `analysed`: the same, after the
+"""Score of an article that is judged alone. `sampled`: the number that the judge writes after its analysis. `expected`:
+the expected value over the judge's probabilities of 0, 1, …, 10, without an analysis. `analysed`: the same, after the
 analysis that the judge has written."""
 
 WHOLE = "overall"
@@ -51,9 +51,9 @@ class CriterionScore(Frozen):
     reference: float | None = Field(default=None, ge=0, le=TOP, allow_inf_nan=False)
     """Score of the reference; None where it failed or none was shown."""
     sampled: float | None = Field(default=None, ge=0, le=TOP, allow_inf_nan=False)
-    """With `analysed`: the score that the judge wrote under its analysis; `target` is the expected value."""
+    """Score by the judge under its analysis, with `analysed`; `target` is the expected value."""
     spread: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """Of an expected value: the standard deviation under the judge's probabilities."""
+    """Standard deviation of an expected value under the judge's probabilities."""
     analysis: str = ""
     failure: Failure | None = None
     replies: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class Comparison(Frozen):
     reference: int | None = None
     """Index among the references; None without one."""
     target_first: bool = True
-    """Whether the report was article 1."""
+    """The report was article 1."""
     draw: int = 0
     scores: tuple[CriterionScore, ...]
 
@@ -75,16 +75,16 @@ class ShownArticle(Frozen):
     """An article as the judge saw it."""
 
     sha256: str
-    """Of the text that was shown."""
+    """Digest of the text that was shown."""
     n_characters: int
     n_removed: int = 0
     """Citations, links, lists of references and footnotes that were taken out."""
     joined: JoinedBy | None = None
-    """Of a reference: how it came to the task."""
+    """Origin of a reference: how it was joined to the task."""
     n_pieces: int = 0
     """Parts that the judge was asked to copy without citations."""
     failures: tuple[Failure, ...] = ()
-    """Of those of them that were cleaned by code instead."""
+    """Failures of those parts that were cleaned by code instead."""
     replies: tuple[str, ...] = ()
     """Ledger keys of the copies."""
 
@@ -99,15 +99,15 @@ class RaceFindings(Findings):
     order: Order = "shared"
     source: Source = "adaptive"
     criterion_weights: bool = True
-    """Whether the weights of criteria count; else all criteria of a dimension count alike."""
+    """The weights of criteria count; else all criteria of a dimension count alike."""
     dimension_weights: bool = True
-    """Whether the weights of dimensions count; else all dimensions count alike."""
+    """The weights of dimensions count; else all dimensions count alike."""
     scoring: Scoring = "sampled"
     cleaning: Cleaning = "code"
     language: str = "und"
     """ISO 639-1 code of the request."""
     criteria: Criteria | None = None
-    """As the judge saw them; None in the mode `vanilla`."""
+    """Criteria that the judge was shown; None in the mode `vanilla`."""
     report: ShownArticle
     references: tuple[ShownArticle, ...] = ()
     comparisons: tuple[Comparison, ...] = Field(min_length=1)
@@ -119,5 +119,5 @@ class RaceFindings(Findings):
 
     @property
     def n_failed(self) -> int:
-        """Those, and pieces that the judge did not clean."""
+        """Number of these questions, and of parts that the judge did not clean."""
         return self.n_unscored + sum(len(shown.failures) for shown in (self.report, *self.references))

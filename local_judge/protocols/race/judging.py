@@ -71,7 +71,7 @@ class _Pairing(NamedTuple):
 async def judge_race(
     case: str, document: Document, task: Task, judge: Judge, settings: RaceSettings
 ) -> RaceFindings:
-    """All comparisons of one report, by reference, order of the articles and draw.
+    """Return all comparisons of one report, by reference, order of the articles and draw.
 
     Raises:
         ConfigError: several draws are wanted of a judge that does not sample.
@@ -127,7 +127,7 @@ async def judge_race(
 
 
 def criteria_of(task: Task, settings: RaceSettings) -> Criteria | None:
-    """The criteria for a report on `task`; None to judge the report as a whole."""
+    """Return the criteria for a report on `task`; None to judge the report as a whole."""
     if settings.mode == "vanilla":
         return None
     return task.criteria if settings.criteria == "adaptive" else static_criteria(settings.criteria_file)
@@ -139,7 +139,7 @@ class _Article(NamedTuple):
     document: Document
     cleaning: Cleaning
     cleaned: Cleaned | None
-    """By code, where code is to do it."""
+    """Text cleaned by code, if code is to do it."""
 
 
 def _read(document: Document, cleaning: Cleaning) -> _Article:
@@ -153,7 +153,7 @@ def _reference(text: str, cleaning: Cleaning) -> _Article:
 
 
 async def _prepared(article: _Article, judge: Judge, joined: JoinedBy | None = None) -> Prepared:
-    """An article as it is shown. A judge that has cleaned it before answers from its ledger."""
+    """Return an article as it is shown. A judge that has cleaned it before answers from its ledger."""
     judged = await clean_by_judge(article.document, judge) if article.cleaning == "judge" else None
     cleaned = article.cleaned if judged is None else judged.cleaned
     text = article.document.text if cleaned is None else cleaned.text
@@ -218,7 +218,7 @@ async def _compare(question: Question, pairing: _Pairing, judge: Judge, settings
 async def _ask(
     question: Question, asked: Sequence[Criterion], pairing: _Pairing, judge: Judge
 ) -> list[CriterionScore]:
-    """The scores of some criteria; a call that leaves too little room for its reply is halved."""
+    """Return the scores of some criteria; a call that leaves too little room for its reply is halved."""
     keys = names(asked)
 
     def prompt_for(indices: Sequence[int]) -> Prompt:
@@ -261,7 +261,7 @@ async def _on_scale(
     pairing: _Pairing,
     judge: Judge,
 ) -> list[CriterionScore]:
-    """The same answers with expected values for scores; one that the judge has failed to analyse stays a failure."""
+    """Replace the scores by expected values; an answer that failed stays a failure."""
 
     async def one(criterion: Criterion | None, item: CriterionScore) -> CriterionScore:
         if item.failure is not None:

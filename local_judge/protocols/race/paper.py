@@ -39,11 +39,11 @@ class _Sides(NamedTuple):
     report: float = 0.0
     reference: float = 0.0
     weight: float = 0.0
-    """Of what was answered."""
+    """Weight of what was answered."""
 
 
 def comparison_scores(comparison: Comparison, findings: RaceFindings) -> Scores:
-    """The scores of one comparison, without the bounds that its failures leave open."""
+    """Return the scores of one comparison, without the bounds that its failures leave open."""
     compared = comparison.reference is not None
     if findings.criteria is None:
         return Scores({}, {}, _score(_criterion(comparison.scores[0]), compared))
@@ -81,7 +81,7 @@ def _sides(dimension: Dimension, items: Mapping[str, CriterionScore], weighted: 
 
 
 def _total(sides: Mapping[str, _Sides], weights: Mapping[str, float], compared: bool) -> _Sides:
-    """The weighted sums over the dimensions that have an answer; without a reference, their weighted mean."""
+    """Return the weighted sums over the dimensions that have an answer; without a reference, their weighted mean."""
     report = reference = known = 0.0
     for name, found in sides.items():
         if found.weight:
@@ -97,7 +97,7 @@ def _total(sides: Mapping[str, _Sides], weights: Mapping[str, float], compared: 
 
 
 def _score(sides: _Sides, compared: bool) -> Score:
-    """The report's share of what both articles got; of a report alone, of what it could have got."""
+    """Return the report's share of what both articles got; of a report alone, of what it could have got."""
     whole = sides.report + sides.reference if compared else TOP
     if sides.weight:
         found = share(sides.report, whole, 0, top=SCALE, n_expected=sides.n, empty="0/0: every score is 0")

@@ -57,7 +57,7 @@ def race_line(findings: RaceFindings) -> str:
 
 
 def criterion_table(findings: RaceFindings) -> Table:
-    """Each criterion of each comparison."""
+    """Return each criterion of each comparison."""
     several = len(findings.comparisons) > 1
     table = item_table(*(("comparison",) if several else ()), "criterion", "report", "reference", "analysis")
     for comparison in findings.comparisons:
@@ -90,7 +90,7 @@ CLEANED = "citations are taken out before the judge reads"
 
 
 def _cleaned(document: Document) -> str:
-    """The words that the judge is shown."""
+    """Return the words that the judge is shown."""
     return clean(document).text
 
 
@@ -158,7 +158,7 @@ class Race(BaseProtocol[RaceSettings, RaceFindings]):
         ).hexdigest()
 
     async def examine(self, case: Case, context: EvalContext) -> RaceFindings:
-        """All comparisons of one report.
+        """Return all comparisons of one report.
 
         Raises:
             ConfigError: its task lacks what the settings need, or the judge does not sample and should.
@@ -176,7 +176,7 @@ class Race(BaseProtocol[RaceSettings, RaceFindings]):
         return score(judges, profile)
 
     def decisions(self, findings: RaceFindings) -> tuple[Decision, ...]:
-        """The report's scores by dimension, the reference's, and which of the two is better by each criterion."""
+        """Return the report's and the reference's scores, and which of the two is better by each criterion."""
         return tuple(
             decision
             for comparison in findings.comparisons

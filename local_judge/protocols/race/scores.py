@@ -27,14 +27,14 @@ from local_judge.scoring.node import Profile, Score, ScoreNode, noted
 from local_judge.tasks.criteria import DIMENSIONS
 
 OVERALL_SCORE = "overall_score"
-"""In the published rows."""
+"""Name in the published rows."""
 NO_SUCH_MODE = "the published code has no such mode"
 DROPPED = "a dimension has no answer: the published code drops the report"
 BY_ITSELF = "undefined: without a reference the published code divides the report by itself"
 
 
 def score(judges: Sequence[RaceFindings], profile: Profile) -> tuple[ScoreNode, ...]:
-    """The scores of one report by one profile, 0 to 100; noise and position bias in the same points."""
+    """Return the scores of one report by one profile, 0 to 100; noise and position bias in the same points."""
     roots = at_extremes(
         lambda favour: _tree(merged(judges, favour), profile),
         [_tree(findings, profile) for findings in judges],
@@ -44,7 +44,7 @@ def score(judges: Sequence[RaceFindings], profile: Profile) -> tuple[ScoreNode, 
 
 
 def merged(judges: Sequence[RaceFindings], favour: bool | None = None) -> RaceFindings:
-    """The judges' comparisons as one judge's.
+    """Return the judges' comparisons as one judge's.
 
     Args:
         judges: one judge's findings each, of the same comparisons.
@@ -75,7 +75,7 @@ def _merged_scores(same: Sequence[Comparison], favour: bool | None) -> Iterator[
 
 
 def _tree(findings: RaceFindings, profile: Profile) -> tuple[ScoreNode, ...]:
-    """The dimensions and the overall score: what failures leave open is not in their bounds yet."""
+    """Return the dimensions and the overall score: what failures leave open is not in their bounds yet."""
     by_paper = [comparison_scores(comparison, findings) for comparison in findings.comparisons]
     found = by_paper if profile == "paper" else _by_profile(findings, profile)
     dimensions = findings.criteria.dimensions if findings.criteria else ()
@@ -109,7 +109,7 @@ def _by_profile(findings: RaceFindings, profile: Profile) -> list[Scores]:
 
 
 def _mean(comparisons: Sequence[Score]) -> Score:
-    """The mean of all comparisons that have a value, however many criteria each rests on."""
+    """Return the mean of all comparisons that have a value, however many criteria each rests on."""
     return mean_of(comparisons, partly=True)
 
 
@@ -165,7 +165,7 @@ def _measures(findings: RaceFindings, profile: Profile, complete: bool) -> Itera
 
 
 def _noise(scores: _Measured, complete: bool) -> Score:
-    """The standard deviation between draws, pooled over references and orders."""
+    """Return the standard deviation between draws, pooled over references and orders."""
     groups: dict[tuple[int | None, bool], list[float]] = {}
     for comparison, found in scores:
         if found.value is not None:
@@ -176,7 +176,7 @@ def _noise(scores: _Measured, complete: bool) -> Score:
 
 
 def _position_bias(scores: _Measured, complete: bool) -> Score:
-    """The gain of the report from being read first."""
+    """Return the gain of the report from being read first."""
     pairs: dict[tuple[int | None, int], dict[bool, float]] = {}
     for comparison, found in scores:
         if found.value is not None:
@@ -194,7 +194,7 @@ def _variance(values: Sequence[float]) -> float:
 
 
 def _measured(value: float | None, scores: _Measured, complete: bool, without: str) -> Score:
-    """A measure with itself for bounds; what failed may change it either way, so that then no bound is known."""
+    """Return a measure with itself for bounds; what failed may change it either way, so that then no bound is known."""
     n_missing = sum(found.value is None for _, found in scores)
     n_failed = sum(failed(found) for _, found in scores)
     note = f"{n_missing} of {len(scores)} comparisons have no value" if n_missing else ""
@@ -210,7 +210,7 @@ def _measured(value: float | None, scores: _Measured, complete: bool, without: s
 
 
 def _upstream(comparison: Comparison, findings: RaceFindings) -> Scores:
-    """One comparison by the published arithmetic, on the scale of the tree."""
+    """Return one comparison by the published arithmetic, on the scale of the tree."""
     n, n_failed = len(comparison.scores), sum(item.failure is not None for item in comparison.scores)
     if findings.criteria is None:
         return Scores({}, {}, undefined(NO_SUCH_MODE, n))

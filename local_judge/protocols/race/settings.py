@@ -30,9 +30,9 @@ class RaceSettings(Frozen):
     calls: Literal["task", "dimension"] = "task"
     """One call for all criteria, as in the published code, or one for each dimension: shorter replies, more of them."""
     criterion_weights: bool = True
-    """Whether the weights of criteria count; else all criteria of a dimension count alike."""
+    """The weights of criteria count; else all criteria of a dimension count alike."""
     dimension_weights: bool = True
-    """Whether the weights of dimensions count; else all dimensions count alike."""
+    """The weights of dimensions count; else all dimensions count alike."""
     scoring: Scoring = "sampled"
     cleaning: Cleaning = "code"
     language: str | None = Field(default=None, min_length=1, max_length=40, pattern=r"^[^\n{}`]+$")

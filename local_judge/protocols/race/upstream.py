@@ -72,7 +72,7 @@ def sides(judged: Mapping[str, Any], criteria: Mapping[str, Any]) -> Sides:
 
 
 def row(found: Sides) -> dict[str, float]:
-    """The scores of one report as `raw_results.jsonl` holds them."""
+    """Return the scores of one report as `raw_results.jsonl` holds them."""
     scores = {
         dimension: share(
             found.target.dims.get(dimension + SUFFIX, 0), found.reference.dims.get(dimension + SUFFIX, 0)
@@ -93,7 +93,7 @@ def table(criteria: Any) -> dict[str, float]:
 
 
 def averages(items: list[Item], weights: Mapping[str, float]) -> tuple[float, float]:
-    """The weighted averages of both articles over the items of one dimension."""
+    """Return the weighted averages of both articles over the items of one dimension."""
     one = two = total = 0.0
     for item in items:
         weight = weight_of(item.name, weights)
@@ -107,7 +107,7 @@ def averages(items: list[Item], weights: Mapping[str, float]) -> tuple[float, fl
 
 
 def items_of(found: list[object]) -> list[Item]:
-    """The entries that have a name and a score of the first article; others are passed over."""
+    """Return the entries that have a name and a score of the first article; others are passed over."""
     items: list[Item] = []
     for entry in found:
         if not isinstance(entry, dict):
@@ -129,7 +129,7 @@ def items_of(found: list[object]) -> list[Item]:
 
 
 def weight_of(name: str, weights: Mapping[str, float]) -> float:
-    """The weight of the criterion that a name is taken for.
+    """Return the weight of the criterion that a name is taken for.
 
     The same text; else the same but for letter case; else the first criterion that is part of the name or that the name
     is part of, whatever its length; else, for a name that nothing resembles, the mean of all.
@@ -151,7 +151,7 @@ SCORES = (*DIMENSIONS, "overall_score")
 
 
 def judged_json(comparison: Comparison, criteria: Criteria) -> dict[str, list[dict[str, Any]]]:
-    """A comparison as the JSON that the published judge answers with: article 1 is the report, whichever came first.
+    """Return a comparison as the JSON of the published judge. Article 1 is the report, whichever was shown first.
 
     A criterion that failed is left out, as one that the judge forgot would be; a dimension of which all failed too.
     """
@@ -195,7 +195,7 @@ def criteria_json(
 
 
 def comparison_sides(comparison: Comparison, findings: RaceFindings) -> Sides | None:
-    """The published averages of one comparison.
+    """Return the published averages of one comparison.
 
     None where the published code has no defined result: without criteria; without a reference, where its ratio is
     1 whatever the scores are; and where a dimension has no answer at all, for which it asks again and then drops the
@@ -212,7 +212,7 @@ def comparison_sides(comparison: Comparison, findings: RaceFindings) -> Sides | 
 
 
 def result_row(findings: RaceFindings) -> dict[str, float] | None:
-    """The scores of a report as a row of results has them; the mean over its comparisons, None if one has none."""
+    """Return the scores of a row of results: the mean over the comparisons, None if one has no scores."""
     rows: list[dict[str, float]] = []
     for comparison in findings.comparisons:
         found = comparison_sides(comparison, findings)
@@ -225,7 +225,7 @@ def result_row(findings: RaceFindings) -> dict[str, float] | None:
 
 
 def means(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The text of `race_result.txt`: plain means over the rows, 0 to 1.
+    """Return the text of `race_result.txt`: plain means over the rows, 0 to 1.
 
     Raises:
         ValueError: there is no row.

@@ -58,7 +58,7 @@ class Question(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What is asked, in the rubric's words; empty where it has none."""
+        """Wording of the question in the rubric; empty if it has none."""
         return self.item.text if self.item else ""
 
 
@@ -67,13 +67,13 @@ Group = tuple[Question, ...]
 
 
 class Call(NamedTuple):
-    """What is asked at once."""
+    """Questions that are asked in one call."""
 
     groups: tuple[Group, ...]
     subject: str
-    """What is scored where it has no items."""
+    """Description of what is scored, for a call without items."""
     guided: bool
-    """Whether the guidance is shown."""
+    """The guidance is shown."""
 
     @property
     def questions(self) -> list[Question]:
@@ -82,7 +82,7 @@ class Call(NamedTuple):
 
 
 def calls_for(rubric: Rubric, settings: DeerSettings, guidance: bool) -> list[Call]:
-    """The calls about one report.
+    """Return the calls about one report.
 
     Args:
         rubric: the texts.
@@ -106,14 +106,14 @@ def calls_for(rubric: Rubric, settings: DeerSettings, guidance: bool) -> list[Ca
 
 
 def is_guided(dimension: str, settings: DeerSettings) -> bool:
-    """Whether questions of this dimension are asked with the guidance, where there is one."""
+    """Check whether questions of this dimension are asked with the guidance, if there is one."""
     if settings.guidance == "upstream":
         return dimension in GUIDED_UPSTREAM
     return settings.guidance == "paper"
 
 
 def dimensions_of(call: Call) -> tuple[str, ...]:
-    """The dimensions that a call asks about; none where the report is scored as a whole."""
+    """Return the dimensions that a call asks about; none where the report is scored as a whole."""
     return tuple(dict.fromkeys(question.path[0] for question in call.questions if question.path))
 
 
@@ -199,13 +199,13 @@ _TYPES: dict[tuple[int, bool, bool], Any] = {
     (10, True, False): GuidedAnswer[Ten],
     (10, True, True): GuidedAnswer[TenOrNot],
 }
-"""By scale, whether guidance is shown, and whether the item admits N/A."""
+"""Answer types by scale, whether guidance is shown, and whether the item allows N/A."""
 
 
 async def judge_rubric(
     document: Document, task: Task, judge: Judge, rubric: Rubric, settings: DeerSettings
 ) -> RubricFindings:
-    """All grades of one report, in the rubric's order."""
+    """Return all grades of one report, in the rubric's order."""
     guidance = task.guidance if settings.guidance != "none" else None
     calls = calls_for(rubric, settings, guidance is not None)
     finder = QuoteFinder(document.text)
@@ -238,7 +238,7 @@ async def judge_rubric(
 
 
 def answer_type(question: Question, guided: bool, settings: DeerSettings) -> type[Answer]:
-    """What may be answered to this question."""
+    """Return the type of the answer to a question."""
     may_not_apply = question.item is not None and question.item.not_applicable is not None
     return cast("type[Answer]", _TYPES[settings.scale, guided, may_not_apply])
 
@@ -275,13 +275,13 @@ def prompt(
     settings: DeerSettings,
     questions: Sequence[Question],
 ) -> Prompt:
-    """The prompt that asks some of a call's questions."""
+    """Return the prompt that asks some of a call's questions."""
     own = [*context(document, task, call.guided), instructions(rubric, call, settings, questions)]
     return report_prompt(document, own)
 
 
 def context(document: Document, task: Task, guided: bool) -> list[str]:
-    """What a judge has to know beside the report: its references, the request, and the guidance."""
+    """Return the blocks that a judge needs beside the report: its references, the request, and the guidance."""
     references = "\n".join(" ".join(reference.text.split()) for reference in document.references)
     blocks = [fence(references, "References of the report:")] if document.references else []
     blocks.append(fence(task.prompt, "Request that the report answers:"))
@@ -291,7 +291,7 @@ def context(document: Document, task: Task, guided: bool) -> list[str]:
 
 
 def instructions(rubric: Rubric, call: Call, settings: DeerSettings, questions: Sequence[Question]) -> str:
-    """What is asked, and how it is to be answered."""
+    """Return the instructions of a call: what is asked, and the form of the answer."""
     values = {
         "unmet": template("unmet") + "\n" if call.guided else "",
         "scale": f"a whole number from 1 to {settings.scale}",
@@ -316,7 +316,7 @@ def _anchors(rubric: Rubric, call: Call, settings: DeerSettings) -> str:
 
 
 def _bands(rubric: Rubric, kind: Kind, settings: DeerSettings) -> str:
-    """A line for each band, best first."""
+    """Return a line for each band, best first."""
     return "\n".join(
         f"{band.low if band.low == band.high else f'{band.low}-{band.high}'}: {band.meaning}"
         for band in bands_for(rubric, kind, settings.scale)
@@ -324,7 +324,7 @@ def _bands(rubric: Rubric, kind: Kind, settings: DeerSettings) -> str:
 
 
 def _listed(questions: Sequence[Question]) -> str:
-    """The items that are asked, under their sub-dimensions and criteria."""
+    """Return the items that are asked, under their sub-dimensions and criteria."""
     lines: list[str] = []
     above: Path = ()
     for question in questions:

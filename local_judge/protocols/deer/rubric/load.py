@@ -42,7 +42,7 @@ class _Scale(Frozen):
 
 
 def load_rubric(folder: Path | None = None) -> Rubric:
-    """The packaged rubric, or the one in `folder`: a file for each dimension, and `scale.yaml`.
+    """Return the packaged rubric, or the one in `folder`: a file for each dimension, and `scale.yaml`.
 
     Raises:
         ConfigError: a file is missing, unknown or unreadable, has an unknown key or a wrong value, lacks an item of
@@ -53,7 +53,7 @@ def load_rubric(folder: Path | None = None) -> Rubric:
 
 
 def label_of(id: str) -> str:
-    """The published name of a dimension or sub-dimension; one of another rubric is named after its id.
+    """Return the published name of a dimension or sub-dimension; one of another rubric is named after its id.
 
     An edited rubric changes no name of scores that were already earned.
     """
@@ -69,7 +69,7 @@ def rubric_digest(rubric: Rubric) -> str:
 
 
 def bands_for(rubric: Rubric, kind: Kind, scale: Literal[5, 10]) -> tuple[Band, ...]:
-    """What the scores mean, from the highest down.
+    """Return the meanings of the scores, from the highest down.
 
     A scale of 5 has the same five meanings, one for each score: its 5 is 9-10 on the scale of 10, its 1 is 1-2.
     """
@@ -94,7 +94,7 @@ def _labels() -> Mapping[str, str]:
 
 
 def _read(folder: Traversable, published: Rubric | None = None) -> Rubric:
-    """The rubric in a folder, with the items and bands of `published` and no other."""
+    """Return the rubric in a folder, with the items and bands of `published` and no other."""
     try:
         there = sorted(entry.name for entry in folder.iterdir())
     except OSError as error:
@@ -137,7 +137,7 @@ def _dimension(file: Traversable, name: str) -> Dimension:
 
 
 def _check_items(file: Traversable, dimension: Dimension, published: Dimension) -> None:
-    """Whether a dimension has the published items, each once, and no other part."""
+    """Check that a dimension has the published items, each once, and no other part."""
     paths = list(_nodes(dimension))
     for path, times in Counter(paths).items():
         if times > 1:
@@ -152,7 +152,7 @@ def _check_items(file: Traversable, dimension: Dimension, published: Dimension) 
 
 
 def _nodes(dimension: Dimension) -> Iterator[tuple[str, ...]]:
-    """The ids of every part below a dimension, each with those above it."""
+    """Yield the ids of every part below a dimension, each with those above it."""
     for part in dimension.subdimensions:
         yield (part.id,)
         for criterion in part.criteria:
@@ -166,7 +166,7 @@ def _place(path: Iterable[object]) -> str:
 
 
 def _model(model: type[M], file: Traversable) -> M:
-    """A file's content as a model."""
+    """Return a file's content as a model."""
     try:
         data: object = load_yaml(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -194,7 +194,7 @@ def _model(model: type[M], file: Traversable) -> M:
 
 
 def _texts(data: object, place: tuple[object, ...]) -> Iterator[tuple[tuple[object, ...], str]]:
-    """Every string of a file with its place."""
+    """Yield every string of a file with its place."""
     if isinstance(data, str):
         yield place, data
     elif isinstance(data, dict):
@@ -206,7 +206,7 @@ def _texts(data: object, place: tuple[object, ...]) -> Iterator[tuple[tuple[obje
 
 
 def _named(data: object, loc: Sequence[int | str]) -> Iterator[object]:
-    """A place as pydantic gives it, with ids in place of positions."""
+    """Yield a place as pydantic gives it, with ids in place of positions."""
     for step in loc:
         if isinstance(step, int) and isinstance(data, list) and step < len(cast("list[object]", data)):
             data = cast("list[object]", data)[step]
@@ -217,6 +217,6 @@ def _named(data: object, loc: Sequence[int | str]) -> Iterator[object]:
 
 
 def _id(data: object, number: int) -> object:
-    """How an entry of a list is called: by its id, else its number, counted from 1."""
+    """Return the name of a list's entry: its id, else its number, counted from 1."""
     named: object = cast("dict[object, object]", data).get("id") if isinstance(data, dict) else None
     return named if isinstance(named, str) else f"entry {number}"

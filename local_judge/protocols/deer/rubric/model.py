@@ -28,11 +28,11 @@ LOWEST, HIGHEST = 1.0, 10.0
 """The scale that every score is put on."""
 
 KINDS: Mapping[str, Kind] = {"C": "coverage", "Q": "quality"}
-"""By the first letter of an item's id."""
+"""Kinds by the first letter of an item's id."""
 
 
 def on_scale(score: int, scale: int) -> float:
-    """A score of a scale from 1 to `scale`, on the scale from 1 to 10.
+    """Return a score of a scale from 1 to `scale`, on the scale from 1 to 10.
 
     Formula: 1 + (score - 1) * 9 / (scale - 1): the ends meet, 3 of 5 becomes 5.5.
     """
@@ -40,7 +40,7 @@ def on_scale(score: int, scale: int) -> float:
 
 
 def kind_of(item: str) -> Kind:
-    """What an item of this id measures. Raises ValueError for an id that begins with neither letter."""
+    """Return the kind of the item with this id. Raises ValueError for an id that begins with neither letter."""
     try:
         return KINDS[item[:1]]
     except KeyError:
@@ -51,15 +51,15 @@ class Item(Frozen):
     """One question about the report, answered by a whole number or, where it does not apply, by N/A."""
 
     id: str
-    """As published, such as `C1-1` or `Q2-1`; unique within its criterion."""
+    """Published id, such as `C1-1` or `Q2-1`; unique within its criterion."""
     text: str
-    """What is asked, in one or two sentences."""
+    """The question, in one or two sentences."""
     not_applicable: str | None = None
-    """When the answer is N/A, as a clause after "if"; None where N/A is not admitted."""
+    """Condition of the answer N/A, as a clause after "if"; None if N/A is not allowed."""
 
     @property
     def kind(self) -> Kind:
-        """By the first letter of the id."""
+        """Kind of the item, by the first letter of its id."""
         return kind_of(self.id)
 
 
@@ -86,11 +86,11 @@ class Dimension(Frozen):
     id: str
     label: str
     description: str
-    """What it is about, in one sentence: all that a judge sees of it where it scores whole dimensions."""
+    """Subject in one sentence: all that a judge sees of the dimension when it scores whole dimensions."""
     subdimensions: tuple[Subdimension, ...]
 
     def items(self) -> Iterator[tuple[Path, Item]]:
-        """All items with their paths, in order."""
+        """Yield all items with their paths, in order."""
         for part in self.subdimensions:
             for criterion in part.criteria:
                 for item in criterion.items:
@@ -98,7 +98,7 @@ class Dimension(Frozen):
 
 
 class Band(Frozen):
-    """What two neighbouring scores mean."""
+    """Meaning of two neighbouring scores."""
 
     low: int
     high: int
@@ -116,13 +116,13 @@ class Rubric(Frozen):
     """Five bands from 9-10 down to 1-2: how well it is done."""
 
     def items(self) -> Iterator[tuple[Path, Item]]:
-        """All items with their paths, in order."""
+        """Yield all items with their paths, in order."""
         for dimension in self.dimensions:
             yield from dimension.items()
 
 
 Mode = Literal["items", "dimensions", "vanilla"]
-"""What is scored: each item; each dimension as a whole; the report as a whole (DEER's ablation)."""
+"""Unit of a score: each item; each dimension as a whole; the report as a whole (DEER's ablation)."""
 
 Status = Literal["scored", "not_applicable", "failed"]
 
@@ -131,26 +131,26 @@ class Grade(Frozen):
     """One question and its answer."""
 
     path: Path
-    """Of the item; of the dimension in the mode `dimensions`; empty in the mode `vanilla`."""
+    """Path of the item; of the dimension in the mode `dimensions`; empty in the mode `vanilla`."""
     text: str = ""
-    """What was asked, in the rubric's words; empty where that was a whole dimension or report."""
+    """Wording of the question in the rubric; empty for a whole dimension or report."""
     status: Status
     score: int | None = None
-    """From 1 to the scale; None unless `scored`."""
+    """Score from 1 to the scale; None unless `scored`."""
     judged: int | None = None
-    """What the judge said before the cap; equal to `score` where nothing was capped."""
+    """Score by the judge before the cap; equal to `score` if nothing was capped."""
     rationale: str = ""
     quote: Quote | None = None
     """A passage of the report, found there by code; offsets into the report's text."""
     quote_rejected: str | None = None
-    """What the judge gave as a quotation that does not occur in the report."""
+    """Quotation by the judge that does not occur in the report."""
     failure: Failure | None = None
     replies: tuple[str, ...] = ()
     """Ledger keys."""
 
     @property
     def capped(self) -> bool:
-        """Whether unmet guidance lowered the score."""
+        """Unmet guidance lowered the score."""
         return self.judged is not None and self.score is not None and self.score < self.judged
 
 
@@ -161,14 +161,14 @@ class RubricFindings(Frozen):
     scale: Literal[5, 10] = 10
     """The highest score; the lowest is 1."""
     guidance: Guidance | None = None
-    """As the judge saw it; None where the task has none or the judge was not shown it."""
+    """Guidance that the judge was shown; None if there was none."""
     guided: tuple[str, ...] = ()
     """Dimensions whose questions were asked with the guidance; none where the report was scored as a whole."""
     grades: tuple[Grade, ...]
 
 
 def decisions_on_rubric(rubric: RubricFindings) -> Iterator[Decision]:
-    """The scores by dimension, and of each item whether it applies at all."""
+    """Yield the scores by dimension, and of each item whether it applies at all."""
     for grade in rubric.grades:
         item = ".".join(grade.path)
         if grade.status != "not_applicable":

@@ -34,7 +34,7 @@ ITEM_DEPTH = 4
 def score(
     judges: Sequence[RubricFindings], profile: Profile, favour: bool | None = None
 ) -> tuple[ScoreNode, ...]:
-    """The judged dimensions in the findings' order, `information_integrity` with recency alone among them.
+    """Return the judged dimensions in the findings' order, `information_integrity` with recency alone among them.
 
     Args:
         judges: the findings of each judge on one rubric; one at least.
@@ -54,7 +54,7 @@ def score(
 
 
 def _answer(same: Sequence[Grade], scale: int, favour: bool | None) -> Score:
-    """The score of one question by all judges."""
+    """Return the score of one question by all judges."""
     failed = [grade for grade in same if grade.status == "failed"]
     values = [on_scale(grade.score, scale) for grade in same if grade.score is not None]
     n_without = len(same) - len(values) - len(failed)
@@ -94,7 +94,7 @@ def _grouped(
 
 
 def rounded_score(parts: Sequence[Score]) -> Score:
-    """A sub-dimension from its criteria, or a dimension from its sub-dimensions, by the published code.
+    """Return a sub-dimension from its criteria, or a dimension from its sub-dimensions, by the published code.
 
     It has no failures: what failed is left out like what is not applicable. The bounds are the values with every
     failure as 1 and as 10.

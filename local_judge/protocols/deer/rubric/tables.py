@@ -22,10 +22,10 @@ from serving.types import Frozen
 
 
 class Cost(Frozen):
-    """What one answer below the top takes from the scores above it."""
+    """Points that one answer below the top takes from the scores above it."""
 
     path: Path
-    """As in the findings."""
+    """Path of the answer in the findings."""
     dimension: float
     """Points that its dimension would gain."""
     overall: float
@@ -33,7 +33,7 @@ class Cost(Frozen):
 
 
 def costs(roots: Sequence[ScoreNode], rubric: RubricFindings) -> tuple[Cost, ...]:
-    """What each answer costs, the dearest first, those of equal cost in the rubric's order.
+    """Return the cost of each answer, the highest first, equal costs in the rubric's order.
 
     Args:
         roots: the scores of `overall.score` by the profile `paper`.
@@ -79,7 +79,7 @@ SHORT = 160
 
 
 def rubric_line(findings: RubricFindings) -> str:
-    """How many answers there are, what became of their quotations, and what the guidance did, in one line."""
+    """Summarise in one line how many answers there are, their quotations, and the effect of the guidance."""
     grades = findings.grades
     statuses = Counter(grade.status for grade in grades)
     parts = [f"{statuses['scored']} scored"]
@@ -103,7 +103,7 @@ def _guidance(findings: RubricFindings) -> str:
 
 
 def cost_table(costs: Sequence[Cost], findings: RubricFindings) -> Table:
-    """The answers that cost the report most, by the paper's profile."""
+    """Return the answers that cost the report most, by the paper's profile."""
     table = Table(
         title="what cost most (points that 10 would add, paper profile)",
         title_justify="left",
@@ -128,7 +128,7 @@ def cost_table(costs: Sequence[Cost], findings: RubricFindings) -> Table:
 
 
 def grade_table(findings: RubricFindings) -> Table:
-    """Every answer with its score, why, and the passage that it rests on."""
+    """Return every answer with its score, why, and the passage that it rests on."""
     table = item_table("item", "score", "rationale", "quotation")
     for grade in findings.grades:
         item = f"{place(grade.path)}\n[dim]{safe(grade.text)}[/dim]" if grade.text else place(grade.path)
@@ -142,7 +142,7 @@ def place(path: Sequence[str]) -> str:
 
 
 def _score(grade: Grade) -> str:
-    """The score, with what the judge had said where guidance capped it."""
+    """Return the score, with what the judge had said where guidance capped it."""
     if grade.status == "failed":
         return f"failed: {grade.failure.kind}" if grade.failure else "failed"
     if grade.score is None:

@@ -31,7 +31,7 @@ QUALITY_METRICS = 2
 
 
 class Averages(NamedTuple):
-    """What the code's file of one report's rubric holds beside the items, each level rounded."""
+    """Averages in the code's file of one report's rubric, each level rounded."""
 
     elements: dict[str, dict[str, dict[str, dict[str, Number]]]]
     """Dimension -> sub-dimension -> criterion -> `c_avg`, `q_avg`, `element_avg`."""
@@ -41,20 +41,20 @@ class Averages(NamedTuple):
 
 
 class Integrated(NamedTuple):
-    """What the code's integrated file holds."""
+    """Scores in the code's integrated file."""
 
     scores: dict[str, Number]
     criteria: Parts
 
 
 def mean(values: Iterable[Number]) -> Number:
-    """The mean of those that are not N/A, as a sum of floats; None for none."""
+    """Return the mean of those that are not N/A, as a sum of floats; None for none."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
 
 
 def exact_mean(values: Iterable[Number]) -> Number:
-    """The float nearest to the exact mean of those that are not N/A; None for none.
+    """Return the float nearest to the exact mean of those that are not N/A; None for none.
 
     It can differ from `mean` in the last bit, and so by 0.01 once it is rounded.
     """
@@ -63,12 +63,12 @@ def exact_mean(values: Iterable[Number]) -> Number:
 
 
 def rounded(value: Number) -> Number:
-    """To two places, by the binary value, half to even."""
+    """Round to two places, by the binary value, half to even."""
     return None if value is None else round(value, 2)
 
 
 def items_of(findings: RubricFindings) -> Items:
-    """The items' scores on the scale from 1 to 10; what failed is N/A, since the code knows no failures.
+    """Return the items' scores on the scale from 1 to 10; what failed is N/A, since the code knows no failures.
 
     Raises ValueError unless items were judged.
     """
@@ -89,7 +89,7 @@ def _kinds(items: Mapping[str, Number]) -> tuple[list[Number], list[Number]]:
 
 
 def averages(items: Items) -> Averages:
-    """All levels of one report's rubric, rounded at each of them.
+    """Return all levels of one report's rubric, rounded at each of them.
 
     Formula: c_avg, q_avg = round(mean of items); element_avg = round(mean of these two); sub-dimension, dimension and
     score = round(mean of the rounded level below). N/A is skipped. `score` is over every judged dimension, so
@@ -137,12 +137,12 @@ def merged(reference_quality: Number, recency: Number) -> Number:
 
 
 def rounded_mean(values: Iterable[Number]) -> Number:
-    """A sub-dimension from its criteria, or a dimension from its sub-dimensions: the exact mean, rounded."""
+    """Return a sub-dimension from its criteria, or a dimension from its sub-dimensions: the exact mean, rounded."""
     return rounded(exact_mean(values))
 
 
 def integrate(fact: Mapping[str, Mapping[str, float]] | None, items: Items | None) -> Integrated:
-    """The seven dimensions of one report from its sub-dimensions by rule and its rubric's items.
+    """Return the seven dimensions of one report from its sub-dimensions by rule and its rubric's items.
 
     `fact` has the rounded sub-dimensions of `integrity` and `sufficiency`; without it, or without items, there are the
     other dimensions only. A dimension without a sub-dimension is left out.
@@ -177,7 +177,7 @@ def mean_fact(facts: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[str, d
 
 
 def mean_items(reports: Sequence[Items]) -> Items:
-    """Each item's mean over the reports in which it has a score; N/A where it has none in any."""
+    """Return each item's mean over the reports in which it has a score; N/A where it has none in any."""
     pooled: dict[tuple[str, str, str, str], list[Number]] = {}
     for items in reports:
         for dimension, parts in items.items():
@@ -194,7 +194,7 @@ def mean_items(reports: Sequence[Items]) -> Items:
 
 
 def integrate_all(facts: Sequence[Mapping[str, Mapping[str, float]]], rubrics: Sequence[Items]) -> Integrated:
-    """The seven dimensions over several reports, as the code's `final.json` has them.
+    """Return the seven dimensions over several reports, as the code's `final.json` has them.
 
     Items are averaged over the reports first, so that with N/A it is not the mean of the reports' own dimensions.
     """

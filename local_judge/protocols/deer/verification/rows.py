@@ -34,15 +34,15 @@ class PairRow(Frozen):
     status: SourceStatus = "ok"
     """Other than `ok` exactly where the outcome is `source_unavailable`."""
     reliable: bool | None = None
-    """Whether the judge holds the source to be reliable; None where it was not asked or did not say."""
+    """The judge rates the source as reliable; None if it was not asked or gave no answer."""
     confidence: float | None = None
     """P(supported) where the judge's method gives one."""
     threshold: float | None = None
-    """From which confidence on it is supported."""
+    """Minimum confidence of a supported claim."""
 
     @property
     def failed(self) -> bool:
-        """Whether the outcome is unknown, and not through the source: a failure of ours, or judges divided evenly."""
+        """The outcome is unknown, and not through the source: the evaluation failed, or judges are divided evenly."""
         return self.outcome in ("judge_failed", "tied") or (
             self.outcome == "source_unavailable" and self.status in OURS
         )
@@ -55,17 +55,17 @@ class ClaimRow(Frozen):
     type: ClaimType
     numeric: bool = False
     cited: bool = True
-    """Whether a citation was written on it or recovered for it, resolvable or not."""
+    """The claim has a citation, written on it or recovered for it, resolvable or not."""
     pairs: tuple[PairRow, ...] = ()
 
     @property
     def supported(self) -> bool:
-        """Whether at least one source supports it."""
+        """A source supports the claim."""
         return any(pair.outcome == "supported" for pair in self.pairs)
 
     @property
     def failed(self) -> bool:
-        """Whether no source is known to support it and one that failed might."""
+        """No source is known to support it, and one that failed might."""
         return not self.supported and any(pair.failed for pair in self.pairs)
 
 
@@ -80,7 +80,7 @@ class Rows(Frozen):
 
 
 def rows_of(claims: ClaimSet, document: Document) -> Rows:
-    """The rows of a verified claim set.
+    """Return the rows of a verified claim set.
 
     The label `supported` counts as supported; `partial`, `contradicted`, `not_found` and `off_topic` do not.
     A source without text makes its pairs `source_unavailable`. A claim of class A, B or C without verdict on
@@ -129,11 +129,11 @@ def _outcome(verdict: Verdict | None) -> Outcome:
 
 
 def resolved(rows: Rows, favour: bool) -> Rows:
-    """The rows as they would be if every failure had turned out for the report (`favour`) or against it.
+    """Return the rows as they would be if every failure had turned out for the report (`favour`) or against it.
 
-    In favour: the page says so and is reliable, unless it was held not to be. Against: a page that nobody
-    fetched is dead, a page that was not judged does not support the claim, a source of unknown reliability is
-    not reliable.
+    In favour: the page supports the claim and is reliable, unless a judge rated it otherwise. Against: a page that was
+    not fetched is dead, a page that was not judged does not support the claim, a source of unknown reliability is not
+    reliable.
     """
 
     def resolve(pair: PairRow) -> PairRow:
@@ -157,7 +157,7 @@ def resolved(rows: Rows, favour: bool) -> Rows:
 
 
 def voted(rows: Sequence[Rows], *, unsettled: bool = False) -> Rows:
-    """The rows with each verdict, and each answer on a source's reliability, as the judges give it together.
+    """Return the rows with each verdict, and each answer on a source's reliability, as the judges give it together.
 
     Args:
         rows: one judge's each; of a single one they stay as they are.
@@ -207,7 +207,7 @@ def _vote(pair: PairRow) -> Vote | None:
 
 
 def decisions_on_rows(rows: Rows) -> Iterator[Decision]:
-    """Whether a page supports a claim that leans on it, and whether the page is reliable."""
+    """Yield the decisions whether a page supports a claim that cites it, and whether the page is reliable."""
     reliable: dict[str, bool] = {}
     for claim in rows.claims:
         for pair in claim.pairs:

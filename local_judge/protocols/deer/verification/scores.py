@@ -49,7 +49,7 @@ Group = Sequence[PairRow]
 
 
 def amount(n: int, step: int) -> int:
-    """The score of a count, 1 to 10.
+    """Return the score of a count, 1 to 10.
 
     Formula (F.4): min(floor((n - 1) / step) + 1, 10), and 1 for n = 0: the scale of amounts begins at 1.
     """
@@ -57,7 +57,7 @@ def amount(n: int, step: int) -> int:
 
 
 def evenness(counts: Sequence[int]) -> tuple[float, float] | None:
-    """How evenly citations are spread over N sources, as (1 - HHI, 1 - 1/N); None for N < 2.
+    """Return how evenly citations are spread over N sources, as (1 - HHI, 1 - 1/N); None for N < 2.
 
     Formula (F.4): 1 - (HHI - 1/N) / (1 - 1/N) with HHI = sum of squared shares, which is (1 - HHI) / (1 -
     1/N).
@@ -99,21 +99,21 @@ def _paper(rows: Rows) -> tuple[ScoreNode, ...]:
 
 
 def _supported(group: Group) -> bool | None:
-    """Whether the page supports a claim; None if a failure leaves that open."""
+    """Check whether the page supports a claim; None if a failure leaves that open."""
     if any(pair.outcome == "supported" for pair in group):
         return True
     return None if any(pair.failed for pair in group) else False
 
 
 def _retrieved(group: Group) -> bool | None:
-    """Whether the page could be retrieved; None if nobody tried or we could not read it."""
+    """Check whether the page could be retrieved; None if it was not fetched or cannot be read."""
     if any(pair.outcome != "source_unavailable" for pair in group):
         return True
     return None if any(pair.status in OURS for pair in group) else False
 
 
 def _reliable(group: Group) -> bool | None:
-    """Whether the page supports a claim and is held to be reliable; None if a failure leaves that open.
+    """Check whether the page supports a claim and is judged reliable; None if a failure leaves that open.
 
     What a page held to be unreliable says of a claim leaves nothing open.
     """
@@ -150,7 +150,7 @@ def _diversity(counts: Sequence[int]) -> Score:
 
 
 def _amount(units: Collection[bool | None], step: int) -> Score:
-    """The amount score of the units known to be supported; null if every unit failed."""
+    """Return the amount score of the units known to be supported; null if every unit failed."""
     n, failed = _counted(units)
     least, most = float(amount(n, step)), float(amount(n + failed, step))
     if failed and failed == len(units):
@@ -164,7 +164,7 @@ NO_CLAIMS = "the code fails on a report without claims"
 
 
 def score(judges: Sequence[Rows], profile: Profile, *, unsettled: bool = False) -> tuple[ScoreNode, ...]:
-    """The two dimensions with their sub-dimensions and metrics.
+    """Return the two dimensions with their sub-dimensions and metrics.
 
     Args:
         judges: the rows of each judge; one at least. Several vote.
@@ -183,7 +183,7 @@ def score(judges: Sequence[Rows], profile: Profile, *, unsettled: bool = False) 
 
 
 def _upstream(rows: Rows) -> tuple[ScoreNode, ...]:
-    """By the published code. Every score is null on a report without claims.
+    """Return the scores of the published code. Every score is null on a report without claims.
 
     The value charges failures to the report, as the code does. The bounds say what it would have been had
     they turned out otherwise; that of diversity, which is not monotone, is the whole scale.
@@ -219,7 +219,7 @@ def _upstream(rows: Rows) -> tuple[ScoreNode, ...]:
 
 
 class Count(NamedTuple):
-    """What a metric is made of."""
+    """Terms of a metric."""
 
     numerator: float
     denominator: float | None
@@ -227,7 +227,7 @@ class Count(NamedTuple):
 
 
 def _counts(t: upstream.Tally) -> dict[str, Count]:
-    """What each metric is made of, by its id."""
+    """Return the terms of each metric, by its id."""
     a, b, c = (t.types[letter] for letter in "ABC")
     n, n_used, n_supported = upstream.amounts(t), len(t.cited), len(t.supported)
     n_supported_pairs = sum(t.supported.values())
@@ -248,7 +248,7 @@ def _counts(t: upstream.Tally) -> dict[str, Count]:
 
 
 def _failures(rows: Rows) -> Mapping[str, int]:
-    """How many units of each metric are unknown through a failure of ours."""
+    """Count the units of each metric that are unknown through a failure of the evaluation."""
     external = [claim for claim in rows.claims if upstream.class_of(claim) in ("A", "B", "C")]
     pairs = [pair for claim in rows.claims for pair in claim.pairs]
     supported = {pair.url for pair in pairs if pair.outcome == "supported"}

@@ -25,7 +25,7 @@ Nested = dict[str, dict[str, dict[str, float]]]
 
 
 def clean_url(url: str) -> str:
-    """A URL as the code compares them: without blanks and backticks around it and without its fragment."""
+    """Return a URL as the code compares them: without blanks and backticks around it and without its fragment."""
     return url.strip().strip("`").split("#", 1)[0]
 
 
@@ -51,12 +51,12 @@ class Tally:
 
 
 def class_of(claim: ClaimRow) -> str:
-    """The claim's class by the code: B and C without any citation become D."""
+    """Return the claim's class by the code: B and C without any citation become D."""
     return "D" if claim.type in ("B", "C") and not claim.cited else claim.type
 
 
 def is_error(pair: PairRow) -> bool:
-    """Whether the code writes `error` for this pair: no page, or no judgement."""
+    """Check whether the code writes `error` for this pair: no page, or no judgement."""
     return pair.outcome not in ("supported", "not_supported")
 
 
@@ -109,7 +109,7 @@ def spread(counts: Sequence[int]) -> tuple[float, float]:
 
 
 def integrity(t: Tally) -> dict[str, dict[str, float]]:
-    """The eleven integrity figures of the code's files, of which it scores six."""
+    """Return the eleven integrity figures of the code's files, of which it scores six."""
     d_and_e = t.types["D"] + t.types["E"]
     mean, deviation = spread(list(t.cited.values()))
     n_shown, n_used, n_supported = len(t.shown), len(t.cited), len(t.supported)
@@ -138,7 +138,7 @@ def integrity(t: Tally) -> dict[str, dict[str, float]]:
 
 
 def source_support(t: Tally) -> dict[str, float]:
-    """The three coverage figures of the code's files, of which it scores the second."""
+    """Return the three coverage figures of the code's files, of which it scores the second."""
     a, b, c, d = (t.types[letter] for letter in "ABCD")
     return {
         "verified_claims_ratio": _ratio(a + b + c + d, a + b + 2 * c + d),
@@ -167,7 +167,7 @@ def amount_score(n: int, step: int) -> int:
 
 
 def normalised(t: Tally) -> Nested:
-    """The ten scored metrics on the 0-to-10 scale."""
+    """Return the ten scored metrics on the 0-to-10 scale."""
     raw, n = integrity(t), amounts(t)
     steps = {"information": INFORMATION_STEP, "citations": CITATION_STEP, "references": REFERENCE_STEP}
     nested: Nested = {"integrity": {}, "sufficiency": {}}
