@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from local_judge.protocols.deer.names import STEPS
 from local_judge.protocols.deer.rubric import model
 from local_judge.protocols.deer.rubric import upstream as rubric
 from local_judge.protocols.deer.verification import upstream
@@ -355,7 +356,7 @@ MUTATIONS: list[tuple[object, str, object, str]] = [
     (rubric, "rounded_mean", rubric.mean, "integration"),
     (model, "KINDS", {"C": "coverage", "Q": "coverage"}, "rubric"),
     (model, "KINDS", {"C": "coverage", "Q": "coverage"}, "integration"),
-    (upstream, "INFORMATION_STEP", 14, "metrics"),
+    (upstream, "STEPS", STEPS | {"information": 14}, "metrics"),
     (labels, "STOP_BLOCKS", frozenset({"## References"}), "labels"),
     (labels, "ABBREVIATIONS", labels.ABBREVIATIONS | {"fig"}, "labels"),
     (labels, "ABBREVIATIONS", labels.ABBREVIATIONS - {"dr"}, "labels"),

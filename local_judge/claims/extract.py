@@ -23,7 +23,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated
+from itertools import chain, groupby
+from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -31,10 +32,10 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import shared_report
 from local_judge.claims.model import Claim, ClaimType, ExtractionFailure
 from local_judge.documents.model import Document, Sentence
-from local_judge.judge.failures import Failure, failure_of
+from local_judge.judge.failures import Failure
+from local_judge.judge.fitting import Part, fitting_parts
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
-from serving.errors import EngineError
 
 _WORDS = (
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
@@ -97,10 +98,8 @@ class TerseSentence(_Reply):
     support: Position
 
 
-class Extraction(BaseModel):
+class Extraction(NamedTuple):
     """The claims of one report."""
-
-    model_config = ConfigDict(frozen=True)
 
     claims: tuple[Claim, ...]
     failures: tuple[ExtractionFailure, ...]
@@ -128,9 +127,13 @@ async def extract_claims(document: Document, judge: Judge, config: ClaimsConfig)
     if config.extraction == "sentences":
         written = (_as_written(document, sentence) for sentence in body)
         return Extraction(claims=tuple(claim for claim in written if claim.text), failures=())
+    if not body:
+        return Extraction(claims=(), failures=())
     parts = await _parts(document, body, judge, config)
-    results = await asyncio.gather(*(_extract_part(document, part, judge, config) for part in parts))
-    return _joined(results)
+    whole = len(parts) == 1
+    return _joined(
+        await asyncio.gather(*(_extract_part(document, part, whole, judge, config) for part in parts))
+    )
 
 
 def _joined(results: Sequence[Extraction]) -> Extraction:
@@ -160,66 +163,52 @@ def claim_on(sentence: Sentence, number: int, text: str, judged: ClaimType) -> C
     )
 
 
-class _Part(BaseModel):
-    """Sentences that share one view of the report; or the reason why they cannot be shown."""
-
-    model_config = ConfigDict(frozen=True)
-
-    sentences: tuple[Sentence, ...]
-    shown: frozenset[int] | None
-    failure: Failure | None = None
-
-
 async def _parts(
-    document: Document, sentences: Sequence[Sentence], judge: Judge, config: ClaimsConfig, whole: bool = True
-) -> list[_Part]:
-    """Return the report whole if it fits, else halved at block boundaries until every part fits."""
-    if not sentences:
-        return []
-    shown = None if whole else frozenset(sentence.block for sentence in sentences)
-    longest = max(
-        _batches(sentences, config.batch_sentences),
-        key=lambda batch: sum(len(sentence.text) for sentence in batch),
+    document: Document, sentences: Sequence[Sentence], judge: Judge, config: ClaimsConfig
+) -> list[Part[list[Sentence]]]:
+    """Return the sentences of the blocks in one part if the report fits, else halved until every part fits."""
+    blocks = [list(block) for _, block in groupby(sentences, key=lambda sentence: sentence.block)]
+    units = blocks if config.long_reports == "sections" else [list(sentences)]
+
+    def longest(some: Sequence[list[Sentence]]) -> Sequence[Sentence]:
+        batches = _batches(list(chain(*some)), config.batch_sentences)
+        return max(batches, key=lambda batch: sum(len(sentence.text) for sentence in batch))
+
+    return await fitting_parts(
+        judge,
+        units,
+        lambda some: extraction_prompt(
+            document, _shown(some, whole=len(some) == len(units)), longest(some), config.form
+        ),
+        lambda some: MIN_REPLY_TOKENS_PER_SENTENCE * len(longest(some)),
     )
-    try:
-        room = await judge.room(extraction_prompt(document, shown, longest, config.form))
-    except EngineError as error:
-        return [_Part(sentences=tuple(sentences), shown=shown, failure=failure_of(error))]
-    if room >= MIN_REPLY_TOKENS_PER_SENTENCE * len(longest):
-        return [_Part(sentences=tuple(sentences), shown=shown)]
-    blocks = sorted({sentence.block for sentence in sentences})
-    if config.long_reports == "refuse" or len(blocks) == 1:
-        what = "the report" if whole else f"block L{blocks[0] + 1} with the report's headings"
-        detail = f"{what} leaves {room} tokens of the judge's context for a reply"
-        return [
-            _Part(
-                sentences=tuple(sentences),
-                shown=shown,
-                failure=Failure(kind="report_too_long", detail=detail),
-            )
-        ]
-    middle = blocks[len(blocks) // 2]
-    first = [sentence for sentence in sentences if sentence.block < middle]
-    second = [sentence for sentence in sentences if sentence.block >= middle]
-    return [
-        *await _parts(document, first, judge, config, whole=False),
-        *await _parts(document, second, judge, config, whole=False),
-    ]
+
+
+def _shown(blocks: Sequence[list[Sentence]], *, whole: bool) -> frozenset[int] | None:
+    """Return the indexes of the blocks whose sentences are shown; None for the whole report."""
+    return None if whole else frozenset(block[0].block for block in blocks)
 
 
 def _batches(sentences: Sequence[Sentence], size: int) -> list[Sequence[Sentence]]:
     return [sentences[start : start + size] for start in range(0, len(sentences), size)]
 
 
-async def _extract_part(document: Document, part: _Part, judge: Judge, config: ClaimsConfig) -> Extraction:
+async def _extract_part(
+    document: Document, part: Part[list[Sentence]], whole: bool, judge: Judge, config: ClaimsConfig
+) -> Extraction:
+    sentences = list(chain(*part.items))
     if part.failure is not None:
-        labels = tuple(sentence.label for sentence in part.sentences)
+        labels = tuple(sentence.label for sentence in sentences)
         return Extraction(claims=(), failures=(ExtractionFailure(sentences=labels, failure=part.failure),))
-    batches = _batches(part.sentences, config.batch_sentences)
-    results = await asyncio.gather(
-        *(_extract_batch(document, part.shown, batch, judge, config) for batch in batches)
+    shown = _shown(part.items, whole=whole)
+    return _joined(
+        await asyncio.gather(
+            *(
+                _extract_batch(document, shown, batch, judge, config)
+                for batch in _batches(sentences, config.batch_sentences)
+            )
+        )
     )
-    return _joined(results)
 
 
 async def _extract_batch(

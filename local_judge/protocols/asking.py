@@ -176,6 +176,8 @@ async def ask_groups(
     *,
     reply_tokens: int,
     min_reply_tokens: int,
+    draw: int = 0,
+    shown: str = "the report",
 ) -> list[Answer[T] | Failure]:
     """Ask some questions in one call, which is halved between groups where it leaves too little room for its reply.
 
@@ -186,6 +188,8 @@ async def ask_groups(
         answer: type of the answer to a question.
         reply_tokens: limit of a reply, for each question in it.
         min_reply_tokens: a call that leaves less room than this for each of its questions is halved.
+        draw: number of the draw, for a judge that samples.
+        shown: name of what takes the room of the reply, for the failure's detail.
     """
 
     def flat(some: Sequence[Sequence[Q]]) -> list[Q]:
@@ -200,6 +204,7 @@ async def ask_groups(
             [answer(one) for one in asked],
             len(asked),
             names=[one.id for one in asked],
+            draw=draw,
             max_tokens=reply_tokens * len(asked),
         )
 
@@ -208,6 +213,7 @@ async def ask_groups(
         groups,
         lambda some: prompt_for(flat(some)),
         lambda some: min_reply_tokens * len(flat(some)),
+        shown,
     )
     return [reply for replies in await asyncio.gather(*map(put, parts)) for reply in replies]
 

@@ -23,6 +23,7 @@ from typing import Literal, NamedTuple, TypeVar, cast
 from pydantic import StrictFloat, StrictInt, ValidationError
 
 from local_judge.errors import InputError
+from local_judge.protocols.deer.names import INTEGRATED_NAMES
 from local_judge.protocols.deer.protocol import DeerFindings
 from local_judge.protocols.deer.rubric import upstream as rubric
 from local_judge.protocols.deer.rubric.model import Grade, RubricFindings
@@ -125,7 +126,7 @@ def folder(samples: Mapping[int, Sample]) -> dict[str, JsonObject]:
             finals[f"final/{name}"] = final_file(rubric.integrate(fact, items))
     if facts:
         by_rule = rubric.mean_fact(facts)
-        named = {rubric.INTEGRATED_NAMES[name]: parts for name, parts in by_rule.items()}
+        named = {INTEGRATED_NAMES[name]: parts for name, parts in by_rule.items()}
         files["fact/summary.json"] = summary_file(named)
     if rubrics:
         judged = rubric.subdimensions(rubric.mean_items(rubrics))

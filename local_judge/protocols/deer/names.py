@@ -37,42 +37,32 @@ SEVEN: tuple[str, ...] = (*JUDGED[:4], INTEGRITY, SUFFICIENCY, *JUDGED[4:])
 
 
 class Metric(NamedTuple):
-    """A scored metric."""
+    """A scored metric, with its dimension, sub-dimension and name in the published code's files."""
 
     id: str
-    label: str
-    code: tuple[str, str, str]
-    """Dimension, sub-dimension and metric in the published code's files."""
+    dimension: str
+    part: str
+    name: str
 
 
-METRICS: tuple[Metric, ...] = (
-    Metric(
-        "claim_factuality", "Claim Factuality", ("integrity", "claim_factuality", "external_claim_accuracy")
-    ),
-    Metric("citation_support", "Citation Support", ("integrity", "citation_validity", "citation_accuracy")),
-    Metric(
-        "reference_support", "Reference Support", ("integrity", "reference_accuracy", "supported_per_shown")
-    ),
-    Metric("reproducibility", "Reproducibility", ("integrity", "reference_quality", "reproducibility")),
-    Metric("reliability", "Reliability", ("integrity", "reference_quality", "reliability")),
-    Metric(
-        "reference_diversity", "Reference Diversity", ("integrity", "reference_diversity", "diversity_hhi")
-    ),
-    Metric(
-        "evidence_coverage",
-        "Evidence Coverage",
-        ("sufficiency", "source_support", "externally_verifiable_claims_ratio"),
-    ),
-    Metric("information_amount", "Information Amount", ("sufficiency", "information", "information")),
-    Metric("citation_amount", "Citation Amount", ("sufficiency", "citations", "citations")),
-    Metric("reference_amount", "Reference Amount", ("sufficiency", "references", "references")),
+METRICS = (
+    Metric("claim_factuality", "integrity", "claim_factuality", "external_claim_accuracy"),
+    Metric("citation_support", "integrity", "citation_validity", "citation_accuracy"),
+    Metric("reference_support", "integrity", "reference_accuracy", "supported_per_shown"),
+    Metric("reproducibility", "integrity", "reference_quality", "reproducibility"),
+    Metric("reliability", "integrity", "reference_quality", "reliability"),
+    Metric("reference_diversity", "integrity", "reference_diversity", "diversity_hhi"),
+    Metric("evidence_coverage", "sufficiency", "source_support", "externally_verifiable_claims_ratio"),
+    Metric("information_amount", "sufficiency", "information", "information"),
+    Metric("citation_amount", "sufficiency", "citations", "citations"),
+    Metric("reference_amount", "sufficiency", "references", "references"),
 )
 
-_DIMENSIONS = {
-    "integrity": (INTEGRITY, "Information Integrity"),
-    "sufficiency": (SUFFICIENCY, "Information Sufficiency"),
-}
-"""Ids and labels of the dimensions, by their names in the code."""
+STEPS = {"information": 15, "citations": 10, "references": 4}
+"""Units by which each amount grows by one point, by the metric's name in the code."""
+
+INTEGRATED_NAMES = {"integrity": INTEGRITY, "sufficiency": SUFFICIENCY}
+"""The verification's dimensions: their names in its own files -> in the integrated ones."""
 
 
 def build(
@@ -80,21 +70,25 @@ def build(
 ) -> tuple[ScoreNode, ...]:
     """Return the tree over the scores of the metrics, by metric id.
 
-    `parent` gives the score of a node from its path in the code's names, (dimension,) or (dimension,
-    sub-dimension), and the scores of its children. A sub-dimension of one metric bears the metric's name.
+    `parent` returns the score of a node from its path in the code's names, (dimension,) or (dimension,
+    sub-dimension), and the scores of its children. A sub-dimension with one metric has the metric's name.
     """
 
-    def node(name: tuple[str, str], path: tuple[str, ...], children: Sequence[ScoreNode]) -> ScoreNode:
+    def node(id: str, path: tuple[str, ...], children: Sequence[ScoreNode]) -> ScoreNode:
         score = parent(path, [child.score for child in children])
-        return ScoreNode(id=name[0], label=name[1], score=score, children=tuple(children))
+        return ScoreNode(id=id, label=_label(id), score=score, children=tuple(children))
 
     roots: list[ScoreNode] = []
-    for dimension, below in groupby(METRICS, key=lambda metric: metric.code[0]):
+    for dimension, below in groupby(METRICS, key=lambda metric: metric.dimension):
         parts: list[ScoreNode] = []
-        for path, metrics in groupby(below, key=lambda metric: metric.code[:2]):
-            leaves = [ScoreNode(id=one.id, label=one.label, score=scores[one.id]) for one in metrics]
-            only = len(leaves) == 1
-            name = (leaves[0].id, leaves[0].label) if only else (REFERENCE_QUALITY, "Reference Quality")
-            parts.append(node(name, path, leaves))
-        roots.append(node(_DIMENSIONS[dimension], (dimension,), parts))
+        for part, metrics in groupby(below, key=lambda metric: metric.part):
+            leaves = [ScoreNode(id=one.id, label=_label(one.id), score=scores[one.id]) for one in metrics]
+            id = leaves[0].id if len(leaves) == 1 else REFERENCE_QUALITY
+            parts.append(node(id, (dimension, part), leaves))
+        roots.append(node(INTEGRATED_NAMES[dimension], (dimension,), parts))
     return tuple(roots)
+
+
+def _label(id: str) -> str:
+    """Return the paper's name of a metric, sub-dimension or dimension."""
+    return id.replace("_", " ").title()

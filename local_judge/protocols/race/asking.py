@@ -15,20 +15,14 @@ from typing import Annotated, NamedTuple
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
-from local_judge.protocols.race.findings import TOP, WHOLE, Order
+from local_judge.protocols.asking import no_boolean
+from local_judge.protocols.race.findings import TOP, Order
 from local_judge.tasks.model import Criteria, Criterion
 
 template = partial(load_prompt, "local_judge.protocols.race")
 
 
-def _number(value: object) -> object:
-    """JSON's `true` is no 1, though Python's is."""
-    if isinstance(value, bool):
-        raise ValueError("true and false are no scores")
-    return value
-
-
-Points = Annotated[float, Field(ge=0, le=TOP, allow_inf_nan=False), BeforeValidator(_number)]
+Points = Annotated[float, Field(ge=0, le=TOP, allow_inf_nan=False), BeforeValidator(no_boolean)]
 Analysis = Annotated[str, Field(max_length=500)]
 
 
@@ -120,11 +114,6 @@ def _laid_out(question: Question, instructions: str) -> Prompt:
     )
 
 
-def names(asked: Sequence[Criterion]) -> list[str]:
-    """Return the keys of the answer; without criteria, that of the one question."""
-    return [criterion.id for criterion in asked] or [WHOLE]
-
-
 def _listed(criteria: Criteria) -> str:
     """Return all criteria under their dimensions, and what the scores mean.
 
@@ -154,7 +143,7 @@ def _instructions(question: Question, asked: Sequence[Criterion]) -> str:
     if len(asked) == n_all:
         ids = "all criteria, each exactly once, in the order of the list"
     else:
-        ids = f"these criteria and of no others, each exactly once, in this order: {', '.join(names(asked))}"
+        ids = f"these criteria and of no others, each exactly once, in this order: {', '.join(one.id for one in asked)}"
     name = "alone" if question.articles.second is None else "compare"
     return fill(template(name), {"language": question.language, "ids": ids})
 

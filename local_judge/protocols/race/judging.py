@@ -18,23 +18,23 @@ from local_judge.documents import parse_report
 from local_judge.documents.clean import Cleaned, clean
 from local_judge.documents.model import Document
 from local_judge.errors import ConfigError
-from local_judge.judge.failures import Failure, failure_of
+from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer as JudgeAnswer
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt
 from local_judge.judge.scales import expected_score
+from local_judge.protocols.asking import ask_groups
 from local_judge.protocols.race.asking import (
     Answer,
     Articles,
     Compared,
     Question,
     Scored,
-    names,
     number_prompt,
     prompt,
 )
 from local_judge.protocols.race.findings import (
     TOP,
+    WHOLE,
     Cleaning,
     Comparison,
     CriterionScore,
@@ -45,12 +45,13 @@ from local_judge.protocols.race.settings import RaceSettings
 from local_judge.protocols.race.static import static_criteria
 from local_judge.tasks.languages import language_name
 from local_judge.tasks.model import Criteria, Criterion, JoinedBy, Task
-from serving.errors import EngineError
 
 MIN_REPLY_TOKENS = 60
 """A prompt fits if it leaves at least this much room for each criterion asked."""
 REPLY_TOKENS = 320
 """Limit of a reply, for each criterion asked: 500 characters, in any script, and the JSON around them."""
+_KEPT = {"mode", "order", "criterion_weights", "dimension_weights", "scoring", "cleaning"}
+"""Settings that the findings repeat."""
 
 
 class Prepared(NamedTuple):
@@ -111,18 +112,13 @@ async def judge_race(
         document=document.id,
         task=task.id,
         request=task.prompt,
-        mode=settings.mode,
-        order=settings.order,
         source=settings.criteria,
-        criterion_weights=settings.criterion_weights,
-        dimension_weights=settings.dimension_weights,
-        scoring=settings.scoring,
-        cleaning=settings.cleaning,
         language=language,
         criteria=criteria,
         report=report.shown,
         references=tuple(reference.shown for reference in references),
         comparisons=tuple(comparisons),
+        **settings.model_dump(include=_KEPT),
     )
 
 
@@ -191,72 +187,59 @@ def _articles(report: Prepared, references: Sequence[Prepared], pairing: _Pairin
     return Articles(reference, report.text, first_is_shared=True)
 
 
+class _Asked(NamedTuple):
+    """A criterion, or the article as a whole, with its key in the judge's reply."""
+
+    id: str
+    criterion: Criterion | None
+
+
 async def _compare(question: Question, pairing: _Pairing, judge: Judge, settings: RaceSettings) -> Comparison:
     dimensions = question.criteria.dimensions if question.criteria else ()
-    every = [criterion for dimension in dimensions for criterion in dimension.criteria]
-    calls = (
-        [list(dimension.criteria) for dimension in dimensions]
-        if settings.calls == "dimension" and dimensions
-        else [every]
-    )
+    by_dimension = [[_Asked(one.id, one) for one in dimension.criteria] for dimension in dimensions]
+    every = [asked for part in by_dimension for asked in part] or [_Asked(WHOLE, None)]
     if settings.scoring == "expected":
-        asked_one = [CriterionScore(criterion=key) for key in names(every)]
-        scores = [await _on_scale(question, every, asked_one, pairing, judge)]
+        scores = [CriterionScore(criterion=asked.id) for asked in every]
     else:
-        scores = await asyncio.gather(*(_ask(question, asked, pairing, judge) for asked in calls))
-        if settings.scoring == "analysed":
-            written = [item for part in scores for item in part]
-            scores = [await _on_scale(question, every, written, pairing, judge)]
+        calls = by_dimension if settings.calls == "dimension" and dimensions else [every]
+        answers = await asyncio.gather(*(_ask(question, asked, pairing, judge) for asked in calls))
+        scores = [item for part in answers for item in part]
+    if settings.scoring != "sampled":
+        scores = await _on_scale(question, every, scores, pairing, judge)
     return Comparison(
         reference=pairing.reference,
         target_first=pairing.target_first,
         draw=pairing.draw,
-        scores=tuple(item for part in scores for item in part),
+        scores=tuple(scores),
     )
 
 
 async def _ask(
-    question: Question, asked: Sequence[Criterion], pairing: _Pairing, judge: Judge
+    question: Question, asked: Sequence[_Asked], pairing: _Pairing, judge: Judge
 ) -> list[CriterionScore]:
-    """Return the scores of some criteria; a call that leaves too little room for its reply is halved."""
-    keys = names(asked)
-
-    def prompt_for(indices: Sequence[int]) -> Prompt:
-        return prompt(question, [asked[index] for index in indices] if asked else [])
-
-    try:
-        room = await judge.room(prompt_for(range(len(keys))))
-    except EngineError as error:
-        return [CriterionScore(criterion=key, failure=failure_of(error)) for key in keys]
-    if room < MIN_REPLY_TOKENS * len(keys):
-        if len(asked) > 1:
-            middle = len(asked) // 2
-            halves = await asyncio.gather(
-                *(_ask(question, half, pairing, judge) for half in (asked[:middle], asked[middle:]))
-            )
-            return [item for half in halves for item in half]
-        detail = f"the articles leave {room} tokens of the judge's context for one answer"
-        return [CriterionScore(criterion=keys[0], failure=Failure(kind="report_too_long", detail=detail))]
+    """Ask for the scores of some criteria; a call that leaves too little room for its reply is halved."""
     kind: type[Answer] = Scored if question.articles.second is None else Compared
-    answers = await judge.ask_items(
-        prompt_for,
-        kind,
-        len(keys),
-        names=keys,
+    answers = await ask_groups(
+        judge,
+        lambda some: prompt(question, [one.criterion for one in some if one.criterion is not None]),
+        [[one] for one in asked],
+        lambda _: kind,
+        reply_tokens=REPLY_TOKENS,
+        min_reply_tokens=MIN_REPLY_TOKENS,
         draw=pairing.draw,
-        max_tokens=REPLY_TOKENS * len(keys),
+        shown="the text of the articles",
     )
     return [
-        CriterionScore(criterion=key, failure=answer)
+        CriterionScore(criterion=one.id, failure=answer)
         if isinstance(answer, Failure)
-        else _scored(key, answer, pairing)
-        for key, answer in zip(keys, answers, strict=True)
+        else _scored(one.id, answer, pairing)
+        for one, answer in zip(asked, answers, strict=True)
     ]
 
 
 async def _on_scale(
     question: Question,
-    every: Sequence[Criterion],
+    every: Sequence[_Asked],
     scores: Sequence[CriterionScore],
     pairing: _Pairing,
     judge: Judge,
@@ -279,8 +262,9 @@ async def _on_scale(
             }
         )
 
-    criteria = list(every) or [None]
-    return await asyncio.gather(*(one(*pair) for pair in zip(criteria, scores, strict=True)))
+    return await asyncio.gather(
+        *(one(asked.criterion, item) for asked, item in zip(every, scores, strict=True))
+    )
 
 
 def _scored(key: str, answer: JudgeAnswer[Answer], pairing: _Pairing) -> CriterionScore:

@@ -38,32 +38,23 @@ class RaceSettings(Frozen):
     language: str | None = Field(default=None, min_length=1, max_length=40, pattern=r"^[^\n{}`]+$")
     """Name of the language in which the judge writes its analyses; None for that of the request."""
 
-    @model_validator(mode="after")
-    def _a_swap_takes_two(self) -> RaceSettings:
-        if self.positions != "own" and self.mode != "reference":
-            raise ValueError(f"positions={self.positions} needs a reference; mode={self.mode} shows none")
-        return self
-
-    @model_validator(mode="after")
-    def _a_scale_is_of_one_article(self) -> RaceSettings:
-        if self.scoring != "sampled" and self.mode == "reference":
-            raise ValueError(f"scoring={self.scoring} is of one article; add mode=pointwise or mode=vanilla")
-        if self.scoring == "expected" and self.draws > 1:
-            raise ValueError(
-                f"scoring=expected samples nothing, so that draws={self.draws} would all be the same"
-            )
-        return self
-
     @field_validator("criteria_file", mode="before")
     @classmethod
     def _one_file(cls, given: object) -> object:
-        """Criteria that are the same for all tasks come from one place."""
         if isinstance(given, list | tuple):
             raise ValueError("one file holds the criteria of all tasks; join the files and give that one")
         return given
 
     @model_validator(mode="after")
-    def _a_file_is_of_static_criteria(self) -> RaceSettings:
+    def _fit_together(self) -> RaceSettings:
+        if self.positions != "own" and self.mode != "reference":
+            raise ValueError(f"positions={self.positions} needs a reference; mode={self.mode} shows none")
+        if self.scoring != "sampled" and self.mode == "reference":
+            raise ValueError(f"scoring={self.scoring} scores one article; add mode=pointwise or mode=vanilla")
+        if self.scoring == "expected" and self.draws > 1:
+            raise ValueError(
+                f"scoring=expected samples nothing, so that draws={self.draws} would all be the same"
+            )
         if self.criteria_file is not None and self.criteria != "static":
             raise ValueError("criteria_file holds static criteria; add criteria=static")
         return self

@@ -123,8 +123,8 @@ async def test_what_is_sampled_stays_as_it_was(ledger: Ledger) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"scoring": "expected", "mode": "reference"}, "scoring=expected is of one article"),
-        ({"scoring": "analysed", "mode": "reference"}, "scoring=analysed is of one article"),
+        ({"scoring": "expected", "mode": "reference"}, "scoring=expected scores one article"),
+        ({"scoring": "analysed", "mode": "reference"}, "scoring=analysed scores one article"),
         ({"scoring": "expected", "draws": 3}, "draws=3 would all be the same"),
         ({"scoring": "guessed"}, "Input should be"),
     ],

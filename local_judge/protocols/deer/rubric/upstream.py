@@ -14,7 +14,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from local_judge.protocols.deer.names import INTEGRITY, RECENCY, REFERENCE_QUALITY, SUFFICIENCY
+from local_judge.protocols.deer.names import INTEGRATED_NAMES, INTEGRITY, RECENCY, REFERENCE_QUALITY
 from local_judge.protocols.deer.rubric.model import RubricFindings, kind_of, on_scale
 
 Number = float | None
@@ -22,9 +22,6 @@ Items = dict[str, dict[str, dict[str, dict[str, Number]]]]
 """Dimension -> sub-dimension -> criterion -> item."""
 Parts = dict[str, dict[str, Number]]
 """Dimension -> sub-dimension."""
-
-INTEGRATED_NAMES = {"integrity": INTEGRITY, "sufficiency": SUFFICIENCY}
-"""The verification's dimensions: in its own files, and in the integrated ones."""
 
 QUALITY_METRICS = 2
 """Metrics of reference quality: recency joins them as a third of the same weight."""

@@ -32,16 +32,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from local_judge.claims.model import OURS
-from local_judge.protocols.deer.names import METRICS, build
+from local_judge.protocols.deer.names import METRICS, STEPS, build
 from local_judge.protocols.deer.verification import upstream
 from local_judge.protocols.deer.verification.rows import VERIFIABLE, PairRow, Rows, n_tied, resolved, voted
 from local_judge.scoring.algebra import count, mean_of, share, undefined, unknown
 from local_judge.scoring.ensemble import at_extremes
 from local_judge.scoring.node import Profile, Score, ScoreNode, noted
 
-INFORMATION_STEP = 15
-CITATION_STEP = 10
-REFERENCE_STEP = 4
 TOP = 10.0
 
 Group = Sequence[PairRow]
@@ -91,9 +88,9 @@ def _paper(rows: Rows) -> tuple[ScoreNode, ...]:
         "reliability": _ratio([_reliable(group) for group in used], "no source cited"),
         "reference_diversity": _diversity([len(group) for group in used]),
         "evidence_coverage": share(len(claims), len(rows.claims), 0, top=TOP, empty="no claims"),
-        "information_amount": _amount(of_claims, INFORMATION_STEP),
-        "citation_amount": _amount(of_pairs, CITATION_STEP),
-        "reference_amount": _amount(of_urls, REFERENCE_STEP),
+        "information_amount": _amount(of_claims, STEPS["information"]),
+        "citation_amount": _amount(of_pairs, STEPS["citations"]),
+        "reference_amount": _amount(of_urls, STEPS["references"]),
     }
     return build(metrics, lambda _, parts: mean_of(parts))
 
@@ -205,7 +202,7 @@ def _upstream(rows: Rows) -> tuple[ScoreNode, ...]:
 
         leaves = {
             metric.id: Score(
-                value=found[metric.code[0]][metric.code[1]][metric.code[2]],
+                value=found[metric.dimension][metric.part][metric.name],
                 **counts[metric.id]._asdict(),
                 n_failed=failed[metric.id],
                 note=_note(counts[metric.id].denominator, failed[metric.id]),

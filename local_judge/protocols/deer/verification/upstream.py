@@ -13,12 +13,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from local_judge.protocols.deer.names import METRICS
+from local_judge.protocols.deer.names import METRICS, STEPS
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
-
-INFORMATION_STEP = 15
-CITATION_STEP = 10
-REFERENCE_STEP = 4
 
 Nested = dict[str, dict[str, dict[str, float]]]
 """Dimension -> sub-dimension -> metric, in the code's names."""
@@ -169,12 +165,11 @@ def amount_score(n: int, step: int) -> int:
 def normalised(t: Tally) -> Nested:
     """Return the ten scored metrics on the 0-to-10 scale."""
     raw, n = integrity(t), amounts(t)
-    steps = {"information": INFORMATION_STEP, "citations": CITATION_STEP, "references": REFERENCE_STEP}
     nested: Nested = {"integrity": {}, "sufficiency": {}}
     for metric in METRICS:
-        dimension, part, name = metric.code
-        if name in steps:
-            value: float = amount_score(n[name], steps[name])
+        _, dimension, part, name = metric
+        if name in STEPS:
+            value: float = amount_score(n[name], STEPS[name])
         elif name == "diversity_hhi":
             value = raw[part][name]
         else:

@@ -97,7 +97,7 @@ def test_tree_has_the_printed_scores(printed: Json) -> None:
         printed_parts = list(final["criteria_avgs"][dimension.id].values())
         assert [part.score.value for part in dimension.children] == printed_parts
     for metric in METRICS:
-        dimension, part, name = metric.code
+        _, dimension, part, name = metric
         node = next(
             node for d in scores for path, node in d.walk() if len(path) == 3 and node.id == metric.id
         )

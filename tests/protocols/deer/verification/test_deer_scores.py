@@ -126,7 +126,9 @@ def test_profiles_share_one_tree() -> None:
         return [(path, node.label) for d in scores.children for path, node in d.walk()]
 
     assert names(score(FIVE, "paper")) == names(score(FIVE, "upstream"))
-    assert [metric.label for metric in METRICS] == [
+    leaves = [node for d in score(FIVE, "paper").children for _, node in d.walk() if not node.children]
+    assert [leaf.id for leaf in leaves] == [metric.id for metric in METRICS]
+    assert [leaf.label for leaf in leaves] == [
         "Claim Factuality",
         "Citation Support",
         "Reference Support",
