@@ -8,7 +8,7 @@ register under the entry-point group `local_judge.protocols`, so that anyone can
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import date
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar, cast
@@ -124,33 +124,78 @@ class View(NamedTuple):
 
 
 S = TypeVar("S", bound=Frozen)
-F = TypeVar("F", bound=Findings)
+F = TypeVar("F", bound=Frozen)
+R = TypeVar("R", bound=Findings)
 
 
-class BaseProtocol(ABC, Generic[S, F]):
+class Examiner(ABC, Generic[S, F]):
+    """Common part of protocols and metrics: settings, needs, questions, and what is read from findings."""
+
+    settings_type: ClassVar[type[Frozen]]
+    """Model of the settings; each has a default."""
+    compares_reports: ClassVar[bool] = False
+    """`contests` returns comparisons of reports, by which systems can be ranked."""
+    searches: ClassVar[bool] = False
+    """It searches the snapshot itself, and so may have evidence gaps."""
+
+    def __init__(self, settings: S | None = None) -> None:
+        self.settings: S = settings if settings is not None else cast("S", self.settings_type())
+
+    @property
+    def needs_claims(self) -> bool:
+        """It reads the claim set, and so needs a snapshot."""
+        return False
+
+    @property
+    def needs_snapshot(self) -> bool:
+        """It reads pages even if it does not read the claim set."""
+        return False
+
+    def data_digest(self) -> str | None:
+        """Return the SHA-256 of the replaceable texts and data in its prompts; None if there are none."""
+        return None
+
+    @abstractmethod
+    async def examine(self, case: Case, context: EvalContext) -> F:
+        """Ask the judge about one report, and read its claims and pages.
+
+        Raises:
+            ConfigError: the report's task lacks what `missing_inputs` names.
+        """
+
+    def decisions(self, findings: F) -> Iterable[Decision]:
+        """Return all decisions of one judge about one report, answered or not, in which judges can agree or differ."""
+        return ()
+
+    def evidence_gaps(self, findings: F) -> Iterable[EvidenceGap]:
+        """Yield the searches that found nothing in the snapshot; by default those of its agents."""
+        for _, run in self.agent_runs(findings):
+            yield from run.evidence_gaps
+
+    def agent_runs(self, findings: F) -> Iterable[tuple[str, AgentResult[Any]]]:
+        """Return the runs of agents about one report, each with the ids of its subject."""
+        return ()
+
+    def contests(self, judges: Sequence[F], profile: Profile) -> Iterable[Contest]:
+        """Return all contests of one report with others, from each judge's findings about it."""
+        return ()
+
+
+class BaseProtocol(Examiner[S, R]):
     """One published way to judge a report. `examine` and `score` are its own; all else has a default."""
 
     name: ClassVar[str]
     version: ClassVar[str]
     """Raised when a prompt or a rule changes."""
     profiles: ClassVar[tuple[Profile, ...]] = ("paper",)
-    settings_type: ClassVar[type[Frozen]]
-    """Model of the settings; each has a default."""
     findings_type: ClassVar[type[Findings]]
     places: ClassVar[Mapping[str, Place]] = {}
     """Vertical and scale of scores by their paths (`a/b/c`); see `scoring.node`. A score that spans
     several verticals has no place itself: what it is made of has."""
-    compares_reports: ClassVar[bool] = False
-    """`contests` returns comparisons of reports, by which systems can be ranked."""
-    searches: ClassVar[bool] = False
-    """It searches the snapshot itself, and so may have evidence gaps."""
     sensitivity_probes: ClassVar[Sequence[SensitivityProbe]] = ()
     """Runs by which a qualification tests whether scores fall when reports are made worse."""
     injection_probes: ClassVar[Sequence[InjectionProbe]] = ()
     """Questions by which a qualification tests whether judges follow instructions inside reports."""
-
-    def __init__(self, settings: S | None = None) -> None:
-        self.settings: S = settings if settings is not None else cast("S", self.settings_type())
 
     @classmethod
     def configured(cls, settings: Mapping[str, Any]) -> Self:
@@ -169,16 +214,6 @@ class BaseProtocol(ABC, Generic[S, F]):
             raise ConfigError(f"settings: {key}: {first['msg']} (got {brief(first['input'])})") from None
 
     @property
-    def needs_claims(self) -> bool:
-        """The protocol reads the claim set, and so needs a snapshot."""
-        return False
-
-    @property
-    def needs_snapshot(self) -> bool:
-        """The protocol reads pages even if it does not read the claim set."""
-        return False
-
-    @property
     def without_task(self) -> str | None:
         """The setting under which no task is needed, where one is; None where a report needs none."""
         return None
@@ -187,56 +222,28 @@ class BaseProtocol(ABC, Generic[S, F]):
         """Name what a report's task lacks and which option gives it, in half a line; None if it lacks nothing."""
         return None
 
-    def data_digest(self) -> str | None:
-        """SHA-256 over the texts that it asks with and that can be replaced; None where it has none."""
-        return None
-
     @abstractmethod
-    async def examine(self, case: Case, context: EvalContext) -> F:
-        """Ask the judge about one report, and read its claims and pages.
-
-        Raises:
-            ConfigError: the report's task lacks what `missing_inputs` names.
-        """
-
-    @abstractmethod
-    def score(self, judges: Sequence[F], profile: Profile) -> tuple[ScoreNode, ...]:
+    def score(self, judges: Sequence[R], profile: Profile) -> tuple[ScoreNode, ...]:
         """Return the scores of one report as trees, overall ones at the roots.
 
         Args:
             judges: the findings of each judge about it, in the order in which judges were given; one at least.
-            profile: by whose formulas.
+            profile: the profile whose formulas are used.
         """
 
     def aggregate(
-        self, reports: Sequence[Sequence[F]], profile: Profile, n_missing: int
+        self, reports: Sequence[Sequence[R]], profile: Profile, n_missing: int
     ) -> tuple[ScoreNode, ...]:
         """Return scores over the reports of one system that are not means of the reports' scores.
 
         Args:
             reports: of each report, the findings of each judge, judges in one order throughout, in input order.
-            profile: by whose formulas.
+            profile: the profile whose formulas are used.
             n_missing: reports of that system without findings: unreadable, or stopped by a defect.
         """
         return ()
 
-    def decisions(self, findings: F) -> Sequence[Decision]:
-        """Return all decisions of one judge about one report, answered or not, in which judges can agree or differ."""
-        return ()
-
-    def evidence_gaps(self, findings: F) -> Sequence[EvidenceGap]:
-        """Searches of its agents that found nothing in the snapshot."""
-        return ()
-
-    def agent_runs(self, findings: F) -> Sequence[tuple[str, AgentResult[Any]]]:
-        """Return the runs of agents about one report, each under the ids of what it was about."""
-        return ()
-
-    def contests(self, judges: Sequence[F], profile: Profile) -> Sequence[Contest]:
-        """Return all contests of one report, from each judge's findings about it."""
-        return ()
-
-    def view(self, findings: F, paper: Sequence[ScoreNode], items: bool) -> View:
+    def view(self, findings: R, paper: Sequence[ScoreNode], items: bool) -> View:
         """Output about one report beside its scores.
 
         Args:
@@ -246,7 +253,7 @@ class BaseProtocol(ABC, Generic[S, F]):
         """
         return View({self.name: findings.model_dump(mode="json") if items else None})
 
-    def file_format(self) -> FileFormat[F] | None:
+    def file_format(self) -> FileFormat[R] | None:
         """Return the format that writes a run as the files of the published project; None if there is none."""
         return None
 

@@ -128,24 +128,29 @@ class Imported(NamedTuple, Generic[F]):
 
 
 class FileFormat(ABC, Generic[F]):
-    """The files of a published project. `write` is its own; files are read only where `reads` says which."""
+    """The files of a published project, which an export writes."""
 
     title: ClassVar[str]
     """The project's name for people."""
-    reads: ClassVar[str] = ""
-    """Files that `read` takes, in a few words; empty if nothing can be read."""
 
     @abstractmethod
     def write(self, run: RunFindings[F]) -> Exported:
         """Return the files of a run."""
 
+
+class ReadableFormat(FileFormat[F]):
+    """A format whose files can also be read as findings."""
+
+    reads: ClassVar[str]
+    """Files that `read` takes, in a few words."""
+
+    @abstractmethod
     def read(self, path: Path) -> Imported[F]:
         """Return the findings in a file or folder.
 
         Raises:
             InputError: it cannot be read, or is none of the format's.
         """
-        raise NotImplementedError
 
 
 def json_text(data: object) -> str:

@@ -11,20 +11,29 @@ was asked for.
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast
 
 from pydantic import BeforeValidator, Field, create_model
 from rich.console import RenderableType
 
 from local_judge.agents.result import AgentResult, EvidenceGap
 from local_judge.errors import ConfigError
-from local_judge.protocols.base import BaseProtocol, Case, Contest, Decision, EvalContext, Findings, View
+from local_judge.protocols.base import (
+    BaseProtocol,
+    Case,
+    Contest,
+    Decision,
+    EvalContext,
+    Examiner,
+    Findings,
+    View,
+)
 from local_judge.scoring.ensemble import mean_trees
 from local_judge.scoring.node import PERCENT, Place, Profile, Scale, Score, ScoreNode, Vertical
 from local_judge.tasks.model import Task
@@ -49,7 +58,7 @@ F = TypeVar("F", bound=MetricFindings)
 T = TypeVar("T")
 
 
-class Metric(ABC, Generic[S, F]):
+class Metric(Examiner[S, F]):
     """One metric. `examine` and `score` are its own; all else has a default."""
 
     id: ClassVar[str]
@@ -65,34 +74,10 @@ class Metric(ABC, Generic[S, F]):
     default: ClassVar[bool] = True
     """The metric is judged if no parts are chosen."""
     needs_task: ClassVar[bool] = True
-    compares_reports: ClassVar[bool] = False
-    searches: ClassVar[bool] = False
-    """It searches the snapshot itself, and so may have evidence gaps."""
-
-    def __init__(self, settings: S | None = None) -> None:
-        self.settings: S = settings if settings is not None else cast("S", self.settings_type())
-
-    @property
-    def needs_claims(self) -> bool:
-        """The metric reads the claim set."""
-        return False
-
-    @property
-    def needs_snapshot(self) -> bool:
-        """The metric reads pages even if it does not read the claim set."""
-        return False
 
     def missing_inputs(self, task: Task) -> str | None:
         """Name what a report's task lacks and which option gives it, in half a line; None if it lacks nothing."""
         return None
-
-    def data_digest(self) -> str | None:
-        """SHA-256 over the texts and data that it asks with and that can be replaced; None where it has none."""
-        return None
-
-    @abstractmethod
-    async def examine(self, case: Case, context: EvalContext) -> F:
-        """Ask the judge about one report, whose task has what `missing_inputs` asks for."""
 
     @abstractmethod
     def score(self, judges: Sequence[F], profile: Profile) -> ScoreNode | tuple[ScoreNode, ...]:
@@ -111,23 +96,6 @@ class Metric(ABC, Generic[S, F]):
         self, reports: Sequence[Sequence[F]], profile: Profile, n_missing: int
     ) -> ScoreNode | tuple[ScoreNode, ...]:
         """Return the scores over the reports of one system, where they are no means of the reports' scores."""
-        return ()
-
-    def decisions(self, findings: F) -> Iterable[Decision]:
-        """Labels and numbers in which judges can agree or differ."""
-        return ()
-
-    def evidence_gaps(self, findings: F) -> Iterable[EvidenceGap]:
-        """Yield the searches that found nothing in the snapshot; by default those of its agents."""
-        for _, run in self.agent_runs(findings):
-            yield from run.evidence_gaps
-
-    def agent_runs(self, findings: F) -> Iterable[tuple[str, AgentResult[Any]]]:
-        """Return the runs of its agents, each under the ids of what it was about."""
-        return ()
-
-    def contests(self, judges: Sequence[F], profile: Profile) -> Iterable[Contest]:
-        """Return the comparisons of one report with others, from each judge's findings."""
         return ()
 
     def lines(self, findings: F) -> Iterable[str]:

@@ -12,7 +12,7 @@ from typing import Any
 import local_judge
 from local_judge.errors import ConfigError, RunError
 from local_judge.protocols.base import Findings, file_formats
-from local_judge.protocols.file_formats import FileFormat, Imported
+from local_judge.protocols.file_formats import Imported, ReadableFormat
 from local_judge.runs.lock import LOCK, locked
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.rescoring import rescore
@@ -20,9 +20,9 @@ from local_judge.runs.seal import seal_run
 from local_judge.runs.store import CASES, FORMAT, RunStore, file_key
 
 
-def readable_formats() -> dict[str, FileFormat[Any]]:
+def readable_formats() -> dict[str, ReadableFormat[Any]]:
     """The formats that can be read, by the names of the protocols that offer them."""
-    return {name: offered for name, offered in file_formats().items() if offered.reads}
+    return {name: offered for name, offered in file_formats().items() if isinstance(offered, ReadableFormat)}
 
 
 def import_files(path: Path, store: RunStore, protocol: str, system: str | None = None) -> list[CaseRecord]:

@@ -18,6 +18,7 @@ from local_judge.protocols.file_formats import (
     FileFormat,
     Imported,
     Outcome,
+    ReadableFormat,
     ReportList,
     RunFindings,
 )
@@ -36,7 +37,7 @@ class TallyFindings(Findings):
     points: int
 
 
-class TallyFiles(FileFormat[TallyFindings]):
+class TallyFiles(ReadableFormat[TallyFindings]):
     """`points.txt`: a report and its points in each line."""
 
     title = "Tally"

@@ -24,10 +24,10 @@ from local_judge.judge.failures import Failure
 from local_judge.protocols.fact.findings import FactFindings, Judged, Pair, Repeat
 from local_judge.protocols.file_formats import (
     Exported,
-    FileFormat,
     Imported,
     NumberedReport,
     Outcome,
+    ReadableFormat,
     ReportList,
     RunFindings,
     by_folder,
@@ -251,7 +251,7 @@ def _index(key: str) -> int | str:
     )
 
 
-class FactFiles(FileFormat[FactFindings]):
+class FactFiles(ReadableFormat[FactFindings]):
     """`extracted.jsonl`, `deduplicated.jsonl`, `validated.jsonl`, `fact_result.txt`."""
 
     title = "FACT"

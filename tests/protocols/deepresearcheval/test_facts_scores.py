@@ -265,6 +265,6 @@ def test_facts_are_a_part_of_the_protocol() -> None:
     assert (root.id, root.score.value, found.n_failed) == ("facts", 50.0, 1)
     [over] = protocol.aggregate([[found], [found]], "paper", 0)
     assert over.score.denominator == 4
-    assert len(protocol.decisions(found)) == 3
+    assert len(list(protocol.decisions(found))) == 3
     assert protocol.evidence_gaps(found) == () and protocol.agent_runs(found) == ()
     assert protocol.aggregate([[DreFindings(case="a", document="d")]], "paper", 0) == ()
