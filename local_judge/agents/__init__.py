@@ -1,1 +1,1 @@
-"""An agent that reads a snapshot: a bounded loop over typed tools, for protocols that let the evaluator search."""
+"""Agent over a snapshot: a bounded loop over typed tools, for protocols that let the judge search."""

@@ -1,10 +1,10 @@
-"""What an agent may ask for.
+"""Actions that an agent may take, and the types that constrain and parse them.
 
-Invariant: what comes out of here is a request of a tool that is offered, with arguments within their bounds, or an
-answer that its type admits; whatever else a judge writes is a `Refusal` that says why, and nothing is guessed.
+Invariant: the result is a request of an offered tool with arguments within their bounds, or an answer of the type asked
+for. Everything else that a judge writes becomes a `Refusal` with the reason; nothing is guessed.
 
-A judge under a constrained decoder can write nothing else. One without is told what was wrong in the next turn: the
-schema that decoding follows is strict, the type that the reply is read with takes any object as an action.
+A constrained decoder can write nothing else. A judge without one reads in the next turn what was wrong: decoding
+follows a strict schema, and the reply is parsed with a type that accepts any object as an action.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ T = TypeVar("T")
 SearchTool = Literal["search", "search_papers", "search_code"]
 ToolName = Literal["search", "search_papers", "search_code", "open", "find"]
 ErrorKind = Literal["unknown_tool", "bad_arguments", "bad_answer", "no_page", "no_part", "repeated"]
-"""What a tool answers in place of a result. `unknown_tool`: there is none of that name here. `bad_arguments`,
-`bad_answer`: the arguments, or the answer of `finish`, are not of their type. `no_page`: the snapshot has no text of
-that page. `no_part`: the page has fewer parts. `repeated`: the same was asked before."""
+"""Error that a tool returns in place of a result. `unknown_tool`: no tool has that name. `bad_arguments`, `bad_answer`:
+the arguments, or the answer of `finish`, do not match their type. `no_page`: the snapshot has no text of that page.
+`no_part`: the page has fewer parts. `repeated`: the same request was made before."""
 
 THOUGHT = 600
-"""Characters of a thought that are kept; decoding stops there."""
+"""Maximum length of a thought in characters; decoding stops there."""
 MOST_QUERIES = 5
 MOST_PASSAGES = 10
 
@@ -51,7 +51,7 @@ Url = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_
 
 
 class Search(Frozen):
-    """Passages of all pages, or of those of some hosts."""
+    """Request for passages of all pages, or of the pages of some hosts."""
 
     tool: SearchTool
     queries: Queries
@@ -59,7 +59,7 @@ class Search(Frozen):
 
 
 class Open(Frozen):
-    """A part of a page."""
+    """Request for a part of a page."""
 
     tool: Literal["open"]
     url: Url
@@ -67,7 +67,7 @@ class Open(Frozen):
 
 
 class Find(Frozen):
-    """Passages of one page."""
+    """Request for passages of one page."""
 
     tool: Literal["find"]
     url: Url
@@ -87,14 +87,14 @@ _REQUESTS: dict[str, type[Search] | type[Open] | type[Find]] = {
 
 
 class Finish(Frozen, Generic[T]):
-    """The end of the work."""
+    """Action that ends the run with an answer."""
 
     tool: Literal["finish"]
     answer: T
 
 
 class Turn(Frozen):
-    """What a judge writes in one turn, its action unread."""
+    """Reply of a judge in one turn, with its action not yet parsed."""
 
     thought: str
     action: dict[str, JsonValue]
@@ -102,13 +102,13 @@ class Turn(Frozen):
     @field_validator("action")
     @classmethod
     def _finite(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        """Numbers such as 1e999, which JSON can write and not hold, are none."""
+        """Reject numbers such as 1e999, which JSON can write but not represent."""
         json.dumps(value, allow_nan=False)
         return value
 
 
 class LastTurn(Frozen, Generic[T]):
-    """What a judge writes when it is asked to finish."""
+    """Reply of a judge that is asked to finish."""
 
     thought: str
     action: Finish[T]
@@ -116,19 +116,19 @@ class LastTurn(Frozen, Generic[T]):
 
 @dataclass(frozen=True)
 class Finished(Generic[T]):
-    """An action that ends the work."""
+    """Parsed action that ends the run."""
 
     answer: T
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """An action that cannot be carried out."""
+    """Action that cannot be carried out."""
 
     tool: str
     kind: ErrorKind
     why: str
-    """For the judge: holds nothing of what a page says, and of what the judge wrote only names."""
+    """Reason, for the judge: contains no text of a page, and of the judge's text only names."""
 
 
 _Thought = Annotated[str, WithJsonSchema({"type": "string", "maxLength": THOUGHT})]
@@ -136,7 +136,7 @@ _Thought = Annotated[str, WithJsonSchema({"type": "string", "maxLength": THOUGHT
 
 @lru_cache(maxsize=64)
 def turn_type(tools: tuple[ToolName, ...], answer: Any) -> type[Turn]:
-    """The type of a turn in which these tools are offered, or `finish` with an answer of type `answer`.
+    """Return the type of a turn in which these tools are offered, or `finish` with an answer of type `answer`.
 
     Raises:
         SchemaError: `answer` has no schema that a decoder can take.
@@ -151,13 +151,13 @@ def turn_type(tools: tuple[ToolName, ...], answer: Any) -> type[Turn]:
 
 @lru_cache(maxsize=64)
 def last_turn_type(answer: Any) -> type[LastTurn[Any]]:
-    """The type of the turn in which a judge is asked to finish."""
+    """Return the type of the turn in which a judge is asked to finish."""
     finish = cast("Any", Finish)[answer]
     return create_model("LastTurn", __base__=LastTurn, thought=(_Thought, ...), action=(finish, ...))
 
 
 def arguments_schema(tool: ToolName) -> dict[str, Any]:
-    """JSON schema of a tool's arguments without its name."""
+    """Return the JSON schema of a tool's arguments without its name."""
     schema = _request_schema(_REQUESTS[tool], [tool])
     del schema["properties"]["tool"]
     schema["required"] = [name for name in schema["required"] if name != "tool"]
@@ -175,7 +175,7 @@ def _request_schema(request: Any, names: Sequence[str]) -> dict[str, Any]:
 def read_action(
     action: Mapping[str, JsonValue], tools: Sequence[ToolName], answer: TypeAdapter[T]
 ) -> Request | Finished[T] | Refusal:
-    """What an action asks for."""
+    """Parse an action."""
     if action.get("tool") != "finish":
         return read_request(action, tools)
     beside = sorted(set(action) - {"tool", "answer"})
@@ -189,7 +189,7 @@ def read_action(
 
 
 def read_request(action: Mapping[str, JsonValue], tools: Sequence[ToolName]) -> Request | Refusal:
-    """The request of a tool."""
+    """Parse the request of a tool."""
     tool = action.get("tool")
     if not isinstance(tool, str) or tool not in tools:
         said = _named(tool) if isinstance(tool, str) else "nothing"
@@ -201,13 +201,13 @@ def read_request(action: Mapping[str, JsonValue], tools: Sequence[ToolName]) -> 
 
 
 def request_key(action: Mapping[str, JsonValue], request: Request | Refusal) -> str:
-    """One text for one request, however it was written; for what is none, as it was written."""
+    """Return one key for equal requests, however they are written; an invalid request is keyed by its text."""
     said = dict(action) if isinstance(request, Refusal) else request.model_dump(mode="json")
     return json.dumps(said, sort_keys=True, ensure_ascii=False)
 
 
 def _named(text: str) -> str:
-    """A name that a judge made up, harmless in a line of ours."""
+    """Return a name that a judge made up, in characters that are safe in our own text."""
     return re.sub(r"[^\w.-]", "?", text)[:40] or "nothing"
 
 

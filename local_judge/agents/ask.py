@@ -1,7 +1,6 @@
-"""A plain question answered from a snapshot.
+"""Single question answered from a snapshot.
 
-Invariant: an answer comes with all citations that the judge gave, each with what code found: none is left out, and
-none is taken at its word.
+Invariant: an answer comes with all citations that the judge gave, each with the result of looking it up.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ _DEFAULTS = AgentLimits()
 
 
 class CitedAnswer(Frozen):
-    """What a judge answers."""
+    """Answer of a judge."""
 
     text: Annotated[str, Field(max_length=2000)]
     citations: Annotated[tuple[Citation, ...], Field(max_length=10)]
 
 
 class AskedQuestion(Frozen):
-    """A question with its run and its citations checked."""
+    """Question with its run and its checked citations."""
 
     question: str
     result: AgentResult[CitedAnswer]
     citations: tuple[CheckedCitation, ...]
-    """Of the answer, in its order."""
+    """Citations of the answer, in its order."""
 
 
 async def ask_question(

@@ -1,7 +1,7 @@
 """Quotations of an agent's answer, looked up in the pages that it was shown.
 
-Invariant: a quotation is `found` only if the run showed a part of that page and the page's text holds it
-(`claims.quotes`), at offsets that are given; a page that the run never showed proves nothing, whatever it says.
+Invariant: a quotation is `found` only if the run showed a part of that page and the page's text contains it
+(`claims.quotes`) at the offsets given. A page that the run did not show is no evidence.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from serving.types import Frozen
 
 
 class Citation(Frozen):
-    """A page and its words, as a judge gives them."""
+    """Page and quotation, as a judge gives them."""
 
     url: Annotated[str, Field(min_length=1)]
     quote: Annotated[str, Field(max_length=500)]
 
 
 class CheckedCitation(Frozen):
-    """A citation after code has looked it up."""
+    """Citation after it was looked up."""
 
     url: str
-    """Normalised, where it is an address."""
+    """Normalised URL, if it is one."""
     status: Literal["found", "not_in_page", "not_shown"]
     """`not_in_page`: the page does not have these words. `not_shown`: nothing of that page was shown in the run."""
     quote: str
-    """As the page has it where it was found, else as the judge gave it."""
+    """Text of the page if it was found, otherwise the judge's text."""
     title: str = ""
     text_digest: str = ""
-    """Of the page's text."""
+    """Digest of the page's text."""
     start: int | None = None
     """Offsets of the quotation in the page's text, or in its title."""
     end: int | None = None
@@ -51,9 +51,9 @@ def check_citations(
     """Look each citation up, in order.
 
     Args:
-        citations: of the answer.
-        transcript: of the run that gave it.
-        snapshot: that the run read.
+        citations: citations of the answer.
+        transcript: transcript of the run that gave it.
+        snapshot: snapshot that the run read.
 
     Raises:
         DigestMismatch: a page's text was altered.
@@ -67,7 +67,7 @@ def check_shown(
     snapshot: Snapshot,
     as_of: date | None = None,
 ) -> tuple[CheckedCitation, ...]:
-    """The same for what tools showed without an agent. Raises DigestMismatch."""
+    """Look up citations in what tools showed without an agent. Raises DigestMismatch."""
     shown = {one.url for observation in observations for one in observation.shown}
     return tuple(_checked(one, shown, snapshot, as_of) for one in citations)
 

@@ -1,19 +1,15 @@
-"""A run's prompt, which grows at its end only.
+"""Agent loop: a judge takes turns with tools until it answers or reaches a limit.
 
-Invariant: as long as nothing is dropped, each turn's message begins with all bytes of the message before it, so that a
-server computes what is new and nothing else. What is dropped is results, oldest first, each replaced by one line; what
-the judge thought and asked for stays.
+Invariants: a run ends within its limits in an `AgentResult`, whatever the judge writes and whatever the pages contain.
+The text of a page reaches the judge inside a fence and never reaches this code: the tools offered, the parsing of a
+reply and the end of a run depend on the judge's replies and the limits alone. Only what affects all runs (a damaged
+snapshot, a ledger that cannot be written) raises.
 
-Layout: the rules with the tools and the caller's task, which all runs of one kind have in common (`shared`), then the
-material of this run, then turn by turn: the line that asks, the judge's reply, what it was answered.
+As long as nothing is dropped, each turn's message begins with all bytes of the message before it, so that a server
+computes only the new tokens. Results are dropped oldest first, and one line replaces each; thoughts and actions stay.
 
-
-The loop: a judge and tools, until an answer or a limit.
-
-Invariant: a run ends within its limits in an `AgentResult`, whatever the judge writes and whatever the pages say. What
-a page says reaches the judge inside a fence and reaches this code not at all: which tools there are, how a reply is
-read and when the run ends depend on the judge's replies and the limits alone. Only what concerns all runs at once (a
-damaged snapshot, a ledger that cannot be written) raises.
+Layout of a prompt: the rules with the tools and the caller's task, which all runs of one kind share (`shared`), then
+the material of this run, then for each turn the line that asks, the judge's reply and the result.
 """
 
 from __future__ import annotations
@@ -66,7 +62,7 @@ DROPPED = "(This result is no longer shown, for want of room. Ask again if you n
 class _Past:
     turn: int
     said: str
-    """The line that asked, the reply and the title of the result."""
+    """Line that asked, reply, and title of the result."""
     result: str
     dropped: bool = False
 
@@ -77,30 +73,30 @@ class _Past:
 
 @dataclass
 class History:
-    """What has been said so far."""
+    """Turns taken so far."""
 
     shared: str
     material: str
     past: list[_Past] = field(default_factory=list[_Past])
 
     def prompt(self, asking: str) -> Prompt:
-        """The prompt of a turn; `asking` is its last line."""
+        """Return the prompt of a turn; `asking` is its last line."""
         before = [self.material] if self.material else []
         own = "\n\n".join([*before, *(one.text for one in self.past), asking])
         return Prompt(shared=self.shared, own=own, prefix_key=f"agent:{sha256(self.shared)}")
 
     def add(self, turn: int, asking: str, reply: str, result: str) -> None:
-        """A turn that has been taken."""
+        """Append a finished turn."""
         said = f"{asking}\n\n{fence(reply, f'Turn {turn}, your reply:')}\n\nTurn {turn}, what it gave:"
         self.past.append(_Past(turn, said, result))
 
     @property
     def kept(self) -> int:
-        """Results that are still shown."""
+        """Number of results that are still shown."""
         return sum(not one.dropped for one in self.past)
 
     def drop(self) -> int:
-        """Drop the oldest result that is still shown; the number of its turn."""
+        """Drop the oldest result that is still shown, and return the number of its turn."""
         oldest = next(one for one in self.past if not one.dropped)
         oldest.dropped = True
         return oldest.turn
@@ -119,7 +115,7 @@ _WHY: dict[Outcome, str] = {
     "repeating": "you only repeat yourself",
 }
 _NO_ANSWER = frozenset({"invalid_reply", "truncated", "incomplete"})
-"""Failures of a reply that came, but was none: asked to finish, the judge did not."""
+"""Failures of a reply that arrived without an answer when the judge was asked to finish."""
 
 
 async def run_agent(
@@ -135,17 +131,17 @@ async def run_agent(
     """Let a judge work on a task with tools until it answers or a limit is reached.
 
     Args:
-        judge: who decides what to do.
-        toolbox: what it may do.
+        judge: the judge that decides the actions.
+        toolbox: the tools that it may use.
         task: instructions, the same for all runs of one kind: runs with equal tools and task share their prefix.
-            What `answer` means is said here.
+            It explains the fields of `answer`.
         answer: type of the answer that ends the run.
-        material: what this run is about, after the task; text of others in it has to be fenced (`layout.fence`).
-        limits: how long it may take.
+        material: subject of this run, after the task; untrusted text in it must be fenced (`layout.fence`).
+        limits: limits of the run.
         draw: number of the draw, for several runs of one task.
 
     Returns:
-        What it came to; see `AgentResult`.
+        The result of the run.
 
     Raises:
         LedgerError: a reply could not be stored.
@@ -156,7 +152,7 @@ async def run_agent(
 
 
 def agent_rules(toolbox: Toolbox, task: str) -> str:
-    """The text that all runs with these tools and this task open with."""
+    """Return the text that opens the prompts of all runs with these tools and this task."""
     tools = "\n".join(f"{name}: {template(name)}" for name in toolbox.settings.tools)
     return f"{fill(template('rules'), {'tools': tools})}\n\nTask:\n{task}"
 
@@ -182,7 +178,7 @@ class _Run(Generic[T]):
         """Tokens of the last prompt as the engine counted them, and its bytes."""
 
     async def end(self) -> AgentResult[T]:
-        """Work until the end."""
+        """Run until the end."""
         for turn in range(1, self.limits.turns + 1):
             limit = self._limit(turn)
             fitted = await self._fitted(_asking(turn, self.limits.turns, limit))
@@ -229,7 +225,7 @@ class _Run(Generic[T]):
         return None
 
     def _limit(self, turn: int) -> Outcome | None:
-        """The limit that has been reached, if one has."""
+        """Return the limit that has been reached, or None."""
         if self._spent.repeats >= self.limits.repeats:
             return "repeating"
         if self._spent.calls >= self.limits.calls:
@@ -241,7 +237,7 @@ class _Run(Generic[T]):
         return self._spent.prompt_tokens + self._spent.completion_tokens
 
     def _ahead(self, prompt: Prompt) -> int:
-        """Tokens that a turn with this prompt takes at most, about."""
+        """Estimate the most tokens that a turn with this prompt uses."""
         tokens, size = self._last
         return tokens + max(0, _bytes(prompt) - size) // BYTES_PER_TOKEN + self.limits.reply_tokens
 
@@ -265,7 +261,7 @@ class _Run(Generic[T]):
         return observation
 
     async def _fitted(self, asking: str) -> tuple[Prompt, tuple[int, ...]] | Failure:
-        """The prompt of a turn, after dropping as many results as it takes, and whose results these were.
+        """Return the prompt of a turn that fits, and the turns whose results were dropped for it.
 
         What does not fit is brought down to half of the context, so that the prefix breaks rarely: the oldest results
         go first, the newest only if it does not fit alone.
@@ -289,7 +285,7 @@ class _Run(Generic[T]):
         return prompt, tuple(dropped)
 
     async def _size(self, prompt: Prompt, enough: int) -> int:
-        """Tokens of a prompt with its reply: an upper bound where that is at most `enough`, else counted."""
+        """Return the tokens of a prompt with its reply: an upper bound if it is at most `enough`, else counted."""
         bound = _bytes(prompt) + TEMPLATE_TOKENS + self.limits.reply_tokens
         if bound <= enough:
             return bound
@@ -346,7 +342,7 @@ class _Run(Generic[T]):
 
 
 def _asking(turn: int, turns: int, limit: Outcome | None) -> str:
-    """The line that ends a turn's message."""
+    """Return the line that ends a turn's message."""
     if limit is None:
         return f"Turn {turn} of {turns}: take the next action."
     return f"Turn {turn} of {turns}: finish now, with what you have: {_WHY[limit]}."

@@ -1,7 +1,7 @@
-"""The tools for other programs, over the Model Context Protocol.
+"""Tools for other programs, over the Model Context Protocol.
 
-Invariant: a program that asks here gets what an agent of this project gets: the same tools, bounds and texts, what a
-page says fenced, errors as typed refusals. The server speaks over standard input and output and opens no connection.
+Invariant: another program gets the same tools, bounds and texts as an agent of this project: the text of a page is
+fenced, and errors are typed refusals. The server uses standard input and output and opens no connection.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 def answer_call(toolbox: Toolbox, name: str, arguments: dict[str, Any]) -> Observation:
-    """The answer to a call by name; a call that cannot be carried out is answered with an error."""
+    """Answer a call by name; a call that cannot be carried out gets an error."""
     request = read_request({**arguments, "tool": name}, toolbox.settings.tools)
     return refused(request) if isinstance(request, Refusal) else toolbox.run(request)
 
 
 def make_server(toolbox: Toolbox) -> Server[Any]:
-    """An MCP server of the toolbox's tools.
+    """Return an MCP server of the toolbox's tools.
 
     Raises:
         UserError: the SDK is not installed.

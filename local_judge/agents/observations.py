@@ -1,8 +1,8 @@
-"""What an agent is shown in answer to a request.
+"""Observations: what an agent is shown in answer to a request.
 
-Invariant: an observation's text is a function of the observation alone. Whatever comes from a page, its title and
-address included, stands in a fence of its own, one passage of one page in each; outside of the fences stand only words
-of this project, numbers, and names with nothing in them but letters, digits, `_`, `.` and `-`.
+Invariant: an observation's text is a function of the observation alone. All text of a page, with its title and URL,
+stands in a fence, one passage per fence. Outside the fences there are only fixed words, numbers, and names of letters,
+digits, `_`, `.` and `-`.
 """
 
 from __future__ import annotations
@@ -15,53 +15,53 @@ from serving.types import Frozen
 
 RequestKind = Literal["search", "search_papers", "search_code", "page"]
 Lack = Literal["nothing_found", "weak", "not_in_snapshot", "dead", "blocked", "empty", "unsupported_type"]
-"""Why the snapshot could not answer. `weak`: no passage found has enough of the query's words. The others but
-`nothing_found` are a page's status."""
+"""Reason why the snapshot could not answer. `weak`: no passage found has enough of the query's words. The others,
+except `nothing_found`, are statuses of pages."""
 
 
 class PagePassage(Frozen):
-    """A stretch of a page."""
+    """Passage or part of a page."""
 
     url: str
-    """Normalised."""
+    """Normalised URL."""
     title: str
     published: str | None
     text_digest: str
-    """Of the page's text, which the offsets point into."""
+    """Digest of the page's text, into which the offsets point."""
     start: int
     end: int
     chunks: tuple[str, ...]
-    """Ids of the chunks that it is of, in page order."""
+    """Ids of its chunks, in page order."""
     text: str
     query: int | None = None
-    """Number from 1 of the query that found it; None where a page was opened."""
+    """Number, from 1, of the query that found it; None if a page was opened."""
     score: float | None = None
-    """On the scale of the search; None where a page was opened."""
+    """Score of the search; None if a page was opened."""
 
 
 class SnapshotRequest(Frozen):
-    """One query, or one page, that was asked of the snapshot."""
+    """One query, or one page, requested from the snapshot."""
 
     kind: RequestKind
     what: str
-    """The query, or the page's normalised address."""
+    """The query, or the page's normalised URL."""
     lack: Lack | None = None
-    """Why the snapshot could not answer; None where it could."""
+    """Reason why the snapshot could not answer; None if it could."""
 
 
 class Observation(Frozen):
-    """The answer to one request."""
+    """Answer to one request."""
 
     tool: str
     note: str = ""
-    """In words, for the judge."""
+    """Explanation for the judge."""
     shown: tuple[PagePassage, ...] = ()
     error: ErrorKind | None = None
     asked: tuple[SnapshotRequest, ...] = ()
 
 
 def observation_text(observation: Observation) -> str:
-    """An observation as a judge, or a program that asks over MCP, reads it."""
+    """Return an observation as text for a judge or an MCP client."""
     blocks = [observation.note] if observation.note else []
     for number, shown in enumerate(observation.shown, start=1):
         of = "" if shown.query is None else f", for query {shown.query}"

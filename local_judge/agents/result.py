@@ -1,23 +1,13 @@
-"""How long an agent may work.
+"""Result of an agent's run: limits, transcript, counts and evidence gaps.
 
-Invariant: every loop ends. Whatever a judge writes, there are at most `turns` turns, each of them one question that the
-judge puts at most `1 + reasks` times, and the last of them asks for the answer alone.
+Invariants: every loop ends: a run has at most `turns` turns, each of them one question that is asked at most
+`1 + reasks` times, and the last one asks for the answer alone. A run is `answered` only if the judge finished by itself
+with an answer of the type asked for. Every other end is named, and an answer given at a limit keeps the limit's name.
+The result can be read without the snapshot or the judge.
 
-
-What an agent's run comes to, whole and typed.
-
-Invariant: a run is `answered` only if the judge finished by itself with an answer of the type asked for; whatever else
-ended it is named, and an answer that was asked for at a limit stands beside the limit's name. Nothing in here needs the
-snapshot or the judge to be read again.
-
-
-What a snapshot lacked, on disk.
-
-Invariant: a file of evidence gaps lists each thing once with the number of times that it was asked for, pages first,
-each by its text: the same runs give the same bytes, in whatever order they ended.
-
-The addresses are what judges asked for. A judge may have made one up, or have it from a page: who fetches them should
-look at the list.
+A file of evidence gaps lists each gap once with the number of requests, pages first, sorted by their text, so that
+equal runs give equal bytes. Its URLs are those that judges requested. A judge may have invented one or copied it from
+a page: check the list before fetching it.
 """
 
 from __future__ import annotations
@@ -38,22 +28,22 @@ from serving.types import Frozen
 
 
 class AgentLimits(Frozen):
-    """What one run may take. Reaching one of them asks the judge to finish in one more turn, with what it has."""
+    """Limits of one run. Reaching one asks the judge to finish in one more turn."""
 
     turns: int = Field(default=12, ge=1)
     """Questions to the judge; in the last one it can only finish."""
     tokens: int = Field(default=200_000, ge=1)
-    """Of all prompts and replies together, as the engine reports them. The turn ahead and the one in which it finishes
-    have to fit. They are estimated from the last prompt and the bytes added to it: the sum may pass the limit by a
-    little."""
+    """Tokens of all prompts and replies together, as the engine reports them. The next turn and the one that finishes
+    have to fit. They are estimated from the last prompt and the bytes added to it, so the sum may exceed the limit
+    slightly."""
     calls: int = Field(default=40, ge=1)
     """Queries, pages opened, and queries within pages."""
     repeats: int = Field(default=3, ge=1)
-    """Actions that had been taken before. Each is answered by a note that says so."""
+    """Repeated actions. Each is answered by a note that says so."""
     reply_tokens: int = Field(default=1024, ge=16)
-    """Of one reply."""
+    """Tokens of one reply."""
     context_tokens: int | None = Field(default=None, ge=1)
-    """Of one prompt with its reply; None, or more than the judge has: all that it has."""
+    """Tokens of one prompt with its reply; None, or more than the judge has: its whole context."""
 
 
 T = TypeVar("T")
@@ -63,9 +53,9 @@ Outcome = Literal[
     "out_of_turns",
     "out_of_tokens",
     "out_of_calls",
-    "repeating",  # it took actions that it had taken before, once too often
-    "too_long",  # a prompt did not fit, with all results dropped that may be
-    "failed",  # the judge's reply could not be had
+    "repeating",  # it repeated actions too often
+    "too_long",  # a prompt did not fit, even without the results
+    "failed",  # the judge's reply failed
 ]
 
 
@@ -75,33 +65,33 @@ class Step(Frozen):
     turn: int
     thought: str
     action: dict[str, JsonValue]
-    """As the judge wrote it."""
+    """Action as the judge wrote it."""
     observation: Observation | None = None
-    """What it was answered; None where the action ended the run."""
+    """Answer of the tool; None if the action ended the run."""
     dropped: tuple[int, ...] = ()
-    """Turns whose results left the prompt before this turn was asked."""
+    """Turns whose results were dropped from the prompt before this turn."""
     replies: tuple[str, ...]
-    """Ledger keys of the replies that it took, the one that holds it last."""
+    """Ledger keys of its replies; the last one holds the action."""
     prompt_tokens: int
-    """Of all these replies, like the next."""
+    """Prompt tokens of all these replies."""
     completion_tokens: int
 
 
 class Transcript(Frozen):
-    """All that was asked, done and seen."""
+    """Full record of a run."""
 
     snapshot: str
-    """Digest."""
+    """Digest of the snapshot."""
     tools: ToolSettings
     limits: AgentLimits
     task: str
     material: str
-    """As it was shown, fenced."""
+    """Material as it was shown, fenced."""
     steps: tuple[Step, ...]
 
     @property
     def observations(self) -> tuple[Observation, ...]:
-        """What the judge was answered, in order."""
+        """Answers of the tools, in order."""
         return tuple(step.observation for step in self.steps if step.observation is not None)
 
     @property
@@ -111,61 +101,61 @@ class Transcript(Frozen):
 
 
 class Spent(Frozen):
-    """What a run took, counted over the turns that were answered."""
+    """Resources that a run used, counted over the turns with a reply."""
 
     turns: int
     calls: int
     """Queries, pages, and queries within pages that were carried out."""
     errors: int
-    """Actions that could not be carried out as they were written: unknown tools, bad arguments or answers."""
+    """Actions that could not be carried out: unknown tools, invalid arguments or answers."""
     repeats: int
     prompt_tokens: int
     completion_tokens: int
 
 
 class Tally(Frozen):
-    """How many different things of one kind were asked for, and how many of them the snapshot could answer."""
+    """Number of different requests of one kind, and of those that the snapshot could answer."""
 
     asked: int
     answered: int
 
 
 class EvidenceGap(Frozen):
-    """Something that the snapshot could not answer."""
+    """Request that the snapshot could not answer."""
 
     url: str | None = None
-    """A page; exactly one of this and `query` is set."""
+    """Page; exactly one of this and `query` is set."""
     query: str | None = None
     tool: RequestKind
-    """The tool that searched, or `page`."""
+    """Tool that searched, or `page`."""
     why: Lack
     times: int
-    """How often it was asked for."""
+    """Number of requests."""
 
 
 class AgentResult(Frozen, Generic[T]):
-    """The end of a run."""
+    """Result of a run."""
 
     outcome: Outcome
     answer: T | None = None
-    """None where the judge gave none; `answered` always has one."""
+    """None if the judge gave none; an `answered` run always has one."""
     failure: Failure | None = None
-    """Why there is no answer, where a reply could not be had or read."""
+    """Reason why there is no answer, if a reply failed."""
     spent: Spent
     coverage: dict[RequestKind, Tally]
-    """By kind, those that were asked for."""
+    """Counts of requests by kind."""
     evidence_gaps: tuple[EvidenceGap, ...]
     transcript: Transcript
 
 
 def no_answer(result: AgentResult[Any]) -> Failure:
-    """Why a run has no answer, as data."""
+    """Return the failure of a run without an answer."""
     detail = f"an agent's run ended {result.outcome} after {result.spent.turns} turns, without an answer"
     return result.failure or Failure(kind="incomplete", detail=detail)
 
 
 def tallied(asked: Sequence[SnapshotRequest]) -> dict[RequestKind, Tally]:
-    """How much of what was asked for the snapshot could answer, each different query or page once."""
+    """Count the requests of each kind, and those that the snapshot could answer; equal requests count once."""
     answered = _answered(asked)
     found: dict[RequestKind, Tally] = {}
     for kind in get_args(RequestKind):
@@ -177,7 +167,7 @@ def tallied(asked: Sequence[SnapshotRequest]) -> dict[RequestKind, Tally]:
 
 
 def gaps_of(asked: Sequence[SnapshotRequest]) -> tuple[EvidenceGap, ...]:
-    """Return what was never answered, each different thing once: pages first, then queries, by their text."""
+    """Return the requests that were never answered, each once: pages first, then queries, by their text."""
     answered = _answered(asked)
     return _gaps(
         Counter(
@@ -215,20 +205,20 @@ EVIDENCE_GAPS = "evidence_gaps.jsonl"
 
 
 def write_evidence_gaps(path: Path, evidence_gaps: Iterable[EvidenceGap]) -> None:
-    """Write the evidence gaps of runs, equal ones added up. Raises InputError."""
+    """Write the evidence gaps of runs, with equal ones added up. Raises InputError."""
     write_jsonl(path, merged(evidence_gaps))
 
 
 def read_evidence_gaps(path: Path) -> tuple[EvidenceGap, ...]:
-    """The evidence gaps in a file, or in the file of a run's directory.
+    """Read the evidence gaps of a file, or of a run's directory.
 
     Raises:
-        InputError: there is none, or it has a line that is no evidence gap.
+        InputError: the file is missing, or a line is not an evidence gap.
     """
     file = path / EVIDENCE_GAPS if path.is_dir() else path
     found: list[EvidenceGap] = []
     for place, gap in read_models(file, EvidenceGap):
         if (gap.url is None) == (gap.query is None):
-            raise InputError(f"{place}: needs one of `url` and `query`")
+            raise InputError(f"{place}: must have either `url` or `query`")
         found.append(gap)
     return merged(found)

@@ -1,8 +1,8 @@
-"""The tools: a snapshot asked in the ways that an agent may ask it.
+"""Tools over a snapshot: search, open, find.
 
-Invariant: a request changes nothing and reaches nothing but the snapshot; the same request to the same snapshot under
-the same settings has the same answer. An answer is bounded: `MOST_QUERIES` times `MOST_PASSAGES` passages of at most
-`passage_characters`, or one part of a page.
+Invariant: a request changes nothing and reads only the snapshot; the same request under the same settings has the same
+answer. An answer is bounded: `MOST_QUERIES` times `MOST_PASSAGES` passages of at most `passage_characters`, or one part
+of a page.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ _HOSTS: dict[str, list[str]] = json.loads(
 
 
 class ToolSettings(Frozen):
-    """What is offered, and how much of it."""
+    """Tools that are offered, and their limits."""
 
     tools: Annotated[tuple[ToolName, ...], Field(min_length=1)] = ("search", "open", "find")
     mode: Mode = "bm25"
-    """How a search ranks."""
+    """Ranking method of a search."""
     as_of: date | None = None
-    """Only what was known by the end of this day (see `indexes.snapshot`)."""
+    """Latest day of the pages that are shown (see `indexes.snapshot`)."""
     passage_characters: int = Field(default=1000, ge=100)
-    """Of one passage; what is longer is cut."""
+    """Characters of one passage; longer passages are cut."""
     part_characters: int = Field(default=6000, ge=500)
-    """Of one part of a page, which ends with a passage: one long passage alone may be longer."""
+    """Characters of one part of a page. A part ends with a passage, so a single long passage may exceed this."""
     floor: float = Field(default=0.5, ge=0, le=1)
-    """Least share of what a query's different words tell (`indexes.corpus.Corpus.rarity`: a rare word tells more) that
-    one passage found must have, with its title and by stems. Under it the search counts as one that the snapshot could
-    not answer, though what was found is shown."""
+    """Minimum share of a query's information (`indexes.corpus.Corpus.rarity`: rare words count more) that one passage,
+    with its title and by stems, must contain. Below it the search counts as unanswered, although its passages are
+    shown."""
     hidden: tuple[str, ...] = ()
-    """Digests of texts that are not shown, under whatever address, and are not missed either."""
+    """Digests of texts that are never shown, under any URL, and are not reported as gaps."""
     paper_hosts: tuple[str, ...] = tuple(_HOSTS["papers"])
     code_hosts: tuple[str, ...] = tuple(_HOSTS["code"])
 
@@ -59,19 +59,19 @@ _DEFAULTS = ToolSettings()
 
 @lru_cache(maxsize=4)
 def corpus_of(snapshot: Snapshot) -> Corpus:
-    """The search over a snapshot, opened once for all reports. Raises IndexDamaged: the index is not whole."""
+    """Open the search over a snapshot, once for all reports. Raises IndexDamaged: the index is incomplete."""
     return snapshot.corpus()
 
 
 class Toolbox:
-    """The tools over one snapshot; any number of agents may share it.
+    """Tools over one snapshot, shared by any number of agents.
 
     Args:
-        snapshot: what is read.
-        settings: what is offered.
+        snapshot: the snapshot to read.
+        settings: the tools that are offered.
 
     Raises:
-        IndexDamaged: the search index is not whole.
+        IndexDamaged: the search index is incomplete.
     """
 
     def __init__(self, snapshot: Snapshot, settings: ToolSettings = _DEFAULTS) -> None:
@@ -80,11 +80,11 @@ class Toolbox:
         self._corpus = corpus_of(snapshot)
 
     def run(self, request: Request, calls: int | None = None) -> Observation:
-        """The answer to a request.
+        """Answer a request.
 
         Args:
-            request: of a tool.
-            calls: queries, or pages, that may still be asked for, at least 1; None for any number.
+            request: request of a tool.
+            calls: number of queries or pages that may still be requested, at least 1; None for any number.
 
         Raises:
             IndexesError: the snapshot is damaged, or lacks the index that `mode` needs.
@@ -170,7 +170,7 @@ class Toolbox:
         return Observation(tool="find", note=" ".join(notes), shown=tuple(shown.values()), asked=asked)
 
     def _page(self, tool: str, url: str) -> Page | Observation:
-        written = url.replace("\u2060", "")  # put into what looks like a control token when it was shown
+        written = url.replace("\u2060", "")  # added to text that looks like a control token when it is shown
         try:
             normalise_url(written)
         except UrlError:
@@ -201,12 +201,12 @@ class Toolbox:
 
 
 def refused(refusal: Refusal) -> Observation:
-    """What is answered to an action that cannot be carried out."""
+    """Return the observation for an action that cannot be carried out."""
     return _error(refusal.tool, refusal.kind, f"{refusal.why}.")
 
 
 def page_parts(chunks: Sequence[Chunk], characters: int) -> list[tuple[int, int]]:
-    """Offsets of the parts of a page, `[start, end)`: chunks joined while they have at most `characters` together.
+    """Return the offsets of the parts of a page, `[start, end)`: chunks joined while they have at most `characters`.
 
     A part begins where the one before it ends, so that what two chunks share is in one part only.
     """
@@ -220,7 +220,7 @@ def page_parts(chunks: Sequence[Chunk], characters: int) -> list[tuple[int, int]
 
 
 def _shown(page: Page, start: int, end: int, chunks: tuple[str, ...]) -> PagePassage:
-    """A stretch of a page without the white space at its ends."""
+    """Return a part of a page without the white space at its ends."""
     text = page.text[start:end]
     start += len(text) - len(text.lstrip())
     text = text.strip()
@@ -237,7 +237,7 @@ def _shown(page: Page, start: int, end: int, chunks: tuple[str, ...]) -> PagePas
 
 
 def _share(rarity: dict[str, float], hit: Hit) -> float:
-    """Share of what a query's words tell that a passage with its title has, by the stems of the passage's language."""
+    """Return the share of a query's information that a passage with its title has, by stems in its language."""
     analyser = Analyser(analysis_of(hit.language))
     there = {analyser.term(word) for word in tokenise(f"{hit.title}\n{hit.chunk.text}")}
     shared = sum(tells for word, tells in rarity.items() if analyser.term(word) in there)

@@ -1,7 +1,7 @@
-"""A run to be read by people.
+"""Transcript of a run for people.
 
 Invariant: the text is a function of the result alone, and shows every step with its pages, offsets and ledger keys.
-What pages and judges wrote stands in fences that it cannot close, or on one line without control characters.
+Text of pages and judges stands in fences that it cannot close, or on one line without control characters.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ KEY = 12
 
 
 def render_transcript(result: AgentResult[Any], *, opening: bool = True, texts: bool = True) -> str:
-    """A run as Markdown.
+    """Render a run as Markdown.
 
     Args:
         result: the run.
-        opening: whether task and material are shown, where nothing else shows them.
-        texts: whether the passages are shown whole; without, their first words.
+        opening: show the task and the material.
+        texts: show passages in full instead of their first words.
     """
     script = result.transcript
     tools = ", ".join(script.tools.tools)
@@ -74,6 +74,6 @@ def _passage(shown: PagePassage, texts: bool) -> str:
 
 
 def _line(text: str) -> str:
-    """Text on one line, in which Markdown finds no fence, no HTML, no link and no image to load."""
+    """Return text on one line, in which Markdown finds no fence, HTML, link or image."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return _MARKS.sub(r"\\\g<0>", line)

@@ -73,7 +73,7 @@ def test_evidence_gaps_of_several_runs_add_up_in_an_order_of_their_own(tmp_path:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"tool": "page", "why": "dead", "times": 1}', r"w\.jsonl:1: needs one of `url` and `query`"),
+        ('{"tool": "page", "why": "dead", "times": 1}', r"w\.jsonl:1: must have either `url` or `query`"),
         ('{"url": "a", "tool": "page", "why": "gone", "times": 1}', r"w\.jsonl:1: why: "),
     ],
 )

@@ -147,7 +147,7 @@ def test_ratings_by_people_and_a_faulty_file(
     assert scores(run)["authority"]["score"]["value"] == pytest.approx(100 * 3.5 / 7)
     ratings.write_text('{"domain": "www.plant.example", "score": 1}\n')
     line = command(*options, "--out", tmp_path / "other").line()
-    assert f"{ratings}:1: 'www.plant.example' is judged as 'plant.example'; rate that" in line
+    assert f"{ratings}:1: 'www.plant.example' belongs to 'plant.example'; rate that domain" in line
     ratings.write_text('{"domain": "plant.example", "score": 2}\n')
     assert "already contains a run with different protocols" in command(*options, "--out", run).line()
 

@@ -120,7 +120,7 @@ def test_settings_that_cannot_be(command: Command, tmp_path: Path, server: StubT
     options = ("run", batch(tmp_path), "--judge", preset, "--base-url", server.url, "--out", tmp_path / "run")
     lrb = (*options, "--protocol", "liveresearchbench")
     for setting, said in (
-        ("penalties=[[1,100]]", "the first step has to be that of 0 issues"),
+        ("penalties=[[1,100]]", "the first step must be for 0 issues"),
         ("limit=0", "liveresearchbench.issues.limit"),
     ):
         assert said in command(*lrb, "--set", f"liveresearchbench.issues.{setting}").line()

@@ -1,19 +1,14 @@
-"""DeepResearchEval's file of quality results and its cache, from findings.
-
-Invariant: the figures of a report and of the summary are what the published code makes of the answers beside them; no
-report is written for which that code would count a missing answer as 0.
-
-
-DeepResearchEval's result files of a run, and its files of checked facts as findings.
+"""DeepResearchEval's result files of a run, and its files of checked facts as findings.
 
     quality_results.json          the quality of all reports: by task, then by system
-    cache/*_cache.json            the same as the published code caches it (dimensions, weights, criteria, results)
-    reports.json                  which report is in it, and why not
+    cache/*_cache.json            the same in the published code's cache (dimensions, weights, criteria, results)
+    reports.json                  the reports in it, and why others are left out
     results/<system>/task_*.json  the facts of one report
-    facts.json                    which report is in which of these, and why not
+    facts.json                    the reports with such a file, and why others are left out
 
-Invariants: nothing that failed becomes a 0; of two reports of one system on one task the first is written; what failed
-of the facts has no row and is counted.
+Invariants: no failure becomes a 0. The figures of a report and of the summary are what the published code computes from
+the answers beside them; a report for which that code would count a missing answer as 0 is left out. Of two reports of
+one system on one task the first is written. A failed statement has no row and is counted.
 """
 
 from __future__ import annotations
@@ -53,7 +48,7 @@ from local_judge.terminal import count
 
 
 def left_out(found: QualityFindings | None) -> str:
-    """Why a report has no place in the file, in a few words; nothing where it has."""
+    """Return why a report has no place in the file; empty if it has one."""
     if found is None:
         return "its quality was not judged"
     if found.dimensions is None:
@@ -64,7 +59,7 @@ def left_out(found: QualityFindings | None) -> str:
 
 
 def query_result(findings: DreFindings, dimensions: QualityDimensions) -> dict[str, Any]:
-    """What the file has of a task, without its reports."""
+    """Return the file's entry of a task, without its reports."""
     task = findings.task or findings.case
     return {
         "query_id": int(task) if task.isascii() and task.isdecimal() else task,
@@ -82,7 +77,7 @@ def query_result(findings: DreFindings, dimensions: QualityDimensions) -> dict[s
 
 
 def model_result(found: QualityFindings, dimensions: QualityDimensions) -> dict[str, Any]:
-    """What the file has of a report; its text is in its own file, and here it is empty."""
+    """Return the file's entry of a report; its text is in its own file, so it is empty here."""
     return {
         "raw_scores": raw_scores(found),
         "final_scores": final_scores_of(found, dimensions),
@@ -91,10 +86,10 @@ def model_result(found: QualityFindings, dimensions: QualityDimensions) -> dict[
 
 
 def cache_files(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The published cache by file name: from it, `example_pointwise_usage.py --cache_dir` prints the averages.
+    """Return the published cache by file name: `example_pointwise_usage.py --cache_dir` prints its averages.
 
     Args:
-        results: by task id, as `query_result` gives them, with their reports. The published code numbers its tasks: one
+        results: entries of `query_result` with their reports, by task id. The published code numbers its tasks: one
             whose id is no whole number has no place.
     """
     found: dict[str, dict[str, Any]] = {"dimensions": {}, "weights": {}, "criteria": {}, "model_results": {}}
@@ -114,12 +109,12 @@ def cache_files(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str,
 def quality_results(
     results: Mapping[str, Mapping[str, Any]], systems: Sequence[str], day: str | None
 ) -> dict[str, Any]:
-    """The whole file.
+    """Return the whole file.
 
     Args:
-        results: by task id, as `query_result` gives them, with their reports.
-        systems: in the order of the run.
-        day: of the evaluation, where the run was told one: nothing asks the clock.
+        results: entries of `query_result` with their reports, by task id.
+        systems: systems in the order of the run.
+        day: day of the evaluation, if the run has one; the clock is not read.
     """
     return {
         "timestamp": day,
@@ -138,33 +133,33 @@ DreReport = ReportFindings[DreFindings]
 
 
 class ExportedQuality(ExportedReport):
-    """What became of the quality of one report."""
+    """Row of one report in the list of exported quality results."""
 
     left_out: str = ""
-    """Why it is not in the file, in a few words; nothing where it is."""
+    """Reason why the report is left out; empty if it is in the files."""
 
 
 class ExportedFacts(ExportedReport):
-    """What became of the facts of one report."""
+    """Row of one report in the list of exported facts."""
 
     file: str | None = None
-    """Relative to what was exported to; None if it was left out."""
+    """Path below the export folder; None if the report was left out."""
     left_out: str = ""
-    """Why, in a few words."""
+    """Reason why the report is left out; empty if it is in the files."""
     n_failed: int = 0
     """Statements without a label, which have no row."""
     n_unread: int = 0
-    """Sentences whose statements are not known."""
+    """Sentences whose statements are unknown."""
 
 
 class DreFiles(FileFormat[DreFindings]):
-    """Quality with its cache, and facts; each where the run has any."""
+    """Quality with its cache, and facts, if the run has any."""
 
     title = "DeepResearchEval"
     reads = "a `task_ID.json` of checked facts, or their folder"
 
     def write(self, run: RunFindings[DreFindings]) -> Exported:
-        """The files of quality and of facts."""
+        """Return the files of quality and of facts."""
         quality, facts = _quality(run), _facts(run)
         either = [found for found in (quality, facts) if found.files] or [quality]
         return Exported(
@@ -173,7 +168,7 @@ class DreFiles(FileFormat[DreFindings]):
         )
 
     def read(self, path: Path) -> Imported[DreFindings]:
-        """One file, or the folder of a system: the stems are the ids of its reports, the folder's name the system's."""
+        """Read one file, or the folder of a system: stems are the ids of its reports, its name the system's."""
         files = result_files(path)
         digest = hashlib.sha256()
         found: list[DreFindings] = []
@@ -207,7 +202,7 @@ def _quality(run: RunFindings[DreFindings]) -> Exported:
 
 
 def _place(report: DreReport, results: dict[str, dict[str, Any]]) -> str:
-    """Put a report among the results; why it has no place there, nothing where it has."""
+    """Put a report among the results; return why it has no place, empty if it has one."""
     findings = report.findings
     if findings is None:
         return report.status
@@ -227,9 +222,9 @@ def _place(report: DreReport, results: dict[str, dict[str, Any]]) -> str:
 
 
 def _facts(run: RunFindings[DreFindings]) -> Exported:
-    """The files of facts.
+    """Return the files of facts.
 
-    A file's stem is the task's id where the reports of a system all have plain ones, each its own; else the report's
+    A file's stem is the task's id if the reports of a system all have different plain ids, otherwise the report's
     position in the run, from 1.
     """
     found: dict[str, ExportedFacts] = {}
@@ -267,7 +262,7 @@ def _failures(rows: Sequence[ExportedFacts]) -> list[str]:
 
 
 def _named(run: RunFindings[DreFindings]) -> Iterator[tuple[str, DreReport]]:
-    """The file of each report's facts."""
+    """Yield the file of each report's facts."""
     for system in run.systems:
         own = [(str(n), report) for n, report in enumerate(run.reports, 1) if report.system == system]
         tasks = [report.task or "" for _, report in own]

@@ -16,7 +16,7 @@ from local_judge.scoring.node import DIFFERENCE, TEN, WHOLE, Place
 
 
 class DreFindings(PartFindings):
-    """The findings of each part."""
+    """Findings of each part."""
 
     quality: QualityFindings | None = None
     facts: FactsFindings | None = None
@@ -49,7 +49,7 @@ class DeepResearchEval(MetricProtocol[DreFindings]):
     injection_probes = (InjectionProbe("quality", "score", {"parts": ["quality"]}, "quality"),)
 
     def file_format(self) -> FileFormat[DreFindings]:
-        """See `export`."""
+        """Return the published project's files: see `export`."""
         from local_judge.protocols.deepresearcheval.export import DreFiles
 
         return DreFiles()

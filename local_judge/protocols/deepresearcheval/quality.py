@@ -1,8 +1,8 @@
 """Adaptive quality: general and task-specific dimensions, each by weighted criteria.
 
-Invariant: the dimensions come with the task, or are drafted from its request alone, by questions that are the same
-whatever report is judged: a judge that has drafted them once answers from its ledger, so that all systems on a task are
-judged by the same.
+Invariant: the dimensions come with the task, or are drafted from its request alone, by prompts that do not depend on
+the report. A judge that has drafted them once replays them from its ledger, so that all systems on a task are judged by
+the same dimensions.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from serving.types import Frozen
 
 
 class QualitySettings(Frozen):
-    """How quality is judged."""
+    """Settings of adaptive quality."""
 
     calls: Calls = "dimension"
     draft: bool = True
-    """Let each judge draft the dimensions of a task that has none; without, such a task is refused."""
+    """Let each judge draft the dimensions of a task that has none; otherwise such a task is refused."""
 
 
 class Quality(Metric[QualitySettings, QualityFindings]):
@@ -51,7 +51,7 @@ class Quality(Metric[QualitySettings, QualityFindings]):
     findings_type = QualityFindings
 
     def missing_inputs(self, task: Task) -> str | None:
-        """The dimensions, where the task has none and judges may not draft them."""
+        """Name the dimensions if the task has none and judges may not draft them."""
         if self.settings.draft or task.dimensions is not None:
             return None
         return (
@@ -60,7 +60,7 @@ class Quality(Metric[QualitySettings, QualityFindings]):
         )
 
     async def examine(self, case: Case, context: EvalContext) -> QualityFindings:
-        """The answer to each criterion of the task's dimensions, or of those that the judge drafts."""
+        """Judge each criterion of the task's dimensions, or of those that the judge drafts."""
         task, calls = task_of(case), self.settings.calls
         dimensions, drafted_by = task.dimensions, ()
         if dimensions is None:
@@ -80,19 +80,19 @@ class Quality(Metric[QualitySettings, QualityFindings]):
         )
 
     def score(self, judges: Sequence[QualityFindings], profile: Profile) -> tuple[ScoreNode, ...]:
-        """Quality, and the gap between general and task-specific dimensions."""
+        """Score quality, and the gap between general and task-specific dimensions."""
         return score_quality(judges, profile)
 
     def aggregate(
         self, reports: Sequence[Sequence[QualityFindings]], profile: Profile, n_missing: int
     ) -> tuple[ScoreNode, ...]:
-        """Both over the reports of a system."""
+        """Score both over the reports of a system."""
         return aggregate_quality(reports, profile, n_missing)
 
     def decisions(self, findings: QualityFindings) -> Iterator[Decision]:
-        """The score of each criterion, by dimension; of several task-specific ones together.
+        """Yield the score of each criterion, by dimension; task-specific dimensions together.
 
-        Judges that have drafted criteria of their own are compared in none of them: an item is known by its text too.
+        The criteria of judges that drafted their own are never compared: an item is identified by its text too.
         """
         answers = findings.by_criterion
         for dimension in findings.dimensions.dimensions if findings.dimensions else ():
@@ -105,7 +105,7 @@ class Quality(Metric[QualitySettings, QualityFindings]):
                 )
 
     def lines(self, findings: QualityFindings) -> Iterator[str]:
-        """What was asked, in one line."""
+        """Yield one line about the dimensions and criteria."""
         if findings.dimensions is None:
             kind = findings.failure.kind if findings.failure else "unknown"
             yield f"quality: failed: no dimensions were drafted ({kind})"
@@ -128,7 +128,7 @@ class Quality(Metric[QualitySettings, QualityFindings]):
         yield "; ".join(filter(None, parts))
 
     def tables(self, findings: QualityFindings) -> Iterator[Table]:
-        """Each criterion under its dimension; a quotation that the report does not have is shown as such."""
+        """Yield a table of criteria by dimension; a quotation that does not occur in the report is marked."""
         if findings.dimensions is None:
             return
         table = item_table("criterion", "asked", "weight", "score", "why")

@@ -1,14 +1,8 @@
-"""What a judge said of each criterion of a task's dimensions.
+"""Scores of a report by the criteria of its task's dimensions.
 
-Invariant: each criterion of all dimensions has exactly one score, in their order, or the failure that left it open;
-without dimensions there is the failure that they were not drafted for, and no score.
-
-
-Report + dimensions of its task -> a score for each criterion.
-
-Invariants: all prompts about one report have the request and the instructions byte for byte, and the criteria last;
-weights are not shown, as in the published code. Every criterion gets exactly one answer; what could not be asked or
-answered is a failure.
+Invariants: each criterion of all dimensions has exactly one score, in their order, or a failure. Without dimensions
+there is the failure of drafting them, and no score. All prompts about one report share the request and the
+instructions, with the criteria last; weights are not shown, as in the published code.
 """
 
 from __future__ import annotations
@@ -34,28 +28,28 @@ from local_judge.tasks.model import Criterion, QualityDimension, QualityDimensio
 from serving.types import Frozen
 
 TOP = 10.0
-"""The highest score; the lowest is 0."""
+"""Highest score; the lowest is 0."""
 
 Calls = Literal["dimension", "task"]
-"""`dimension`: one call for each dimension, as in the published code. `task`: one for all criteria; the findings say
-so."""
+"""`dimension`: one call for each dimension, as in the published code. `task`: one call for all criteria, noted in the
+findings."""
 
 Origin = Literal["task", "judge"]
-"""Where the dimensions come from. `task`: they came with it. `judge`: this judge has drafted them in this run."""
+"""Origin of the dimensions. `task`: part of the task. `judge`: drafted by this judge in this run."""
 
 
 class CriterionScore(Frozen):
-    """The answer to one criterion."""
+    """Answer to one criterion."""
 
     criterion: str
-    """Its id."""
+    """Id of the criterion."""
     score: float | None = Field(default=None, ge=0, le=TOP, allow_inf_nan=False)
-    """To two decimals; None where it failed."""
+    """Score to two decimals; None if it failed."""
     analysis: str = ""
     quote: Quote | None = None
-    """A passage of the report, found there by code; offsets into the report's text."""
+    """Passage of the report that code has found; offsets into the report's text."""
     quote_rejected: str | None = None
-    """What the judge gave as a quotation that does not occur in the report."""
+    """Quotation of the judge that does not occur in the report."""
     failure: Failure | None = None
     replies: tuple[str, ...] = ()
     """Ledger keys."""
@@ -65,28 +59,28 @@ class QualityFindings(MetricFindings):
     """All criteria of one report."""
 
     dimensions: QualityDimensions | None
-    """As the judge saw them, and the scores weigh them; None where none could be drafted."""
+    """Dimensions as the judge saw them, with the weights of the scores; None if drafting failed."""
     origin: Origin
     drafted_by: tuple[str, ...] = ()
     """Ledger keys of the replies that drafted them."""
     calls: Calls = "dimension"
     failure: Failure | None = None
-    """Why there are no dimensions."""
+    """Reason why there are no dimensions."""
     scores: tuple[CriterionScore, ...] = ()
 
     @property
     def n_failed(self) -> int:
-        """Criteria without an answer; the one question for dimensions, where it has none."""
+        """Number of criteria without an answer, or 1 if there are no dimensions."""
         return sum(one.failure is not None for one in self.scores) + (self.failure is not None)
 
     @property
     def n_rejected(self) -> int:
-        """Quotations that do not occur in the report."""
+        """Number of quotations that do not occur in the report."""
         return sum(one.quote_rejected is not None for one in self.scores)
 
     @property
     def by_criterion(self) -> dict[str, CriterionScore]:
-        """The answers by the ids of their criteria."""
+        """Answers by the ids of their criteria."""
         return {one.criterion: one for one in self.scores}
 
     @model_validator(mode="after")
@@ -104,12 +98,12 @@ class QualityFindings(MetricFindings):
 
 
 REPLY_TOKENS = 320
-"""Limit of a reply, for each criterion asked: 900 characters and the JSON around them."""
+"""Limit of a reply, for each criterion: 900 characters and the JSON around them."""
 DECIMALS = 2
 
 
 class Scored(Frozen):
-    """A judge's answer to one criterion."""
+    """Answer of a judge to one criterion."""
 
     quote: Annotated[str, Field(max_length=400)]
     analysis: Annotated[str, Field(max_length=500)]
@@ -121,7 +115,7 @@ class Scored(Frozen):
 
 
 class DimensionCriterion(NamedTuple):
-    """A criterion with its dimension."""
+    """Criterion with its dimension."""
 
     dimension: QualityDimension
     criterion: Criterion
@@ -135,7 +129,7 @@ async def score_criteria(
     calls: Calls,
     today: date | None,
 ) -> tuple[CriterionScore, ...]:
-    """What the judge answers to each criterion of all dimensions, in their order."""
+    """Return the judge's answer to each criterion of all dimensions, in their order."""
     asked = {
         criterion.id: DimensionCriterion(dimension, criterion)
         for dimension in dimensions.dimensions
@@ -166,7 +160,7 @@ async def score_criteria(
 
 
 def _wording(shared: Mapping[str, str], asked: Sequence[DimensionCriterion]) -> str:
-    """The question for some criteria, under their dimensions."""
+    """Return the question for some criteria, under their dimensions."""
     lines: list[str] = []
     above: str | None = None
     for dimension, criterion in asked:
@@ -181,7 +175,7 @@ def _wording(shared: Mapping[str, str], asked: Sequence[DimensionCriterion]) -> 
 
 
 def _line(name: str, text: str) -> str:
-    """A name, and what it stands for where that is given, in one line."""
+    """Return a name and its definition, if given, in one line."""
     words = " ".join(text.split())
     return " ".join(name.split()) + (f": {words}" if words else "")
 

@@ -1,19 +1,19 @@
-"""Adaptive quality as trees, 0 to 10: of one report by one judge or several, and over reports (section 4.1).
+"""Scores of adaptive quality, 0 to 10: one report by one judge or several, and over reports (section 4.1).
 
-    criterion   s_c                              of several judges: the mean over those who answered
+    criterion   s_c                              several judges: the mean over those that answered
     dimension   S_d = sum(w_c * s_c) / sum(w_c)
     quality     S   = sum(W_d * S_d) / sum(W_d)
     general, specific                            the same over the dimensions of a kind
-    gap         general - specific               above 0: better at what every report is asked than at its own task
+    gap         general - specific               above 0: better on general dimensions than on those of its own task
     system      the mean over reports of each of these
 
     upstream    the same by the published code; `general` and `specific` are plain means of dimensions. Of a system the
                 mean over the reports with a total above 0; `specific`, the published column `Task`, is the mean over
                 the names of all task-specific dimensions of each name's mean; the gap is that of the columns
 
-Invariants: what failed is left out of the value and opens the bounds, with 0 and with 10; it is never a 0. The
-published code makes a 0 of a dimension in which an answer is missing: by `upstream` it has no value then, and neither
-has what is above it. A part whose weights are all 0 is undefined. Both profiles have the same tree.
+Invariants: failures are left out of the value and open the bounds, with 0 and with 10; a failure is never a 0. The
+published code makes a 0 of a dimension with a missing answer: in `upstream` that dimension, and all above it, have no
+value. A part whose weights are all 0 is undefined. Both profiles have the same tree.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ Part = tuple[QualityDimension, ScoreNode]
 
 
 def score_quality(judges: Sequence[QualityFindings], profile: Profile) -> Tree:
-    """Quality, and the gap between general and task-specific dimensions.
+    """Score quality, and the gap between general and task-specific dimensions.
 
-    Several judges are merged criterion by criterion where they judged by the same dimensions; else, and by `upstream`,
-    which knows one judge, their scores are averaged.
+    Several judges are merged criterion by criterion if they judged by the same dimensions; otherwise, and in
+    `upstream`, which has one judge, their scores are averaged.
     """
     dimensions = judges[0].dimensions
     same = dimensions is not None and all(found.dimensions == dimensions for found in judges)
@@ -105,7 +105,7 @@ def _dimension(dimension: QualityDimension, judges: Sequence[QualityFindings], p
 
 
 def _group(kind: DimensionKind, parts: Sequence[Part], profile: Profile) -> ScoreNode:
-    """The dimensions of one kind: by their weights, or as the plain mean of the published columns."""
+    """Score the dimensions of one kind: by their weights, or as the plain mean of the published columns."""
     score = weighted([(one.weight if profile == "paper" else 1.0, node.score) for one, node in parts])
     score = noted(score, failures_of(score))
     return node(
@@ -117,7 +117,7 @@ def _group(kind: DimensionKind, parts: Sequence[Part], profile: Profile) -> Scor
 
 
 def _all_or_none(score: Score, note: str) -> Score:
-    """A score as the published code has it: of all answers, or none."""
+    """Return a score as the published code has it: without a value if an answer is missing."""
     if not score.n_failed:
         return score
     return score.model_copy(update={"value": None, "numerator": None, "denominator": None, "note": note})
@@ -131,7 +131,7 @@ def _published_total(score: Score, found: QualityFindings, dimensions: QualityDi
 
 
 def _notes(judges: Sequence[QualityFindings], dimensions: QualityDimensions) -> list[str]:
-    """What a reader must know of where the dimensions come from, and of quotations."""
+    """Return notes on the origin of the dimensions, and on quotations."""
     drafted = judges[0].origin == "judge"
     rejected = sum(found.n_rejected for found in judges)
     return [
@@ -142,12 +142,12 @@ def _notes(judges: Sequence[QualityFindings], dimensions: QualityDimensions) -> 
 
 
 def aggregate_quality(reports: Sequence[Sequence[QualityFindings]], profile: Profile, n_missing: int) -> Tree:
-    """The scores of a system: see above. What the published code leaves out is counted and said.
+    """Score a system. Reports that the published code leaves out are counted in a note.
 
     Args:
-        reports: of each report, the findings of all judges.
-        profile: by whose formulas.
-        n_missing: reports without findings.
+        reports: findings of all judges, for each report.
+        profile: profile of the formulas.
+        n_missing: number of reports without findings.
     """
     trees = [score_quality(judges, profile) for judges in reports]
     if profile == "upstream":
@@ -161,7 +161,7 @@ def aggregate_quality(reports: Sequence[Sequence[QualityFindings]], profile: Pro
 
 
 def _tree(score: Callable[..., Score]) -> Tree:
-    """The tree of a system, each score from its path."""
+    """Return the tree of a system, with each score by its path."""
     general = tuple(
         node(name, label, score(QUALITY, GENERAL, name)) for name, (label, _) in GENERAL_DIMENSIONS.items()
     )
@@ -180,7 +180,7 @@ def _at(tree: Tree, path: tuple[str, ...]) -> Score | None:
 
 
 def _published_run(trees: Sequence[Tree], n_missing: int) -> Tree:
-    """What the published summary makes of the reports that have all answers."""
+    """Score the reports that have all answers by the published summary."""
     finished = [(tree[0], found) for tree in trees if (found := _final_of(tree[0])) is not None]
     results = {
         str(number): {"model_results": {_SYSTEM: {"final_scores": found}}}
@@ -227,7 +227,7 @@ def _published_run(trees: Sequence[Tree], n_missing: int) -> Tree:
 
 
 def _final_of(root: ScoreNode) -> dict[str, float] | None:
-    """A report's scores as the published code has them; None where it lacks an answer."""
+    """Return a report's scores in the published form; None if it lacks an answer."""
     if root.score.value is None:
         return None
     found = {

@@ -1,18 +1,13 @@
-"""The published arithmetic of quality to the letter (`point_quality/deepresearcharena/evaluator`).
+"""Published arithmetic of quality, reproduced exactly (`point_quality/deepresearcharena/evaluator`).
 
-    dimension   sum(w_c * s_c) / sum(w_c) over the criteria at the same place of both lists; 0 where there is none
+    dimension   sum(w_c * s_c) / sum(w_c) over the criteria at the same place of both lists; 0 without any
     total       sum(W_d * S_d) over the dimensions, the weights as they are
     run         means over the reports with a total above 0; the column `Task` is the mean over the names of all
                 task-specific dimensions of each name's mean
 
-Invariant: a function here computes what the published one does, on the published project's own data, defects included;
-what the protocol takes of it says where the two differ.
-
-
-Answers, criteria and weights as the published project keeps them.
-
-Invariant: dimensions go by the keys that the published code makes of their names, and criteria by their texts; a
-dimension in which an answer is missing has no answers.
+Invariants: a function computes what the published one does, on the published project's own data, defects included. In
+that data, dimensions go by the keys that the published code makes of their names, and criteria by their texts; a
+dimension with a missing answer has no answers.
 """
 
 from __future__ import annotations
@@ -30,7 +25,7 @@ TOTAL = "total_weighted_score"
 
 
 def dimension_key(name: str) -> str:
-    """The name by which the published code knows a dimension."""
+    """Return the key that the published code makes of a dimension's name."""
     return name.lower().replace(" ", "_").replace("-", "_")
 
 
@@ -39,12 +34,12 @@ def final_scores(
     criteria: Mapping[str, Sequence[Mapping[str, Any]]],
     weights: Mapping[str, float],
 ) -> dict[str, float]:
-    """The scores of one report, 0 to 10: `<dimension>_score` and `total_weighted_score`.
+    """Return the scores of one report, 0 to 10: `<dimension>_score` and `total_weighted_score`.
 
     Args:
-        scores: by dimension, lists of `criterion`, `report_score_0_to_10`.
-        criteria: by dimension, lists of `criterion`, `weight`.
-        weights: by dimension.
+        scores: lists of `criterion`, `report_score_0_to_10`, by dimension.
+        criteria: lists of `criterion`, `weight`, by dimension.
+        weights: weights by dimension.
 
     Raises:
         KeyError: a dimension that is scored has no weight.
@@ -76,7 +71,7 @@ def _dimension(given: Sequence[Any], listed: Sequence[Mapping[str, Any]]) -> flo
 
 
 def summary(query_results: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any]:
-    """Means of each model over its reports; one without a score above 0 is as if it had never been."""
+    """Return the means of each model over its reports; a report without a score above 0 does not count."""
     return {"models": {model: _model(query_results, model) for model in models}}
 
 
@@ -103,19 +98,19 @@ def _model(query_results: Mapping[str, Any], model: str) -> dict[str, Any]:
 
 
 def task_column(averages: Mapping[str, float]) -> float:
-    """The mean of what a model's dimensions average to, over the names that are not fixed; 0 where there is none."""
+    """Return the mean of a model's averages over the dimensions that are not fixed; 0 without any."""
     fixed = {name + SUFFIX for name in FIXED}
     others = [value for name, value in averages.items() if name not in fixed]
     return sum(others) / len(others) if others else 0.0
 
 
 def key_of(dimension: QualityDimension) -> str:
-    """The published key of a dimension: the id of a general one, else made of the name (`R&D cost`: `r&d_cost`)."""
+    """Return the published key of a dimension: its id, or a key made of its name (`R&D cost`: `r&d_cost`)."""
     return dimension.id if dimension.kind == "general" else dimension_key(dimension.name)
 
 
 def raw_scores(found: QualityFindings) -> dict[str, list[dict[str, Any]]]:
-    """The answers by dimension, as published."""
+    """Return the answers by dimension, in the published form."""
     answers = found.by_criterion
     raw: dict[str, list[dict[str, Any]]] = {}
     for dimension in found.dimensions.dimensions if found.dimensions else ():
@@ -129,7 +124,7 @@ def raw_scores(found: QualityFindings) -> dict[str, list[dict[str, Any]]]:
 
 
 def criteria_json(dimensions: QualityDimensions) -> dict[str, list[dict[str, Any]]]:
-    """Criteria by dimension, as published."""
+    """Return the criteria by dimension, in the published form."""
     return {
         key_of(dimension): [
             {"criterion": one.criterion, "explanation": one.explanation, "weight": one.weight}
@@ -140,7 +135,7 @@ def criteria_json(dimensions: QualityDimensions) -> dict[str, list[dict[str, Any
 
 
 def weights_json(dimensions: QualityDimensions) -> dict[str, float]:
-    """Weights by dimension, as published."""
+    """Return the weights by dimension, in the published form."""
     return {key_of(dimension): dimension.weight for dimension in dimensions.dimensions}
 
 

@@ -1,4 +1,4 @@
-"""DREAM: writing quality, factuality, citation integrity, domain authority, and what a task's plan asks for."""
+"""DREAM: writing, factuality, citation integrity, domain authority, key information and reasoning."""
 
 from local_judge.protocols.dream.protocol import Dream, DreamFindings
 

@@ -2,15 +2,14 @@
 
     DA = 100 * (1 / |D|) * sum over D of S_d / 10          D: distinct domains cited; S_d: 1 to 10
 
-    authority       a report that cites no domain has 0, as the paper's tables print it
-    when_cited      it has none
+    authority       0 for a report that cites no domain, as in the paper's tables
+    when_cited      undefined for such a report
     over reports    the means of both, and `share_uncited`: reports that cite no domain, of all reports
 
-Of several judges, S_d is the mean of those that gave one. A domain without a score is left out and opens the bounds
-with 1 and with 10.
+S_d is the mean over the judges that gave one. A domain without a score is left out and opens the bounds with 1 and 10.
 
-Invariants: with citations no report is under 10. A prompt holds a domain and nothing of the report, the task or the
-day: one judgement of a domain is that of all reports, systems and runs, which the ledger answers again.
+Invariants: a report with citations has at least 10. A prompt contains a domain and nothing of the report, the task or
+the day, so that one judgement of a domain is replayed from the ledger for all reports, systems and runs.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from local_judge.terminal import NONE, count, item_table, safe
 from serving.types import Frozen
 
 SCALE = 10.0
-"""From a domain's score to the metric's."""
+"""Factor from a domain's score to the metric's scale."""
 LEAST, MOST = 10.0, 100.0
 UNCITED = "it cites no domain"
 REPLY_TOKENS = 160
@@ -46,23 +45,23 @@ REPLY_TOKENS = 160
 
 
 class AuthoritySettings(Frozen):
-    """Where a domain's rating comes from."""
+    """Settings of domain authority."""
 
     ratings_file: str | None = None
-    """A JSONL file of ratings that were given by people; the judge is not asked about a domain that is in it."""
+    """JSONL file of ratings by people; the judge is not asked about these domains."""
 
 
 class CitedDomain(Frozen):
-    """One domain."""
+    """One cited domain."""
 
     domain: str
-    """Registrable domain, or the host where it has none."""
+    """Registrable domain, or the host if it has none."""
     urls: tuple[str, ...]
-    """The addresses on it that the report cites, in reading order."""
+    """Cited URLs on the domain, in reading order."""
     score: int | None = Field(default=None, ge=1, le=10)
-    """None where there is no answer: see `failure`."""
+    """None without an answer: see `failure`."""
     by: Literal["judge", "file"] = "judge"
-    """`file`: a person's rating."""
+    """`file`: rating by a person."""
     rationale: str = ""
     failure: Failure | None = None
     replies: tuple[str, ...] = ()
@@ -70,27 +69,27 @@ class CitedDomain(Frozen):
 
 
 class AuthorityFindings(MetricFindings):
-    """All domains that one report cites, each once, in the order of its first citation."""
+    """Domains that one report cites, each once, in the order of first citation."""
 
     domains: tuple[CitedDomain, ...]
     n_unresolved: int = 0
-    """Citations that lead to no address."""
+    """Citations without a URL."""
 
     @property
     def n_failed(self) -> int:
-        """Domains without a score."""
+        """Number of domains without a score."""
         return sum(domain.score is None for domain in self.domains)
 
 
 class Rating(Frozen):
-    """A judge's answer about one domain."""
+    """Answer of a judge about one domain."""
 
     rationale: Annotated[str, Field(max_length=300)]
     score: Annotated[int, Field(ge=1, le=10), BeforeValidator(no_boolean)]
 
 
 class Authority(Metric[AuthoritySettings, AuthorityFindings]):
-    """The authority of the domains cited, 0 to 100."""
+    """Authority of the cited domains, 0 to 100."""
 
     id = "authority"
     label = "Domain authority"
@@ -101,16 +100,16 @@ class Authority(Metric[AuthoritySettings, AuthorityFindings]):
 
     def __init__(self, settings: AuthoritySettings | None = None) -> None:
         super().__init__(settings)
-        # Here, so that a faulty file ends a run before it begins.
+        # Read here, so that an invalid file stops a run before it starts.
         file = self.settings.ratings_file
         self._ratings = read_ratings(Path(file)) if file is not None else {}
 
     def data_digest(self) -> str | None:
-        """SHA-256 over the ratings that were given."""
+        """Return the SHA-256 of the ratings in the file."""
         return ratings_digest(self._ratings) if self._ratings else None
 
     async def examine(self, case: Case, context: EvalContext) -> AuthorityFindings:
-        """The domains of one report's citations."""
+        """Rate the domains of one report's citations."""
         cited = cited_domains(case.report)
         domains = await asyncio.gather(
             *(self._domain(domain, urls, context.judge) for domain, urls in cited.items())
@@ -133,7 +132,7 @@ class Authority(Metric[AuthoritySettings, AuthorityFindings]):
         )
 
     def score(self, judges: Sequence[AuthorityFindings], profile: Profile) -> ScoreNode:
-        """DA of one report, with the score of each domain."""
+        """Score DA of one report, with the score of each domain."""
         domains = tuple(
             node(same[0].domain, shown(same[0].domain), _merged(same))
             for same in zip(*(found.domains for found in judges), strict=True)
@@ -151,7 +150,7 @@ class Authority(Metric[AuthoritySettings, AuthorityFindings]):
     def aggregate(
         self, reports: Sequence[Sequence[AuthorityFindings]], profile: Profile, n_missing: int
     ) -> ScoreNode:
-        """The means with and without reports that cite nothing, and their share."""
+        """Score the means with and without reports that cite nothing, and their share."""
         nodes = [self.score(judges, profile) for judges in reports]
         cited = [node.find("when_cited").score for node in nodes]
         uncited = [not judges[0].domains for judges in reports]
@@ -168,20 +167,20 @@ class Authority(Metric[AuthoritySettings, AuthorityFindings]):
         )
 
     def decisions(self, findings: AuthorityFindings) -> Iterator[Decision]:
-        """The score of each domain that the judge was asked about."""
+        """Yield the judge's score of each domain."""
         for one in findings.domains:
             if one.by == "judge":
                 value = None if one.score is None else float(one.score)
                 yield Decision(metric="authority", item=one.domain, value=value, scale="interval")
 
     def lines(self, findings: AuthorityFindings) -> Iterator[str]:
-        """How many domains are cited, and how many of them people have rated."""
+        """Yield the numbers of cited domains, and of those rated by people."""
         given = sum(domain.by == "file" for domain in findings.domains)
         failed = f", {findings.n_failed} failed" if findings.n_failed else ""
         yield f"authority: {count(len(findings.domains), 'domain')}, {given} rated by people{failed}"
 
     def tables(self, findings: AuthorityFindings) -> Iterator[Table]:
-        """Each domain with its score and why."""
+        """Yield a table of domains with scores and reasons."""
         if not findings.domains:
             return
         table = item_table("domain", "score", "by", "addresses", "why")
@@ -193,7 +192,7 @@ class Authority(Metric[AuthoritySettings, AuthorityFindings]):
 
 
 def cited_domains(document: Document) -> dict[str, tuple[str, ...]]:
-    """The addresses that citations lead to, by domain, both in the order of their first citation."""
+    """Return the cited URLs by domain, both in the order of first citation."""
     found: dict[str, dict[str, None]] = {}
     for citation in document.citations:
         if citation.url is not None:
@@ -202,7 +201,7 @@ def cited_domains(document: Document) -> dict[str, tuple[str, ...]]:
 
 
 def authority_prompt(domain: str) -> Prompt:
-    """The question about one domain. What is said of the scale comes first: all domains share that."""
+    """Return the prompt for one domain; the description of the scale is the shared prefix."""
     return Prompt(
         shared=load_prompt("local_judge.protocols.dream", "authority"),
         own=fence(shown(domain), "Domain:"),
@@ -211,7 +210,7 @@ def authority_prompt(domain: str) -> Prompt:
 
 
 def _merged(same: Sequence[CitedDomain]) -> Score:
-    """One domain by all judges."""
+    """Merge all judges' scores of one domain."""
     scores = [None if one.score is None else SCALE * one.score for one in same]
     by_people = all(one.by == "file" for one in same)
     return answers(scores, LEAST, MOST, "rated by a person" if by_people else "")

@@ -1,20 +1,19 @@
 """Citation integrity, 0 to 100 (DREAM, section 3.2 and appendix C.3).
 
-    CA = 100 * cited claims / verifiable claims                        different claims; null where none is verifiable
-    CF = 100 * (N_s + .5 N_p) / (N_s + N_p + N_neutral + N_contra)     null where none was decided
-    CI = 2 CA CF / (CA + CF)                                           0 where both are 0, and where nothing is cited
+    CA = 100 * cited claims / verifiable claims                        different claims; null without a verifiable one
+    CF = 100 * (N_s + .5 N_p) / (N_s + N_p + N_neutral + N_contra)     null if none was decided
+    CI = 2 CA CF / (CA + CF)                                           0 if both are 0, and if nothing is cited
 
     over reports    ci_dataset     2 A F / (A + F), A the mean of CA and F that of CF (C.3): the headline
                     ci_task_mean   the mean of CI, as section 3.2 may be read
 
-`unverifiable` claims, whose sources are all dead, blocked, empty or without an address, are in CA as cited, not in CF,
-and are counted. With `unsettled: unverifiable`, so are claims of which no source settles anything: N_neutral is 0. A
-claim with several sources has the best of what they say. Of several judges, a claim's value (1, .5 or 0) is the mean of
-those that have one.
+`unverifiable` claims, whose sources are all dead, blocked, empty or without a URL, count as cited in CA, are not in CF,
+and are counted. With `unsettled: unverifiable`, so are claims that no source settles: N_neutral is 0. A claim with
+several sources has their best outcome. A claim's value (1, .5 or 0) is the mean over the judges that have one.
 
-Failures: a claim without a verdict, or whose page nobody fetched, may have any value between what its other sources
-give and 1. A sentence whose claims are not known is taken for one verifiable claim. CI is known as far as the less
-known of CA and CF.
+Failures: a claim without a verdict, or whose page was not fetched, may have any value from that of its other sources to
+1. A sentence whose claims are unknown counts as one verifiable claim. The known share of CI is the lower of those of CA
+and CF.
 
 Invariant: CI lies between its bounds, since it rises with CA and with CF.
 """
@@ -45,7 +44,7 @@ from local_judge.terminal import NONE, count, item_table, safe
 
 SCALE = 100.0
 VALUES: dict[Outcome, float] = {"supported": 1.0, "partial": 0.5, "neutral": 0.0, "contradicted": 0.0}
-"""Of those that are in the denominator of CF."""
+"""Values of the outcomes in the denominator of CF."""
 _BEST_FIRST: tuple[Outcome, ...] = ("supported", "partial", "contradicted", "neutral")
 NOTHING_VERIFIABLE = "no claim can be verified"
 NOTHING_CITED = "nothing is cited"
@@ -53,11 +52,11 @@ NOTHING_DECIDED = "every cited source is unverifiable"
 
 
 class Verified(NamedTuple):
-    """A claim, or a claim and a source, by one judge."""
+    """Outcome of a claim, or of a claim and a source, by one judge."""
 
     outcome: Outcome
     known: float = 0.0
-    """Of a `failed` one: the least value that it has."""
+    """Lower bound of the value of a `failed` one."""
 
 
 class Citation(Metric[CitationSettings, CitationFindings]):
@@ -72,15 +71,15 @@ class Citation(Metric[CitationSettings, CitationFindings]):
 
     @property
     def needs_claims(self) -> bool:
-        """It reads claims and verdicts."""
+        """Flag: always true, since it reads claims and verdicts."""
         return True
 
     async def examine(self, case: Case, context: EvalContext) -> CitationFindings:
-        """The claims of one report and their sources."""
+        """Return the claims of one report with their sources."""
         return cited_claims(case.report, await context.claims(), self.settings)
 
     def score(self, judges: Sequence[CitationFindings], profile: Profile) -> ScoreNode:
-        """CI of one report with CA and CF."""
+        """Score CI of one report with CA and CF."""
         first = judges[0]  # all judges have the same claims
         attribution, faithfulness = _attribution(first), _faithfulness(judges)
         notes = "; ".join(filter(None, (_left_out(first), _unquoted(judges))))
@@ -95,7 +94,7 @@ class Citation(Metric[CitationSettings, CitationFindings]):
     def aggregate(
         self, reports: Sequence[Sequence[CitationFindings]], profile: Profile, n_missing: int
     ) -> ScoreNode:
-        """CI of the means of attribution and faithfulness, and the mean of the reports' CI."""
+        """Score CI of the means of attribution and faithfulness, and the mean of the reports' CI."""
         nodes = [self.score(judges, profile) for judges in reports]
 
         def mean(*path: str) -> Score:
@@ -118,7 +117,7 @@ class Citation(Metric[CitationSettings, CitationFindings]):
         return self.node(dataset, children)
 
     def decisions(self, findings: CitationFindings) -> Iterator[Decision]:
-        """What the judge says of each claim and source that has a text; what nobody could show it is no opinion."""
+        """Yield the judge's outcome for each claim and source with a text."""
         for claim in findings.claims:
             for source in claim.sources:
                 if source.status == "ok":
@@ -127,7 +126,7 @@ class Citation(Metric[CitationSettings, CitationFindings]):
                     yield Decision(metric="faithfulness", item=item, value=value, scale="nominal")
 
     def lines(self, findings: CitationFindings) -> Iterator[str]:
-        """How many claims are cited, and how many of their sources have each outcome."""
+        """Yield the number of cited claims, and the outcomes of their sources."""
         cited = [claim for claim in findings.claims if claim.sources]
         outcomes = Counter(source.outcome for claim in cited for source in claim.sources)
         listed = ", ".join(f"{n} {outcome}" for outcome, n in outcomes.most_common()) or "none"
@@ -135,7 +134,7 @@ class Citation(Metric[CitationSettings, CitationFindings]):
         yield f"citation: {len(cited)} of {verifiable} cited; their sources: {listed}"
 
     def tables(self, findings: CitationFindings) -> Iterator[Table]:
-        """Each claim with its sources and what they say."""
+        """Yield a table of claims with their sources and outcomes."""
         if not findings.claims:
             return
         table = item_table("claim", "text", "cited source", "outcome", "evidence")
@@ -148,17 +147,17 @@ class Citation(Metric[CitationSettings, CitationFindings]):
 
 
 def harmonic(one: float, other: float) -> float:
-    """The harmonic mean of two numbers from 0 on; 0 where one of them is."""
+    """Return the harmonic mean of two numbers from 0; 0 if one of them is 0."""
     return 2 * one * other / (one + other) if one + other else 0.0
 
 
 def _integrity(attribution: Score, faithfulness: Score, cited: bool, note: str) -> Score:
-    """CI, with bounds from the formula at both ends."""
+    """Return CI, with bounds from the formula at both ends."""
     n_expected = attribution.n_expected + faithfulness.n_expected
     if attribution.value is None and not attribution.n_failed:
         return undefined(NOTHING_VERIFIABLE, n_expected)
     if cited and faithfulness.value is None and not faithfulness.n_failed:
-        # Whatever the claims are that CA lacks: CI is no failure of ours, and in no mean.
+        # Undefined whatever the missing claims of CA are: not a failure, and in no mean.
         return undefined(NOTHING_DECIDED, n_expected)
     value = None
     if attribution.value is not None and faithfulness.value is not None:
@@ -182,7 +181,7 @@ def _high(score: Score) -> float:
 
 
 def _attribution(found: CitationFindings) -> Score:
-    """CA. A sentence whose claims are not known may have one that is cited, or not, as the sentence is.
+    """Return CA. The claims of a sentence whose claims are unknown are cited if the sentence is.
 
     Bounds: cited / (known + lost without citation), and (cited + lost with one) / (known + lost with one).
     """
@@ -198,7 +197,7 @@ def _attribution(found: CitationFindings) -> Score:
 
 
 def _faithfulness(judges: Sequence[CitationFindings]) -> Score:
-    """CF: each unit's value is the mean of the judges that have one."""
+    """Return CF: each unit's value is the mean over the judges that have one."""
     units: list[Score] = []
     n_unverifiable = 0
     for same in zip(*map(_verified, judges), strict=True):
@@ -223,7 +222,7 @@ def _answer(one: Verified) -> Answer:
 
 
 def _verified(found: CitationFindings) -> list[Verified]:
-    """What CF counts: the same units in the same order by every judge."""
+    """Return the units that CF counts, in the same order for every judge."""
     if found.unit == "pair":
         units = [Verified(source.outcome) for claim in found.claims for source in claim.sources]
     else:
@@ -232,9 +231,9 @@ def _verified(found: CitationFindings) -> list[Verified]:
 
 
 def best_of(sources: Sequence[CheckedSource]) -> Verified:
-    """What the sources of one claim say of it together, by one judge.
+    """Return the joint outcome of one claim's sources, by one judge.
 
-    A verdict that failed leaves it open, unless another source supports the claim already.
+    A failed verdict leaves it open, unless another source supports the claim already.
     """
     outcomes = {source.outcome for source in sources}
     best: Outcome | None = next((outcome for outcome in _BEST_FIRST if outcome in outcomes), None)
@@ -244,7 +243,7 @@ def best_of(sources: Sequence[CheckedSource]) -> Verified:
 
 
 def _outcomes(judges: Sequence[CitationFindings]) -> Iterator[ScoreNode]:
-    """How many units have each outcome: of several judges the mean."""
+    """Yield the number of units with each outcome, as the mean over judges."""
     every = [unit.outcome for found in judges for unit in _verified(found)]
     n_failed = every.count("failed")
     for outcome in get_args(Outcome):
@@ -267,7 +266,7 @@ def _left_out(found: CitationFindings) -> str:
 
 
 def _unquoted(judges: Sequence[CitationFindings]) -> str:
-    """Labels that should rest on a quotation and have none."""
+    """Return a note on labels without the quotation that they should rest on."""
     sources = [source for found in judges for claim in found.claims for source in claim.sources]
     telling = [one for one in sources if one.outcome in ("supported", "partial", "contradicted")]
     n = sum(one.quote is None for one in telling)

@@ -1,23 +1,16 @@
-"""Which claims of the claim set can be verified, and which of these are checked.
+"""Verifiable claims of a report, and the verdicts on their sources.
 
-    verifiable    all but types D (recaps) and E (common knowledge, definitions, the author's own reasoning and advice),
-                  and but those that the extraction holds for not checkable
-    chosen        those that the extraction calls salient come first; among equals, places are spread evenly over the
-                  report, so that its beginning weighs no more than its end
+    verifiable    all claims except types D (recaps) and E (common knowledge, definitions, the author's own reasoning
+                  and advice), and except those that the extraction marks as not checkable; equal claims count once
+    chosen        claims that the extraction calls salient come first; among equals, places are spread evenly over the
+                  report, so that its beginning has no more weight than its end
+    cited         claims with a citation, with or without a URL
 
-In the claim set's terse form the judge was not asked what is checkable: there the type decides.
+In the claim set's terse form the judge does not mark checkable claims: the type decides.
 
-Invariant: a function of the claim set alone, so that all metrics and judges have the same claims, in reading order.
-
-
-Which claims of a report can be verified, and what their sources say of them: report + claim set -> findings.
-
-    verifiable claims   see `verifiable`; equal ones once
-    cited               those with a citation, wherever that leads
-
-Invariant: nothing is asked here; labels are those of the claim set's verdicts, mapped one to one. Each different claim
-that can be verified stands in the findings once, whether it is cited or not, with each source that it cites once; what
-was left out is counted by the reason.
+Invariants: a function of the report and the claim set alone, without model calls, so that all metrics and judges have
+the same claims, in reading order. Labels are those of the claim set's verdicts, mapped one to one. Each verifiable
+claim occurs once, with each of its sources once; other claims are counted by the reason.
 """
 
 from __future__ import annotations
@@ -36,19 +29,19 @@ Reason = Literal["recap", "own", "uncheckable"]
 
 
 def left_out(claim: Claim) -> Reason | None:
-    """Why a claim is none that can be verified; None if it is one."""
+    """Return why a claim is not verifiable; None if it is."""
     if claim.type in ("D", "E"):
         return "recap" if claim.type == "D" else "own"
     return "uncheckable" if claim.checkable is False else None
 
 
 def same_words(text: str) -> str:
-    """What claims in the same words have in common, whatever their letter case, white space and full stop."""
+    """Return a key for claims in the same words, ignoring letter case, white space and the full stop."""
     return " ".join(text.casefold().split()).rstrip(".。")
 
 
 def verifiable(claims: Sequence[Claim]) -> list[Claim]:
-    """The different claims that can be verified, each where it stands first; salient if it is so anywhere."""
+    """Return the different verifiable claims at their first places; salient if any repetition is."""
     found: dict[str, Claim] = {}
     for claim in claims:
         if left_out(claim) is not None:
@@ -60,7 +53,7 @@ def verifiable(claims: Sequence[Claim]) -> list[Claim]:
 
 
 def most_salient(claims: Sequence[Claim], n: int) -> list[Claim]:
-    """At most `n` of them, in their order."""
+    """Return at most `n` claims, in their order."""
     ranks: list[list[Claim]] = [[], [], []]
     for claim in claims:
         ranks[{True: 0, None: 1, False: 2}[claim.salient]].append(claim)
@@ -71,7 +64,7 @@ def most_salient(claims: Sequence[Claim], n: int) -> list[Claim]:
 
 
 def _spread(claims: Sequence[Claim], n: int) -> list[Claim]:
-    """`n` of them at even distances: the middles of `n` equal stretches; all where they are no more."""
+    """Return `n` claims at even distances: the middles of `n` equal parts; all if there are no more."""
     if len(claims) <= n:
         return list(claims)
     return [claims[(2 * place + 1) * len(claims) // (2 * n)] for place in range(n)]
@@ -81,9 +74,9 @@ Unit = Literal["claim", "pair"]
 Unsettled = Literal["neutral", "unverifiable"]
 
 Outcome = Literal["supported", "partial", "neutral", "contradicted", "unverifiable", "failed"]
-"""The paper's five labels, and none. `neutral`: the page is read and says nothing that settles the claim.
-`unverifiable`: the source is dead, blocked or empty, or has no address. `failed`: the judge gave no verdict, or the
-page could not be shown to it: nobody fetched it, or its type cannot be read."""
+"""The paper's five labels, and `failed`. `neutral`: the page was read and does not settle the claim. `unverifiable`:
+the source is dead, blocked or empty, or has no URL. `failed`: the judge gave no verdict, or its page was not fetched or
+has a type that cannot be read."""
 
 OUTCOMES: dict[Label, Outcome] = {
     "supported": "supported",
@@ -95,29 +88,29 @@ OUTCOMES: dict[Label, Outcome] = {
 
 
 class CitationSettings(Frozen):
-    """What counts as cited, and what is counted."""
+    """Settings of citation integrity."""
 
     unit: Unit = "claim"
-    """What faithfulness counts: a claim by the best that its sources say of it, or each claim and source."""
+    """Unit of faithfulness: a claim by its best source, or each claim and source."""
     unsettled: Unsettled = "neutral"
-    """How faithfulness counts a page that is read and does not settle the claim: as `neutral`, which is 0 and in the
-    denominator, or as `unverifiable`, which is left out like a source without a text."""
+    """Outcome for a page that was read and does not settle the claim: `neutral`, which is 0 in the denominator, or
+    `unverifiable`, which is left out like a source without a text."""
     recovered: bool = False
-    """Take a claim for cited also where its citation stands on an earlier sentence that it rests on."""
+    """Count a claim as cited also if its citation is on an earlier sentence that it rests on."""
 
 
 class CheckedSource(Frozen):
     """One source of a claim."""
 
     url: str | None
-    """Normalised; None for citations that lead to no address."""
+    """Normalised URL; None for citations without one."""
     status: SourceStatus | None
     outcome: Outcome
     label: Label | None = None
-    """Of the claim set's verdict, where there is one."""
+    """Label of the claim set's verdict, if there is one."""
     quote: Quote | None = None
     quote_rejected: str | None = None
-    """What the judge gave as a quotation that does not occur in the page."""
+    """Quotation of the judge that does not occur in the page."""
     rationale: str = ""
     failure: Failure | None = None
     replies: tuple[str, ...] = ()
@@ -125,25 +118,26 @@ class CheckedSource(Frozen):
 
 
 class CheckedClaim(Frozen):
-    """One claim that can be verified, and what it cites; nothing where it is not cited."""
+    """One verifiable claim with its sources; without sources it is not cited."""
 
     id: str
     text: str
     repeats: tuple[str, ...] = ()
-    """Ids of claims in the same words, whose sources stand here too."""
+    """Ids of claims in the same words, whose sources are included."""
     sources: tuple[CheckedSource, ...] = ()
 
 
 class CitationFindings(MetricFindings):
-    """All claims of one report that can be verified; failures are counted with the claim set."""
+    """All verifiable claims of one report; failures are counted with the claim set."""
 
     unit: Unit
     unsettled: Unsettled = "neutral"
-    """How CF counts `neutral` (see the settings), like `unit`; the outcomes here are the same with either value."""
+    """Outcome for a page that was read and does not settle the claim: `neutral`, which is 0 in the denominator, or
+    `unverifiable`, which is left out like a source without a text."""
     recovered: bool
-    """Whether recovered citations count (see the settings)."""
+    """Setting: recovered citations count."""
     claims: tuple[CheckedClaim, ...]
-    """In reading order."""
+    """Claims in reading order."""
     n_recaps: int = 0
     """Claims left out: they repeat, sum up or announce parts of the report."""
     n_own: int = 0
@@ -151,18 +145,18 @@ class CitationFindings(MetricFindings):
     n_uncheckable: int = 0
     """Claims left out: no source could prove them right or wrong."""
     lost_cited: int = 0
-    """Sentences with citations whose claims could not be had."""
+    """Sentences with citations whose claims are unknown."""
     lost_uncited: int = 0
-    """Sentences without citations whose claims could not be had."""
+    """Sentences without citations whose claims are unknown."""
 
     @property
     def cites(self) -> bool:
-        """Whether anything is cited, as far as is known."""
+        """Flag: anything is cited, as far as is known."""
         return any(claim.sources for claim in self.claims) or self.lost_cited > 0
 
 
 def cited_claims(document: Document, claims: ClaimSet, settings: CitationSettings) -> CitationFindings:
-    """The claims of a report and their sources."""
+    """Return the claims of a report with their sources."""
     reasons = [left_out(claim) for claim in claims.claims]
     lost = {label for failure in claims.extraction_failures for label in failure.sentences}
     cited = {sentence.label for sentence in document.sentences if sentence.citations}
@@ -200,7 +194,7 @@ def _sources(
     verdicts: dict[tuple[str, str], Verdict],
     recovered: bool,
 ) -> tuple[CheckedSource, ...]:
-    """The sources of equal claims, each once: of several verdicts on one, the first that has a label."""
+    """Return the sources of equal claims, each once, with the first verdict that has a label."""
     found: dict[str | None, CheckedSource] = {}
     for claim in group:
         for url in _urls(claim, document, recovered):
@@ -211,7 +205,7 @@ def _sources(
 
 
 def _urls(claim: Claim, document: Document, recovered: bool) -> Iterator[str | None]:
-    """The addresses that a claim cites, each once; None once for all citations without one."""
+    """Yield the URLs that a claim cites, each once; None once for all citations without a URL."""
     citations = (*claim.citations, *(claim.recovered if recovered else ()))
     yield from dict.fromkeys(document.citation(one).url for one in citations)
 

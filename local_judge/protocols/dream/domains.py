@@ -1,19 +1,14 @@
-"""Address -> the domain that answers for it.
+"""Registrable domains of URLs, and ratings of domains by people.
 
 The registrable domain is the public suffix and one label before it (`bbc.co.uk`, `alice.github.io`), by the list of
-publicsuffix.org that tldextract brings along, with its private section: whoever has a name below `github.io` is someone
-else than GitHub.
-
-Invariant: nothing is fetched, so that the same package gives the same domains; letter case, ports, a trailing dot,
-Unicode and IDNA forms of a host make no difference; a host without registrable domain (an IP address, a single name, a
-public suffix itself) stands for itself.
-
-
-Ratings of domains that people have given.
+publicsuffix.org that tldextract includes, with its private section: the owner of a name below `github.io` is not
+GitHub.
 
     {"domain": "who.int", "score": 10, "note": "specialised agency of the United Nations"}
 
-Invariant: a domain stands in a file once, and under the name by which reports are judged.
+Invariants: nothing is fetched, so that the same package gives the same domains. Letter case, ports, a trailing dot,
+Unicode and IDNA forms of a host make no difference. A host without a registrable domain (an IP address, a single name,
+a public suffix itself) is its own domain. A file rates a domain once, under the name by which reports are judged.
 """
 
 from __future__ import annotations
@@ -37,10 +32,10 @@ _EXTRACT = TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_d
 
 
 def domain_of(url: str) -> str:
-    """The domain of an http or https address: ASCII, lower case.
+    """Return the domain of an http or https URL: ASCII, lower case.
 
     Raises:
-        UrlError: it is no such address.
+        UrlError: it is not an http or https URL.
     """
     host = urlsplit(normalise_url(url)).hostname
     if host is None:
@@ -55,11 +50,11 @@ def _registrable(host: str) -> str:
         return host
     if found.suffix:
         return f"{found.domain}.{found.suffix}" if found.domain else host
-    return ".".join(host.split(".")[-2:])  # the list's own rule where none fits: the last label is the suffix
+    return ".".join(host.split(".")[-2:])  # the list's default rule: the last label is the suffix
 
 
 def shown(domain: str) -> str:
-    """A domain for people: with its Unicode form before it, where it has one."""
+    """Return a domain for people: with its Unicode form first, if it has one."""
     try:
         written = idna.decode(domain)
     except idna.IDNAError:
@@ -68,19 +63,19 @@ def shown(domain: str) -> str:
 
 
 class GivenRating(Frozen):
-    """One row."""
+    """One row of a file of ratings."""
 
     domain: str
     score: int = Field(strict=True, ge=1, le=10)
     note: str = ""
-    """Why, for those who read the findings."""
+    """Reason, for readers of the findings."""
 
 
 def read_ratings(path: Path) -> dict[str, GivenRating]:
-    """The ratings of a file by registrable domain.
+    """Read the ratings of a file by registrable domain.
 
     Raises:
-        InputError: it cannot be read, or has a row that is no rating, or of no registrable domain, or a domain twice.
+        InputError: it cannot be read, a row is not a rating of a registrable domain, or a domain occurs twice.
     """
     found: dict[str, GivenRating] = {}
     for place, row in read_models(path, GivenRating):
@@ -88,9 +83,9 @@ def read_ratings(path: Path) -> dict[str, GivenRating]:
         try:
             domain = domain_of(f"https://{written}/")
         except UrlError:
-            raise InputError(f"{place}: {row.domain!r} is no domain, such as who.int") from None
+            raise InputError(f"{place}: {row.domain!r} is not a domain; write one such as who.int") from None
         if domain_name(written) != domain:
-            raise InputError(f"{place}: {row.domain!r} is judged as {domain!r}; rate that")
+            raise InputError(f"{place}: {row.domain!r} belongs to {domain!r}; rate that domain")
         if domain in found:
             raise InputError(f"{place}: {row.domain!r} is rated twice")
         found[domain] = row
@@ -98,12 +93,12 @@ def read_ratings(path: Path) -> dict[str, GivenRating]:
 
 
 def domain_name(written: str) -> str:
-    """A domain as it was written, in the form in which domains are compared."""
+    """Return a written domain in the form in which domains are compared."""
     ascii_form = written.encode("idna").decode() if not written.isascii() else written
     return ascii_form.lower().rstrip(".")
 
 
 def ratings_digest(ratings: Mapping[str, GivenRating]) -> str:
-    """SHA-256 over all ratings, whatever their order in the file."""
+    """Return the SHA-256 of all ratings, independent of their order in the file."""
     lines = (f"{domain} {row.score} {row.note}\n" for domain, row in sorted(ratings.items()))
     return hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -1,14 +1,11 @@
-"""The plan of a report's task, by which two of the metrics go.
-
-Key-information coverage, 0 to 100 (DREAM, section 3 and appendix C).
+"""Key-information coverage, 0 to 100 (DREAM, section 3 and appendix C).
 
     KIC_t = 100 * (sum over the K items of v) / K        v: 1 yes, 0 no; over tasks the mean of KIC_t
 
-K is the number of items in the task's plan. Of several judges, an item's v is the mean of those that answered.
+K is the number of items in the task's plan. An item's v is the mean over the judges that answered.
 
-Invariants: a plan without items leaves the score undefined, and never 0; an item without an answer is left out and
-opens the bounds. The judge sees the questions behind the report, and neither the pages that they come from nor any
-score.
+Invariants: a plan without items leaves the score undefined, never 0; an item without an answer is left out and opens
+the bounds. The prompt has the questions after the report, and neither the pages that they come from nor any score.
 """
 
 from __future__ import annotations
@@ -30,23 +27,23 @@ from local_judge.tasks.model import GuidanceStatus, JoinedBy, KeySource, Plan, T
 from local_judge.terminal import count, item_table, safe
 from serving.types import Frozen
 
-DRAFTED = "by a plan that a judge has drafted and nobody reviewed"
+DRAFTED = "by a plan that a judge drafted, without review"
 
 
 def missing_plan(task: Task) -> str | None:
-    """The plan, where the task has none, and where it may come from, in half a line."""
+    """Name the plan if the task has none, and the option that gives it."""
     if task.plan is not None:
         return None
     return f"its task {task.id!r} has no plan; give --plans (`local-judge tasks plan draft` makes them)"
 
 
 def plan_of(case: Case) -> Plan:
-    """The plan of a report's task."""
+    """Return the plan of a report's task."""
     return given(task_of(case).plan)
 
 
 def plan_note(status: GuidanceStatus) -> str:
-    """What a reader of a score must know of the plan that it goes by; empty if nothing."""
+    """Return a note on a plan without review; empty for others."""
     return DRAFTED if status == "drafted" else ""
 
 
@@ -55,21 +52,21 @@ _SAID = {"met": "yes", "unmet": "no", "failed": "failed"}
 
 
 class KeyInformationSettings(Frozen):
-    """How the items of a plan are asked."""
+    """Settings of key-information coverage."""
 
     items_per_call: int = Field(default=20, ge=1, le=50)
-    """A longer list is asked in several calls, which share the report."""
+    """Items per call; the calls of a longer list share the report."""
 
 
 class KeyInformationFindings(ItemFindings):
-    """The plan's items, each once, in its order; met: yes, the report says it. None where the plan has none."""
+    """Items of the plan, each once, in its order; met: the report says it."""
 
     sources: tuple[KeySource | None, ...]
-    """The page that each item rests on; None where the plan names none."""
+    """Page that each item rests on; None if the plan names none."""
     status: GuidanceStatus
-    """Where the plan comes from."""
+    """Origin of the plan."""
     as_of: date | None = None
-    """The day of the plan."""
+    """Day of the plan."""
     joined: JoinedBy = "id"
 
     @model_validator(mode="after")
@@ -80,7 +77,7 @@ class KeyInformationFindings(ItemFindings):
 
 
 class KeyInformation(ChecklistMetric[KeyInformationSettings, KeyInformationFindings]):
-    """The items of the task's plan that a report says, 0 to 100."""
+    """Items of the task's plan that a report says, 0 to 100."""
 
     id = "key_information"
     label = "Key-information coverage"
@@ -89,11 +86,11 @@ class KeyInformation(ChecklistMetric[KeyInformationSettings, KeyInformationFindi
     findings_type = KeyInformationFindings
 
     def missing_inputs(self, task: Task) -> str | None:
-        """The plan, where the task has none."""
+        """Name the plan if the task has none."""
         return missing_plan(task)
 
     async def examine(self, case: Case, context: EvalContext) -> KeyInformationFindings:
-        """Each item of the key information of the task's plan."""
+        """Judge each item of the key information of the task's plan."""
         plan = plan_of(case)
 
         def wording(asked: Sequence[Requirement]) -> str:
@@ -117,18 +114,18 @@ class KeyInformation(ChecklistMetric[KeyInformationSettings, KeyInformationFindi
         )
 
     def score(self, judges: Sequence[KeyInformationFindings], profile: Profile) -> ScoreNode:
-        """The rate of one report, with each item; undefined where the plan has none."""
+        """Score the rate of one report, with each item; undefined for a plan without items."""
         if judges[0].items:
             return super().score(judges, profile)
         score = noted(undefined(NO_ITEMS), self.note(judges))
         return self.node(score)
 
     def note(self, judges: Sequence[KeyInformationFindings]) -> str:
-        """Whether anybody reviewed the plan."""
+        """Return a note on a plan without review."""
         return plan_note(judges[0].status)
 
     def lines(self, findings: KeyInformationFindings) -> Iterator[str]:
-        """How many items the report says, on which pages they rest, and where the plan comes from."""
+        """Yield the numbers of items by answer, those with dated pages, and the origin of the plan."""
         said = [_SAID[item.status] for item in findings.items]
         parts = [f"{said.count(answer)} {answer}" for answer in dict.fromkeys(said)]
         rejected = sum(item.quote_rejected is not None for item in findings.items)
@@ -141,7 +138,7 @@ class KeyInformation(ChecklistMetric[KeyInformationSettings, KeyInformationFindi
         yield "; ".join([*notes, f"plan {findings.status}{day}, joined by {findings.joined}"])
 
     def tables(self, findings: KeyInformationFindings) -> Iterator[Table]:
-        """Each item with the page that it rests on, and what the report says."""
+        """Yield a table of items with their pages and answers."""
         if not findings.items:
             return
         table = item_table("id", "key information", "said", "why")

@@ -1,4 +1,4 @@
-"""DREAM: metrics of a report, each by itself (section 3, appendix C)."""
+"""DREAM: its metrics of a report (section 3, appendix C)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, citat
 
 
 class DreamFindings(PartFindings):
-    """The findings of each metric."""
+    """Findings of each metric."""
 
     writing: WritingFindings | None = None
     factuality: FactualityFindings | None = None
@@ -27,7 +27,7 @@ class DreamFindings(PartFindings):
 
 
 class Dream(MetricProtocol[DreamFindings]):
-    """The metrics of DREAM, 0 to 100. No code of it is published, so there is no profile of any."""
+    """Metrics of DREAM, 0 to 100. Its code is not published, so there is only the profile `paper`."""
 
     name = "dream"
     version = "3"

@@ -1,14 +1,14 @@
 """Reasoning quality, 0 to 100 (DREAM, section 3 and appendix C).
 
-    R_q  = max(0, 10 - sum of the points of the deductions that count)        0 where the report says nothing on q
+    R_q  = max(0, 10 - sum of the points of the deductions that count)        0 if the report says nothing on q
     RQ_t = 100 * mean over the questions q of R_q / 10                        over tasks the mean of RQ_t
 
-The paper has one R_t per task and says neither how questions are put together nor what a deduction takes: here the
-questions are averaged, and a table by severity (`ReasoningSettings.points`) gives the points. Of several judges, R_q is
-the mean of those that assessed the question.
+The paper has one R_t per task and defines neither how questions are combined nor the points of a deduction: here the
+questions are averaged, and a table by severity (`ReasoningSettings.points`) gives the points. R_q is the mean over the
+judges that assessed the question.
 
-Invariant: a plan without questions leaves the score undefined; a question that failed is left out and opens the bounds
-with 0 and 100; a list of deductions that is full may be longer, which opens the lower bound.
+Invariant: a plan without questions leaves the score undefined. A failed question is left out and opens the bounds with
+0 and 100. A full list of deductions may be incomplete, which opens the lower bound.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from local_judge.terminal import NONE, count, item_table, safe
 
 NO_QUESTIONS = "the plan has no reasoning question"
 _POINT = 10.0
-"""From R_q, 0 to 10, to the metric's scale."""
+"""Factor from R_q, 0 to 10, to the metric's scale."""
 _MOST = 100.0
 _STATUSES = {
     "found": "",
@@ -63,25 +63,25 @@ class Reasoning(Metric[ReasoningSettings, ReasoningFindings]):
 
     @property
     def needs_snapshot(self) -> bool:
-        """Where agents search."""
+        """Flag: agents search."""
         return self.settings.search
 
     def missing_inputs(self, task: Task) -> str | None:
-        """The plan, where the task has none."""
+        """Name the plan if the task has none."""
         return missing_plan(task)
 
     async def examine(self, case: Case, context: EvalContext) -> ReasoningFindings:
-        """Each reasoning question of the task's plan, all at the same time.
+        """Assess each reasoning question of the task's plan, all concurrently.
 
         Raises:
-            ConfigError: agents are to search and there is no snapshot.
+            ConfigError: agents search and the run has no snapshot.
             IndexesError: the snapshot is damaged, or lacks an index.
         """
         plan, toolbox = plan_of(case), None
         if self.settings.search:
             if context.snapshot is None:
                 raise ConfigError(
-                    "dream: reasoning searches; give --snapshot, or --set dream.reasoning.search=false"
+                    "dream: reasoning searches a snapshot; give --snapshot, or --set dream.reasoning.search=false"
                 )
             toolbox = Toolbox(context.snapshot, self.settings.tools)
         questions = await asyncio.gather(
@@ -96,7 +96,7 @@ class Reasoning(Metric[ReasoningSettings, ReasoningFindings]):
         )
 
     def score(self, judges: Sequence[ReasoningFindings], profile: Profile) -> ScoreNode:
-        """RQ of one report, with each question."""
+        """Score RQ of one report, with each question."""
         nodes = tuple(
             node(same[0].question.id, same[0].question.question, _question(same, judges[0].limit))
             for same in zip(*(found.questions for found in judges), strict=True)
@@ -114,18 +114,18 @@ class Reasoning(Metric[ReasoningSettings, ReasoningFindings]):
         return self.node(noted(whole, *notes), nodes)
 
     def agent_runs(self, findings: ReasoningFindings) -> Iterator[tuple[str, AgentResult[Any]]]:
-        """The run on each question."""
+        """Yield the run on each question."""
         for one in findings.questions:
             if one.run is not None:
                 yield one.question.id, one.run
 
     def decisions(self, findings: ReasoningFindings) -> Iterator[Decision]:
-        """The points of each question, 0 to 10."""
+        """Yield the points of each question, 0 to 10."""
         for one in findings.questions:
             yield Decision(metric="reasoning", item=one.question.id, value=one.points, scale="interval")
 
     def lines(self, findings: ReasoningFindings) -> Iterator[str]:
-        """How many questions have each status, and how many deductions each fate."""
+        """Yield the numbers of questions by status, and of deductions by fate."""
         statuses = [one.status for one in findings.questions]
         parts = [f"{statuses.count(status)} {status}" for status in dict.fromkeys(statuses)]
         fates = [f"{n} {fate}" for fate in FATES if (n := sum(one.count(fate) for one in findings.questions))]
@@ -141,7 +141,7 @@ class Reasoning(Metric[ReasoningSettings, ReasoningFindings]):
         )
 
     def tables(self, findings: ReasoningFindings) -> Iterator[RenderableType]:
-        """Each question with its deductions, then what the agents did."""
+        """Yield a table of questions with their deductions, then the steps of the agents."""
         if not findings.questions:
             return
         table = item_table("id", "question", "points", "deductions")
@@ -156,7 +156,7 @@ class Reasoning(Metric[ReasoningSettings, ReasoningFindings]):
 
 
 def _question(same: Sequence[QuestionFindings], limit: int) -> Score:
-    """One question by all judges."""
+    """Merge all judges' scores of one question."""
     given = [_answer(one.points, len(one.deductions) >= limit) for one in same]
     notes = ["the report says nothing on it"] if all(one.status == "unanswered" for one in same) else []
     outcomes = [one.run.outcome for one in same if one.run is not None and one.run.outcome != "answered"]
@@ -184,7 +184,7 @@ def _notes(judges: Sequence[ReasoningFindings]) -> list[str]:
 
 
 def _shown(one: QuestionFindings) -> Iterator[str]:
-    """What a question's points rest on, a line each."""
+    """Yield the evidence for a question's points, a line each."""
     if one.failure is not None:
         yield f"failed: {one.failure.kind}: {safe(one.failure.detail)}"
     if one.status == "unanswered":

@@ -1,8 +1,8 @@
-"""How the reasoning questions of a plan are put, and what each of them costs a report.
+"""Settings, answers and findings of reasoning quality.
 
-Invariant: each of the plan's questions is there exactly once, in its order; a deduction counts only if the report has
-its words, a page that it names has the words given of it, and no earlier one is of the same kind at the same place; a
-question of which no quotation could be found in the report is a failure, and neither full marks nor none.
+Invariant: each of the plan's questions occurs exactly once, in its order. A deduction counts only if its quotation
+occurs in the report, the page that it names contains the words quoted from it, and no earlier one is of the same kind
+at the same place. A question without any quotation that occurs in the report is a failure, not a score.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from local_judge.tasks.model import GuidanceStatus, JoinedBy, ReasoningQuestion
 from serving.types import Frozen
 
 Severity = Literal["minor", "major", "critical"]
-"""`minor`: the answer stands, a step is loose. `major`: a part of the answer does not follow. `critical`: the answer
-falls with it."""
+"""Severity of a fault. `minor`: a step is loose, the answer stands. `major`: a part of the answer does not follow.
+`critical`: the answer fails."""
 
 Kind = Literal["gap", "unsupported_inference", "ignored_counter_evidence", "contradicted_premise"]
-"""The first three are the paper's."""
+"""Kind of a fault; the first three are the paper's."""
 
 Words = Annotated[str, Field(max_length=300)]
 
 
 class FromPages(Frozen):
-    """A deduction of an agent, which may name a page. Evidence comes before what follows from it."""
+    """Deduction of an agent, which may name a page; the evidence comes first."""
 
     quote: Words
     kind: Kind
@@ -42,7 +42,7 @@ class FromPages(Frozen):
 
 
 class FromReport(Frozen):
-    """A deduction of a judge that has the report alone."""
+    """Deduction of a judge that has only the report."""
 
     quote: Words
     kind: Kind
@@ -51,14 +51,14 @@ class FromReport(Frozen):
 
 
 class Assessment(Frozen):
-    """What an agent answers, of whatever length."""
+    """Answer of an agent, without limits of length."""
 
     extracted: list[Words]
     deductions: list[FromPages]
 
 
 class AssessmentAlone(Frozen):
-    """What a judge without tools answers, of whatever length."""
+    """Answer of a judge without tools, without limits of length."""
 
     extracted: list[Words]
     deductions: list[FromReport]
@@ -68,44 +68,45 @@ _Points = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
 
 
 class Points(Frozen):
-    """What a deduction takes of the ten points of a question; the paper gives no sizes."""
+    """Points that a deduction takes from the ten of a question; the paper gives none."""
 
     minor: _Points = 1
     major: _Points = 3
     critical: _Points = 6
 
     def of(self, severity: Severity) -> float:
-        """The points of one severity."""
+        """Return the points of one severity."""
         return {"minor": self.minor, "major": self.major, "critical": self.critical}[severity]
 
 
 class ReasoningSettings(Frozen):
-    """How the questions of a plan are put, and what deductions cost."""
+    """Settings of reasoning quality."""
 
     search: bool = True
-    """An agent that searches the snapshot for each question; false: one question without tools, by the report alone."""
+    """True: an agent searches the snapshot for each question. False: the judge answers from the report alone."""
     limits: AgentLimits = AgentLimits(turns=10, calls=20, reply_tokens=2048)
-    """Of each agent."""
+    """Limits of each agent."""
     tools: ToolSettings = ToolSettings(tools=("search", "search_papers", "search_code", "open", "find"))
-    """What each agent is offered, and up to which day pages are shown."""
+    """Tools of each agent, and the latest day of the pages shown."""
     deductions: int = Field(default=8, ge=1, le=20)
-    """Most deductions on one question."""
+    """Maximum number of deductions for one question."""
     points: Points = Points()
 
 
 Fate = Literal["counted", "rejected", "unproven", "repeated"]
-"""`rejected`: the report does not have its words. `unproven`: the page that it names does not have the words given, or
-the agent was shown nothing of it. `repeated`: an earlier one is of the same kind at the same place."""
+"""Result of checking a deduction. `rejected`: its quotation does not occur in the report. `unproven`: the page that it
+names does not contain the words quoted, or was not shown to the agent. `repeated`: an earlier one is of the same kind
+at the same place."""
 
 FATES: tuple[Fate, ...] = ("counted", "rejected", "unproven", "repeated")
 
 
 class Extract(Frozen):
-    """A passage that the judge took from the report."""
+    """Passage that the judge extracted from the report."""
 
     quoted: str
     quote: Quote | None
-    """Where the report has it; None where it has not."""
+    """Place in the report; None if it does not occur there."""
 
 
 class Deduction(Frozen):
@@ -114,41 +115,41 @@ class Deduction(Frozen):
     kind: Kind
     severity: Severity
     points: float
-    """What it takes if it counts."""
+    """Points that it takes if it counts."""
     reason: str
     quoted: str
-    """The judge's quotation of the report."""
+    """Quotation of the report by the judge."""
     quote: Quote | None = None
-    """Where the report has it."""
+    """Place in the report; None if it does not occur there."""
     evidence: CheckedCitation | None = None
-    """The page that shows it, looked up; None where none is named."""
+    """Checked citation of the page that shows it; None if none is named."""
     fate: Fate
     of: int | None = None
     """Index of the deduction that it repeats."""
 
 
 class QuestionFindings(Frozen):
-    """One question."""
+    """Findings of one question."""
 
     question: ReasoningQuestion
     extracted: tuple[Extract, ...] = ()
     deductions: tuple[Deduction, ...] = ()
     run: AgentResult[Assessment] | None = None
-    """Of the agent, with its transcript; None where it was asked without tools."""
+    """Run of the agent with its transcript; None without tools."""
     failure: Failure | None = None
-    """Why there is no assessment."""
+    """Reason why there is no assessment."""
     replies: tuple[str, ...] = ()
     """Ledger keys."""
 
     @property
     def status(self) -> Literal["assessed", "unanswered", "failed"]:
-        """`unanswered`: the report says nothing on it, says the judge."""
+        """Status of the question; `unanswered`: the report says nothing on it, according to the judge."""
         if self.failure is not None:
             return "failed"
         return "assessed" if self.extracted or self.deductions else "unanswered"
 
     def count(self, fate: Fate) -> int:
-        """How many deductions met it."""
+        """Count the deductions with this fate."""
         return sum(one.fate == fate for one in self.deductions)
 
     @property
@@ -162,18 +163,18 @@ class QuestionFindings(Frozen):
 
 
 class ReasoningFindings(MetricFindings):
-    """The questions of one report's task."""
+    """Questions of one report's task."""
 
     questions: tuple[QuestionFindings, ...]
     limit: int
-    """Most deductions that could be listed on one question."""
+    """Maximum number of deductions for one question."""
     searched: bool
-    """Whether agents looked things up."""
+    """Flag: agents searched."""
     status: GuidanceStatus
-    """Where the plan comes from."""
+    """Origin of the plan."""
     joined: JoinedBy = "id"
 
     @property
     def n_failed(self) -> int:
-        """Questions without an assessment."""
+        """Number of questions without an assessment."""
         return sum(one.status == "failed" for one in self.questions)

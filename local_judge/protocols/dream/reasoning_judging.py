@@ -1,13 +1,9 @@
-"""The question of reasoning quality, and what a judge must answer.
+"""Assessment of a report's reasoning on the questions of a plan, by agents or without tools.
 
-Invariant: all questions about one report open with the same bytes, up to the end of the report; lists and texts are
-bounded by the schema, so that no report makes an endless reply; what comes of a plan or a report stands in a fence.
-
-
-Report + reasoning question of the plan -> deductions, each with its fate.
-
-Invariants: the judge lists faults and quotes; code decides which count, and what they cost. A judge that cannot answer,
-or of whose quotations the report has none, is a failure.
+Invariants: all questions about one report share their bytes up to the end of the report. The schema limits lists and
+texts, so that no report causes an endless reply. Text of a plan or a report stands in a fence. The judge lists faults
+and quotes; code decides which count, and their points. A judge that cannot answer, or whose quotations do not occur in
+the report, is a failure.
 """
 
 from __future__ import annotations
@@ -43,21 +39,21 @@ from local_judge.tasks.model import ReasoningQuestion
 template = partial(load_prompt, "local_judge.protocols.dream")
 
 EXTRACTS = 3
-"""Passages of the report that a judge may give as what it assessed."""
+"""Maximum number of passages of the report that a judge may extract."""
 
 
 def agent_task(today: date | None, limit: int) -> str:
-    """What all agents are told."""
+    """Return the instructions of all agents."""
     return _instructions(today, limit, template("reasoning_search"), template("reasoning_page") + "\n")
 
 
 def agent_material(document: Document, question: ReasoningQuestion) -> str:
-    """The report, then the question with its plan."""
+    """Return the report, then the question with its plan."""
     return f"{shared_report(document).shared}\n\n{_planned(question)}"
 
 
 def prompt_alone(document: Document, question: ReasoningQuestion, today: date | None, limit: int) -> Prompt:
-    """The question for a judge without tools."""
+    """Return the prompt for a judge without tools."""
     instructions = _instructions(today, limit, template("reasoning_alone"), "")
     return report_prompt(document, [instructions, template("reasoning_answer"), _planned(question)])
 
@@ -88,7 +84,7 @@ def _line(text: str) -> str:
 
 
 MIN_REPLY_TOKENS = 500
-"""A prompt without tools fits if it leaves at least this much room."""
+"""Minimum room for a reply, in tokens, that a prompt without tools has to leave."""
 
 
 async def assess(
@@ -98,7 +94,7 @@ async def assess(
     toolbox: Toolbox | None,
     question: ReasoningQuestion,
 ) -> QuestionFindings:
-    """One question, by an agent, or without tools where there is no toolbox. Raises as `run_agent` does."""
+    """Assess one question by an agent, or without tools if there is no toolbox. Raises as `run_agent` does."""
     if toolbox is None:
         return await _alone(case, context, settings, question)
     run: AgentResult[Assessment] = await run_agent(
@@ -124,14 +120,14 @@ async def assess(
 
 
 def _of_no_page(words: str) -> CheckedCitation | None:
-    """Words said to be a page's, of which no address is given: nothing shows them. None where there are none."""
+    """Return an unproven citation for words without a URL; None without words."""
     return CheckedCitation(url="", status="not_shown", quote=words) if words.strip() else None
 
 
 async def _alone(
     case: Case, context: EvalContext, settings: ReasoningSettings, question: ReasoningQuestion
 ) -> QuestionFindings:
-    """One question without tools."""
+    """Assess one question without tools."""
     found = QuestionFindings(question=question)
     prompt = prompt_alone(case.report, question, context.today, settings.deductions)
     lacking = await room_for(context.judge, prompt, MIN_REPLY_TOKENS)
@@ -157,7 +153,7 @@ def _assessed(
     given: Sequence[FromPages | FromReport],
     evidence: Sequence[CheckedCitation | None],
 ) -> QuestionFindings:
-    """The question with what code makes of an answer."""
+    """Return the question with its checked extracts and deductions."""
     finder = QuoteFinder(case.report.text)
     extracts = tuple(
         Extract(quoted=words, quote=find_labelled(finder, words)) for words in extracted if words.strip()

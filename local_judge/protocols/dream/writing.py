@@ -3,12 +3,12 @@
     S_d = sum over the sub-dimensions of d of weight * score            weights of a dimension sum to 1
     WQ  = (S_ideas + S_organization + S_fluency) / 3
 
-Of several judges, a sub-dimension's score is the mean of those that gave one. A sub-dimension without a score is left
-out of its dimension, whose other weights are scaled up, and opens the bounds with 0 and with 100.
+A sub-dimension's score is the mean over the judges that gave one. A sub-dimension without a score is left out of its
+dimension, whose other weights are scaled up, and opens the bounds with 0 and with 100.
 
-Invariants: with all ten scores, WQ is the formula's and its bounds are WQ. The report opens the prompt as all protocols
-show it, so that its prefill is shared; the judge sees the requirements and nothing of weights or totals. What each
-sub-dimension asks is in our own words; names and weights are the paper's.
+Invariants: with all ten scores, WQ is the formula's and its bounds are WQ. The report opens the prompt as in all
+protocols, so that its prefill is shared; the prompt has the requirements, without weights or totals. The requirements
+are in our own words; names and weights are the paper's.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ LABELS: dict[DimensionId, str] = {
 
 
 class Subdimension(Frozen):
-    """One thing that is scored."""
+    """Sub-dimension with its weight."""
 
     id: str
     dimension: DimensionId
     label: str
     weight: float
     text: str
-    """What a judge is asked."""
+    """Question for the judge."""
 
 
 SUBDIMENSIONS = tuple(
@@ -70,42 +70,42 @@ IDS: tuple[str, ...] = tuple(one.id for one in SUBDIMENSIONS)
 
 
 def of_dimension(dimension: DimensionId) -> tuple[Subdimension, ...]:
-    """The sub-dimensions of one dimension, in order."""
+    """Return the sub-dimensions of one dimension, in order."""
     return tuple(one for one in SUBDIMENSIONS if one.dimension == dimension)
 
 
 class WritingSettings(Frozen):
-    """How writing quality is asked."""
+    """Settings of writing quality."""
 
     calls: Literal["one", "dimension", "subdimension"] = "one"
-    """One call for all ten sub-dimensions, or one for each dimension, or for each sub-dimension. All share the report;
-    the paper's words suggest one for each sub-dimension, and the fewer, the less each is judged by itself."""
+    """Sub-dimensions per call: all ten, those of a dimension, or one. All calls share the report. The paper's words
+    suggest one; with fewer calls each sub-dimension is judged less independently."""
 
 
 class SubdimensionScore(Frozen):
-    """One sub-dimension, and what the judge gave it."""
+    """Score of one sub-dimension."""
 
     id: str
     score: int | None = Field(ge=0, le=100)
-    """None where there is no answer: see `failure`."""
+    """None without an answer: see `failure`."""
     rationale: str = ""
     quote: Quote | None = None
-    """A passage of the report, found there by code; offsets into the report's text."""
+    """Passage of the report that code has found; offsets into the report's text."""
     quote_rejected: str | None = None
-    """What the judge gave as a quotation that does not occur in the report."""
+    """Quotation of the judge that does not occur in the report."""
     failure: Failure | None = None
     replies: tuple[str, ...] = ()
     """Ledger keys."""
 
 
 class WritingFindings(MetricFindings):
-    """The ten sub-dimensions of one report, in their order, each with a score or with the failure in its place."""
+    """Ten sub-dimensions of one report, in their order, each with a score or a failure."""
 
     subdimensions: tuple[SubdimensionScore, ...]
 
     @property
     def n_failed(self) -> int:
-        """Sub-dimensions without an answer."""
+        """Number of sub-dimensions without an answer."""
         return sum(one.score is None for one in self.subdimensions)
 
     @model_validator(mode="after")
@@ -117,7 +117,7 @@ class WritingFindings(MetricFindings):
 
 
 class Mark(Frozen):
-    """A judge's answer about one sub-dimension; the evidence comes first."""
+    """Answer of a judge about one sub-dimension; the evidence comes first."""
 
     quote: Annotated[str, Field(max_length=400)]
     rationale: Annotated[str, Field(max_length=400)]
@@ -135,7 +135,7 @@ class Writing(Metric[WritingSettings, WritingFindings]):
     needs_task = False
 
     async def examine(self, case: Case, context: EvalContext) -> WritingFindings:
-        """All ten sub-dimensions of one report."""
+        """Score all ten sub-dimensions of one report."""
         document = case.report
 
         def wording(asked: Sequence[Requirement]) -> str:
@@ -157,7 +157,7 @@ class Writing(Metric[WritingSettings, WritingFindings]):
         )
 
     def score(self, judges: Sequence[WritingFindings], profile: Profile) -> ScoreNode:
-        """WQ of one report, with its dimensions and their sub-dimensions."""
+        """Score WQ of one report, with its dimensions and their sub-dimensions."""
         merged = zip(SUBDIMENSIONS, *(found.subdimensions for found in judges), strict=True)
         nodes = {
             asked.id: node(asked.id, asked.label, answers([one.score for one in same], 0.0, MOST))
@@ -174,19 +174,19 @@ class Writing(Metric[WritingSettings, WritingFindings]):
         return self.node(noted(whole, failures_of(whole), _unquoted(judges)), dimensions)
 
     def decisions(self, findings: WritingFindings) -> Iterator[Decision]:
-        """The score of each sub-dimension."""
+        """Yield the score of each sub-dimension."""
         for asked, one in zip(SUBDIMENSIONS, findings.subdimensions, strict=True):
             value = None if one.score is None else float(one.score)
             yield Decision(metric=f"writing.{asked.dimension}", item=asked.id, value=value, scale="interval")
 
     def lines(self, findings: WritingFindings) -> Iterator[str]:
-        """How many sub-dimensions have a score, and how many quotations were rejected."""
+        """Yield the numbers of scored sub-dimensions and of rejected quotations."""
         n, n_failed = len(findings.subdimensions), findings.n_failed
         rejected = sum(one.quote_rejected is not None for one in findings.subdimensions)
         yield f"writing: {n - n_failed} of {n} sub-dimensions scored; {count(rejected, 'quotation')} rejected"
 
     def tables(self, findings: WritingFindings) -> Iterator[Table]:
-        """Each sub-dimension with its quotation and why."""
+        """Yield a table of sub-dimensions with quotations and reasons."""
         table = item_table("writing", "score", "why")
         for one in findings.subdimensions:
             why = reasons(one.rationale, (), one.quote, one.quote_rejected, one.failure)
@@ -218,7 +218,7 @@ def _dimension(dimension: DimensionId, nodes: dict[str, ScoreNode]) -> ScoreNode
 
 
 def _unquoted(judges: Sequence[WritingFindings]) -> str:
-    """How many scores rest on no quotation."""
+    """Return a note on scores without a quotation."""
     scored = [one for found in judges for one in found.subdimensions if one.score is not None]
     n = sum(one.quote is None for one in scored)
     return f"{n} of {len(scored)} scores without a quotation that occurs in the report" if n else ""

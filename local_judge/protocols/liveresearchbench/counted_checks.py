@@ -1,14 +1,13 @@
-"""The checks that code decides, from the parsed report alone.
+"""Presentation checks that code decides from the parsed report alone.
 
-Invariant: code decides only what it is sure of, and lists every place that breaks a check; what it leaves out is for
-the judge.
+Invariant: code decides only what it is sure of, and lists every place that fails a check. The judge decides the rest.
 
     p3   every entry of the lists of references and every footnote is cited
-    p4   no citation names an entry that is not there; a link or address in the text is its own entry
-    p5   one list, whose numbers rise, or whose entries are in the order of the alphabet or of their first citation
-    p9   unmet where lines of cells make no table or a row has more cells than its table's head; else for the judge
-    p10  the entries' numbers have no gaps, each is on one source, and no address stands under two of them; for the
-         judge where the text cites by number and no entry bears one
+    p4   every citation has an entry; a link or URL in the text is its own entry
+    p5   one list, whose numbers rise, or whose entries are in alphabetical order or in the order of first citation
+    p9   unmet if lines of cells make no table or a row has more cells than its table's head; otherwise for the judge
+    p10  the entries' numbers have no gaps, each has one source, and no URL has two of them; for the judge if the text
+         cites by number and no entry has one
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _ROW = re.compile(r"\s*\|.*\|\s*")
 
 
 class Decided(NamedTuple):
-    """The decision of code on one check."""
+    """Decision of code on one check."""
 
     status: Status
     rationale: str
@@ -35,7 +34,7 @@ class Decided(NamedTuple):
 
 
 def decide(document: Document) -> dict[str, Decided]:
-    """The checks that code is sure of, by id."""
+    """Decide the checks that code is sure of, by id."""
     rules: dict[str, Callable[[Document], Decided | None]] = {
         "p3": _all_cited,
         "p4": _all_resolved,
@@ -70,7 +69,7 @@ def _all_resolved(document: Document) -> Decided:
 
 
 def _one_list(document: Document) -> Decided | None:
-    """None where the one list is in an order that is none of the usual ones, or where there are footnotes only."""
+    """Check that there is one ordered list; None if its order is unusual, or if there are only footnotes."""
     lists: dict[int, list[Reference]] = {}
     for reference in document.references:
         lists.setdefault(reference.section, []).append(reference)
@@ -105,7 +104,7 @@ def _one_list(document: Document) -> Decided | None:
 
 
 def _order(entries: Sequence[Reference], document: Document) -> str | None:
-    """The order of a list without numbers, in words; None if it is neither of the two."""
+    """Return the order of a list without numbers, in words; None if it is neither of the two."""
     texts = [re.sub(r"^\W+", "", entry.text).casefold() for entry in entries]
     if texts == sorted(texts):
         return "in the order of the alphabet"
@@ -115,7 +114,7 @@ def _order(entries: Sequence[Reference], document: Document) -> str | None:
 
 
 def _markup(document: Document) -> Decided | None:
-    """None where no table is faulty: whether the rest is formatted well takes a reader to tell."""
+    """Return the faults of tables; None if there are none, since the other formatting is for the judge."""
     blocks = [block for block in document.blocks if block.role != "preamble"]
     broken = [
         *_cells_lost(document, blocks),
@@ -129,7 +128,7 @@ def _markup(document: Document) -> Decided | None:
 
 
 def _cells_lost(document: Document, blocks: Iterable[Block]) -> Iterator[Location]:
-    """Rows with more cells than their table's head: a renderer drops the surplus, and fills rows that are too short."""
+    """Yield rows with more cells than their table's head: a renderer drops the surplus cells."""
     width = 0
     for block in blocks:
         if block.kind == "table_header":
@@ -150,7 +149,7 @@ def _like_a_table(text: str) -> bool:
 
 
 def _numbering(document: Document) -> Decided | None:
-    """None where the text cites by number and no entry says what a number stands for."""
+    """Check the numbers of entries; None if the text cites by number and no entry has one."""
     numbered = [(number, entry) for entry in document.references if (number := _number(entry)) is not None]
     if not numbered:
         cited = any(one.style == "number" for one in document.citations)
@@ -166,7 +165,7 @@ def _numbering(document: Document) -> Decided | None:
 
 
 def _doubles(document: Document, numbered: Iterable[tuple[int, Reference]]) -> Iterator[Location]:
-    """Numbers of two sources, and addresses that have two numbers."""
+    """Yield numbers of two sources, and URLs with two numbers."""
     of_number: dict[int, Reference] = {}
     of_url: dict[str, int] = {}
     for number, entry in numbered:

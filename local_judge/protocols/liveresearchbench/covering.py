@@ -1,11 +1,11 @@
-"""Citations that cover a quoted statement, and those that stand with it.
+"""Citations that cover a quoted statement, and citations that belong to it.
 
-A citation covers the words before it in its sentence. One at the end of a paragraph, list item or table row covers all
-sentences before it there (the paper's remark on its figure 11).
+A citation covers the words before it in its sentence. A citation at the end of a paragraph, list item or table row
+covers all sentences before it there (the paper's remark on its figure 11).
 
-Invariant: a citation that leads to no entry covers nothing; words are covered only if all sentences that they touch
-are. A citation stands with a statement if it is in a sentence that the statement touches, or covers it from the end of
-its block.
+Invariant: a citation without an entry covers nothing. Words are covered only if all sentences that they touch are. A
+citation belongs to a statement if it is in a sentence that the statement touches, or covers it from the end of its
+block.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from local_judge.documents.model import Citation, Document, Sentence
 _WORD = re.compile(r"\w")
 _EDGES = " \t\n.,;:[](){}<>^【】"
 _MARK = re.compile(r"\[[^\[\]]*\]|【[^】]*】|https?://[^\s()\[\]<>]+")
-"""A citation among several that were copied together, such as `[1][2]`."""
+"""One of several citations that were copied together, such as `[1][2]`."""
 
 
 def covering(document: Document, quote: Quote) -> tuple[str, ...] | None:
-    """Ids of the citations that cover a quotation of the report, one for each sentence; none if a sentence has none.
+    """Return the ids of the citations that cover a quotation, one for each sentence; empty if a sentence has none.
 
-    None where the words are part of no sentence: those of a heading or of a list of references state nothing.
+    Returns None if the words are in no sentence: a heading or a list of references states nothing.
     """
     touched = _touched(document, quote)
     if not touched:
@@ -39,13 +39,13 @@ def covering(document: Document, quote: Quote) -> tuple[str, ...] | None:
 
 
 def named_beside(document: Document, quote: Quote, words: str) -> tuple[str, ...]:
-    """Ids of the citations that stand with a quotation and are what `words` names; none where none is.
+    """Return the ids of the citations that belong to a quotation and that `words` names.
 
     Args:
         document: the report.
-        quote: a statement of it.
-        words: a citation, or several in a row, as a judge copied them: of each the mark, its key, the text of a link,
-            or an address of its own or of its entry.
+        quote: statement of the report.
+        words: one or several citations as a judge copied them, each by its mark, its key, the text of a link, its
+            URL or the URL of its entry.
     """
     wanted = {one.strip(_EDGES) for one in (words, *_MARK.findall(words))}
     found: dict[str, None] = {}
@@ -68,20 +68,20 @@ def _touched(document: Document, quote: Quote) -> list[Sentence]:
 
 
 def _behind(document: Document, sentence: Sentence, quote: Quote) -> list[Citation]:
-    """The citations of the sentence with none of the quoted words behind them."""
+    """Return the citations of the sentence that come after the quoted words."""
     return _ending(document, sentence, min(quote.end, sentence.span.end))
 
 
 def _at_end_of_block(document: Document, sentence: Sentence) -> list[Citation]:
-    """The citations that end the block of the sentence."""
+    """Return the citations that end the block of the sentence."""
     last = next(one for one in reversed(document.sentences) if one.block == sentence.block)
     return _ending(document, last, last.span.end)
 
 
 def _ending(document: Document, sentence: Sentence, end: int) -> list[Citation]:
-    """The citations of a sentence that lead to an entry and have no word between them and `end`."""
+    """Return the citations of a sentence that have an entry and no word between them and `end`."""
     text, edge = document.text, end
-    # Citations are no words. From the last on, so that many in a row are looked at once.
+    # Citations are not words. Start from the last, so that consecutive citations are skipped in one pass.
     before = (one.span for one in document.citations if one.span.start < end)
     for span in sorted(before, key=lambda span: span.end, reverse=True):
         if _WORD.search(text, span.end, edge):

@@ -1,13 +1,8 @@
-"""LiveResearchBench's `detailed_results_DATE.json` and `summary_DATE.json`, without a date where the run was told none.
+"""LiveResearchBench's `detailed_results_DATE.json` and `summary_DATE.json`; without a run date the names have none.
 
-Invariants: the figures of the summary are what the published code makes of the detailed results beside it; a report
-without results is named, with the reason.
-
-
-Findings as results in LiveResearchBench's files.
-
-Invariant: a result has the published keys; what failed is left out, as what the judge forgot would be, and a metric
-without any answer has no result.
+Invariants: the figures of the summary are what the published code computes from the detailed results. A report without
+results is listed with the reason. A result has the published keys; failed answers are left out, as answers that the
+published judge omitted would be, and a metric without any answer has no result.
 """
 
 from __future__ import annotations
@@ -32,23 +27,23 @@ from local_judge.terminal import count
 
 
 class ExportedResults(ExportedReport):
-    """What became of one report."""
+    """Row of one report in the list of exported reports."""
 
     criteria: tuple[str, ...] = ()
-    """Those that it has results for."""
+    """Metrics for which it has results."""
     left_out: str = ""
-    """Why it has none at all, in a few words."""
+    """Reason why it has no results."""
     n_failed: int = 0
-    """Answers that are missing, which the published arithmetic counts as 0 or passes over."""
+    """Missing answers, which the published code counts as 0 or skips."""
 
 
 class LrbFiles(FileFormat[LrbFindings]):
-    """The detailed results of all reports, and their summary by system."""
+    """Detailed results of all reports, and their summary by system."""
 
     title = "LiveResearchBench"
 
     def write(self, run: RunFindings[LrbFindings]) -> Exported:
-        """Both files; none where no report has a result."""
+        """Return both files; none if no report has a result."""
         graded = {"provider": run.engine, "model": run.model, "graded_at": run.day}
         exported = [_exported(report, graded) for report in run.reports]
         rows = [row for _, row in exported]
@@ -105,13 +100,13 @@ def _exported(
 
 
 CRITERIA = ("presentation", "coverage", "consistency", "citation", "depth")
-"""The metrics that have a place in the files, in the published order."""
+"""Metrics with a place in the files, in the published order."""
 
 
 def grading_results(found: LrbFindings, system: str = "") -> dict[str, dict[str, Any]]:
-    """`<criterion>_grading_results` of one report by `system`, without who graded it and when.
+    """Return `<criterion>_grading_results` of one report by `system`, without grader and date.
 
-    Of depth the files have a place for one baseline: the task's first.
+    The files have a place for one baseline of depth: the task's first.
     """
     results: dict[str, dict[str, Any]] = {}
     if found.presentation is not None:

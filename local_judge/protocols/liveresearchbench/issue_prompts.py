@@ -1,7 +1,6 @@
-"""The questions about issues: their prompts, and the lists that judges answer with.
+"""Prompts for lists of issues, and the types of the lists.
 
-Invariants: the names, docstrings and fields of the answers are part of what is asked. A list is at most as long as the
-settings allow.
+Invariants: the names and fields of the types are part of the question. A list is at most as long as the settings allow.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Words = Annotated[str, Field(max_length=400)]
 
 
 class Contradiction(Frozen):
-    """Two places that disagree, or one that disagrees with itself."""
+    """Two places that disagree, or one that contradicts itself."""
 
     quote: Words
     other: Words
@@ -30,32 +29,32 @@ class Contradiction(Frozen):
 
     @property
     def quoted(self) -> tuple[str, ...]:
-        """Its quotations."""
+        """Quotations of the issue."""
         return (self.quote, self.other) if self.other.strip() else (self.quote,)
 
 
 class Unlinked(Frozen):
-    """A statement without a citation, or with one whose source is about something else."""
+    """Statement without a citation, or with one whose source is about something else."""
 
     quote: Words
     citation: Words
-    """The misplaced citation; empty where there is none."""
+    """Misplaced citation; empty if it is missing."""
     reason: Words
 
     @property
     def quoted(self) -> tuple[str, ...]:
-        """Its quotation."""
+        """Quotations of the issue."""
         return (self.quote,)
 
 
 class Contradictions(Frozen):
-    """A judge's answer on consistency."""
+    """Answer of a judge on consistency."""
 
     issues: list[Contradiction]
 
 
 class UnlinkedStatements(Frozen):
-    """A judge's answer on citation association."""
+    """Answer of a judge on citation association."""
 
     issues: list[Unlinked]
 
@@ -66,7 +65,7 @@ def answer_type(metric: Kind, limit: int) -> type[Contradictions] | type[Unlinke
 
 
 def issues_prompt(metric: Kind, case: Case, today: date | None, limit: int) -> Prompt:
-    """The question for all issues of a report, behind its request; of citations, behind its references too."""
+    """Return the prompt for all issues of a report, with its request and, for citations, its references."""
     references = listed_references(case.report) if metric == "citation" else None
     shown = [*([] if references is None else [references]), *requested(case.task)]
     values = {"today": evaluated_on(today), "limit": str(limit)}

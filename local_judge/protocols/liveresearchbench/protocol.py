@@ -1,6 +1,6 @@
-"""LiveResearchBench: the metrics of its DeepEval (section 4), each by itself.
+"""LiveResearchBench: the metrics of its DeepEval (section 4).
 
-paper      of several judges: presentation and coverage item by item, then the rate; all else the mean of the scores
+paper      several judges: presentation and coverage are merged item by item, all other scores are averaged
 upstream   the mean of the judges' scores (`average_results.py`)
 depth      sums of dimensions averaged before a pair is decided (`paper`), or games pooled (`upstream`)
 """
@@ -24,7 +24,7 @@ NO_REQUEST = "judged without the request: the report has no task"
 
 
 class LrbFindings(PartFindings):
-    """The findings of each metric."""
+    """Findings of each metric, in the order in which metrics are shown."""
 
     presentation: PresentationFindings | None = None
     coverage: CoverageFindings | None = None
@@ -35,7 +35,7 @@ class LrbFindings(PartFindings):
 
 
 class LiveResearchBench(MetricProtocol[LrbFindings]):
-    """LiveResearchBench's metrics: scores from 0 to 100, and for citation accuracy a number of errors."""
+    """Metrics of LiveResearchBench: scores from 0 to 100, and a number of errors for citation accuracy."""
 
     name = "liveresearchbench"
     version = "3"
@@ -56,7 +56,7 @@ class LiveResearchBench(MetricProtocol[LrbFindings]):
     )
 
     def score(self, judges: Sequence[LrbFindings], profile: Profile) -> tuple[ScoreNode, ...]:
-        """The metrics that were run, with a note where the judge did not see the request, which paper and code show."""
+        """Score the metrics that were run, with a note if the prompts had no request."""
         roots = super().score(judges, profile)
         if judges[0].request is not None:
             return roots
@@ -65,7 +65,7 @@ class LiveResearchBench(MetricProtocol[LrbFindings]):
         )
 
     def file_format(self) -> FileFormat[LrbFindings]:
-        """See `export`."""
+        """Return the published project's files: see `export`."""
         from local_judge.protocols.liveresearchbench.export import LrbFiles
 
         return LrbFiles()

@@ -1,26 +1,18 @@
-"""Depth as the published files have it, and as the published code counts it.
+"""Arithmetic of the published code on its judges' replies, reproduced exactly.
 
-    winners    whom each of the two replies names; a reply without a winner is a tie
-    games      each winner one game; win rate = 100 * wins / (wins + losses), 0 where no game was decisive
+    rate      100 * sum(scores) / n        n: 10 for presentation, the checklist's length for coverage; missing items
+                                           count as 0, surplus items count too, nothing is clamped
+    score     as the judge gave it; 0 if it gave none
+    winners   the report named by each of the two replies; a reply without a winner is a tie
+    games     each winner one game; win rate = 100 * wins / (wins + losses), 0 without a decisive game
+    summary   mean, number, least and greatest of each model and of all reports together, over those with a number
+    average   two judges: (a + b) / 2 of means and win rates; a model that only one judge has is copied
 
-Sources: `graders/pairwise_grader.py`, `batch_evaluator.py`.
+Sources: `graders/checklist_grader.py`, `graders/pointwise_grader.py`, `graders/pairwise_grader.py`,
+`batch_evaluator.py`, `average_results.py`.
 
-Invariant: bit for bit the published numbers, their faults included. No score is read from here: the profile `upstream`
-counts the same words game by game, and tells a failure from a tie and no decisive game from a rate of 0.
-
-
-The numbers that the published code computes from its judges' replies, to the letter.
-
-    rate      100 * sum(scores) / n        n: 10 for presentation, the checklist's length for coverage; what is missing
-                                           counts as 0, what is too much counts too, nothing is clamped
-    score     as the judge gave it; 0 where it gave none
-    summary   mean, number, least and greatest of each model and of all reports together, of those that have a number
-    average   of two judges: (a + b) / 2 of means and win rates, whatever they rest on; a model that one judge alone has
-              is copied
-
-Sources: `graders/checklist_grader.py`, `graders/pointwise_grader.py`, `batch_evaluator.py`, `average_results.py`.
-
-Invariant: nothing here is repaired; where the evaluator's own scores differ, they do so in `items` and `issues`.
+Invariant: nothing is corrected. No score is read from here: the profile `upstream` of the metrics also tells a failure
+from a tie, and a rate without decisive games from 0.
 """
 
 from __future__ import annotations
@@ -37,16 +29,16 @@ BASELINE = "open-deep-research"
 Row = Mapping[str, Any]
 
 _SUMMED = {"presentation": "average_pass_rate", "coverage": "percentage_addressed"}
-"""Criteria whose number stands in the summary of their result; that of the others is its score."""
+"""Criteria whose number is in the summary of their result; for the others it is the score."""
 
 EVALUATED, REFERENCE, TIE = "evaluated_model", "reference_model", "tie"
 
 
 def winners(replies: Sequence[Row]) -> dict[str, str]:
-    """The winners of one pair from its two replies.
+    """Return the winners of one pair from its two replies.
 
     Args:
-        replies: first the one in which `A` is the evaluated report, then the one in which it is the reference.
+        replies: first the reply in which `A` is the evaluated report, then the one in which it is the reference.
     """
     places = ({"A": EVALUATED, "B": REFERENCE}, {"A": REFERENCE, "B": EVALUATED})
     return {
@@ -56,10 +48,10 @@ def winners(replies: Sequence[Row]) -> dict[str, str]:
 
 
 def depth_result(pair: Pair, evaluated: str, reference: str) -> dict[str, Any] | None:
-    """One pair as a report's `depth_grading_results`; None where an order failed: the published code has no such row.
+    """Return one pair as a report's `depth_grading_results`; None if an order failed.
 
     Args:
-        pair: with a baseline.
+        pair: pair with a baseline.
         evaluated: name of the system that wrote the report.
         reference: name of the system that wrote the baseline.
     """
@@ -94,7 +86,7 @@ def games(results: Sequence[Row]) -> dict[str, Any]:
 
 
 def _reply(order: Order) -> dict[str, Any] | None:
-    """An answer as the published judge gives it: by place, totals beside the scores."""
+    """Return an answer in the published judge's form: by position, with totals."""
     if order.report is None or order.other is None:
         return None
     own, other = ("A", "B") if order.report_first else ("B", "A")
@@ -113,7 +105,7 @@ def _scores(marks: Marks) -> dict[str, int]:
 
 
 def evaluations(items: Sequence[Item]) -> dict[str, dict[str, Any]]:
-    """Items as the published judge answers: 0 or 1 and why. What failed is left out, as one that it forgot would be."""
+    """Return items in the published judge's form, 0 or 1 with the reason; failed items are left out."""
     return {
         item.id: {"score": int(item.value), "justification": item.rationale}
         for item in items
@@ -145,13 +137,13 @@ def _summary(keys: Sequence[str], evaluations: Mapping[str, Row], n: int) -> dic
 
 
 def issues_result(reply: Row) -> dict[str, Any]:
-    """Return the parts of a judge's reply on consistency or citations that are kept; nothing is computed again."""
+    """Return the parts of a reply on consistency or citations that the published code keeps."""
     defaults: dict[str, Any] = {"specific_issues": [], "total_issues": 0, "score": 0, "justification": ""}
     return {key: reply.get(key, default) for key, default in defaults.items()}
 
 
 def summary(reports: Sequence[Row], criteria: Sequence[str]) -> dict[str, Any]:
-    """`results_by_model` and `overall_results`: figures of each criterion, games of depth."""
+    """Return `results_by_model` and `overall_results`: figures of each criterion, games of depth."""
     by_model: dict[str, dict[str, list[float]]] = {}
     pooled: dict[str, list[float]] = {}
     for report in reports:
@@ -189,7 +181,7 @@ def _figures(values: Sequence[float]) -> dict[str, Any]:
 
 
 def average(a: Row, b: Row) -> dict[str, Any]:
-    """`results_by_model` of two judges' summaries taken together."""
+    """Return `results_by_model` averaged over two judges' summaries."""
     ours: Mapping[str, Any] = a["results_by_model"]
     theirs: Mapping[str, Any] = b["results_by_model"]
     judges = (a["metadata"], b["metadata"])

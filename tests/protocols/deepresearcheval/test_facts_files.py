@@ -93,7 +93,7 @@ def test_a_methods_folder_is_read_by_name(tmp_path: Path) -> None:
         ("task_1.json", '{"statement": "x"}', "Input should be a valid"),
         ("task_1.json", '[{"statement": "x"}]', "0.verification: Field required"),
         ("task_1.json", "[", "Invalid JSON"),
-        ("result.json", "[]", "it has to be task_ID.json"),
+        ("result.json", "[]", "must be task_ID.json"),
         ("task_1.json", None, "No such file"),
     ],
 )
@@ -109,5 +109,5 @@ def test_what_is_no_result_file_is_said_in_one_line(
 
 
 def test_a_folder_without_files_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no task_\*.json"):
+    with pytest.raises(InputError, match=r"no file task_\*.json"):
         result_files(tmp_path)

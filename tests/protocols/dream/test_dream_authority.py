@@ -162,8 +162,8 @@ async def test_a_persons_rating_is_not_asked_for(make_judge: MakeJudge, tmp_path
 @pytest.mark.parametrize(
     ("row", "why"),
     [
-        ('{"domain": "blogs.who.int", "score": 3}', "'blogs.who.int' is judged as 'who.int'; rate that"),
-        ('{"domain": "not a domain", "score": 3}', "'not a domain' is no domain"),
+        ('{"domain": "blogs.who.int", "score": 3}', "'blogs.who.int' belongs to 'who.int'; rate that domain"),
+        ('{"domain": "not a domain", "score": 3}', "'not a domain' is not a domain"),
         ('{"domain": "who.int", "score": 11}', "score: Input should be less than or equal to 10"),
         (
             '{"domain": "who.int", "score": 3}\n{"domain": "WHO.int", "score": 4}',

@@ -91,7 +91,7 @@ async def test_one_call_asks_all_items_behind_the_report(make_judge: MakeJudge) 
     assert own.sources == (COSTS.source, None, None) and own.n_failed == 0
     root = score_key_information([own])
     assert root.score.note == (
-        "1 quotations do not occur in the report; by a plan that a judge has drafted and nobody reviewed"
+        "1 quotations do not occur in the report; by a plan that a judge drafted, without review"
     )
 
 

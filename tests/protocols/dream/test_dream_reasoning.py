@@ -159,7 +159,7 @@ async def test_fates(make_judge: MakeJudge, snapshot: Snapshot) -> None:
     root = score_reasoning([found])
     assert (root.score.value, root.score.low, root.score.high) == (50.0, 50.0, 50.0)
     assert root.score.note == (
-        "4 of 7 deductions do not count; by a plan that a judge has drafted and nobody reviewed"
+        "4 of 7 deductions do not count; by a plan that a judge drafted, without review"
     )
     assert (
         DreamFindings.model_validate_json(

@@ -417,10 +417,10 @@ def test_thousands_of_citations_in_a_sentence() -> None:
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ([], "the first step has to be that of 0 issues"),
-        ([[1, 100]], "the first step has to be that of 0 issues"),
-        ([[0, 100], [2, 50], [2, 40]], "2 issues after 2: their numbers have to rise"),
-        ([[0, 90], [2, 95]], "2 issues score 95, more than 0 do"),
+        ([], "the first step must be for 0 issues"),
+        ([[1, 100]], "the first step must be for 0 issues"),
+        ([[0, 100], [2, 50], [2, 40]], "the numbers of issues must rise: 2 follows 2"),
+        ([[0, 90], [2, 95]], "scores must not rise: 2 issues score 95, more than 0 issues"),
         ([[0, 101]], "less than or equal to 100"),
     ],
 )

@@ -1,1 +1,1 @@
-"""Active fact-checking: what a report states, checked against what a search finds."""
+"""Active fact-checking: statements of a report checked against a search."""

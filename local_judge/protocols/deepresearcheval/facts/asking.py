@@ -1,14 +1,10 @@
-"""What a judge must answer about a statement.
+"""Questions about statements, and the types of their answers.
 
-Invariant: an answer names each statement exactly once, with a label of the menu and at most `MOST` quotations, all of
-bounded length: evidence first, label last, so that a judge that writes in order has its reasons before its verdict.
-
-
-What a judge is told of a statement and of the report that makes it.
-
-Invariants: what a report or a task says stands in a fence; all questions about a report open alike, up to the first
-word that is about one segment or statement. Of the report an agent is shown the segment that its statements stand in,
-as the published agent is; a judge of passages is shown the sentence.
+Invariants: an answer names each statement exactly once, with one of the labels and at most `MOST` quotations of bounded
+length; evidence comes first and the label last, so that a judge writes its reasons before its verdict. Text of a report
+or a task stands in a fence. All questions about a report share their opening, up to the first word about one segment or
+statement. An agent is shown the segment of its statements, as the published agent is; a judge of passages is shown the
+sentence.
 """
 
 from __future__ import annotations
@@ -35,14 +31,14 @@ from local_judge.protocols.deepresearcheval.facts.segments import Segment
 from serving.types import Frozen
 
 MOST = 3
-"""Quotations for one statement."""
+"""Maximum number of quotations for one statement."""
 
 Quotation = Annotated[str, Field(max_length=300)]
 Reasoning = Annotated[str, Field(max_length=400)]
 
 
 class QuotedPage(Frozen):
-    """Words of a page, by its address."""
+    """Quotation of a page, by its URL."""
 
     url: Annotated[str, Field(min_length=1, max_length=500)]
     quote: Quotation
@@ -50,7 +46,7 @@ class QuotedPage(Frozen):
 
 
 class QuotedPassage(Frozen):
-    """Words of a passage, by its number; `by_passages` bounds it."""
+    """Quotation of a passage, by its number; `by_passages` bounds the number."""
 
     passage: int
     quote: Quotation
@@ -58,7 +54,7 @@ class QuotedPassage(Frozen):
 
 
 class ByPages(Frozen):
-    """An agent's answer to one statement."""
+    """Answer of an agent to one statement."""
 
     evidence: Annotated[tuple[QuotedPage, ...], Field(max_length=MOST)]
     reasoning: Reasoning
@@ -66,7 +62,7 @@ class ByPages(Frozen):
 
 
 class ByPassages(Frozen):
-    """A judge's answer by passages that it was given."""
+    """Answer of a judge to one statement, by the passages that it was given."""
 
     evidence: tuple[QuotedPassage, ...]
     reasoning: Reasoning
@@ -75,7 +71,7 @@ class ByPassages(Frozen):
 
 @cache
 def by_passages(n: int) -> type[ByPassages]:
-    """The type of an answer by `n` passages."""
+    """Return the type of an answer by `n` passages."""
     number: Any = Annotated[int, Field(ge=1, le=n)]
     passage: Any = create_model("QuotedPassage", __base__=QuotedPassage, passage=(number, ...))
     evidence: Any = Annotated[tuple[passage, ...], Field(max_length=MOST)]
@@ -84,7 +80,7 @@ def by_passages(n: int) -> type[ByPassages]:
 
 @cache
 def by_pages(n: int) -> type[Frozen]:
-    """The type of an answer to `n` statements, under `s1`, `s2` and so on."""
+    """Return the type of an answer to `n` statements, under `s1`, `s2` and so on."""
     fields: Any = {f"s{number}": (ByPages, ...) for number in range(1, n + 1)}
     return create_model("Statements", __base__=Frozen, **fields)
 
@@ -92,7 +88,7 @@ def by_pages(n: int) -> type[Frozen]:
 def ruling_of(
     statement: str, answer: ByPages | ByPassages, checked: Sequence[CheckedCitation], replies: tuple[str, ...]
 ) -> Ruling:
-    """What an answer comes to; `checked`: its quotations after code has looked them up."""
+    """Return the ruling of an answer; `checked` are its quotations after they were looked up."""
     evidence = tuple(
         Evidence(url=found.url, quote=found.quote, stance=quoted.stance, checked=found)
         for found, quoted in zip(checked, answer.evidence, strict=True)
@@ -112,36 +108,36 @@ SENTENCE = 600
 
 
 class Subject(NamedTuple):
-    """The report that is checked."""
+    """Report that is checked."""
 
     document: Document
     request: str | None
-    """Of its task."""
+    """Request of its task."""
     today: date | None
     segments: tuple[Segment, ...] = ()
-    """Of the report; none where only sentences are shown."""
+    """Segments of the report; empty if only sentences are shown."""
 
     @property
     def opening(self) -> str:
-        """What all questions about it open with; empty where there is nothing to say."""
+        """Text that opens all questions about it; may be empty."""
         parts = [f"Today is {self.today.isoformat()}."] if self.today else []
         if self.request:
             parts.append(fence(self.request, "Request that the report answers:"))
         return "\n\n".join(parts)
 
     def segment_of(self, statement: Statement) -> Segment | None:
-        """The segment that a statement stands in."""
+        """Return the segment of a statement."""
         return next((one for one in self.segments if statement.sentence in one.sentences), None)
 
     def part(self, segment: Segment | None) -> str:
-        """A segment whole, with its citations; empty where there is none."""
+        """Return the text of a segment with its citations; empty without a segment."""
         if segment is None:
             return ""
         text = self.document.text[segment.span.start : segment.span.end]
         return fence(text, "Part of the report that the statements are from:")
 
     def listed(self, statements: Sequence[Statement]) -> str:
-        """The statements, `s1` and so on, each with the sentence that it stands in where that says more."""
+        """List the statements, `s1` and so on, each with its sentence if that says more."""
         lines: list[str] = []
         by_label = {sentence.label: sentence.text for sentence in self.document.sentences}
         for number, one in enumerate(statements, 1):

@@ -1,9 +1,9 @@
-"""Statements checked: by an agent that searches and reads within its limits, or by what one search finds.
+"""Checks of statements: by an agent that searches and reads within its limits, or by the result of one search.
 
-Invariants: a statement has a label only from an answer that names it. Of agents, a run without answer leaves failures;
-where it was about several statements, which are of one segment, each is tried once more by itself. Of one search, the
-queries are the statement and what of it can be looked up, so that two judges see the same passages; where nothing is
-found nobody is asked, and the label is Unknown.
+Invariants: a statement has a label only from an answer that names it. A run of an agent without an answer leaves
+failures; if it was about several statements of a segment, each is tried once more alone. The queries of a search are
+the statement and its entities, so that two judges see the same passages. If nothing is found, the label is Unknown and
+the judge is not asked.
 """
 
 from __future__ import annotations
@@ -51,25 +51,25 @@ QUERY = 300
 
 
 class Checked(NamedTuple):
-    """What came of some statements."""
+    """Results for some statements."""
 
     rulings: tuple[Ruling, ...]
-    """One for each, in order."""
+    """One ruling for each statement, in order."""
     runs: tuple[Run, ...] = ()
-    """Of agents."""
+    """Runs of agents."""
     lookups: tuple[Lookup, ...] = ()
-    """Of one search for each."""
+    """Searches, one for each statement."""
 
 
 def agent_task() -> str:
-    """The instructions, the same for all statements of all reports."""
+    """Return the instructions, which are the same for all statements of all reports."""
     return fill(template("agent"), {"rules": template("rules"), "most": str(MOST)})
 
 
 async def check_by_agent(
     statements: Sequence[Statement], subject: Subject, judge: Judge, toolbox: Toolbox, settings: FactsSettings
 ) -> Checked:
-    """The rulings of all statements, `per_run` of a segment in one run; runs go side by side."""
+    """Check all statements, `per_run` of a segment in one run; runs are concurrent."""
     groups = [
         same[start : start + settings.per_run]
         for same in (list(group) for _, group in groupby(statements, subject.segment_of))
@@ -125,7 +125,7 @@ def _joined(parts: Sequence[Checked]) -> Checked:
 async def check_by_search(
     statements: Sequence[Statement], subject: Subject, judge: Judge, toolbox: Toolbox, settings: FactsSettings
 ) -> Checked:
-    """The rulings of all statements, one call each."""
+    """Check all statements, in one call each."""
     lookups = tuple(
         Lookup(statement=one.id, observation=toolbox.run(search_for(one, settings.passages)))
         for one in statements
@@ -140,7 +140,7 @@ async def check_by_search(
 
 
 def search_for(statement: Statement, k: int) -> Search:
-    """The statement's words, and its entities together where it names several."""
+    """Return a search for the statement's words, and for its entities together if it names several."""
     queries = [statement.text[:QUERY]]
     if len(statement.entities) > 1:
         queries.append(" ".join(statement.entities)[:QUERY])
@@ -148,7 +148,7 @@ def search_for(statement: Statement, k: int) -> Search:
 
 
 def search_prompt(statement: Statement, observation: Observation, subject: Subject) -> Prompt:
-    """The question for one statement, by what was found for it."""
+    """Return the prompt for one statement, by the passages found for it."""
     task = fill(template("search"), {"rules": template("rules"), "most": str(MOST)})
     shared = "\n\n".join(part for part in (task, subject.opening) if part)
     own = [subject.listed([statement]), observation_text(observation), "Answer for this statement now."]
@@ -178,7 +178,7 @@ async def _ruling(
 async def _fitted(
     statement: Statement, observation: Observation, subject: Subject, judge: Judge
 ) -> Observation | Failure:
-    """What was found, without the passages at its end for which there is no room."""
+    """Return the passages found, without those at the end for which there is no room."""
     while True:
         try:
             room = await judge.room(search_prompt(statement, observation, subject))

@@ -1,10 +1,10 @@
-"""The evaluated report among the pages of a snapshot.
+"""Copies of the evaluated report among the pages of a snapshot.
 
-A report proves nothing about itself. A page is taken for a copy of it if both share most of what they say:
+A report is no evidence for itself. A page counts as a copy of it if both share most of their text:
 
     shared runs of five words / those of the report >= 0.6      and      / those of the page >= 0.5
 
-A page that the report was written from has more than the report took; one that quotes the report has other words.
+A page that the report was written from has more text than the report took; one that quotes the report has other text.
 
 Invariant: depends on the report and the snapshot alone.
 """
@@ -23,24 +23,26 @@ from local_judge.protocols.deepresearcheval.facts.segments import body_sentences
 RUN = 5
 OF_REPORT, OF_PAGE = 0.6, 0.5
 PROBES = 5
-"""Sentences that are searched for."""
+"""Number of sentences that are searched for."""
 HITS = 5
 
 _NO_WORDS = re.compile(r"\]\([^)\s]*\)|\[\^?\d[\d,\s–-]*\]|https?://\S+")
-"""Citation marks and addresses, which a page may show otherwise."""
+"""Citation marks and URLs, which a page may show differently."""
 
 
 def own_texts(
     document: Document, snapshot: Snapshot, corpus: Corpus, as_of: date | None = None
 ) -> tuple[str, ...]:
-    """Digests of the texts of a snapshot, of what was known by the end of `as_of`, that are this report.
+    """Return the digests of a snapshot's texts, known by the end of `as_of`, that are this report.
 
     Raises:
         IndexesError: the snapshot is damaged, or lacks an index.
     """
     sentences = [_words(one.text) for one in body_sentences(document)]
     whole = [word for words in sentences for word in words]
-    long = [words for words in sentences if len(words) >= RUN] or [whole]  # where all are short, they are one
+    long = [words for words in sentences if len(words) >= RUN] or [
+        whole
+    ]  # if all are short, they count as one
     if len(whole) < RUN:
         return ()
     step = max(1, len(long) // PROBES)

@@ -2,8 +2,8 @@
 
     [{"statement", "verification": Right | Wrong | Unknown, "evidence": [{"source", "excerpt"}], "reasoning"}]
 
-Invariants: what is written are labels that evidence bears out, with the quotations that code has found; a statement
-that failed has no row, since the format has no word for it. What is read keeps its labels as they are written.
+Invariants: written labels are those that evidence supports, with the quotations that were found. A failed statement has
+no row, since the format has no word for it. Labels that are read are kept as they are written.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FILE = re.compile(r"task_(.+)\.json")
 
 
 def result_rows(findings: FactsFindings) -> list[dict[str, Any]]:
-    """The rows of one report."""
+    """Return the rows of one report."""
     texts = {one.id: one.text for one in findings.statements}
     return [
         {
@@ -65,38 +65,38 @@ _ROWS = TypeAdapter(tuple[_Row, ...])
 
 
 class ResultFile(NamedTuple):
-    """One file."""
+    """One result file."""
 
     path: Path
     task: str
-    """The `<stem>` of its name."""
+    """Part `<stem>` of its name."""
 
 
 def result_files(path: Path) -> list[ResultFile]:
-    """A file, or the files of a method's folder in the order of their names.
+    """Return a file, or the files of a method's folder in the order of their names.
 
     Raises:
-        InputError: there is none, or a file has another name.
+        InputError: no file was found, or a file has another name.
     """
     paths = sorted(path.glob("task_*.json")) if path.is_dir() else [path]
     if not paths:
-        raise InputError(f"{path}: no task_*.json in it")
+        raise InputError(f"{path}: contains no file task_*.json")
     found: list[ResultFile] = []
     for one in paths:
         if not one.exists():
             raise InputError(f"{one}: No such file or directory")
         named = FILE.fullmatch(one.name)
         if named is None:
-            raise InputError(f"{one}: not a result file's name; it has to be task_ID.json")
+            raise InputError(f"{one}: the name of a result file must be task_ID.json")
         found.append(ResultFile(one, named[1]))
     return found
 
 
 def read_results(path: Path) -> FactsFindings:
-    """The findings of one result file.
+    """Read the findings of one result file.
 
     Raises:
-        InputError: it cannot be read, or is no list of rows; names the row and the key.
+        InputError: it cannot be read, or is not a list of rows; names the row and the key.
     """
     try:
         rows = _ROWS.validate_json(path.read_bytes())
@@ -110,7 +110,7 @@ def read_results(path: Path) -> FactsFindings:
 
 
 def findings_of(rows: tuple[_Row, ...]) -> FactsFindings:
-    """The findings of a file's rows, numbered from 1."""
+    """Return the findings of a file's rows, numbered from 1."""
     return FactsFindings(
         source="file",
         statements=tuple(

@@ -1,21 +1,16 @@
-"""What can be set of active fact-checking.
-
-Invariant: whatever changes an answer or its meaning is a field here, and is recorded in the run's manifest.
-
-
-What active fact-checking finds in one report.
+"""Settings and findings of active fact-checking.
 
 The judge weighs the evidence on both sides by the published definitions (section 4.2): Wrong means that reliable
 sources contradict the statement, or that the statement itself mixes true and false. Code checks that the quotations
-bear the label out:
+support the label:
 
-    Right      the judge says Right, and a quotation that supports the statement was found in a page that was shown
-    Wrong      the judge says Wrong, and a quotation that contradicts it was found in a page that was shown
-    Unknown    else
+    Right      the judge labels it Right, and a quotation that supports it was found in a page that was shown
+    Wrong      the judge labels it Wrong, and a quotation that contradicts it was found in a page that was shown
+    Unknown    otherwise
 
-Invariants: a statement stands where code found it in the report; each statement that was chosen has exactly one ruling;
-a label rests on words that code has found, whatever the judge says, and a ruling keeps what the judge said beside it;
-what could not be asked or answered is a failure.
+Invariants: every option that changes an answer or its meaning is a setting, recorded in the run's manifest. A statement
+has its place in the report, found by code; each chosen statement has exactly one ruling. A label rests on quotations
+that code has found, and a ruling also keeps the judge's own label. A missing answer is a failure.
 """
 
 from __future__ import annotations
@@ -38,46 +33,46 @@ from serving.types import Frozen
 
 
 class SegmentSettings(Frozen):
-    """How a report is divided."""
+    """Division of a report into segments."""
 
     by: Literal["code", "judge"] = "code"
-    """`judge`: it names the sentences that begin a segment; what is longer than the sizes is divided by code."""
+    """`judge`: the judge names the sentences that begin a segment, and code divides segments that are too long."""
     sentences: int = Field(default=12, ge=1, le=50)
-    """Most sentences of a segment."""
+    """Maximum number of sentences of a segment."""
     characters: int = Field(default=4000, ge=200)
-    """Most characters of a segment's sentences; a longer sentence stands alone."""
+    """Maximum number of characters of a segment's sentences; a longer sentence is a segment."""
     least: int = Field(default=3, ge=1)
-    """`code`: a heading begins a new segment only behind one of at least so many sentences."""
+    """`code`: minimum number of sentences before a heading that begins a new segment."""
 
 
 class FactLimits(AgentLimits):
-    """How long an agent may work on a statement. The published configuration allows 30 turns."""
+    """Limits of an agent's work on a statement. The published configuration allows 30 turns."""
 
     turns: int = Field(default=8, ge=1)
     tokens: int = Field(default=80_000, ge=1)
     calls: int = Field(default=16, ge=1)
     repeats: int = Field(default=2, ge=1)
     reply_tokens: int = Field(default=768, ge=16)
-    """Of one reply, for each statement of the run."""
+    """Tokens of one reply, for each statement of the run."""
 
 
 class FactsSettings(Frozen):
-    """How statements are found, chosen and checked."""
+    """Settings for finding, choosing and checking statements."""
 
     statements: Literal["own", "shared"] = "own"
-    """`own`: asked for segment by segment. `shared`: the checkable claims of the claim set."""
+    """Origin of the statements. `own`: asked for segment by segment. `shared`: the checkable claims of the claim set.
+    """
     segments: SegmentSettings = SegmentSettings()
     shown: Literal["report", "segment"] = "report"
-    """What stands in front of the question for a segment's statements: the report, as in every other prompt, or the
-    segment with the report's headings; the published agent is shown the segment alone."""
+    """Text before the question for a segment's statements: the report, as in every other prompt, or the segment with
+    the report's headings. The published agent is shown the segment alone."""
     statements_per_sentence: int = Field(default=4, ge=1, le=8)
-    """Most statements that a sentence may have."""
+    """Maximum number of statements of a sentence."""
     max_statements: int | None = Field(default=None, ge=1)
-    """Most statements of a report that are checked; None checks all. The published agent has no limit, and is told to
-    choose the core statements of a segment."""
+    """Maximum number of statements of a report that are checked; None checks all. The published agent has no limit, and
+    is asked to choose the core statements of a segment."""
     choose: Literal["seed", "salience"] = "seed"
-    """Which, where there are more: drawn by `seed`, each with the same chance; or salient ones first, drawn among
-    equals."""
+    """Choice among more statements: drawn by `seed` with equal chances, or salient ones first, drawn among equals."""
     seed: int = 0
     method: Literal["agent", "search"] = "agent"
     """`agent`: a judge searches and reads within `limits`. `search`: code searches for the statement, and the judge
@@ -103,77 +98,78 @@ class Segment(Frozen):
     id: str
     """`g1`, `g2`, …"""
     span: Span
-    """From the first sentence's start to the last one's end."""
+    """Range from the first sentence's start to the last one's end."""
     sentences: tuple[str, ...]
-    """Labels."""
+    """Labels of its sentences."""
 
 
 class Statement(Frozen):
-    """Something that a report says and that can be checked."""
+    """Checkable statement of a report."""
 
     id: str
-    """`<sentence label>.<n>`, n from 1; of a claim of the claim set its id."""
+    """`<sentence label>.<n>`, n from 1; the claim's id if it is a claim of the claim set."""
     text: str
     sentence: str
-    """Label; empty where a file does not say it."""
+    """Label of its sentence; empty if a file does not give it."""
     span: Span | None = None
-    """Of the words that say it, in the report's text; None where a file does not say it, and of a claim: it has one."""
+    """Place of its words in the report's text; None for a statement of a file, or of a claim, which has its own place.
+    """
     entities: tuple[str, ...] = ()
-    """What of it can be looked up: names, numbers, dates."""
+    """Names, numbers and dates that can be looked up."""
     cited: bool | None = None
-    """Whether its sentence carries a citation; None where a file does not say it."""
+    """Flag: its sentence has a citation; None if a file does not give it."""
     salient: bool | None = None
-    """Whether the report's message leans on it, as the judge said."""
+    """Flag: the report's message depends on it, according to the judge."""
     replies: tuple[str, ...] = ()
     """Ledger keys."""
 
 
 class Rejected(Frozen):
-    """What a judge gave as a statement of a sentence, and is none."""
+    """Rejected statement of a judge."""
 
     sentence: str
     text: str
     why: Literal["not_located", "no_entity", "repeated"]
-    """`not_located`: neither the quotation nor the statement's words stand in the sentence. `no_entity`: nothing in it
-    can be looked up. `repeated`: the sentence has it already."""
+    """`not_located`: neither the quotation nor the statement occurs in the sentence. `no_entity`: nothing in it can be
+    looked up. `repeated`: the sentence has it already."""
 
 
 class Evidence(Frozen):
-    """Words of a page that bear on a statement."""
+    """Quotation of a page about a statement."""
 
     url: str
     quote: str
     stance: Stance | None = None
-    """What they are to the statement, as the judge says; None where a file does not say it."""
+    """Relation to the statement, according to the judge; None if a file does not give it."""
     checked: CheckedCitation | None = None
-    """What code found of it; None for evidence from a file, which nobody has looked up."""
+    """Result of looking it up; None for evidence from a file, which is not looked up."""
 
     @property
     def found(self) -> bool:
-        """Whether a page that was shown has these words."""
+        """Flag: a page that was shown contains it."""
         return self.checked is not None and self.checked.status == "found"
 
 
 def borne_out(given: Label, evidence: Sequence[Evidence]) -> Label:
-    """The judge's label where its quotations bear it out, else Unknown; evidence for the other side changes nothing."""
+    """Return the judge's label if its quotations support it, else Unknown; opposing evidence changes nothing."""
     needed = _NEEDED.get(given)
     return given if any(one.found and one.stance == needed for one in evidence) else "Unknown"
 
 
 def read_label(text: str) -> Label | None:
-    """The label that a file means, up to letter case and white space at its ends; None if it is none."""
+    """Return the label of a file, ignoring letter case and outer white space; None if it is no label."""
     return _BY_NAME.get(text.strip().casefold())
 
 
 class Ruling(Frozen):
-    """What became of one statement."""
+    """Result for one statement."""
 
     statement: str
-    """Its id."""
+    """Id of the statement."""
     label: Label | None = None
-    """As its evidence bears out (`borne_out`); None for a failure, and for a label of a file that is none."""
+    """Label that its evidence supports (`borne_out`); None for a failure, and for an unknown label of a file."""
     given: str | None = None
-    """As the judge, or a file, said; None for a failure, and where nobody was asked since nothing was found."""
+    """Label of the judge or the file; None for a failure, and if nothing was found and the judge was not asked."""
     evidence: tuple[Evidence, ...] = ()
     reasoning: str = ""
     failure: Failure | None = None
@@ -182,15 +178,15 @@ class Ruling(Frozen):
 
 
 class Run(Frozen):
-    """An agent's work on one statement or a few."""
+    """Work of an agent on one statement or a few."""
 
     statements: tuple[str, ...]
-    """Ids."""
+    """Ids of its statements."""
     result: AgentResult[dict[str, Any]]
 
 
 class Lookup(Frozen):
-    """What code searched for a statement, and found."""
+    """Search for a statement with its result."""
 
     statement: str
     observation: Observation
@@ -200,50 +196,50 @@ class FactsFindings(MetricFindings):
     """All statements of one report."""
 
     source: Literal["own", "shared", "file"]
-    """Asked for by segment, the claim set's, or from a file of the published project."""
+    """Origin of the statements: asked for by segment, the claim set's, or a file of the published project."""
     method: Literal["agent", "search"] | None = None
-    """None for a file."""
+    """Method of the checks; None for a file."""
     segments: tuple[Segment, ...] = ()
     uncut: Failure | None = None
-    """Why the judge, asked to divide the report, did not; code did."""
+    """Reason why the judge did not divide the report and code did."""
     statements: tuple[Statement, ...] = ()
-    """All that were located, in reading order."""
+    """All statements that were located, in reading order."""
     rejected: tuple[Rejected, ...] = ()
     unread: tuple[ExtractionFailure, ...] = ()
-    """Sentences whose statements are not known."""
+    """Sentences whose statements are unknown."""
     most: int = 0
-    """Most statements that one such sentence may have."""
+    """Maximum number of statements of such a sentence."""
     limit: int | None = None
-    """Most statements that were to be checked."""
+    """Maximum number of statements that are checked."""
     choose: Literal["seed", "salience"] | None = None
-    """How they are chosen where there are more: a random sample, or salient ones first. None for a file."""
+    """Choice among more statements: a random sample, or salient ones first. None for a file."""
     rulings: tuple[Ruling, ...] = ()
-    """Of the statements that were chosen, in reading order."""
+    """Rulings of the chosen statements, in reading order."""
     runs: tuple[Run, ...] = ()
     lookups: tuple[Lookup, ...] = ()
     own_texts: tuple[str, ...] = ()
-    """Digests of texts of the snapshot that are this report: they were not shown."""
+    """Digests of the snapshot's texts that are this report and were not shown."""
 
     @property
     def n_unread(self) -> int:
-        """Sentences whose statements are not known."""
+        """Number of sentences whose statements are unknown."""
         return sum(len(lost.sentences) for lost in self.unread)
 
     @property
     def n_failed(self) -> int:
-        """Questions without answer; those of the claim set are counted with it."""
+        """Number of questions without an answer; those of the claim set are counted with it."""
         own = self.n_unread if self.source == "own" else 0
         ruled = sum(ruling.failure is not None for ruling in self.rulings)
         return own + ruled + (self.uncut is not None)
 
     @property
     def outcomes(self) -> dict[str, int]:
-        """How many runs of the agent ended how."""
+        """Number of agent runs by outcome."""
         return dict(sorted(Counter(run.result.outcome for run in self.runs).items()))
 
     @property
     def coverage(self) -> dict[RequestKind, Tally]:
-        """What all runs and searches asked for, and how much of that the snapshot could answer; summed over them."""
+        """Counts of what all runs and searches asked for, and of what the snapshot could answer."""
         tallies = [pair for run in self.runs for pair in run.result.coverage.items()]
         for asked in self._asked():
             tallies.append((asked.kind, Tally(asked=1, answered=int(asked.lack is None))))
@@ -255,7 +251,7 @@ class FactsFindings(MetricFindings):
 
     @property
     def evidence_gaps(self) -> tuple[EvidenceGap, ...]:
-        """What the snapshot could not answer."""
+        """Requests that the snapshot could not answer."""
         missed = [gap for run in self.runs for gap in run.result.evidence_gaps]
         return merged([*missed, *gaps_of(self._asked())])
 

@@ -1,13 +1,8 @@
-"""Active fact-checking: the statements of a report, each checked against what a search finds.
+"""Active fact-checking: the statements of a report, each checked against a search.
 
-Invariants: what a page says changes no label but by words of it that a judge quotes; the report itself is no evidence,
-though the snapshot may hold it; a segment, a statement or a run that failed stands in the findings as a failure.
-
-
-Terminal tables of active fact-checking: statements with their labels, evidence, and the way to it.
-
-Invariant: every quotation is shown with what code found, and a label that its evidence does not bear out with the label
-that it replaces.
+Invariants: a page changes a label only through words that a judge quotes from it. The report itself is no evidence,
+although the snapshot may contain it. A failed segment, statement or run is stored as a failure. Tables show every
+quotation with the result of looking it up, and a label that its evidence does not support with the label in its place.
 """
 
 from __future__ import annotations
@@ -44,7 +39,7 @@ from local_judge.terminal import NONE, count, item_table, safe
 
 
 class Facts(Metric[FactsSettings, FactsFindings]):
-    """The share of a report's statements that are right, 0 to 100."""
+    """Share of a report's statements that are right, 0 to 100."""
 
     id = ROOT
     label = "Active fact-checking"
@@ -56,19 +51,19 @@ class Facts(Metric[FactsSettings, FactsFindings]):
 
     @property
     def needs_claims(self) -> bool:
-        """Where statements are taken from the claim set."""
+        """Flag: statements come from the claim set."""
         return self.settings.statements == "shared"
 
     @property
     def needs_snapshot(self) -> bool:
-        """Facts are checked against one."""
+        """Flag: always true, since facts are checked against pages."""
         return True
 
     async def examine(self, case: Case, context: EvalContext) -> FactsFindings:
-        """The statements of one report with their labels.
+        """Label the statements of one report.
 
         Raises:
-            ConfigError: there is no snapshot.
+            ConfigError: the run has no snapshot.
             IndexesError: the snapshot is damaged, or lacks an index.
         """
         settings, snapshot = self.settings, context.pages("deepresearcheval")
@@ -89,11 +84,11 @@ class Facts(Metric[FactsSettings, FactsFindings]):
         return found.model_copy(update=checked._asdict())
 
     async def _stated(self, case: Case, context: EvalContext) -> FactsFindings:
-        """What the report states."""
+        """Return the statements of the report."""
         settings = self.settings
         shared = settings.statements == "shared"
         claims = await context.claims() if shared else None
-        # Nobody but an agent is shown the segments of shared statements.
+        # Only an agent is shown the segments of shared statements.
         wanted = settings.method == "agent" or not shared
         made = await cut(case.report, context.judge, settings.segments) if wanted else Cut(())
         found = (
@@ -113,37 +108,37 @@ class Facts(Metric[FactsSettings, FactsFindings]):
         )
 
     def score(self, judges: Sequence[FactsFindings], profile: Profile) -> ScoreNode:
-        """The ratio, with the numbers of statements by label."""
+        """Score the ratio, with the numbers of statements by label."""
         return score_facts(judges, profile)
 
     def aggregate(
         self, reports: Sequence[Sequence[FactsFindings]], profile: Profile, n_missing: int
     ) -> ScoreNode:
-        """The pooled ratio, with the means of the reports' ratios and numbers."""
+        """Score the pooled ratio, with the means of the reports' ratios and numbers."""
         return aggregate_facts(reports, profile, n_missing)
 
     def decisions(self, findings: FactsFindings) -> Iterator[Decision]:
-        """The label of each statement, as its evidence bears out."""
+        """Yield the label of each statement that its evidence supports."""
         texts = {one.id: f"{one.sentence} {one.text}" for one in findings.statements}
         for ruling in findings.rulings:
             value = label_of(ruling, "paper")
             yield Decision(metric=self.id, item=texts[ruling.statement], value=value, scale="nominal")
 
     def evidence_gaps(self, findings: FactsFindings) -> Iterable[EvidenceGap]:
-        """What checking the facts of one report missed in the snapshot."""
+        """Return the evidence gaps of one report."""
         return findings.evidence_gaps
 
     def agent_runs(self, findings: FactsFindings) -> Iterator[tuple[str, AgentResult[Any]]]:
-        """The agents' runs on the statements of one report, by the statements' ids."""
+        """Yield the agents' runs on one report, by the ids of their statements."""
         for run in findings.runs:
             yield ", ".join(run.statements), run.result
 
     def lines(self, findings: FactsFindings) -> Iterator[str]:
-        """What was found and checked, and how far the snapshot could answer."""
+        """Yield the numbers of statements and labels, and how much the snapshot could answer."""
         return facts_lines(findings)
 
     def tables(self, findings: FactsFindings) -> Iterator[Table]:
-        """Each statement that was checked, with its evidence and the way to it."""
+        """Yield a table of the statements that were checked, with their evidence and steps."""
         if findings.rulings:
             yield facts_table(findings)
 
@@ -152,7 +147,7 @@ _MARKS = {"found": "", "not_in_page": " NOT IN THE PAGE", "not_shown": " NOT A P
 
 
 def facts_lines(found: FactsFindings) -> Iterator[str]:
-    """What was found and checked, and how far the snapshot could answer."""
+    """Yield the numbers of statements and labels, and how much the snapshot could answer."""
     yield f"facts: {_statements(found)}"
     labels = Counter(ruling.label or ruling.given or "failed" for ruling in found.rulings)
     by = "" if found.method is None else f" by {found.method}"
@@ -187,7 +182,7 @@ def _statements(found: FactsFindings) -> str:
 
 
 def facts_table(found: FactsFindings) -> Table:
-    """Each statement that was checked, in the report's order."""
+    """Return a table of the statements that were checked, in the report's order."""
     table = item_table("statement", "stated", "label", "evidence, or why not", "way to it")
     statements = {one.id: one for one in found.statements}
     ways = _ways(found)
@@ -227,7 +222,7 @@ def _evidence(one: Evidence) -> str:
 
 
 def _ways(found: FactsFindings) -> Mapping[str, str]:
-    """By statement, what was done to check it."""
+    """Return the steps that checked each statement."""
     ways: dict[str, list[str]] = {}
     for run in found.runs:
         steps = [_step(step) for step in run.result.transcript.steps]
@@ -240,7 +235,7 @@ def _ways(found: FactsFindings) -> Mapping[str, str]:
 
 
 def _step(step: Step) -> str:
-    """A tool with what it was asked for; a run's end names none."""
+    """Return a step's tool with its arguments."""
     tool, url, queries = (step.action.get(name) for name in ("tool", "url", "queries"))
     asked = [*([url] if url else []), *(queries if isinstance(queries, list) else [])]
     words = "" if tool == "finish" else "; ".join(map(str, asked))

@@ -1,4 +1,4 @@
-"""Active fact-checking as numbers: of one report by one judge or several, and over reports.
+"""Scores of active fact-checking: one report by one judge or several, and over reports.
 
     ratio = 100 * N_Right / N_Statements                               (section 4.2)
 
@@ -6,29 +6,29 @@ N_Statements are all statements with a label: Unknown, and labels that are none 
 paper's Table 4 agrees with this: in one row there are more statements (37.45) than Right, Wrong and Unknown together
 (36.81), and its ratio is of the former.
 
-    paper      labels as their evidence bears out (`findings.borne_out`)
+    paper      labels that their evidence supports (`findings.borne_out`)
     upstream   labels as the judge gave them: the published code takes every label as it is written, and a label that is
                none of the three stays among the statements; no published code counts them
 
-Where the checked statements are a random sample of n from the N that were found, the interval of 95 % for the ratio of
-the whole report stands beside the bounds (`stats.rates.population_interval`):
+If the checked statements are a random sample of n from the N that were found, the 95 % interval for the ratio of the
+whole report is given beside the bounds (`stats.rates.population_interval`):
 
     interval = 100 * least(x, n, N) / (N + u) to 100 * (most(x + f, n, N) + u) / (N + u)
 
-with x statements Right, f statements that failed, and at most u statements in the sentences that were not read.
+with x statements Right, f failed statements, and at most u statements in the sentences that were not read.
 
     system     pooled: 100 * sum of N_Right / sum of N_Statements. All nine rows of the paper's Table 4 are mean
                Right / mean Statements, which is the same
     by report  mean of the reports' ratios, and of their numbers of statements by label: the columns of Table 4
 
-Several judges vote on shared statements: the label that most of them give. Judges that are divided leave it unknown to
-us, as judges that gave no answer do. Judges with statements of their own have none in common that they could vote on:
-the mean of their scores is taken. Labels that their evidence does not bear out are always each judge's own.
+Several judges vote on shared statements: the label with most votes wins. A tie leaves the label open, as missing
+answers do. Judges with statements of their own have none in common to vote on: their scores are averaged. Labels that
+their evidence does not support are counted for each judge.
 
-Invariants: a statement without label is in neither number and opens the bounds, as Right and as not; so does a sentence
-whose statements are not known, by as many as it may have, and a report that is missing, all the way. What judges leave
-undecided is never the label Unknown, and each number has its own least and most over all labels that they leave open.
-Nothing depends on the order of the judges. The trees are the same in both profiles.
+Invariants: a statement without a label is in neither number and opens the bounds, as Right and as not Right. So does a
+sentence whose statements are unknown, by as many as it may have, and a missing report, over the whole scale. A tie is
+never the label Unknown, and each number has its own bounds over all labels that are left open. The order of the judges
+does not matter. The trees are the same in both profiles.
 """
 
 from __future__ import annotations
@@ -62,19 +62,19 @@ DIVIDED = Failure(kind="incomplete", detail="the judges are divided, or gave no 
 
 
 def label_of(ruling: Ruling, profile: Profile) -> str | None:
-    """A statement's label by a profile; None where there is none."""
+    """Return a statement's label by a profile; None without a label."""
     return ruling.given or ruling.label if profile == "upstream" else ruling.label
 
 
 def score_facts(judges: Sequence[FactsFindings], profile: Profile) -> ScoreNode:
-    """The ratio of one report, with what it is made of."""
+    """Score the ratio of one report, with its parts."""
     return _by_judges(lambda findings: _of_report(findings[0], profile), [judges], profile)
 
 
 def aggregate_facts(
     reports: Sequence[Sequence[FactsFindings]], profile: Profile, n_missing: int
 ) -> ScoreNode:
-    """The pooled ratio of a system, with what stands beside it for each report."""
+    """Score the pooled ratio of a system, with the means over its reports."""
     return _by_judges(lambda findings: _of_system(findings, profile, n_missing), reports, profile)
 
 
@@ -83,7 +83,7 @@ def _by_judges(
     reports: Sequence[Sequence[FactsFindings]],
     profile: Profile,
 ) -> ScoreNode:
-    """A score of one judge's findings about some reports; of several, of their votes, or the mean of their scores."""
+    """Score some reports by one judge; by several judges' votes, or by the mean of their scores."""
     own = [score(findings) for findings in zip(*reports, strict=True)]
     if len(own) == 1:
         return own[0]
@@ -94,7 +94,7 @@ def _by_judges(
 
 
 def _opened(value: ScoreNode, sides: Sequence[ScoreNode], own: Sequence[ScoreNode]) -> ScoreNode:
-    """`value` with the bounds of all sides and the counts of all judges' answers; all trees have the same nodes."""
+    """Return `value` with the bounds of all sides and the counts of all judges; all trees have the same nodes."""
     judges, settled = [one.score for one in own], [one.score for one in sides]
     if value.id == CHANGED:
         score = mean_over_judges(judges)
@@ -121,7 +121,7 @@ def _end(
     value: float | None = None,
     settled: Sequence[Score] = (),
 ) -> float | None:
-    """The outermost of some ends and the value; None for an end that a failure leaves open."""
+    """Return the outermost of some ends and the value; None for an end that a failure leaves open."""
     if None in ends and any(one.n_failed for one in settled):
         return None
     known = [end for end in (*ends, value) if end is not None]
@@ -129,7 +129,7 @@ def _end(
 
 
 class Side(NamedTuple):
-    """How what is open is settled: for a label wherever it is possible, or against it."""
+    """Way to settle open labels: for one label wherever possible, or against it."""
 
     label: str
     favoured: bool
@@ -139,12 +139,12 @@ _SIDES = [Side(label, favoured) for label in get_args(Label) for favoured in (Tr
 
 
 def voted(judges: Sequence[FactsFindings], profile: Profile, side: Side | None = None) -> FactsFindings:
-    """Findings with the label of each statement as the judges give it together.
+    """Return findings with the label of each statement by the judges' votes.
 
     Args:
-        judges: one judge's findings each, about the same statements.
-        profile: whose labels.
-        side: how what missing answers and ties leave open is settled; None leaves ties undecided.
+        judges: findings of each judge about the same statements.
+        profile: profile of the labels.
+        side: way to settle missing answers and ties; None leaves ties undecided.
     """
     rulings = [
         _vote([label_of(ruling, profile) for ruling in same], same[0].statement, side)
@@ -157,7 +157,7 @@ def _vote(labels: Sequence[str | None], statement: str, side: Side | None) -> Ru
     counts = Counter(label for label in labels if label is not None)
     most = max(counts.values(), default=0)
     n_missing = 0 if side is None else labels.count(None)
-    # With all missing answers a label may come level with the first, and a tie may go either way.
+    # The missing answers may lift a label to the top, and a tie may be settled either way.
     possible = [label for label in (*get_args(Label), *sorted(counts)) if counts[label] + n_missing >= most]
     possible = [label for label in dict.fromkeys(possible) if counts[label] + n_missing]
     if side is None and len(possible) != 1:
@@ -169,7 +169,7 @@ def _vote(labels: Sequence[str | None], statement: str, side: Side | None) -> Ru
 
 
 class Tally(NamedTuple):
-    """The labels of one report, or of several together, counted."""
+    """Counts of labels, of one report or of several."""
 
     right: int
     wrong: int
@@ -179,17 +179,17 @@ class Tally(NamedTuple):
     failed: int
     """Statements without a label."""
     unread: int
-    """Sentences whose statements are not known."""
+    """Sentences whose statements are unknown."""
     missing: int
-    """Most statements that these may have."""
+    """Maximum number of statements in these sentences."""
     more: int
-    """Most statements that may be missing from `n`, through them."""
+    """Maximum number of statements that `n` lacks because of them."""
     displaced: int
-    """Most statements that would have been left out for them, where only so many are checked."""
+    """Maximum number of checked statements that theirs would have replaced under the limit."""
     changed: int
-    """Labels of the judge that its evidence does not bear out."""
+    """Labels of the judge that its evidence does not support."""
     found: int
-    """Statements located, whether they were to be checked or not."""
+    """Statements located, checked or not."""
 
     @property
     def known(self) -> int:
@@ -198,21 +198,21 @@ class Tally(NamedTuple):
 
     @property
     def n(self) -> int:
-        """Statements that were to be checked."""
+        """Statements to be checked."""
         return self.known + self.failed
 
     @property
     def n_expected(self) -> int:
-        """These, and the sentences that were not read."""
+        """Statements to be checked, and sentences that were not read."""
         return self.n + self.unread
 
     @property
     def n_failed(self) -> int:
-        """What of them has no label, or was not read."""
+        """Statements without a label, and sentences that were not read."""
         return self.failed + self.unread
 
     def ends(self, number: int) -> tuple[int, int]:
-        """The smallest and the largest that a number of labels may be."""
+        """Return the least and the greatest value that a number of labels may have."""
         most = number + self.failed + self.more + self.displaced
         return max(0, number - self.displaced), min(most, self.n + self.more)
 
@@ -255,7 +255,7 @@ def _of_report(findings: FactsFindings, profile: Profile) -> ScoreNode:
 
 
 def _chosen(findings: FactsFindings) -> str:
-    """Which statements the ratio is of; empty where it is of all."""
+    """Return a note on the statements that were checked; empty if all were."""
     n, found = len(findings.rulings), len(findings.statements)
     if n >= found:
         return ""
@@ -266,7 +266,7 @@ def _chosen(findings: FactsFindings) -> str:
 
 
 def _whole_report(findings: FactsFindings, tally: Tally) -> dict[str, float]:
-    """The interval for the ratio of all statements, where those checked are a random sample of them."""
+    """Return the interval for the ratio of all statements, if the checked ones are a random sample."""
     if findings.choose != "seed" or not 0 < tally.n < tally.found:
         return {}
     least, _ = population_interval(tally.right, tally.n, tally.found)
@@ -293,7 +293,7 @@ def _of_system(reports: Sequence[FactsFindings], profile: Profile, n_missing: in
 
 
 def _ratio(tally: Tally) -> Score:
-    """The ratio; a sentence whose statements are not known counts as one that failed."""
+    """Return the ratio; a sentence whose statements are unknown counts as failed."""
     score = share(
         tally.right,
         tally.known,
@@ -316,7 +316,7 @@ def _ratio(tally: Tally) -> Score:
 
 
 def _numbers(tally: Tally) -> dict[str, Score]:
-    """The numbers of statements, in all and by label."""
+    """Return the numbers of statements, in total and by label."""
 
     def number(value: int, low: int, high: int) -> Score:
         score = count(value, high - value, n_expected=tally.n_expected, n_failed=tally.n_failed)

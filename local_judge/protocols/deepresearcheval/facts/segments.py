@@ -1,9 +1,8 @@
-"""A report divided into segments: sections, paragraphs, groups of sentences; by code or by the judge.
+"""Segments of a report: sections, paragraphs, groups of sentences, divided by code or by the judge.
 
-Invariants: a judge names sentences by their labels and never writes their text; what it names is a partition or no
-answer: labels of the report, each once, in order. Segments partition the sentences of the body. Each sentence is in
-exactly one, they are in the order of the report, and the stretches of text from their first to their last sentence do
-not overlap; no text is copied, so none can be altered.
+Invariants: a judge names sentences by their labels and never writes their text; its answer is a partition: labels of
+the report, each once, in order. Segments partition the sentences of the body in the report's order, and their ranges do
+not overlap. No text is copied, so none can change.
 """
 
 from __future__ import annotations
@@ -26,18 +25,18 @@ from serving.types import Frozen
 REPLY_TOKENS = 12
 """Limit of a reply, for each label that may be named."""
 MOST = 100
-"""Most segments that a judge may name."""
+"""Maximum number of segments that a judge may name."""
 
 
 def body_sentences(document: Document) -> tuple[Sentence, ...]:
-    """What a report states: neither chat around it nor lists of references."""
+    """Return the sentences of a report's body, without preamble and lists of references."""
     return tuple(one for one in document.sentences if document.blocks[one.block].role == "body")
 
 
 def cut_segments(
     document: Document, sizes: SegmentSettings, begins: Collection[str] | None = None
 ) -> tuple[Segment, ...]:
-    """The segments of a report.
+    """Divide a report into segments.
 
     A segment begins at a heading, unless the one before it has fewer than `least` sentences, or where the next
     paragraph, list item or table row does not fit into the sizes. A paragraph that does not fit by itself is divided
@@ -45,8 +44,8 @@ def cut_segments(
 
     Args:
         document: the report.
-        sizes: how large a segment may be.
-        begins: labels of sentences that begin a segment, in place of headings.
+        sizes: limits of a segment.
+        begins: labels of sentences that begin a segment, instead of headings.
     """
     groups: list[list[Sentence]] = []
     before: tuple[int, ...] | None = None
@@ -73,7 +72,7 @@ def cut_segments(
 
 
 def _units(sentences: Sequence[Sentence], begins: Collection[str]) -> list[list[Sentence]]:
-    """The sentences by block, and apart where one begins a segment."""
+    """Group the sentences by block, and apart at each sentence that begins a segment."""
     units: list[list[Sentence]] = []
     for _, block in groupby(sentences, attrgetter("block")):
         units.append([])
@@ -85,7 +84,7 @@ def _units(sentences: Sequence[Sentence], begins: Collection[str]) -> list[list[
 
 
 def _parts(unit: Sequence[Sentence], sizes: SegmentSettings) -> list[list[Sentence]]:
-    """A unit whole, or in groups that fit."""
+    """Return a unit whole, or in groups that fit."""
     if _fits(unit, sizes):
         return [list(unit)]
     parts: list[list[Sentence]] = [[]]
@@ -108,14 +107,14 @@ class Begins(Frozen):
 
 
 class Cut(NamedTuple):
-    """The segments, and why they are code's where the judge was to make them."""
+    """Segments, and the failure of the judge if code divided the report in its place."""
 
     segments: tuple[Segment, ...]
     failure: Failure | None = None
 
 
 def answer_type(labels: Sequence[str]) -> type[Begins]:
-    """The type of a partition of these sentences."""
+    """Return the type of a partition of these sentences."""
     label = Annotated[str, Field(max_length=12)]
     most = min(len(labels), MOST)
     begins: Any = Annotated[list[label], Field(max_length=most), AfterValidator(_in_order(labels))]
@@ -138,12 +137,12 @@ def _in_order(labels: Sequence[str]) -> Callable[[list[str]], list[str]]:
 
 
 def cutting_prompt(document: Document) -> Prompt:
-    """The question for all beginnings."""
+    """Return the prompt for the beginnings of all segments."""
     return report_prompt(document, [load_prompt("local_judge.protocols.deepresearcheval.facts", "segments")])
 
 
 async def cut(document: Document, judge: Judge, sizes: SegmentSettings) -> Cut:
-    """The segments of a report, by whom the settings say; by code too where the judge fails."""
+    """Divide a report as the settings say; code replaces a judge that fails."""
     labels = [sentence.label for sentence in body_sentences(document)]
     if sizes.by == "code" or not labels:
         return Cut(cut_segments(document, sizes))

@@ -1,8 +1,8 @@
-"""Document -> statements that can be checked, whether the report cites anything for them or not.
+"""Checkable statements of a document, cited or not.
 
-Invariants: a sentence's reply is for that sentence alone, and what it states is kept only where code finds its words in
-the sentence and something in it can be looked up; what is not is rejected and counted. A sentence whose statements
-could not be had is a failure, and never one without statements.
+Invariants: a reply is about one sentence. A statement is kept only if its words occur in the sentence and something in
+it can be looked up; others are rejected and counted. A sentence whose statements are missing is a failure, never one
+without statements.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from local_judge.protocols.deepresearcheval.facts.segments import Segment
 from serving.types import Frozen
 
 REPLY_TOKENS = 100
-"""Limit of a reply, for each sentence; and as much again for each statement that one may have."""
+"""Limit of a reply, for each sentence, and again for each statement that one may have."""
 MIN_REPLY_TOKENS = 60
-"""A prompt fits if it leaves at least this much room for each sentence."""
+"""Minimum room for each sentence, in tokens, that a prompt has to leave."""
 MOST_OF_CLAIMS = 8
-"""Most claims of a sentence in the claim set."""
+"""Maximum number of claims of a sentence in the claim set."""
 
 Entity = Annotated[str, Field(min_length=1, max_length=60)]
 
 
 class ReadStatement(Frozen):
-    """One statement as the judge gives it."""
+    """One statement in a judge's reply."""
 
     statement: Annotated[str, Field(min_length=1, max_length=300)]
     quote: Annotated[str, Field(max_length=200)]
@@ -55,7 +55,7 @@ class ReadSentence(Frozen):
 
 
 class Found(NamedTuple):
-    """What some sentences state."""
+    """Statements of some sentences."""
 
     statements: tuple[Statement, ...] = ()
     rejected: tuple[Rejected, ...] = ()
@@ -70,14 +70,14 @@ def joined(parts: Sequence[Found]) -> Found:
 async def find_statements(
     document: Document, segments: Sequence[Segment], judge: Judge, settings: FactsSettings
 ) -> Found:
-    """The statements of all segments, in reading order."""
+    """Return the statements of all segments, in reading order."""
     return joined(await asyncio.gather(*(_of_segment(document, one, judge, settings) for one in segments)))
 
 
 def statements_prompt(
     document: Document, shown: frozenset[int] | None, sentences: Sequence[Sentence], most: int
 ) -> Prompt:
-    """The question for the statements of some sentences. `shown`: as of `shared_report`."""
+    """Return the prompt for the statements of some sentences; `shown` as in `shared_report`."""
     listed = "\n".join(f"{number}. {one.label}: {one.text}" for number, one in enumerate(sentences, 1))
     opening = shared_report(document, shown)
     values = {"most": str(most), "targets": fence(listed, "Sentences:"), "count": str(len(sentences))}
@@ -86,9 +86,9 @@ def statements_prompt(
 
 
 async def _of_segment(document: Document, segment: Segment, judge: Judge, settings: FactsSettings) -> Found:
-    """The statements of one segment, behind the report where it is to be shown whole and fits.
+    """Return the statements of one segment, after the whole report if that is set and fits.
 
-    Else the segment stands in front, with the report's headings.
+    Otherwise the segment comes first, with the report's headings.
     """
     labels = frozenset(segment.sentences)
     sentences = [sentence for sentence in document.sentences if sentence.label in labels]
@@ -147,7 +147,7 @@ def _of_sentence(document: Document, sentence: Sentence, reply: Answer[ReadSente
 
 
 def located(document: Document, sentence: Sentence, read: ReadStatement) -> Span | None:
-    """Where in a sentence its quotation stands, else the statement's own words; None where neither does."""
+    """Return the place of a statement's quotation in its sentence, else of its own words; None without either."""
     start, end = sentence.span.start, sentence.span.end
     words = document.text[start:end]
     finder = QuoteFinder(words)
@@ -163,7 +163,7 @@ def located(document: Document, sentence: Sentence, read: ReadStatement) -> Span
 
 
 def _entities(statement: str, named: Sequence[str]) -> tuple[str, ...]:
-    """Those that the statement has, each once."""
+    """Return the named entities that the statement contains, each once."""
     own = [" ".join(one.split()) for one in named]
     return tuple(dict.fromkeys(one for one in own if one and _folded(one) in _folded(statement)))
 
@@ -173,7 +173,7 @@ def _folded(text: str) -> str:
 
 
 def shared_statements(claims: ClaimSet) -> Found:
-    """The checkable claims of a claim set. Where its judge was not asked, types D and E are held not to be."""
+    """Return the checkable claims of a claim set; without a judge's answer, types D and E are not checkable."""
     return Found(
         tuple(_of_claim(claim) for claim in claims.claims if _checkable(claim)),
         unread=claims.extraction_failures,
@@ -185,7 +185,7 @@ def _checkable(claim: Claim) -> bool:
 
 
 def _of_claim(claim: Claim) -> Statement:
-    """A reference to a claim by its id, with what findings must show by themselves."""
+    """Return a statement that refers to a claim by its id."""
     return Statement(
         id=claim.id,
         text=claim.text,
@@ -196,14 +196,14 @@ def _of_claim(claim: Claim) -> Statement:
 
 
 def choose(statements: Sequence[Statement], document: str, settings: FactsSettings) -> tuple[Statement, ...]:
-    """The statements that are checked: at most `max_statements` of them, in reading order.
+    """Return the statements to check: at most `max_statements`, in reading order.
 
-    Which are chosen depends on the report, the statements and the seed alone.
+    The choice depends on the report, the statements and the seed alone.
 
     Args:
-        statements: of one report.
-        document: its id: two reports with as many statements are not drawn alike.
-        settings: the limit, and by what they are chosen.
+        statements: statements of one report.
+        document: id of the report, so that reports with equal numbers of statements have different samples.
+        settings: the limit and the method of choice.
     """
     limit = settings.max_statements
     if limit is None or len(statements) <= limit:

@@ -1,1 +1,1 @@
-"""Factuality: a report's most salient claims against what a search finds, whatever the report cites."""
+"""Factuality: a report's most salient claims against the results of a search, whatever the report cites."""

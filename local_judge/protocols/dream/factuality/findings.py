@@ -1,7 +1,7 @@
-"""Which of a report's claims are checked, how, and what was found of them.
+"""Settings and findings of factuality.
 
-Invariant: each claim that was chosen stands here once, with a label or with the failure in its place; a quotation
-stands among the evidence only where code found it in a passage that the judge was shown.
+Invariant: each chosen claim occurs once, with a label or a failure. A quotation is evidence only if code found it in a
+passage that the judge was shown.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ Method = Literal["batched", "agent"]
 
 
 class FactualitySettings(Frozen):
-    """Which claims are checked, and how."""
+    """Settings of factuality."""
 
     n_claims: int = Field(default=30, ge=1, le=200)
-    """The most salient of the claims that can be verified."""
+    """Number of verifiable claims to check, the most salient first."""
     method: Method = "batched"
-    """`batched`: queries for many claims in one call, one search, one call for claims that share passages. `agent`: for
-    each claim an agent searches and reads by itself, which costs ten times as much."""
+    """`batched`: queries for many claims in one call, one search, one call for claims that share passages. `agent`: one
+    agent per claim that searches and reads, at ten times the cost."""
     queries_per_claim: int = Field(default=2, ge=1, le=MOST_QUERIES)
     claims_per_query_call: int = Field(default=10, ge=1, le=30)
     """Claims for which one call writes queries."""
     rounds: int = Field(default=2, ge=0, le=5)
-    """How often a judge is asked again for the claims whose queries all gave something away, before code makes one."""
+    """Further questions to a judge for the claims whose queries all gave something away, before code makes a query."""
     passages_per_query: int = Field(default=4, ge=1, le=MOST_PASSAGES)
     evidence_tokens: int = Field(default=3000, ge=200)
-    """Of the passages in one call, in estimated tokens (see `claims.evidence.estimate_tokens`)."""
+    """Tokens of the passages in one call, estimated (see `claims.evidence.estimate_tokens`)."""
     claims_per_call: int = Field(default=4, ge=1, le=20)
-    """Claims judged in one call, where they share passages."""
+    """Claims with shared passages that are judged in one call."""
     quotations: Literal["required", "optional"] = "required"
     """`required`: a label other than unverifiable rests on a quotation that occurs in the passages, or is a failure."""
     tools: ToolSettings = ToolSettings()
-    """How the snapshot is searched; which tools there are concerns agents alone."""
+    """Search settings; the choice of tools applies to agents only."""
     limits: AgentLimits = AgentLimits()
-    """Of one agent."""
+    """Limits of one agent."""
 
 
 FactLabel = Literal["supported", "partially", "contradicted", "unverifiable"]
 
 
 class AgentVerdict(Frozen):
-    """What an agent finishes with; the evidence comes first."""
+    """Answer of an agent; the evidence comes first."""
 
     supporting: Annotated[tuple[Citation, ...], Field(max_length=3)]
     opposing: Annotated[tuple[Citation, ...], Field(max_length=3)]
@@ -63,23 +63,23 @@ class AgentVerdict(Frozen):
 
 
 class SearchQuery(Frozen):
-    """A query that was searched with: it gives nothing of the claim away."""
+    """Query of a search, which gives nothing of the claim away."""
 
     text: str
     by: Literal["judge", "code"] = "judge"
-    """`code`: made of the claim's words, where each query of the judge gave something away."""
+    """`code`: made of the claim's words, because every query of the judge gave something away."""
 
 
 class RefusedQuery(Frozen):
-    """A query of the judge that gave something of the claim away."""
+    """Query of the judge that gave something of the claim away."""
 
     text: str
     why: tuple[str, ...]
-    """The words that it gave away."""
+    """Words that it gave away."""
 
 
 class PassageLocation(Frozen):
-    """A stretch of a page that the judge was shown."""
+    """Range of a page that the judge was shown."""
 
     url: str
     text_digest: str
@@ -88,7 +88,7 @@ class PassageLocation(Frozen):
 
 
 def passages_of(shown: Iterable[PagePassage]) -> tuple[PassageLocation, ...]:
-    """Where passages stand, each once."""
+    """Return the locations of passages, each once."""
     return tuple(
         dict.fromkeys(
             PassageLocation(url=one.url, text_digest=one.text_digest, start=one.start, end=one.end)
@@ -98,34 +98,34 @@ def passages_of(shown: Iterable[PagePassage]) -> tuple[PassageLocation, ...]:
 
 
 class Evidence(Frozen):
-    """A quotation that occurs in a page."""
+    """Quotation that occurs in a page."""
 
     url: str
     title: str = ""
     text_digest: str
     quote: Quote
-    """Offsets into the page's text."""
+    """Quotation with offsets into the page's text."""
 
 
 class CheckedFact(Frozen):
-    """One claim."""
+    """One checked claim."""
 
     id: str
     text: str
     salient: bool | None
     queries: tuple[SearchQuery, ...] = ()
-    """Of an agent see its `run`."""
+    """Queries of the batched method; for those of an agent see `run`."""
     refused: tuple[RefusedQuery, ...] = ()
     passages: tuple[PassageLocation, ...] = ()
-    """What the label rests on, with those that were shown for other claims in the same call."""
+    """Passages shown for the label, including those of other claims in the same call."""
     label: FactLabel | None = None
-    """None where there is no answer: see `failure`."""
+    """None without an answer: see `failure`."""
     by: Literal["judge", "code"] = "judge"
-    """`code`: the search found nothing, so that nothing could be asked."""
+    """`code`: the search found nothing, so the judge was not asked."""
     supporting: tuple[Evidence, ...] = ()
     opposing: tuple[Evidence, ...] = ()
     rejected: tuple[str, ...] = ()
-    """What the judge gave as quotations that occur in no passage."""
+    """Quotations of the judge that occur in no passage."""
     rationale: str = ""
     failure: Failure | None = None
     replies: tuple[str, ...] = ()
@@ -134,21 +134,21 @@ class CheckedFact(Frozen):
 
 
 class FactualityFindings(MetricFindings):
-    """The claims of one report that were checked."""
+    """Checked claims of one report."""
 
     method: Method
     n_wanted: int
-    """How many claims were to be checked."""
+    """Number of claims to check."""
     n_verifiable: int
-    """Different claims that can be verified, of which the most salient were chosen."""
+    """Number of different verifiable claims, from which the most salient were chosen."""
     n_lost: int = 0
-    """Sentences whose claims could not be had."""
+    """Sentences whose claims are unknown."""
     facts: tuple[CheckedFact, ...]
-    """In reading order."""
+    """Claims in reading order."""
     evidence_gaps: tuple[EvidenceGap, ...] = ()
-    """What the snapshot lacked."""
+    """Requests that the snapshot could not answer."""
 
     @property
     def n_failed(self) -> int:
-        """Claims without a label; sentences are counted with the claim set."""
+        """Number of claims without a label; sentences are counted with the claim set."""
         return sum(fact.label is None for fact in self.facts)

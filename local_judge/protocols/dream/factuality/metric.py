@@ -1,20 +1,19 @@
-"""Factuality, 0 to 100: a report's most salient claims against what a search finds (DREAM, section 3, appendix C).
+"""Factuality, 0 to 100: a report's most salient claims against a search (DREAM, section 3, appendix C).
 
-    F             = 100 * (N_s + .5 N_p) / (N_s + N_p + N_c)        null where none was decided
+    F             = 100 * (N_s + .5 N_p) / (N_s + N_p + N_c)        null if none was decided
     decided share = 100 * (N_s + N_p + N_c) / all labels
 
-Unverifiable claims are in no denominator of F: one that was verified and 29 that could not be make 100. So F is to be
-read beside the decided share. Of several judges, the labels of all of them are counted together. A claim without a
-label is left out and may be contradicted or supported; a sentence whose claims are not known may have one of the claims
-that are wanted and missing.
+Unverifiable claims are in no denominator of F: one supported claim and 29 unverifiable ones make 100. So F has to be
+read beside the decided share. The labels of all judges are counted together. A claim without a label is left out and
+may be contradicted or supported; a sentence whose claims are unknown may have one of the claims that are missing.
 
     batched   queries for many claims in one call -> one search -> one call for claims that share passages
-    agent     a loop of its own for each claim
+    agent     one agent loop for each claim
 
 A claim whose searches find no passage is unverifiable, and the judge is not asked.
 
-Invariants: an undefined F is null and counted, and is no zero. The report's own citations play no part; what was
-searched for and not found is recorded as an evidence gap.
+Invariants: an undefined F is null and counted, never 0. The report's own citations are not used. Searches without a
+result are recorded as evidence gaps.
 """
 
 from __future__ import annotations
@@ -49,18 +48,18 @@ from local_judge.terminal import NONE, count, item_table, safe
 
 SCALE = 100.0
 VALUES: dict[FactLabel, float] = {"supported": 1.0, "partially": 0.5, "contradicted": 0.0}
-"""Of the labels that decide."""
+"""Values of the labels that decide."""
 LABELS: tuple[FactLabel, ...] = (*VALUES, "unverifiable")
 
 NO_CLAIM = "the report has no claim that can be verified"
 NOTHING_DECIDED = "0/0: no claim was decided"
 NOTHING_FOUND = "the search found no passage"
 SHOWN_REASONS = 3
-"""Of a refused query in a table; `--json` and the findings have all."""
+"""Reasons of a refused query in a table; `--json` and the findings have all."""
 
 
 class Factuality(Metric[FactualitySettings, FactualityFindings]):
-    """The most salient claims against what a search finds, 0 to 100."""
+    """Most salient claims against a search, 0 to 100."""
 
     id = "factuality"
     label = "Factuality"
@@ -72,14 +71,14 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
 
     @property
     def needs_claims(self) -> bool:
-        """It chooses among the report's claims."""
+        """Flag: always true, since it chooses among the report's claims."""
         return True
 
     async def examine(self, case: Case, context: EvalContext) -> FactualityFindings:
-        """The most salient claims of one report.
+        """Check the most salient claims of one report.
 
         Raises:
-            ConfigError: there is no snapshot.
+            ConfigError: the run has no snapshot.
         """
         snapshot, claims = context.pages("dream"), await context.claims()
         known = verifiable(claims.claims)
@@ -126,7 +125,7 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
         return facts, gaps_of([request for one in found if one is not None for request in one.asked])
 
     def score(self, judges: Sequence[FactualityFindings], profile: Profile) -> ScoreNode:
-        """F of one report, with the decided share and the number of claims with each label."""
+        """Score F of one report, with the decided share and the number of claims with each label."""
         labels = Counter(fact.label for found in judges for fact in found.facts)
         n_lost = sum(min(found.n_lost, max(found.n_wanted - len(found.facts), 0)) for found in judges)
         n_failed = labels[None] + n_lost
@@ -156,22 +155,22 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
         )
 
     def evidence_gaps(self, findings: FactualityFindings) -> Sequence[EvidenceGap]:
-        """What was searched for and not found."""
+        """Return the searches without a result."""
         return findings.evidence_gaps
 
     def agent_runs(self, findings: FactualityFindings) -> Iterator[tuple[str, AgentResult[Any]]]:
-        """The run on each claim that an agent checked."""
+        """Yield the run on each claim that an agent checked."""
         for fact in findings.facts:
             if fact.run is not None:
                 yield fact.id, fact.run
 
     def decisions(self, findings: FactualityFindings) -> Iterator[Decision]:
-        """The label of each claim."""
+        """Yield the label of each claim."""
         for fact in findings.facts:
             yield Decision(metric="factuality", item=fact.id, value=fact.label, scale="nominal")
 
     def lines(self, findings: FactualityFindings) -> Iterator[str]:
-        """How many claims have each label, and what became of the queries."""
+        """Yield the numbers of claims by label, and of refused queries."""
         labels = Counter(fact.label or "failed" for fact in findings.facts)
         listed = ", ".join(f"{n} {label}" for label, n in labels.most_common()) or "none"
         by_code = sum(query.by == "code" for fact in findings.facts for query in fact.queries)
@@ -184,7 +183,7 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
         yield f"factuality: {checked} ({listed}){queries}; {gaps}"
 
     def tables(self, findings: FactualityFindings) -> Iterator[Table]:
-        """Each claim with its label, its queries, and what speaks for it and against it."""
+        """Yield a table of claims with label, queries, and evidence for and against."""
         if not findings.facts:
             return
         table = item_table("claim", "text", "label", "queries", "evidence")

@@ -1,18 +1,18 @@
-"""Whether a search query gives away what the claim says.
+"""Search queries that give away the content of a claim.
 
-A query is refused if it holds
+A query is refused if it contains
 
-    number      a number in digits that is no part of a name (COVID-19, GPT-4, PM2.5), the claim's or another
+    number      a number in digits that is not part of a name (COVID-19, GPT-4, PM2.5), the claim's or another
     value       a number word, unit, month or word of direction (rose, fell, more, first, not ...) of the claim, or
                 another word for it: a month's short form, "declined" for "fell", any number word for its figures
-    wording     words that stand so in a row in the claim: three with an auxiliary verb among them (is, has, will ...),
-                or six that are no name; eight characters in Chinese, Japanese and other scripts without spaces
-    everything  all content words of the claim, three at least
+    wording     consecutive words of the claim: three with an auxiliary verb among them (is, has, will ...), or six that
+                are not a name; eight characters in Chinese, Japanese and other scripts without spaces
+    everything  all content words of the claim, at least three
     nothing     no word that could find a page
 
-Invariant: decided by code alone, from the two texts; what passes holds no figure of the claim in any spelling with
-digits or in the number words listed, and no month of it. Another verb that gives the answer away by itself, beyond the
-words of direction, is not noticed.
+Invariant: decided by code alone, from the two texts. An accepted query has no figure of the claim in any spelling with
+digits or in the number words listed, and no month of it. Other verbs that give the answer away, beyond the words of
+direction, are not detected.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from importlib.resources import files
 from local_judge.claims.extract import NUMBER_WORDS
 
 RUN = 6
-"""Words in a row that are wording and no longer a subject."""
+"""Consecutive words that count as wording and not as the name of a subject."""
 VERB_RUN = 3
-"""The same with an auxiliary verb among them."""
+"""Consecutive words that count as wording if an auxiliary verb is among them."""
 UNSPACED_RUN = 8
 CONTENT = 3
-"""Content words from which on saying all of them is saying the claim."""
+"""Minimum number of content words of a claim that a query may not repeat in full."""
 
 
 _LISTS = files("local_judge.protocols.dream.factuality").joinpath("leakage_words.txt").read_text("utf-8")
@@ -49,7 +49,7 @@ _UNSPACED_VALUES = re.compile(
 )
 _UNSPACED_BREAK = re.compile(rf"\d+|(?:{_UNSPACED_VALUES.pattern})|[的了在是和与为被将]")
 _BEFORE_AMOUNTS = _WORDS["before_amounts"] | {month.capitalize() for month in _MONTHS}
-"""What stands before an amount or a day, with no blank between them."""
+"""Words before an amount or a day, without a space between them."""
 _NAME_WITH_NUMBER = re.compile(
     rf"(?<![\w.])(?!(?:{'|'.join(sorted(_BEFORE_AMOUNTS))})-?\d)[^\W\d_]*[A-Z][^\W\d_]*-?\d[\w.]*(?<!\.)"
 )
@@ -58,14 +58,14 @@ _MARKS = (
     "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u0900-\u0963"
     "\u0966-\u096f\u0971-\u0df3\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u200c\u200d"
 )
-"""Vowel signs and other marks within words, which are no letters to Python."""
+"""Vowel signs and other marks within words, which Python does not count as letters."""
 _LETTERS = rf"[^\W_](?:[^\W_]|[{_MARKS}])*"
 _WORD = re.compile(rf"{_LETTERS}(?:['’]{_LETTERS})?")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
 
 
 def given_away(query: str, claim: str) -> tuple[str, ...]:
-    """What of the claim a query gives away, as the query has it, or all of one that asks nothing; else empty."""
+    """Return the parts of the claim that a query gives away, or the whole of an empty query; otherwise nothing."""
     query, claim = unicodedata.normalize("NFKC", query), unicodedata.normalize("NFKC", claim)
     found = [*_numbers(query, claim), *_values(query, claim), *_wording(query, claim)]
     if not found and (_says_all(query, claim) or _says_nothing(query)):
@@ -74,7 +74,7 @@ def given_away(query: str, claim: str) -> tuple[str, ...]:
 
 
 def stripped(claim: str, longest: int = 8) -> str | None:
-    """A query made of the claim's own words, in their order, that gives nothing away; None where too little is left.
+    """Return a query of the claim's own words, in their order, that gives nothing away; None if too little is left.
 
     Numbers, values and function words go; then words from the end.
     """
@@ -92,13 +92,13 @@ def stripped(claim: str, longest: int = 8) -> str | None:
 
 
 def _safe_start(words: list[str], claim: str, least: int, most: int) -> str | None:
-    """As many of the first words as give nothing away."""
+    """Return the longest start of the words that gives nothing away."""
     queries = (" ".join(words[:n]) for n in range(min(len(words), most), least - 1, -1))
     return next((query for query in queries if not given_away(query, claim)), None)
 
 
 def _tokens(text: str) -> Iterator[str]:
-    """Words, names with numbers whole."""
+    """Yield words, with names that contain numbers whole."""
     end = 0
     for name in _NAME_WITH_NUMBER.finditer(text):
         yield from _words(text[end : name.start()])
@@ -112,7 +112,7 @@ def _words(text: str) -> list[str]:
 
 
 def _figures(text: str) -> list[str]:
-    """Numbers in digits that are no part of a name."""
+    """Return the numbers in digits that are not part of a name."""
     return _DIGITS.findall(_NAME_WITH_NUMBER.sub(" ", text))
 
 
@@ -136,7 +136,7 @@ def _values(query: str, claim: str) -> Iterator[str]:
 
 
 def _sense(word: str) -> str:
-    """What a value has in common with other words for it."""
+    """Return a key for words with the same value."""
     word = word.casefold()
     if word in _RISING or word in _FALLING:
         return "rise" if word in _RISING else "fall"
@@ -158,7 +158,7 @@ def _runs(words: list[str], length: int) -> Iterator[list[str]]:
 
 
 def _tells(run: list[str]) -> bool:
-    """Whether words in a row say something of a subject, and do not merely name one."""
+    """Check whether consecutive words state something about a subject instead of naming it."""
     if len(run) == VERB_RUN:
         return not _WORDS["auxiliaries"].isdisjoint(map(str.casefold, run))
     return not all(word[0].isupper() or word.casefold() in _FUNCTION for word in run)

@@ -1,14 +1,9 @@
-"""Claims -> search queries that give nothing of them away.
+"""Search queries for claims, and the passages that they find.
 
-Invariant: no query is searched with that `query_leakage.given_away` refuses. Code checks what a judge has written; a
-claim of which no query passes is asked for again, with what was refused and why; where none passes after that, code
-makes one of the claim's words, and says so.
-
-
-Queries -> passages, and claims that are judged in one call.
-
-Invariants: what is found depends on queries, snapshot and settings alone; passages of a call are in the order of its
-claims and of their rank, each once, and claims stand together only where they share pages.
+Invariants: every query passes `query_leakage.given_away`. Code checks the judge's queries; a claim without an accepted
+query is asked for again, with the refused queries and the reasons; after that code makes a query of the claim's words
+and marks it. The passages depend on queries, snapshot and settings alone. The passages of a call are in the order of
+its claims and of their rank, each once, and claims are in one call only if they share pages.
 """
 
 from __future__ import annotations
@@ -43,20 +38,20 @@ Query = Annotated[str, Field(min_length=1, max_length=150)]
 
 
 class Written(Frozen):
-    """A judge's queries for one claim."""
+    """Queries of a judge for one claim."""
 
     queries: Annotated[list[Query], Field(min_length=1, max_length=MOST_QUERIES)]
 
 
 @dataclass
 class ClaimQueries:
-    """One claim's queries so far."""
+    """Queries of one claim so far."""
 
     claim: Claim
     accepted: list[str] = field(default_factory=list[str])
     refused: list[RefusedQuery] = field(default_factory=list[RefusedQuery])
     failure: Failure | None = None
-    """Of the last reply."""
+    """Failure of the last reply."""
     replies: list[str] = field(default_factory=list[str])
 
     def take(self, texts: Sequence[str], most: int) -> None:
@@ -70,7 +65,7 @@ class ClaimQueries:
 
     @property
     def queries(self) -> tuple[SearchQuery, ...]:
-        """What is searched with; empty where each possible query gives something away."""
+        """Queries to search with; empty if every possible query gives something away."""
         if self.accepted:
             return tuple(SearchQuery(text=text) for text in self.accepted)
         made = None if self.failure is not None else stripped(self.claim.text)
@@ -78,7 +73,7 @@ class ClaimQueries:
 
     @property
     def why_none(self) -> Failure:
-        """Why nothing can be searched with."""
+        """Failure of a claim without a query."""
         detail = f"claim {self.claim.id}: each query gives something away"
         return self.failure or Failure(kind="incomplete", detail=detail, attempts=len(self.replies))
 
@@ -86,7 +81,7 @@ class ClaimQueries:
 async def write_queries(
     claims: Sequence[Claim], judge: Judge, today: date | None, settings: FactualitySettings
 ) -> list[ClaimQueries]:
-    """Queries for each claim, in order."""
+    """Return queries for each claim, in order."""
     size = settings.claims_per_query_call
     calls = [claims[start : start + size] for start in range(0, len(claims), size)]
     written = await asyncio.gather(*(_written(call, judge, today, settings) for call in calls))
@@ -98,7 +93,7 @@ async def _written(
 ) -> list[ClaimQueries]:
     asked = [ClaimQueries(claim) for claim in claims]
     for round in range(settings.rounds + 1):
-        # What has failed was asked for again within its round.
+        # Failed replies were asked for again within their round.
         left = [one for one in asked if not one.accepted and one.failure is None]
         if left:
             await _ask(left, judge, today, settings.queries_per_claim, round)
@@ -121,7 +116,7 @@ async def _ask(asked: Sequence[ClaimQueries], judge: Judge, today: date | None, 
 
 
 def queries_prompt(asked: Sequence[ClaimQueries], today: date | None, n: int) -> Prompt:
-    """The question for some claims. What is the same for all of them comes first."""
+    """Return the prompt for some claims; the part that is the same for all comes first."""
     lines: list[str] = []
     for number, one in enumerate(asked, 1):
         lines.append(f"{number}. {one.claim.text}")
@@ -138,15 +133,15 @@ def queries_prompt(asked: Sequence[ClaimQueries], today: date | None, n: int) ->
 
 
 class Retrieved(NamedTuple):
-    """What one claim's queries found."""
+    """Passages found by one claim's queries."""
 
     passages: tuple[PagePassage, ...]
-    """Best first, within `evidence_tokens`."""
+    """Passages within `evidence_tokens`, best first."""
     asked: tuple[SnapshotRequest, ...]
 
 
 def search(queries: Sequence[SearchQuery], toolbox: Toolbox, settings: FactualitySettings) -> Retrieved:
-    """The passages of all queries of a claim: the best of each in turn, then the second ones, and so on."""
+    """Return the passages of all queries of a claim: the best of each in turn, then the second, and so on."""
     texts = tuple(query.text for query in queries)
     observation = toolbox.run(Search(tool="search", queries=texts, k=settings.passages_per_query))
     ranks: dict[int, int] = {}
@@ -167,7 +162,7 @@ def search(queries: Sequence[SearchQuery], toolbox: Toolbox, settings: Factualit
 
 
 def tokens_of(shown: PagePassage) -> int:
-    """Estimated tokens of a passage as it is shown."""
+    """Estimate the tokens of a passage as it is shown."""
     return estimate_tokens(shown.text) + estimate_tokens(shown.title) + estimate_tokens(shown.url) + 20
 
 
@@ -175,12 +170,12 @@ class Group(NamedTuple):
     """Claims that are judged in one call."""
 
     claims: tuple[int, ...]
-    """Positions."""
+    """Positions of the claims."""
     passages: tuple[PagePassage, ...]
 
 
 Located = dict[tuple[str, str, int, int], PagePassage]
-"""Passages by address, text and offsets."""
+"""Passages by URL, text and offsets."""
 
 
 def grouped(found: Sequence[Sequence[PagePassage]], settings: FactualitySettings) -> list[Group]:

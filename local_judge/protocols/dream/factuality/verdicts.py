@@ -1,13 +1,9 @@
-"""Claims + passages -> labels, with what speaks for a claim and what against it apart.
+"""Labels of claims by passages, with the evidence for and against, in one call or by an agent.
 
-Invariant: a quotation is evidence only where code finds it in a passage that was shown; where quotations are required,
-a label that should rest on one and does not is asked for again, alone, and is a failure after that.
-
-
-One claim by an agent that searches and reads by itself.
-
-Invariant: an agent's searches are held to the same rule as a judge's queries: one that gives something of the claim
-away is not carried out, and the agent is told so; it counts as an error of the run.
+Invariants: a quotation is evidence only if code finds it in a passage that was shown. If quotations are required, a
+label without its quotation is asked for again, alone, and is a failure after that. An agent's searches follow the same
+rule as a judge's queries: a search that gives something of the claim away is refused, and counts as an error of the
+run.
 """
 
 from __future__ import annotations
@@ -53,15 +49,15 @@ template = partial(load_prompt, "local_judge.protocols.dream")
 REPLY_TOKENS = 700
 """Limit of a reply, for each claim in it: four quotations, and a rationale."""
 MIN_REPLY_TOKENS = 200
-"""A call that leaves less room than this for each of its claims is halved."""
+"""Minimum room for each claim, in tokens; a call with less is halved."""
 SECOND = 1
-"""Number of the draw with which a label without quotation is asked for again."""
+"""Number of the draw that asks again for a label without a quotation."""
 
 Words = Annotated[str, Field(max_length=400)]
 
 
 class Verdict(Frozen):
-    """A judge's finding for one claim; the evidence comes first."""
+    """Answer of a judge for one claim; the evidence comes first."""
 
     supporting: Annotated[list[Words], Field(max_length=2)]
     opposing: Annotated[list[Words], Field(max_length=2)]
@@ -72,14 +68,14 @@ class Verdict(Frozen):
 async def judge_claims(
     group: Group, claims: Sequence[Claim], judge: Judge, today: date | None, required: bool
 ) -> list[CheckedFact]:
-    """The label of each claim of a group, in its order.
+    """Return the label of each claim of a group, in its order.
 
     Args:
-        group: positions in `claims`, and passages.
+        group: the claims by their positions in `claims`, and their passages.
         claims: all claims of the report that are checked.
         judge: the judge.
         today: the day of the evaluation.
-        required: whether a label has to rest on a quotation.
+        required: a label has to rest on a quotation.
     """
     own = [claims[position] for position in group.claims]
     verdicts = await _judged(own, group.passages, judge, today, 0)
@@ -98,7 +94,7 @@ async def judge_claims(
 
 
 def lacks_quotation(verdict: CheckedFact) -> bool:
-    """Whether a label should rest on a quotation and has none on its side."""
+    """Check whether a label should rest on a quotation and has none on its side."""
     return {
         "supported": not verdict.supporting,
         "partially": not (verdict.supporting or verdict.opposing),
@@ -107,14 +103,14 @@ def lacks_quotation(verdict: CheckedFact) -> bool:
 
 
 def unquoted(verdict: CheckedFact) -> CheckedFact:
-    """The same as a failure."""
+    """Return the claim as a failure, because its label has no quotation."""
     detail = f"label {verdict.label!r} without a quotation on its side that occurs in the passages"
     failure = Failure(kind="invalid_reply", detail=detail, attempts=max(len(verdict.replies), 1))
     return verdict.model_copy(update={"label": None, "failure": failure})
 
 
 def verdict_prompt(passages: Sequence[PagePassage], claims: Sequence[Claim], today: date | None) -> Prompt:
-    """Passages first: claims that share all of them share these bytes."""
+    """Return the prompt for some claims; passages come first, so that claims with equal passages share them."""
     shown = observation_text(Observation(tool="search", note="", shown=tuple(passages)))
     listed = "\n".join(f"{number}. {claim.text}" for number, claim in enumerate(claims, 1))
     return Prompt(
@@ -174,7 +170,7 @@ def _verdict(
 def _found(
     quotations: Sequence[str], finders: Sequence[tuple[PagePassage, QuoteFinder]]
 ) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
-    """Quotations in the first passage that has them, and those that none has; empty ones are none."""
+    """Return quotations in the first passage that contains them, and those that no passage contains."""
     found: list[Evidence] = []
     missed: list[str] = []
     for words in dict.fromkeys(quotation for quotation in quotations if quotation.strip()):
@@ -200,14 +196,14 @@ LEAKS = "A query gives away a number, a value, a direction or the wording of the
 
 
 class GuardedToolbox(Toolbox):
-    """The tools for one claim."""
+    """Tools of an agent that checks one claim."""
 
     def __init__(self, snapshot: Snapshot, settings: FactualitySettings, claim: Claim) -> None:
         super().__init__(snapshot, settings.tools)
         self._claim = claim
 
     def run(self, request: Request, calls: int | None = None) -> Observation:
-        """The answer to a request; a search that gives the claim away is refused. Raises as `Toolbox.run` does."""
+        """Answer a request; a search that gives the claim away is refused. Raises as `Toolbox.run` does."""
         if isinstance(request, Search) and any(
             given_away(query, self._claim.text) for query in request.queries
         ):
@@ -218,7 +214,7 @@ class GuardedToolbox(Toolbox):
 async def check_by_agent(
     claim: Claim, judge: Judge, snapshot: Snapshot, today: date | None, settings: FactualitySettings
 ) -> CheckedFact:
-    """One claim. Raises as `run_agent` does."""
+    """Check one claim. Raises as `run_agent` does."""
     result = await run_agent(
         judge,
         GuardedToolbox(snapshot, settings, claim),

@@ -1,1 +1,1 @@
-"""Analysis depth: a report and another on the same task compared, in both orders."""
+"""Analysis depth: a report compared with another on the same task, in both orders."""

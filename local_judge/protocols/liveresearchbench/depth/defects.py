@@ -1,12 +1,12 @@
-"""Reports that are none: what stands where a report should, and says why there is none.
+"""Texts that are no report: refusals and plans in a report's place.
 
-Invariant: decided by code from the text, by what such a text says of itself and never by its length or quality; one
-sign alone is not enough, since a report may well say that something could not be found, or that more is to be done.
+Invariant: decided by code from what the text says about itself, never from its length or quality. One sign is not
+enough, since a report may say that something was not found or remains to be done.
 
-Three kinds of signs: the request could not be met (no sources were provided, access is lacking, it cannot be done); the
-reader is asked for leave or material to meet it (`once you approve`, `please share`); its parts are still to come (`to
-be filled`). A `refusal` has the first in its opening and the second anywhere, or the first and hardly a text beside
-it. A `plan` has two different signs of the second kind, or one, and two of the third.
+There are three kinds of signs: the request could not be met (no sources, no access, not possible); the reader is asked
+for permission or material (`once you approve`, `please share`); parts are still to come (`to be filled`). A `refusal`
+has the first in its opening and the second anywhere, or the first and little other text. A `plan` has two different
+signs of the second kind, or one, and two of the third.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from local_judge.documents.model import Document
 Defect = Literal["refusal", "plan"]
 
 OPENING = 1_500
-"""Characters in which a text that is no report says so."""
+"""Characters at the start in which a text that is no report says so."""
 SHORT = 1_200
-"""Characters of a text that only says no."""
+"""Maximum length in characters of a text that is only a refusal."""
 LONGEST = 200_000
-"""Characters, the longest text that is looked through: the known ones have 13,000 at most."""
+"""Maximum length in characters of a text that is examined; the known cases have at most 13,000."""
 
 _THINGS = (
     r"(?:sources?|links?|urls?|materials?|documents?|evidence|papers?|data|references?|results?|filings?)"
@@ -69,7 +69,7 @@ _LATER = re.compile(
 
 
 def defects(document: Document) -> tuple[Defect, ...]:
-    """The defects of a text as a report: `refusal`, `plan`, both, or none."""
+    """Return the defects of a text as a report: `refusal`, `plan`, both, or none."""
     body = [block for block in document.blocks if block.role != "references"]
     text = "\n".join(block.text for block in body)
     if len(text) > LONGEST:

@@ -1,20 +1,15 @@
-"""The answers of a judge about two reports, in both orders.
-
-Invariants: a pair has both of its orders, each with all scores of both reports or with the failure that left it open;
-scores are kept by report, whichever came first; totals are computed.
-
-
-Games: which of two reports is the deeper, and how often a report wins.
+"""Comparisons of two reports and the games that they decide.
 
     paper      d = mean, over both orders and all judges, of (total of the report - total of the other)
-               a tie if |d| <= 1, else the report wins if d > 0              one game a pair
-    upstream   whom the judge called the deeper, order by order              two games a pair and judge
+               a tie if |d| <= 1, else the report wins if d > 0              one game per pair
+    upstream   the judge's own choice, order by order                       two games per pair and judge
     totals     the same games, each decided by its own totals: a tie if |difference| <= 1
 
-    win rate = 100 * wins / (wins + losses)        null where no game was decisive; ties are in no part of it
+    win rate = 100 * wins / (wins + losses)        null without a decisive game; ties do not count
 
-Invariants: differences are compared as fractions; a game that failed has no outcome, but the outcomes that it may have
-had, the worst and the best for the report, and it opens the bounds of the rate.
+Invariants: a pair has both of its orders, each with all scores of both reports or with a failure. Scores are kept by
+report, whichever came first. Differences are compared as fractions. A failed game has no outcome, only the worst and
+the best outcome for the report, which open the bounds of the rate.
 """
 
 from __future__ import annotations
@@ -35,7 +30,7 @@ from serving.types import Frozen
 Dimension = Literal["granularity", "insight", "critique", "evidence", "density"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 TOP = 5
-"""The highest score of a dimension; the lowest is 0."""
+"""Highest score of a dimension; the lowest is 0."""
 
 Outcome = Literal["report", "other", "tie"]
 
@@ -44,7 +39,7 @@ Points = Annotated[int, Field(ge=0, le=TOP), BeforeValidator(no_boolean)]
 
 
 class Marks(Frozen):
-    """One report's scores."""
+    """Scores of one report."""
 
     granularity: Points
     insight: Points
@@ -53,24 +48,24 @@ class Marks(Frozen):
     density: Points
 
     def of(self, dimension: Dimension) -> int:
-        """The score of one dimension."""
+        """Return the score of one dimension."""
         return getattr(self, dimension)
 
     @property
     def total(self) -> int:
-        """The sum of the five, 0 to 25."""
+        """Sum of the five scores, 0 to 25."""
         return sum(self.of(dimension) for dimension in DIMENSIONS)
 
 
 class Order(Frozen):
-    """One comparison, the reports in one order."""
+    """One comparison, with the reports in one order."""
 
     report_first: bool
     report: Marks | None = None
-    """None where it failed, as all that follows."""
+    """Scores of the report; None, like the fields below, if the comparison failed."""
     other: Marks | None = None
     said: Outcome | None = None
-    """The report that the judge itself called the deeper one."""
+    """Report that the judge itself calls the deeper one."""
     analysis: str = ""
     report_flaws: tuple[str, ...] = ()
     other_flaws: tuple[str, ...] = ()
@@ -80,46 +75,46 @@ class Order(Frozen):
 
     @property
     def difference(self) -> int | None:
-        """Total of the report less that of the other; None where it failed."""
+        """Total of the report minus total of the other; None if it failed."""
         return None if self.report is None or self.other is None else self.report.total - self.other.total
 
 
 class Opponent(Frozen):
-    """The other report of a pair."""
+    """Other report of a pair."""
 
     kind: Literal["baseline", "system"]
     """`baseline`: a reference of the task. `system`: another system's report of the same run."""
     name: str
-    """The name of the other system, or the report's id where the input names none; `baseline` for a baseline."""
+    """Name of the other system, or the report's id if the input names none; `baseline` for a baseline."""
     case: str | None = None
     """Id of the other report in the run; None for a baseline."""
     document: str
     """Id of the document."""
     n_characters: int
-    """As shown."""
+    """Characters of the document as it was shown."""
     defects: tuple[Defect, ...] = ()
 
 
 class Pair(Frozen):
-    """Two reports in both orders."""
+    """Two reports compared in both orders."""
 
     opponent: Opponent
     orders: tuple[Order, Order]
-    """With the report first, then with the other first."""
+    """First with the report first, then with the other first."""
 
 
 class DepthFindings(MetricFindings):
     """All pairs of one report."""
 
     task: str
-    """Its id."""
+    """Id of the task."""
     document: str
     """Id of the report's document."""
     defects: tuple[Defect, ...] = ()
-    """Of the report itself."""
+    """Defects of the report itself."""
     against: Literal["baseline", "all"] = "baseline"
     leave_out: bool = False
-    """Whether pairs with a defective baseline are in no score."""
+    """Flag: pairs with a defective baseline are in no score."""
     pairs: tuple[Pair, ...] = ()
     unreadable: tuple[str, ...] = ()
     """Ids of other systems' reports that cannot be read and were not compared."""
@@ -131,9 +126,9 @@ class DepthFindings(MetricFindings):
 
 
 MOST = TOP * len(DIMENSIONS)
-"""The largest difference of two totals."""
+"""Largest difference of two totals."""
 NEAR = 1
-"""Two totals that differ by no more are tied."""
+"""Largest difference of two tied totals."""
 
 Rule = Literal["paper", "upstream", "totals"]
 POINTS: dict[Outcome, float] = {"report": 1.0, "tie": 0.5, "other": 0.0}
@@ -143,23 +138,23 @@ class Game(NamedTuple):
     """One game from the report's point of view."""
 
     outcome: Outcome | None
-    """None where it failed."""
+    """None if it failed."""
     worst: Outcome
-    """With what failed resolved against the report; `outcome` where nothing did."""
+    """Outcome if failures are resolved against the report; equal to `outcome` without failures."""
     best: Outcome
 
 
 def decided(difference: Fraction | int) -> Outcome:
-    """The outcome of a difference of totals, report less other."""
+    """Return the outcome of a difference of totals, report minus other."""
     if abs(difference) <= NEAR:
         return "tie"
     return "report" if difference > 0 else "other"
 
 
 def margin(pairs: Sequence[Pair]) -> Fraction | None:
-    """The mean difference of one pair over all judges that answered in both orders; None if none did.
+    """Return the mean difference of one pair over all judges that answered in both orders; None without any.
 
-    A judge with one order only is left out: half of it would be what the report has by its place.
+    A judge with one order only is left out: half of its difference would come from the report's position.
     """
     whole = [_difference(pair) for pair in pairs]
     known = [difference for difference in whole if difference is not None]
@@ -167,7 +162,7 @@ def margin(pairs: Sequence[Pair]) -> Fraction | None:
 
 
 def reach(pairs: Sequence[Pair]) -> tuple[Fraction, Fraction]:
-    """Least and greatest mean difference, with what failed resolved against the report and in its favour."""
+    """Return the least and greatest mean difference, with failures resolved against the report and in its favour."""
     low = high = Fraction(0)
     for order in (order for pair in pairs for order in pair.orders):
         difference = order.difference
@@ -178,25 +173,25 @@ def reach(pairs: Sequence[Pair]) -> tuple[Fraction, Fraction]:
 
 
 def games(pairs: Sequence[Pair], rule: Rule) -> tuple[Game, ...]:
-    """The games of one pair of reports.
+    """Return the games of one pair of reports.
 
     Args:
         pairs: the same two reports, as each judge compared them.
-        rule: see above.
+        rule: rule that decides the games; see above.
     """
     if rule == "paper":
         known, (low, high) = margin(pairs), reach(pairs)
         if known is not None:
-            # Half of what a judge said may lie beyond what the others said of both orders.
+            # One order of a judge may lie outside the range of the others.
             low, high = min(low, known), max(high, known)
         return (Game(None if known is None else decided(known), decided(low), decided(high)),)
     return tuple(_game(order, rule) for pair in pairs for order in pair.orders)
 
 
 def consistent(pair: Pair, rule: Rule) -> bool | None:
-    """Whether one judge's two orders agree on the outcome; None where one of them failed.
+    """Check whether one judge's two orders agree on the outcome; None if one of them failed.
 
-    By the judge's word in `upstream`, by the totals of each order elsewhere.
+    Compares the judge's own choice in `upstream`, and the totals of each order elsewhere.
     """
     first, second = (_verdict(order, rule) for order in pair.orders)
     return None if first is None or second is None else first == second
@@ -228,7 +223,7 @@ class Tally(NamedTuple):
 
     @property
     def n(self) -> int:
-        """All games, failed ones among them."""
+        """All games, including failed ones."""
         return sum(self)
 
     @property
@@ -238,16 +233,16 @@ class Tally(NamedTuple):
 
 
 def tally(found: Iterable[Game]) -> Tally:
-    """The games counted."""
+    """Count games by outcome."""
     return _count(game.outcome for game in found)
 
 
 def win_rate(found: Iterable[Game], nothing: str = "no game") -> Score:
-    """The win rate of some games, 0 to 100.
+    """Return the win rate of some games, 0 to 100.
 
     Args:
         found: the games.
-        nothing: the note where there is none at all.
+        nothing: the note if there are no games.
     """
     games = list(found)
     counts = tally(games)
@@ -255,7 +250,7 @@ def win_rate(found: Iterable[Game], nothing: str = "no game") -> Score:
     low, high = (_rate(_count(getattr(game, end) for game in games)) for end in ("worst", "best"))
     open_ended = any(game.worst != game.best for game in games)
     if open_ended:
-        # Games that may still be ties leave a rate without any decisive game where it may be anything.
+        # Without a decisive game, games that may be ties leave the rate open to the whole scale.
         low, high = 0.0 if low is None else low, 100.0 if high is None else high
     note = nothing
     if games:

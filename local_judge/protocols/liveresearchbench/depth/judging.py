@@ -1,10 +1,9 @@
-"""Report + others on its task + judge -> pairs.
+"""Comparison of a report with the other reports on its task.
 
-Invariants: every pair is asked about in both orders; which report came first changes where its scores are read from and
-nothing else; identical texts are asked about like any others, since what a judge says of them shows how it takes
-position. A prompt opens with the first report as all other prompts about that report do: with the report first the
-other metrics' prefix is used again, and with the baseline first the reports of all systems stand behind one prefix.
-Nothing in it tells which of the two is judged.
+Invariants: every pair is compared in both orders. The order only changes where a report's scores are read from.
+Identical texts are compared like any others, since they show a judge's position bias. A prompt opens with the first
+report as all other prompts about that report do: with the report first it reuses the other metrics' prefix, and with
+the baseline first the reports of all systems follow one prefix. The prompt does not tell which report is evaluated.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ from local_judge.tasks.model import Task
 from serving.types import Frozen
 
 REPLY_TOKENS = 1_500
-"""Limit of a reply: 700 characters of analysis and six flaws of 200, in any script, and the JSON around them."""
+"""Limit of a reply: 700 characters of analysis, six flaws of 200 characters in any script, and the JSON around them."""
 BASELINE = "baseline"
 
 
 class _Other(NamedTuple):
-    """A report that another is compared with."""
+    """Report to compare with."""
 
     opponent: Opponent
     document: Document
@@ -44,7 +43,7 @@ Flaw = Annotated[str, Field(max_length=200)]
 
 
 class Compared(Frozen):
-    """Answer of a judge about two reports in the order in which they are shown; it gives no totals."""
+    """Answer of a judge about two reports in the order in which they are shown, without totals."""
 
     analysis: Annotated[str, Field(max_length=700)]
     first_flaws: Annotated[list[Flaw], Field(max_length=3)]
@@ -55,7 +54,7 @@ class Compared(Frozen):
 
 
 def prompt(request: str, first: Document, second: Document) -> Prompt:
-    """The question about two reports on one request."""
+    """Return the prompt for two reports on one request."""
     shared, prefix_key = shared_report(first)
     own = (
         fence(request, "Request:"),
@@ -68,12 +67,12 @@ def prompt(request: str, first: Document, second: Document) -> Prompt:
 async def compare(
     case: Case, task: Task, judge: Judge, others_too: bool
 ) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
-    """All pairs of one report, and the ids of other systems' reports that cannot be read.
+    """Return all pairs of one report, and the ids of other systems' reports that cannot be read.
 
     Args:
         case: the report.
-        task: its task, with each of whose references the report is compared.
-        judge: who compares.
+        task: its task; the report is compared with each of its references.
+        judge: the judge that compares.
         others_too: compare it with the reports of other systems as well.
     """
     others = [_baseline(reference.text) for reference in task.references]
@@ -97,7 +96,7 @@ async def compare(
 
 @lru_cache(maxsize=256)
 def _document(content: bytes) -> Document | None:
-    """The report, None if it is none. Reports of many systems are compared with the same one."""
+    """Parse a report that many others are compared with; None if it is not readable."""
     try:
         return parse_report(content)
     except UnreadableReport:
@@ -107,7 +106,7 @@ def _document(content: bytes) -> Document | None:
 def _baseline(text: str) -> _Other:
     document = _document(text.encode())
     if document is None:
-        raise ConfigError("a reference report cannot be read")  # the loader of references refuses such
+        raise ConfigError("a reference report cannot be read")  # the loader of references rejects these
     return _Other(_opponent(document, BASELINE, None), document)
 
 
@@ -131,7 +130,7 @@ async def _order(request: str, report: Document, other: Document, report_first: 
 
 
 def _kept(told: Answer[Compared], report_first: bool) -> Order:
-    """The answer by report."""
+    """Return the answer by report instead of by position."""
     answer = told.value
     marks = (answer.first, answer.second)
     flaws = (tuple(answer.first_flaws), tuple(answer.second_flaws))

@@ -1,29 +1,24 @@
-"""Analysis depth of one report, as a tree.
+"""Scores of analysis depth, of one report and over the reports of a system.
 
-Invariants: both profiles have the same tree; what a report gets does not depend on the reports of other systems, so
-that comparisons with them are in no score here (`local-judge results rank` reads them); a report that was compared
-with no baseline has no score, and no zero.
+Invariants: both profiles have the same tree. A report's score does not depend on the reports of other systems:
+comparisons with them are in no score here (`local-judge results rank` reads them). A report compared with no baseline
+has no score. Over reports, the interval draws tasks, never single games; games of missing reports leave the bounds
+open, as failed games do; a rate without decisive games is null and in no mean.
 
-    depth          win rate of the report's games against its baselines, 0 to 100; null where none was decisive
+    depth          win rate of the report's games against its baselines, 0 to 100; null without a decisive game
       margin       mean of (total of the report - total of the baseline), -25 to 25
       granularity, insight, critique, evidence, density
                    the report's mean score, 0 to 5; below it the baseline's
       consistency  share of pairs in which a judge's two orders agree, 0 to 100
       by_totals    win rate of the two games of each pair, decided by the totals of each order
-      word         share of answers in which the judge's word agrees with its own totals
+      word         share of answers in which the judge's choice agrees with its own totals
 
-
-Analysis depth over all reports of a system: its games pooled.
-
-Invariants: both profiles have the same tree; tasks are drawn for the interval, never single games; games of reports
-without findings leave the bounds open, as failed ones do; a rate without decisive games is null, and enters no mean.
-
-    depth          100 * wins / (wins + losses), over all games of all reports and judges
+    system         100 * wins / (wins + losses), over all games of all reports and judges
       low, high    its 95% bootstrap interval over reports
       wins, losses, ties, games, decisive
       sound        the win rate against baselines that are reports
-      defective    pairs whose baseline is none
-      by_totals, consistency, word, as of one report, pooled
+      defective    pairs whose baseline is no report
+      by_totals, consistency, word: as of one report, pooled
 """
 
 from __future__ import annotations
@@ -58,19 +53,19 @@ NO_BASELINE = "compared with no baseline"
 
 
 class Baseline(NamedTuple):
-    """One baseline of one report, with what each judge said."""
+    """One baseline of one report, with the pair of each judge."""
 
     pairs: tuple[Pair, ...]
     counts: bool
-    """Whether it is in the scores: it is a report, or those that are none count too."""
+    """Flag: it counts in the scores, since it is a report or defective baselines count too."""
 
 
 def score_depth(findings: Sequence[DepthFindings], profile: Profile) -> ScoreNode:
-    """The scores of one report: sums of dimensions averaged over judges, then ties (`paper`); or games pooled.
+    """Score one report: dimension sums averaged over judges, then ties (`paper`); or games pooled (`upstream`).
 
     Args:
-        findings: each judge's, of the same report; at least one.
-        profile: by whose rule a pair is decided.
+        findings: findings of each judge about the report; at least one.
+        profile: profile whose rule decides a pair.
     """
     found = baselines(findings)
     chosen = [baseline for baseline in found if baseline.counts]
@@ -92,7 +87,7 @@ def score_depth(findings: Sequence[DepthFindings], profile: Profile) -> ScoreNod
 
 
 def baselines(findings: Sequence[DepthFindings]) -> list[Baseline]:
-    """The answers of several judges about one report, by baseline."""
+    """Return the pairs of several judges about one report, by baseline."""
     first = findings[0]
     return [
         Baseline(tuple(one.pairs[index] for one in findings), not (first.leave_out and pair.opponent.defects))
@@ -102,24 +97,24 @@ def baselines(findings: Sequence[DepthFindings]) -> list[Baseline]:
 
 
 def games_of(chosen: Sequence[Baseline], rule: Rule) -> list[Game]:
-    """The games against some baselines."""
+    """Return the games against some baselines."""
     return [game for baseline in chosen for game in games(baseline.pairs, rule)]
 
 
 def by_totals(found: Iterable[Game]) -> ScoreNode:
-    """The win rate of the games of each order by itself, decided by its totals."""
+    """Return the win rate of the games of each order, decided by its totals."""
     rate = win_rate(found, NO_BASELINE)
     return node("by_totals", "Win rate of two games, by totals", rate)
 
 
 def consistency(pairs: Sequence[Pair], rule: Rule) -> ScoreNode:
-    """Share of pairs on which a judge says the same whichever report comes first."""
+    """Return the share of pairs on which a judge decides equally in both orders."""
     found = [consistent(pair, rule) for pair in pairs]
     return node("consistency", "Position consistency", _share(found))
 
 
 def word(orders: Sequence[Order]) -> ScoreNode:
-    """Share of answers in which the judge's word agrees with its own scores."""
+    """Return the share of answers in which the judge's choice agrees with its own scores."""
     found = [
         None if order.difference is None else order.said == decided(order.difference) for order in orders
     ]
@@ -145,7 +140,7 @@ def _dimensions(orders: Sequence[Order]) -> Iterator[ScoreNode]:
 
 
 def _mean(values: Sequence[int | None], least: int, most: int) -> Score:
-    """The mean over all answers; one that failed leaves it open from `least` to `most`."""
+    """Return the mean over all answers; failed ones may lie between `least` and `most`."""
     if not values:
         return undefined(NO_BASELINE)
     score = answers(values, least, most)
@@ -153,7 +148,7 @@ def _mean(values: Sequence[int | None], least: int, most: int) -> Score:
 
 
 def _defective(found: Sequence[Baseline]) -> str:
-    """A note on defective baselines."""
+    """Return a note on defective baselines."""
     kinds = [baseline.pairs[0].opponent.defects for baseline in found]
     bad = [" and ".join(defects) for defects in kinds if defects]
     if not bad:
@@ -169,12 +164,12 @@ SEED = 0
 def aggregate_depth(
     reports: Sequence[Sequence[DepthFindings]], profile: Profile, n_missing: int = 0
 ) -> ScoreNode:
-    """The scores of one system.
+    """Score one system.
 
     Args:
-        reports: of each of its reports, the findings of each judge; at least one judge.
-        profile: by whose rule pairs are decided.
-        n_missing: reports without findings.
+        reports: findings of each judge, for each report; at least one judge.
+        profile: profile whose rule decides pairs.
+        n_missing: number of reports without findings.
     """
     found = [baselines(judges) for judges in reports]
     chosen = [[baseline for baseline in each if baseline.counts] for each in found]
@@ -219,7 +214,7 @@ def _sound(found: Sequence[Baseline]) -> list[Baseline]:
 
 
 def _interval(parts: Sequence[Sequence[Game]]) -> tuple[Score, Score]:
-    """The ends of the win rate's percentile interval over reports, each of another task."""
+    """Return the ends of the win rate's percentile interval over reports, each of another task."""
     counts = [tally(part) for part in parts]
     whole = _pooled(counts)
     values = replicates(counts, _pooled, resamples(len(counts), DRAWS, SEED) if len(counts) > 1 else [])
@@ -244,7 +239,7 @@ def _pooled(counts: Sequence[Tally]) -> Estimate:
 
 
 def _counts(found: Sequence[Game], n_missing: int) -> list[ScoreNode]:
-    """The counts of games, each from the fewest to the most that there may be of it."""
+    """Return the counts of games, each with its least and its greatest possible number."""
     counts = tally(found)
     worst, best = [game.worst for game in found], [game.best for game in found]
     tied = sum(game.worst == game.best == "tie" for game in found)
@@ -268,7 +263,7 @@ def _counts(found: Sequence[Game], n_missing: int) -> list[ScoreNode]:
 def _number(
     value: int, n: int, n_missing: int, n_failed: int = 0, low: int | None = None, high: int | None = None
 ) -> Score:
-    """A count of `n` games; how much missing reports would add to it is not known."""
+    """Return a count of `n` games; the games of missing reports are unknown."""
     most = value if high is None else high
     return Score(
         value=value,
@@ -281,7 +276,7 @@ def _number(
 
 
 def _open(rate: Score, n_missing: int) -> Score:
-    """Open a rate to the ends of its scale where reports are missing, whose games nobody knows."""
+    """Open a rate to the ends of its scale if reports are missing."""
     if not n_missing:
         return rate
     update = {

@@ -1,17 +1,17 @@
-"""Citation accuracy: errors of one report, fewer is better (section 4.1, appendix with the rubric tree).
+"""Citation accuracy: number of citation errors of one report, lower is better (section 4.1, appendix: rubric tree).
 
-    E1 = dead addresses          E1 rate = E1 / addresses of which it is known
-    E2 = pages off topic         E2 rate = E2 / addresses of which it is known
-    E3 = claims and addresses on live pages on topic where the page does not support the claim;  E3 rate = E3 / judged
+    E1 = dead URLs               E1 rate = E1 / URLs with a known status
+    E2 = pages off topic         E2 rate = E2 / URLs with a known topic
+    E3 = claims and URLs on live pages on topic that do not support the claim;  E3 rate = E3 / judged pairs
     errors = E1 + E2 + E3        the paper's number is its mean over reports
 
-A claim that a page supports in part is not supported by it; how many of E3 are such is given beside it. What we could
-not read (`not_in_snapshot`, `blocked`, `empty`, `unsupported_type`) is no error and no dead page: it opens the upper
-bound, as failures do. Of several judges, each number is the mean of theirs.
+A claim that a page supports in part counts as not supported; `partial` counts these. A page that could not be read
+(`not_in_snapshot`, `blocked`, `empty`, `unsupported_type`) is neither an error nor a dead page: it opens the upper
+bound, as failures do. Each number is the mean over judges.
 
-Invariants: only citations written on a claim's own sentence count; a page is looked at once, whatever cites it. `low`
-is what is known, so that it equals the value; a page that is unknown opens `high` by one, or by one for each claim on
-it where those are more.
+Invariants: only citations written on a claim's own sentence count. A page is examined once, whatever cites it. `low` is
+the known number and equals the value. An unknown page opens `high` by one, or by the number of its claims if that is
+higher.
 """
 
 from __future__ import annotations
@@ -62,36 +62,36 @@ class AccuracySettings(Frozen):
     """Settings of citation accuracy."""
 
     opening_tokens: int = Field(default=300, ge=50, le=2000)
-    """How much of a page, beside its title, says whether it is on topic; in estimated tokens (see
-    `claims.evidence.estimate_tokens`), so that every judge sees the same."""
+    """Length of the start of a page, after its title, by which its topic is judged; in estimated tokens (see
+    `claims.evidence.estimate_tokens`), so that every judge sees the same text."""
 
 
 class CitedPage(Frozen):
-    """One address."""
+    """One cited URL."""
 
     url: str
-    """Normalised."""
+    """Normalised URL."""
     status: SourceStatus
     reason: str = ""
     on_topic: bool | None = None
-    """Whether its opening fits the task; None where there is no text, or no answer."""
+    """Result of the topic check; None without text or answer."""
     probability: float | None = None
-    """P(on topic)."""
+    """Probability P(on topic)."""
     failure: Failure | None = None
-    """Why there is no answer."""
+    """Reason why there is no answer."""
     reply: str = ""
     """Ledger key."""
 
 
 class CitedClaim(Frozen):
-    """One claim against one address that it cites."""
+    """One claim and one URL that it cites."""
 
     claim: str
-    """Its id; that of the sentence where the claims of that are not known."""
+    """Id of the claim, or of the sentence if its claims are unknown."""
     text: str
     url: str
     label: Label | None = None
-    """None where it was not judged: the page has no text, or see `failure`."""
+    """None if it was not judged: the page has no text, or see `failure`."""
     quote: Quote | None = None
     rationale: str = ""
     failure: Failure | None = None
@@ -103,20 +103,20 @@ class AccuracyFindings(MetricFindings):
     """All cited pages of one report."""
 
     pages: tuple[CitedPage, ...]
-    """In the order of their first citation."""
+    """Pages in the order of their first citation."""
     claims: tuple[CitedClaim, ...]
-    """In reading order."""
+    """Claims in reading order."""
     n_unresolved: int = 0
-    """Citations that lead to no address: they are no error here (see presentation, p4)."""
+    """Citations without a URL: presentation check p4 counts them, this metric does not."""
 
     @property
     def n_failed(self) -> int:
-        """Pages of which it is not known whether they are on topic; verdicts are counted with the claim set."""
+        """Pages whose topic is unknown; verdicts are counted with the claim set."""
         return sum(page.failure is not None for page in self.pages)
 
 
 class CitationAccuracy(Metric[AccuracySettings, AccuracyFindings]):
-    """The errors of a report's citations, with their kinds, rates, and what could not be read."""
+    """Citation errors of a report, with their kinds, rates, and the pages that could not be read."""
 
     id = "accuracy"
     label = "Citation errors"
@@ -127,18 +127,18 @@ class CitationAccuracy(Metric[AccuracySettings, AccuracyFindings]):
 
     @property
     def needs_claims(self) -> bool:
-        """Its third kind of error is a claim's."""
+        """True: errors of the third kind are claims."""
         return True
 
     async def examine(self, case: Case, context: EvalContext) -> AccuracyFindings:
-        """All cited pages and claims of one report; openings are judged while the claim set is being made.
+        """Examine all cited pages and claims of one report; openings are judged while the claim set is made.
 
         Raises:
-            ConfigError: there is no snapshot.
+            ConfigError: the run has no snapshot.
         """
         task, snapshot = task_of(case), context.pages("liveresearchbench")
         tokens = self.settings.opening_tokens
-        async with asyncio.TaskGroup() as group:  # without claims, nobody waits for the pages
+        async with asyncio.TaskGroup() as group:  # a claim set that fails cancels the pages
             looks = [
                 group.create_task(_look(url, task, snapshot, context.judge, tokens))
                 for url in _urls(case.report)
@@ -151,7 +151,7 @@ class CitationAccuracy(Metric[AccuracySettings, AccuracyFindings]):
         )
 
     def score(self, judges: Sequence[AccuracyFindings], profile: Profile) -> ScoreNode:
-        """All errors, with their kinds, rates, and what could not be read."""
+        """Score all errors, their kinds and rates, and the pages that could not be read."""
         return mean_over_judges_of(lambda one: self._of_one(one, profile), judges)
 
     def _of_one(self, findings: AccuracyFindings, profile: Profile) -> ScoreNode:
@@ -174,7 +174,7 @@ class CitationAccuracy(Metric[AccuracySettings, AccuracyFindings]):
         )
 
     def decisions(self, findings: AccuracyFindings) -> Iterator[Decision]:
-        """Decisions on each page (on topic) and each claim (supported): all judges verify the same claims."""
+        """Yield the decision on each page (on topic) and each claim (supported)."""
         read = {page.url for page in findings.pages if page.status == "ok"}
         for page in findings.pages:
             if page.url in read:
@@ -188,14 +188,14 @@ class CitationAccuracy(Metric[AccuracySettings, AccuracyFindings]):
                 yield Decision(metric="claim_support", item=item, value=_yes_no(supported), scale="nominal")
 
     def lines(self, findings: AccuracyFindings) -> Iterator[str]:
-        """Numbers of pages by status, and of those off topic."""
+        """Yield the numbers of pages by status, and of pages off topic."""
         found = [page.status for page in findings.pages]
         listed = ", ".join(f"{found.count(status)} {status}" for status in dict.fromkeys(found))
         off = sum(page.on_topic is False for page in findings.pages)
         yield f"accuracy: {count(len(found), 'cited page')} ({listed or 'none'}), {off} off topic"
 
     def tables(self, findings: AccuracyFindings) -> Iterator[Table]:
-        """Each page with the labels of the claims that cite it."""
+        """Yield a table of pages with the labels of the claims that cite them."""
         if not findings.pages:
             return
         table = item_table("cited page", "status", "on topic", "claims")
@@ -212,7 +212,7 @@ def _yes_no(value: bool | None) -> str | None:
 
 
 def _urls(document: Document) -> dict[str, None]:
-    """The addresses that citations on sentences lead to, in reading order."""
+    """Return the URLs of the citations on sentences, in reading order."""
     citations = (document.citation(one) for sentence in document.sentences for one in sentence.citations)
     return {citation.url: None for citation in citations if citation.url is not None}
 
@@ -236,7 +236,7 @@ async def _look(url: str, task: Task, snapshot: Snapshot, judge: Judge, tokens: 
 
 
 def topic_prompt(task: Task, page: Page, tokens: int) -> Prompt:
-    """The question whether a page's opening fits the task. The request comes first: all its pages share that prefix."""
+    """Return the prompt whether a page's opening fits the task; the request is the shared prefix of its pages."""
     shown = [f"Address: {page.url}", page.title, opening(page.text, tokens)]
     text = fence("\n\n".join(part for part in shown if part), "Opening of a page:")
     return Prompt(
@@ -247,7 +247,7 @@ def topic_prompt(task: Task, page: Page, tokens: int) -> Prompt:
 
 
 def opening(text: str, tokens: int) -> str:
-    """The longest beginning of `text` of at most `tokens` estimated tokens, cut at white space where there is some."""
+    """Return the longest start of `text` of at most `tokens` estimated tokens, cut at white space if possible."""
     spent = 0  # in sevenths of a token: 2 for a character, 7 for a wide one, as `estimate_tokens` counts
     for end, character in enumerate(text):
         spent += 7 if character >= "\u2e80" else 2
@@ -258,7 +258,7 @@ def opening(text: str, tokens: int) -> str:
 
 
 def cited_claims(document: Document, claims: ClaimSet) -> Iterator[CitedClaim]:
-    """Each claim and address that it cites, then the addresses of sentences whose claims are not known."""
+    """Yield each claim with each URL that it cites, then the URLs of sentences whose claims are unknown."""
     verdicts = {(verdict.claim, verdict.url): verdict for verdict in claims.verdicts}
     for claim in claims.claims:
         for url in _of(claim.citations, document):
@@ -321,7 +321,7 @@ def _most(page: CitedPage, claims: Sequence[CitedClaim]) -> int:
 
 
 def _count(known: int, more: int, n: int, n_failed: int, without: str) -> Score:
-    """A number of errors: what is known, and what may come to it; `without`: what it says where there are no units."""
+    """Return a number of errors with the most that may be added; `without` is the note if there are no units."""
     found = counted(known, more, n_expected=n, n_failed=n_failed, note="" if n else without)
     if not n or n_failed < n:
         return found

@@ -1,9 +1,9 @@
-"""Coverage: the task's checklist, item by item, as a rate.
+"""Coverage: rate of the items of the task's checklist that the report delivers.
 
     paper      an item without an answer is left out of the rate and opens its bounds
-    upstream   it counts as 0, as an item that the judge forgot does in the published code
+    upstream   it counts as 0, as an item that the judge omitted does in the published code
 
-Invariant: the judge sees the request, the items and the day of the evaluation behind the report, and no scores.
+Invariant: the prompt has the request, the items and the day of the evaluation after the report, and no scores.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from local_judge.protocols.checklist import ChecklistMetric, Item, ItemFindings,
 from local_judge.tasks.model import GuidanceStatus, JoinedBy, Task
 from serving.types import Frozen
 
-DRAFTED = "by a checklist that a judge has drafted and nobody reviewed"
+DRAFTED = "by a checklist that a judge drafted, without review"
 
 
 class CoverageSettings(Frozen):
     """Settings of coverage."""
 
     items_per_call: int = Field(default=20, ge=1, le=50)
-    """A longer checklist is asked in several calls, which share the report."""
+    """Items per call; the calls of a longer checklist share the report."""
 
 
 class CoverageFindings(ItemFindings):
-    """The items of one report's task."""
+    """Items of one report's task."""
 
     items: tuple[Item, ...] = Field(min_length=1)
     status: GuidanceStatus
-    """The origin of the checklist."""
+    """Origin of the checklist."""
     joined: JoinedBy = "id"
 
 
 class Coverage(ChecklistMetric[CoverageSettings, CoverageFindings]):
-    """The rate of the checklist's items that the report delivers, 0 to 100."""
+    """Rate of the checklist's items that the report delivers, 0 to 100."""
 
     id = "coverage"
     label = "Coverage"
@@ -49,7 +49,7 @@ class Coverage(ChecklistMetric[CoverageSettings, CoverageFindings]):
     missing_as_unmet = True
 
     def missing_inputs(self, task: Task) -> str | None:
-        """The checklist, where the task has none."""
+        """Name the checklist if the task has none."""
         if task.checklist is not None:
             return None
         return (
@@ -58,7 +58,7 @@ class Coverage(ChecklistMetric[CoverageSettings, CoverageFindings]):
         )
 
     async def examine(self, case: Case, context: EvalContext) -> CoverageFindings:
-        """Each item of the task's checklist."""
+        """Judge each item of the task's checklist."""
         task = task_of(case)
         checklist = given(task.checklist)
 
@@ -79,10 +79,10 @@ class Coverage(ChecklistMetric[CoverageSettings, CoverageFindings]):
         return CoverageFindings(items=tuple(items), status=checklist.status, joined=checklist.joined)
 
     def note(self, judges: Sequence[CoverageFindings]) -> str:
-        """A note on a checklist that nobody has reviewed."""
+        """Return a note on a checklist without review."""
         return DRAFTED if any(found.status == "drafted" for found in judges) else ""
 
     def lines(self, findings: CoverageFindings) -> Iterator[str]:
-        """Numbers of items by status, and the origin of the checklist."""
+        """Yield the numbers of items by status, and the origin of the checklist."""
         found = statuses(findings.items)
         yield f"coverage: {found}; checklist {findings.status}, joined by {findings.joined}"

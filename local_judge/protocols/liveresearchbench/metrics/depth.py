@@ -1,6 +1,6 @@
-"""Analysis depth: a report and another on the same task compared, in both orders.
+"""Analysis depth: a report compared with another on the same task, in both orders.
 
-Invariant: every pair that was asked about is among the contests, failed or not; who the systems are is said by the run.
+Invariant: every comparison is among the contests, failed or not.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ class DepthSettings(Frozen):
     """Settings of analysis depth."""
 
     against: Literal["baseline", "all"] = "baseline"
-    """`baseline`: the task's reference reports. `all`: these, and the reports of all other systems of the run on the
-    same task; each two of them are compared once, in both orders."""
+    """`baseline`: compare with the task's reference reports. `all`: compare also with the reports of all other systems
+    of the run on the same task; each pair is compared once, in both orders."""
     defective: Literal["count", "leave_out"] = "count"
-    """What becomes of comparisons with a baseline that is no report: they count, or they are in no score. Judged and
-    flagged they are either way."""
+    """Treatment of comparisons with a baseline that is no report: `count` scores them, `leave_out` does not. They are
+    judged and flagged in both cases."""
 
 
 class Depth(Metric[DepthSettings, DepthFindings]):
-    """The win rate of a report against the baselines of its task, 0 to 100."""
+    """Win rate of a report against the baselines of its task, 0 to 100."""
 
     id = DEPTH
     label = LABEL
     vertical = "depth"
     settings_type = DepthSettings
     findings_type = DepthFindings
-    default = False  # it compares a report with others, and is judged where it is asked for
+    default = False  # compares a report with others, so it has to be chosen
     compares_reports = True
 
     def missing_inputs(self, task: Task) -> str | None:
-        """The report to compare with, where the task has none and other systems' are not wanted."""
+        """Name the reference report if the task has none and other systems are not compared."""
         if self.settings.against == "all" or task.references:
             return None
         return (
@@ -67,7 +67,7 @@ class Depth(Metric[DepthSettings, DepthFindings]):
         )
 
     async def examine(self, case: Case, context: EvalContext) -> DepthFindings:
-        """All pairs of one report: with each reference of its task, and with the others where all are compared."""
+        """Compare one report with each reference of its task, and with the other systems' reports if set."""
         task, settings = task_of(case), self.settings
         pairs, unreadable = await compare(case, task, context.judge, settings.against == "all")
         return DepthFindings(
@@ -81,17 +81,17 @@ class Depth(Metric[DepthSettings, DepthFindings]):
         )
 
     def score(self, judges: Sequence[DepthFindings], profile: Profile) -> ScoreNode:
-        """The win rate against baselines, with margins, dimensions, and how consistent the judge is."""
+        """Score the win rate against baselines, with margins, dimensions, and the judge's consistency."""
         return score_depth(judges, profile)
 
     def aggregate(
         self, reports: Sequence[Sequence[DepthFindings]], profile: Profile, n_missing: int
     ) -> ScoreNode:
-        """The win rate over all games of all reports and judges."""
+        """Score the win rate over all games of all reports and judges."""
         return aggregate_depth(reports, profile, n_missing)
 
     def contests(self, judges: Sequence[DepthFindings], profile: Profile) -> list[Contest]:
-        """The games of one report: one a pair (`paper`), or two for each judge (`upstream`)."""
+        """Return the games of one report: one per pair (`paper`), or two per judge (`upstream`)."""
         first = judges[0]
         found: list[Contest] = []
         for index, pair in enumerate(first.pairs):
@@ -114,15 +114,15 @@ class Depth(Metric[DepthSettings, DepthFindings]):
         return found
 
     def decisions(self, findings: DepthFindings) -> Iterator[Decision]:
-        """Every score of every comparison, 0 to 5, each difference of totals, and who is the deeper by both orders.
+        """Yield every score of every comparison, each difference of totals, and the winner by both orders.
 
-        An item is the same for all judges of a report; a comparison that failed has its items, without values.
+        An item is the same for all judges of a report; a failed comparison has its items without values.
         """
         for number, pair in enumerate(findings.pairs, 1):
             yield from _decisions(pair, pair.opponent.case or f"baseline {number}")
 
     def lines(self, findings: DepthFindings) -> Iterator[str]:
-        """Numbers of comparisons, and what is wrong with the texts."""
+        """Yield the numbers of comparisons, and the defects of the texts."""
         baselines = sum(pair.opponent.kind == "baseline" for pair in findings.pairs)
         orders = 2 * len(findings.pairs)
         parts = [
@@ -136,7 +136,7 @@ class Depth(Metric[DepthSettings, DepthFindings]):
         yield "; ".join(parts)
 
     def tables(self, findings: DepthFindings) -> Iterator[Table]:
-        """Each comparison; marks and flaws stand under the report that they are of, whichever came first."""
+        """Yield a table of comparisons; scores and flaws are listed by report, whichever came first."""
         if not findings.pairs:
             return
         table = item_table("compared with", "first", "report : other", "total", "deeper by word", "why")
@@ -182,7 +182,7 @@ def _opponent(opponent: Opponent) -> str:
 
 
 def _marks(order: Order) -> tuple[str, str, str]:
-    """Dimension by dimension, the totals, and whom the judge itself calls the deeper."""
+    """Return the scores by dimension, the totals, and the judge's own choice."""
     report, other = order.report, order.other
     if report is None or other is None:
         return NONE, NONE, NONE

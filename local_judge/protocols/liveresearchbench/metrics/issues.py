@@ -5,15 +5,15 @@
 
 An issue of citation association is a statement whose citation is missing or misplaced (paper, section 4.2 and figure
 11). `upstream` counts both too: the published prompt asks for statements without a proper citation, and whether
-citations support what they stand with (`criteria/citation.py`).
+citations support their statements (`criteria/citation.py`).
 
-The published code takes the score that its judge chose from the same table (`graders/pointwise_grader.py`); here no
-judge chooses one. Of several judges, the score is the mean of theirs.
+In the published code the judge chooses a score from the same table (`graders/pointwise_grader.py`); here code does. The
+score is the mean over judges.
 
-Invariants: the judge lists and quotes, at most as many issues as the schema admits; code decides which count: only
-those of which every quotation occurs in the report, that no earlier issue names, and whose statement has the citation
-that is called misplaced, or none that covers it. No list is no score, with all scores of the table as bounds, and never
-a report without issues; a list that is full may be longer, which opens the lower bound.
+Invariants: the judge lists and quotes issues, at most as many as the schema allows. Code counts an issue only if every
+quotation occurs in the report, no earlier issue names the same place, and the statement has the citation that is called
+misplaced, or none that covers it. A missing list gives no score, with the table's extremes as bounds, and is never
+counted as a report without issues. A full list may be incomplete, which opens the lower bound.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ from local_judge.terminal import count, item_table, safe
 from serving.types import Frozen
 
 MIN_REPLY_TOKENS = 1000
-"""A prompt fits if it leaves at least this much room for the list."""
+"""Minimum room for the list, in tokens, that a prompt has to leave."""
 REPLY_TOKENS = 200
-"""Limit of a reply, for each issue that may be listed; a list that runs into it is asked for again with twice that."""
+"""Limit of a reply, for each issue that may be listed; a truncated list is asked for again with twice the limit."""
 NOT_CHOSEN = "from all issues listed; the published code takes the score that the judge chooses"
 NO_LIST = "the judge gave no list"
 
 
 class Step(NamedTuple):
-    """Least number of issues, and the score from there on."""
+    """Minimum number of issues, and the score from that number on."""
 
     issues: Annotated[int, Field(ge=0)]
     score: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
@@ -64,12 +64,14 @@ class Step(NamedTuple):
 
 def _falling(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     if not steps or steps[0].issues != 0:
-        raise ValueError("the first step has to be that of 0 issues")
+        raise ValueError("the first step must be for 0 issues")
     for before, step in pairwise(steps):
         if step.issues <= before.issues:
-            raise ValueError(f"{step.issues} issues after {before.issues}: their numbers have to rise")
+            raise ValueError(f"the numbers of issues must rise: {step.issues} follows {before.issues}")
         if step.score > before.score:
-            raise ValueError(f"{step.issues} issues score {step.score:g}, more than {before.issues} do")
+            raise ValueError(
+                f"scores must not rise: {step.issues} issues score {step.score:g}, more than {before.issues} issues"
+            )
     return steps
 
 
@@ -87,37 +89,37 @@ PUBLISHED: tuple[Step, ...] = (
     Step(15, 20),
     Step(18, 10),
 )
-"""The rubric of the published `criteria/consistency.py` and `criteria/citation.py`: 18 issues and more score 10."""
+"""Rubric of the published `criteria/consistency.py` and `criteria/citation.py`: 18 issues and more score 10."""
 
 
 def score_of(n_issues: int, table: tuple[Step, ...]) -> float:
-    """The score of the last step that `n_issues` reaches."""
+    """Return the score of the last step that `n_issues` reaches."""
     return table[bisect_right(table, n_issues, key=lambda step: step.issues) - 1].score
 
 
 Fate = Literal["counted", "rejected", "covered", "repeated"]
-"""`rejected`: a quotation does not occur in the report. On citations also: it is of no sentence, or the citation called
-misplaced is not with the statement, which another covers. `covered`: a citation covers a statement that is said to have
-none. `repeated`: an earlier issue names the same places."""
+"""Result of checking an issue. `rejected`: a quotation does not occur in the report; for citations also: it is in no
+sentence, or the citation called misplaced does not belong to the statement, which another one covers. `covered`: a
+citation covers a statement that is said to have none. `repeated`: an earlier issue names the same places."""
 
 
 class Issue(Frozen):
     """One issue as listed."""
 
     quoted: tuple[str, ...]
-    """The judge's quotations: one, or the two sides of a contradiction."""
+    """Quotations of the judge: one, or the two sides of a contradiction."""
     cited: str = ""
-    """The citation that the judge says is misplaced, as it gave it; empty where it says that none is there."""
+    """Citation that the judge calls misplaced, in its own words; empty if it is missing."""
     reason: str
     fate: Fate
     quotes: tuple[Quote, ...] = ()
-    """Where the report has them; none unless it has all of them."""
+    """Their places in the report; empty unless all were found."""
     of: int | None = None
     """Index of the issue that it repeats."""
     covered_by: tuple[str, ...] = ()
     """Ids of the citations that cover it."""
     misplaced: tuple[str, ...] = ()
-    """Ids of the misplaced citation where it stands with the statement; none for a citation that is missing."""
+    """Ids of the misplaced citation if it belongs to the statement; empty for a missing citation."""
 
 
 class IssueFindings(MetricFindings):
@@ -126,25 +128,25 @@ class IssueFindings(MetricFindings):
     metric: Kind
     issues: tuple[Issue, ...] = ()
     limit: int
-    """Most issues that could be listed."""
+    """Maximum number of issues."""
     table: tuple[Step, ...]
     failure: Failure | None = None
-    """Why there is no list."""
+    """Reason why there is no list."""
     replies: tuple[str, ...] = ()
     """Ledger keys."""
 
     @property
     def full(self) -> bool:
-        """Whether the list was as long as it could be, so that there may be more."""
+        """Flag: the list has the maximum length, so there may be more issues."""
         return len(self.issues) >= self.limit
 
     @property
     def n_failed(self) -> int:
-        """The one question, where it has no answer."""
+        """1 if the list is missing, otherwise 0."""
         return int(self.failure is not None)
 
     def count(self, fate: Fate) -> int:
-        """Number of issues that met this fate."""
+        """Count the issues with this fate."""
         return sum(issue.fate == fate for issue in self.issues)
 
     @property
@@ -157,9 +159,9 @@ class IssueSettings(Frozen):
     """Settings of the list of issues and of its penalties."""
 
     limit: int = Field(default=25, ge=1, le=60)
-    """Most issues that a judge may list of one report; 18 score as low as any number above in the published table."""
+    """Maximum number of issues."""
     penalties: Table = PUBLISHED
-    """Steps of `[issues, score]`, from 0 issues on, with scores that do not rise."""
+    """Steps of `[issues, score]`, from 0 issues, with scores that do not rise."""
 
 
 def examined(
@@ -192,7 +194,7 @@ def _fate(
             return {"fate": "rejected"}
         misplaced = named_beside(document, quote, issue.cited) if issue.cited else ()
         if citations and not misplaced:
-            # The judge names a citation that is not there, or says of a covered statement that it has none.
+            # The judge names a citation that does not exist, or calls a covered statement uncited.
             return {"fate": "rejected"} if issue.cited else {"fate": "covered", "covered_by": citations}
     for index, earlier in enumerate(before):
         if earlier.fate == "counted" and _same(earlier.quotes, quotes):
@@ -201,7 +203,7 @@ def _fate(
 
 
 def _same(some: Sequence[Quote], others: Sequence[Quote]) -> bool:
-    """Whether two issues name the same places, in whichever order."""
+    """Check whether two issues name the same places, in either order."""
     if len(some) != len(others):
         return False
     orders = (others, others[::-1])
@@ -220,7 +222,7 @@ _FATES: dict[Fate, str] = {
 
 
 class Issues(Metric[IssueSettings, IssueFindings]):
-    """The issues of one kind in one report, as a score."""
+    """Score of the issues of one kind in one report."""
 
     kind: ClassVar[Kind]
     settings_type = IssueSettings
@@ -229,7 +231,7 @@ class Issues(Metric[IssueSettings, IssueFindings]):
     needs_task = False
 
     async def examine(self, case: Case, context: EvalContext) -> IssueFindings:
-        """All issues of one kind."""
+        """Ask for all issues of one kind."""
         limit = self.settings.limit
         prompt = issues_prompt(self.kind, case, context.today, limit)
         found = IssueFindings(metric=self.kind, limit=limit, table=self.settings.penalties)
@@ -243,7 +245,7 @@ class Issues(Metric[IssueSettings, IssueFindings]):
         return found.model_copy(update={"issues": issues, "replies": told.replies})
 
     def score(self, judges: Sequence[IssueFindings], profile: Profile) -> ScoreNode:
-        """The score, with the number of issues by what became of them."""
+        """Score the issues, with their number by fate."""
         return mean_over_judges_of(lambda one: self._of_one(one, profile), judges)
 
     def _of_one(self, found: IssueFindings, profile: Profile) -> ScoreNode:
@@ -262,16 +264,16 @@ class Issues(Metric[IssueSettings, IssueFindings]):
         )
 
     def decisions(self, findings: IssueFindings) -> Sequence[Decision]:
-        """The number of issues that count."""
+        """Return the number of issues that count."""
         value = None if findings.failure is not None else float(findings.count("counted"))
         return (Decision(metric=findings.metric, item="issues", value=value, scale="interval"),)
 
     def lines(self, findings: IssueFindings) -> Iterator[str]:
-        """Numbers of issues by fate."""
+        """Yield the numbers of issues by fate."""
         yield f"{findings.metric}: {_summary(findings)}"
 
     def tables(self, findings: IssueFindings) -> Iterator[TerminalTable]:
-        """Each issue with its fate."""
+        """Yield a table of issues with their fates."""
         if findings.issues:
             yield _table(findings)
 

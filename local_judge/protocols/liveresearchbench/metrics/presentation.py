@@ -1,10 +1,10 @@
-"""Presentation and organisation: ten checks (section 4.1, table 2), in words of our own.
+"""Presentation and organisation: ten checks (section 4.1, table 2), in our own words.
 
     paper      rate of the checks that are met; one without an answer is left out and opens the bounds
-    upstream   a check without an answer counts as 0, as one that the judge forgot does in the published code
+    upstream   a check without an answer counts as 0, as one that the judge omitted does in the published code
 
-Invariants: all checks are positive: met is good. Their order and ids are the published ones. What code decides is not
-asked, unless `judge_all` says so; then code decides nothing. The judge sees the request wherever the report has a task.
+Invariants: all checks are positive: met is good. Their order and ids are the published ones. The judge is not asked
+what code decides, unless `judge_all` is set; then code decides nothing. The prompt has the request if there is a task.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class PresentationSettings(Frozen):
     """Settings of presentation."""
 
     judge_all: bool = False
-    """Ask the judge also what code can decide."""
+    """Ask the judge also for the checks that code can decide."""
 
 
 class PresentationFindings(ItemFindings):
-    """The ten checks of one report."""
+    """Ten checks of one report."""
 
     @model_validator(mode="after")
     def _all_ten(self) -> Self:
@@ -75,7 +75,7 @@ class PresentationFindings(ItemFindings):
 
 
 class Presentation(ChecklistMetric[PresentationSettings, PresentationFindings]):
-    """The ten checks as a rate, 0 to 100."""
+    """Rate of the ten checks, 0 to 100."""
 
     id = "presentation"
     label = "Presentation and organisation"
@@ -86,7 +86,7 @@ class Presentation(ChecklistMetric[PresentationSettings, PresentationFindings]):
     missing_as_unmet = True
 
     async def examine(self, case: Case, context: EvalContext) -> PresentationFindings:
-        """All ten checks of one report."""
+        """Judge all ten checks of one report."""
         document = case.report
         decided = {} if self.settings.judge_all else decide(document)
         references = listed_references(document)
@@ -111,6 +111,6 @@ class Presentation(ChecklistMetric[PresentationSettings, PresentationFindings]):
         )
 
     def lines(self, findings: PresentationFindings) -> Iterator[str]:
-        """Numbers of checks by status, and of those that code decided."""
+        """Yield the numbers of checks by status, and of those that code decided."""
         coded = sum(check.by == "code" for check in findings.items)
         yield f"presentation: {statuses(findings.items)}; {coded} of {len(findings.items)} decided by code"
