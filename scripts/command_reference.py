@@ -30,7 +30,7 @@ def _sections(command: Any, context: Any, level: int) -> Iterator[str]:
     yield f"\n{'#' * min(level, 4)} {context.command_path}\n\n{_plain(command.help)}\n"
     arguments = " ".join(piece for piece in command.collect_usage_pieces(context) if piece)
     if level > 2:
-        yield f"\n```text\n{context.command_path} {arguments}\n```\n"
+        yield f"\nUsage: `{context.command_path} {arguments}`\n"
     rows = [row for param in command.get_params(context) if (row := _row(param, context))]
     if rows:
         yield "\n| option | |\n|---|---|\n" + "".join(rows)
