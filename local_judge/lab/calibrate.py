@@ -1,14 +1,15 @@
-"""From what a judge says of known claims to its calibrations.
+"""Calibrations of a judge from its answers about labelled claims.
 
-Invariant: the same answers, settings and seed give the same calibrations and figures; a claim without an answer is
-counted, opens the bounds of the accuracy, and is in no fit. Calibrations are in the ledger before they are shown.
+Invariant: the same answers, settings and seed give the same calibrations and figures. A claim without an answer is
+counted, widens the bounds of the accuracy, and is in no fit. Calibrations are stored in the ledger before they are
+shown.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
@@ -37,46 +38,46 @@ from local_judge.stats.calibration.separation import Judged
 from serving.types import EngineIdentity, Frozen
 
 LEAST_CLAIMS, LEAST_OF_A_KIND, LEAST_PAGES = 60, 20, 5
-"""What a language needs for a calibration of its own: claims, true and altered ones of these, pages."""
+"""Minimum numbers for a calibration of a language: claims, true and altered ones of them each, pages."""
 
 
 class Bounds(Frozen):
-    """Between which an accuracy lies, whatever the missing answers were."""
+    """Bounds of an accuracy for all possible missing answers."""
 
     low: float
     high: float
 
 
 Words = Literal["planted", "annotated"]
-"""Whose: the pages' own, altered by code; or of people who read the pages."""
+"""Origin of the words of a claim: the pages themselves, altered by code, or people who read the pages."""
 
 
 class LanguageReport(Frozen):
-    """One language, or all of them pooled; or the claims in one kind of words, in all languages."""
+    """Figures of one language, of all pooled, or of the claims in one kind of words in all languages."""
 
     language: str
     words: Words | None = None
-    """None for both together."""
+    """None for both kinds of words together."""
     n_expected: int
-    """Claims on readable pages."""
+    """Number of claims on readable pages."""
     n_failed: int
-    """Of these, without an answer of the judge."""
+    """Number of them without an answer."""
     before: Assessment | None
-    """P(yes) at 0.5; None where there is only one class."""
+    """Figures of P(yes) with threshold 0.5; None if there is only one class."""
     after: Assessment | None
-    """Out of fold, by the calibration that counts for this language."""
+    """Figures out of fold, with the calibration that applies to this language."""
     bounds: Bounds | None = None
-    """Of the accuracy after calibration, over all `n_expected`; None where nothing failed."""
+    """Bounds of the accuracy after calibration, over all `n_expected`; None if nothing failed."""
     calibration: str | None
-    """Id of the calibration that counts for this language; None of claims by their words, in several languages."""
+    """Id of the calibration that applies to this language; None for claims by their words, in several languages."""
     own: bool
-    """True if that is its own, and not the pooled one."""
+    """True if the language has its own calibration, and not the pooled one."""
     why_not: str = ""
-    """Why it has none of its own."""
+    """Reason why it has no calibration of its own."""
 
 
 class CalibrationReport(Frozen):
-    """What was fitted, and what it does."""
+    """Fitted calibrations and their figures."""
 
     judge: EngineIdentity
     question: str
@@ -84,21 +85,22 @@ class CalibrationReport(Frozen):
     settings: Settings
     n_rows: int
     n_unread: int
-    """Rows whose page the snapshot cannot show."""
+    """Number of rows whose page the snapshot cannot show."""
     n_elsewhere: int = 0
-    """Rows that runs would ask about in another view: in no fit of this one."""
+    """Number of rows that runs ask about in another view: in no fit of this one."""
     failures: dict[str, int]
-    """Rows without an answer, by kind of failure."""
+    """Number of rows without an answer, by kind of failure."""
     reports: tuple[LanguageReport, ...]
     """All languages pooled, then each by its code."""
     by_words: tuple[LanguageReport, ...] = ()
-    """Where there are claims in both kinds of words: each claim by the fit that counts for its page's language."""
+    """Reports by words if there are claims in both kinds: each claim with the fit that applies to its page's
+    language."""
     calibrations: tuple[Calibration, ...]
-    """Pooled first."""
+    """Fitted calibrations, the pooled one first."""
 
 
 class LabelledSet(NamedTuple):
-    """Known claims, and the snapshot that has their pages."""
+    """Labelled claims, and the snapshot with their pages."""
 
     rows: Sequence[LabelledClaim]
     snapshot: Snapshot
@@ -111,18 +113,18 @@ async def calibrate_judge(
     settings: Settings,
     watch: Watch | None = None,
 ) -> CalibrationReport:
-    """Ask the judge about known claims, fit its calibrations, and keep them in its ledger.
+    """Ask the judge about labelled claims, fit its calibrations, and store them in its ledger.
 
     Args:
-        sets: what is known.
-        judge: who is asked.
-        config: what of a page is shown.
+        sets: the claims.
+        judge: the judge.
+        config: selects the evidence that is shown.
         settings: of the fit.
-        watch: shows how many pages are done, set by set.
+        watch: displays the number of finished pages, set by set.
 
     Raises:
-        InputError: a claim stands in two sets.
-        Uncalibratable: there is nothing to fit in all claims together; what the ledger has stays.
+        InputError: a claim is in two sets.
+        Uncalibratable: all claims together allow no fit; the stored calibrations are unchanged.
         LedgerError: a reply or a calibration could not be stored.
     """
     refuse_duplicates(row for known in sets for row in known.rows)
@@ -130,13 +132,13 @@ async def calibrate_judge(
         one for known in sets for one in await ask_claims(known.rows, known.snapshot, judge, config, watch)
     ]
     asked = QUESTIONS[config.view].supported
-    report = calibrate(answers, await judge.engine.identity(), settings, asked)
+    report = fits_of(answers, await judge.engine.identity(), settings, asked).report
     await judge.ledger.put_calibrations(report.calibrations)
     return report
 
 
 class HeldOut(NamedTuple):
-    """A claim by the calibration that counts for its page's language, fitted without its page."""
+    """A claim with the calibration that applies to its page's language, fitted without its page."""
 
     probability: float
     called: bool
@@ -144,37 +146,26 @@ class HeldOut(NamedTuple):
 
 
 class Fits(NamedTuple):
-    """What was fitted, and every answered claim out of fold."""
+    """Fitted calibrations, and every answered claim out of fold."""
 
     report: CalibrationReport
     held: dict[str, HeldOut]
-    """By the row's id."""
-
-
-def calibrate(
-    answers: Sequence[ClaimAnswer], judge: EngineIdentity, settings: Settings, question: str = SUPPORTED
-) -> CalibrationReport:
-    """Fit all languages pooled, and each that has enough claims by itself.
-
-    Raises:
-        Uncalibratable: there is nothing to fit in all claims together.
-    """
-    return fits_of(answers, judge, settings, question).report
+    """Claims out of fold by the id of their row."""
 
 
 def fits_of(
     answers: Sequence[ClaimAnswer], judge: EngineIdentity, settings: Settings, question: str = SUPPORTED
 ) -> Fits:
-    """As `calibrate`, with each claim as it would be judged by the calibrations.
+    """Fit a calibration to all languages pooled, and to each that has enough claims.
 
     Args:
-        answers: of one judge.
-        judge: whose they are.
+        answers: answers of one judge.
+        judge: identity of the judge.
         settings: of the fit.
-        question: to which, by name.
+        question: name of the question.
 
     Raises:
-        Uncalibratable: there is nothing to fit in all claims together.
+        Uncalibratable: all claims together allow no fit.
     """
     # In order of their ids: sums of floats depend on the order.
     readable = sorted(
@@ -184,10 +175,10 @@ def fits_of(
     pooled, pooled_held = calibration_of(answered, POOLED, judge, settings, question)
     by_claim = _by_claim(answered, pooled_held, settings)
     calibrations = [pooled]
-    reports = [_report(POOLED, readable, answered, pooled_held, pooled, settings)]
+    reports = [_report(POOLED, readable, pooled_held, pooled, settings)]
     for language in sorted({one.language for one in readable}):
-        here = [one for one in answered if one.language == language]
         expected = [one for one in readable if one.language == language]
+        here = _answered(expected)
         own, held, why_not = pooled, part(pooled_held, [one.language == language for one in answered]), ""
         try:
             _enough(here)
@@ -196,13 +187,14 @@ def fits_of(
             by_claim |= _by_claim(here, held, settings)
         except Uncalibratable as error:
             why_not = str(error)
-        reports.append(_report(language, expected, here, held, own, settings, why_not))
-    words: tuple[Words, ...] = ("planted", "annotated")
-    by_words = [
-        _in_words(one, readable, answered, by_claim, settings)
-        for one in words
-        if len({each.row.annotated for each in readable}) == len(words)
-    ]
+        reports.append(_report(language, expected, held, own, settings, why_not))
+    words: tuple[Words, ...] = get_args(Words)
+    by_words: list[LanguageReport] = []
+    if len({one.row.annotated for one in readable}) == len(words):
+        for kind in words:
+            expected = [one for one in readable if one.row.annotated == (kind == "annotated")]
+            held = _out_of_fold(_answered(expected), by_claim)
+            by_words.append(_report(POOLED, expected, held, None, settings, words=kind))
     report = CalibrationReport(
         judge=judge,
         question=question,
@@ -219,28 +211,22 @@ def fits_of(
     return Fits(report, by_claim)
 
 
-def _in_words(
-    words: Words,
-    readable: Sequence[ClaimAnswer],
-    answered: Sequence[ClaimAnswer],
-    by_claim: Mapping[str, HeldOut],
-    settings: Settings,
-) -> LanguageReport:
-    """The claims in one kind of words, out of fold by the calibrations that runs apply."""
-    expected, said = (
-        [one for one in rows if one.row.annotated == (words == "annotated")] for rows in (readable, answered)
-    )
-    found = [by_claim[one.row.id] for one in said]
-    held = OutOfFold(
+def _answered(answers: Sequence[ClaimAnswer]) -> list[ClaimAnswer]:
+    return [one for one in answers if one.log_odds is not None]
+
+
+def _out_of_fold(answers: Sequence[ClaimAnswer], by_claim: Mapping[str, HeldOut]) -> OutOfFold:
+    """Return the claims out of fold with the calibrations that runs apply."""
+    found = [by_claim[one.row.id] for one in answers]
+    return OutOfFold(
         judged=[
             Judged(one.true, held.probability, one.page)
-            for one, held in zip(_judged(said), found, strict=True)
+            for one, held in zip(_judged(answers), found, strict=True)
         ],
         called=[one.called for one in found],
         thresholds=sorted({one.threshold for one in found}),
         fits=[],
     )
-    return _report(POOLED, expected, said, held, None, settings, words=words)
 
 
 def _by_claim(answers: Sequence[ClaimAnswer], held: OutOfFold, settings: Settings) -> dict[str, HeldOut]:
@@ -254,10 +240,10 @@ def _by_claim(answers: Sequence[ClaimAnswer], held: OutOfFold, settings: Setting
 def calibration_of(
     answers: Sequence[ClaimAnswer], language: str, judge: EngineIdentity, settings: Settings, question: str
 ) -> tuple[Calibration, OutOfFold]:
-    """The calibration that these answers give, and each of them out of fold.
+    """Return the calibration that these answers give, and each of them out of fold.
 
     Raises:
-        Uncalibratable: any of its kinds.
+        Uncalibratable: the answers allow no fit.
     """
     judged = _judged(answers)
     fitted, held = calibrated(judged, settings)
@@ -286,7 +272,7 @@ def calibration_of(
 
 
 def _judged(answers: Sequence[ClaimAnswer]) -> list[Judged]:
-    """With what the judge said; URLs that lead to the same text are one page, which no fold may divide."""
+    """Return the answers by page; URLs with the same text are one page, which no fold may divide."""
     pages: dict[str, str] = {}
     for one in sorted(answers, key=lambda one: one.url):
         pages.setdefault(one.text_digest, one.url)
@@ -298,12 +284,9 @@ def _judged(answers: Sequence[ClaimAnswer]) -> list[Judged]:
 
 
 def _enough(answers: Sequence[ClaimAnswer]) -> None:
-    """Raises Uncalibratable for too few to fit by themselves."""
-    n, n_true, pages = (
-        len(answers),
-        sum(one.row.true for one in answers),
-        len({one.text_digest for one in answers}),
-    )
+    """Raise Uncalibratable for too few answers for a fit of their own."""
+    n, n_true = len(answers), sum(one.row.true for one in answers)
+    pages = len({one.text_digest for one in answers})
     if n < LEAST_CLAIMS or min(n_true, n - n_true) < LEAST_OF_A_KIND or pages < LEAST_PAGES:
         raise Uncalibratable(
             "few_pages",
@@ -315,13 +298,13 @@ def _enough(answers: Sequence[ClaimAnswer]) -> None:
 def _report(
     language: str,
     expected: Sequence[ClaimAnswer],
-    answered: Sequence[ClaimAnswer],
     held: OutOfFold,
-    counts: Calibration | None,
+    applied: Calibration | None,
     settings: Settings,
     why_not: str = "",
     words: Words | None = None,
 ) -> LanguageReport:
+    answered = _answered(expected)
     n_failed = len(expected) - len(answered)
     both = len({one.row.true for one in answered}) == 2
     after = assess(held, settings) if both else None
@@ -337,7 +320,7 @@ def _report(
         before=assess(uncalibrated(_judged(answered)), settings) if both else None,
         after=after,
         bounds=bounds,
-        calibration=None if counts is None else counts.id,
-        own=counts is not None and not why_not,
+        calibration=None if applied is None else applied.id,
+        own=applied is not None and not why_not,
         why_not=why_not,
     )

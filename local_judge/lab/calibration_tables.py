@@ -1,7 +1,7 @@
-"""A calibration as terminal tables: before beside after, and the reliability diagram.
+"""Terminal tables of a calibration: figures before and after, and the reliability diagram.
 
-Invariant: every figure stands with its interval or says that it has none, every mean with how many it should have
-covered and how many failed; nothing after calibration is shown that is not out of fold.
+Invariant: every figure has its interval if there is one, and every mean has its number of claims and of failures. All
+figures after calibration are out of fold.
 """
 
 from __future__ import annotations
@@ -17,18 +17,44 @@ from local_judge.lab.calibrate import CalibrationReport, LanguageReport, Words
 from local_judge.stats.calibration.assess import Assessment
 from local_judge.stats.calibration.reliability import Bin
 from local_judge.stats.estimate import Estimate
-from local_judge.terminal import NONE, count, safe
+from local_judge.terminal import NONE, count, plain_table, safe
 
 WORDS: Final[Mapping[Words, str]] = {
     "planted": "in pages' words",
     "annotated": "in people's words",
 }
 WIDTH = 30
-"""Characters of a bar from 0 to 1."""
+"""Width of a bar from 0 to 1, in characters."""
+
+
+def _figure(figure: Estimate) -> str:
+    if figure.value is None:
+        return NONE
+    if figure.low is None or figure.high is None:
+        return f"{figure.value:.3f}"
+    return f"{figure.value:.3f} ({figure.low:.3f}–{figure.high:.3f})"
+
+
+def _threshold(found: Assessment) -> str:
+    if found.threshold_low == found.threshold_high:
+        return f"{found.threshold:.3f}"
+    return f"{found.threshold_low:.3f} to {found.threshold_high:.3f}"
+
+
+MEASURES: Final[Sequence[tuple[str, Callable[[Assessment], str]]]] = (
+    ("AUC", lambda found: _figure(found.auc)),
+    ("threshold", _threshold),
+    ("accuracy", lambda found: _figure(found.accuracy)),
+    ("altered claims caught", lambda found: _figure(found.caught)),
+    ("true claims called wrong", lambda found: _figure(found.called_wrong)),
+    ("ECE, bins of equal width", lambda found: _figure(found.ece)),
+    ("ECE, bins of equal mass", lambda found: _figure(found.ece_mass)),
+    ("Brier score", lambda found: _figure(found.brier)),
+)
 
 
 def calibration_tables(report: CalibrationReport) -> Iterator[Table]:
-    """Before and after: all claims, then each kind of words, then each language; one alone is what is pooled."""
+    """Yield figures before and after: all claims, each kind of words, and each language if there are several."""
     several = len(report.reports) > 2
     pooled, *languages = report.reports
     for one in (pooled, *report.by_words, *(languages if several else ())):
@@ -40,43 +66,18 @@ def _before_and_after(one: LanguageReport) -> Table:
     name = WORDS[one.words] if one.words else "all pages" if one.language == POOLED else safe(one.language)
     n_true = "" if one.after is None else f", {one.after.n_true} true, on {count(one.after.n_pages, 'page')}"
     title = f"{name}{fit}: {count(one.n_expected, 'claim')}{n_true}; {one.n_failed} without an answer"
-    table = _table(title, "", "before: P(yes)", "after: calibrated")
-    measures: tuple[tuple[str, Callable[[Assessment], str]], ...] = (
-        ("AUC", lambda found: _figure(found.auc)),
-        ("threshold", _threshold),
-        ("accuracy", lambda found: _figure(found.accuracy)),
-        ("altered claims caught", lambda found: _figure(found.caught)),
-        ("true claims called wrong", lambda found: _figure(found.called_wrong)),
-        ("ECE, bins of equal width", lambda found: _figure(found.ece)),
-        ("ECE, bins of equal mass", lambda found: _figure(found.ece_mass)),
-        ("Brier score", lambda found: _figure(found.brier)),
-    )
-    for label, measure in measures:
-        table.add_row(
-            label, *(NONE if found is None else measure(found) for found in (one.before, one.after))
-        )
+    table = plain_table(title, [""], ["before: P(yes)", "after: calibrated"])
+    for label, measure in MEASURES:
+        cells = (NONE if found is None else measure(found) for found in (one.before, one.after))
+        table.add_row(label, *cells)
     if one.bounds is not None:
         table.add_row("accuracy, whatever is missing", "", f"{one.bounds.low:.3f} to {one.bounds.high:.3f}")
     return table
 
 
-def _threshold(found: Assessment) -> str:
-    if found.threshold_low == found.threshold_high:
-        return f"{found.threshold:.3f}"
-    return f"{found.threshold_low:.3f} to {found.threshold_high:.3f}"
-
-
-def _figure(figure: Estimate) -> str:
-    if figure.value is None:
-        return NONE
-    if figure.low is None or figure.high is None:
-        return f"{figure.value:.3f}"
-    return f"{figure.value:.3f} ({figure.low:.3f}–{figure.high:.3f})"
-
-
 def reliability_table(title: str, bins: Sequence[Bin]) -> Table:
-    """A bar for each bin: the share of true claims, with a mark where the mean probability lies."""
-    table = _table(title, "probability", "claims", "mean", "true", "95 %")
+    """Return a table with a bar for each bin: the share of true claims, with a mark at the mean probability."""
+    table = plain_table(title, ["probability"], ["claims", "mean", "true", "95 %"])
     table.add_column(f"0{'share of true claims':^{WIDTH - 2}}1", no_wrap=True)
     for one in bins:
         if one.mean is None or one.true.value is None or one.true.low is None or one.true.high is None:
@@ -94,7 +95,7 @@ def reliability_table(title: str, bins: Sequence[Bin]) -> Table:
 
 
 def bar(share: float, mean: float) -> str:
-    """A line of `WIDTH` places: `█` up to the share, `│` where the mean is."""
+    """Return a line of `WIDTH` characters: `█` up to the share, `│` at the mean."""
     filled, mark = round(share * WIDTH), min(WIDTH - 1, int(mean * WIDTH))
     line = ["█" if place < filled else "·" for place in range(WIDTH)]
     line[mark] = "│"
@@ -108,12 +109,12 @@ def _exponent(one: Calibration) -> str:
 
 
 def _signed(value: float) -> str:
-    """`+ 2.4`, `- 0.31`; what is less than a billionth is what sums of floats leave."""
+    """Format a term as `+ 2.4` or `- 0.31`; less than a billionth is a rounding error and shown as 0."""
     return f"{'-' if value < -1e-9 else '+'} {0.0 if abs(value) < 1e-9 else abs(value):.4g}"
 
 
 def calibration_notes(report: CalibrationReport) -> Iterator[str]:
-    """What was fitted, and what the figures leave out."""
+    """Yield remarks on what was fitted, and on what the figures leave out."""
     view = next(view for view, asked in QUESTIONS.items() if report.question in asked)
     yield f"fitted for the view {view} (question {report.question})"
     for one in report.calibrations:
@@ -137,14 +138,6 @@ def calibration_notes(report: CalibrationReport) -> Iterator[str]:
         kinds = ", ".join(f"{kind} {n}" for kind, n in report.failures.items())
         yield f"{count(sum(report.failures.values()), 'claim')} without an answer ({kinds}): in no fit."
     yield (
-        "In brackets: 95 % of a bootstrap over pages. After: out of fold, each claim by the fit and the threshold that "
-        "other pages give."
+        "In brackets: 95 % interval of a bootstrap over pages. After: out of fold, each claim with the fit and the "
+        "threshold of other pages."
     )
-
-
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
-    table.add_column(columns[0])
-    for column in columns[1:]:
-        table.add_column(column, justify="right")
-    return table

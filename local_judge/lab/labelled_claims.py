@@ -1,7 +1,7 @@
-"""Claims of which it is known whether their pages state them, and what a judge says of each.
+"""Claims with known labels, and a judge's answers about them.
 
-Invariant: one answer comes out for each row that went in, in the same order: log-odds, a failure, or the status of a
-page that cannot be read; nothing here looks at what is known before the judge has answered.
+Invariant: each row gives one answer, in the same order: log-odds, a failure, or the status of a page that cannot be
+read. The labels are not used before the judge has answered.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from local_judge.claims.scored import view_of
 from local_judge.claims.yes_no import OPTIONS, QUESTIONS, log_odds, question
 from local_judge.errors import InputError
 from local_judge.judge.failures import Failure
-from local_judge.judge.judge import Judge
+from local_judge.judge.judge import ChoiceResult, Judge
 from local_judge.judge.layout import Prompt
 from local_judge.judge.requests import canonical, sha256
 from local_judge.lab.annotations.model import AnnotatedReport
@@ -37,42 +37,44 @@ Watch = Callable[[Judge, int], contextlib.AbstractContextManager[Watcher]]
 
 
 class LabelledClaim(Frozen):
-    """One row: a claim, its page, and whether the page states it."""
+    """One row: a claim, its page, and its label: true if the page states it."""
 
     id: str
     claim: str
     url: str
     true: bool
     kind: str | None = None
-    """What is wrong with it; None if it is true."""
+    """Kind of the alteration; None if the claim is true."""
     annotated: bool = False
-    """True if people wrote and labelled it, and it is none of the page's own sentences."""
+    """True if people wrote and labelled it, so that it is not in the words of the page."""
 
 
 class ClaimAnswer(NamedTuple):
-    """A row and what the judge said of it."""
+    """A row with the judge's answer."""
 
     row: LabelledClaim
     url: str
-    """Normalised: what pages are told apart by."""
+    """Normalised URL, which identifies the page."""
     status: SourceStatus
     language: str
-    """Of the page."""
+    """Language of the page."""
     text_digest: str
     log_odds: float | None
-    """ln P(yes) - ln P(no); None without an answer."""
+    """ln P(yes) - ln P(no); None if there is no answer."""
     failure: Failure | None
     reply: str | None
-    """Ledger key."""
+    """Key in the ledger."""
     elsewhere: bool = False
-    """Not asked: runs would show this claim's page in another view than the one that is asked about."""
+    """True if the claim was not asked, because runs show its page in another view."""
 
 
 def load_labelled(path: Path) -> list[LabelledClaim]:
-    """Rows with `claim`, `url`, `true` and optionally `id` (else the line number) and `kind`; others are left alone.
+    """Load rows with `claim`, `url`, `true` and optionally `id` (default: the line number) and `kind`.
+
+    Other keys are ignored.
 
     Raises:
-        InputError: a row without claim, URL or truth, an id given twice, or no row at all.
+        InputError: a row has no claim, URL or truth, an id occurs twice, or there are no rows.
     """
     rows = load_claim_rows(path)
     known: list[LabelledClaim] = []
@@ -81,15 +83,15 @@ def load_labelled(path: Path) -> list[LabelledClaim]:
         if not isinstance(true, bool):
             raise InputError(f"{place}: needs `true`, true or false: whether the page states the claim")
         if kind is not None and not isinstance(kind, str):
-            raise InputError(f"{place}: `kind` is {kind!r}; it says in a word what is wrong with the claim")
+            raise InputError(f"{place}: `kind` is {kind!r}; use one word for what is wrong with the claim")
         known.append(LabelledClaim(id=row.id, claim=row.claim, url=row.url, true=true, kind=kind))
     return known
 
 
 def annotated_claims(reports: Sequence[AnnotatedReport]) -> list[LabelledClaim]:
-    """Each pair of a claim and a page that people have labelled, as the claim stands and altered.
+    """Return each labelled pair of a claim and a page, for original and altered claims.
 
-    A claim is true of a page if its label is `supported`: one that a page states in part is not stated by it.
+    A claim is true if the label of the page is `supported`; a claim that a page states in part is not true.
     """
     return [
         LabelledClaim(
@@ -113,14 +115,14 @@ async def ask_claims(
     config: ClaimsConfig,
     watch: Watch | None = None,
 ) -> list[ClaimAnswer]:
-    """What the judge says to "does the page state the claim?", as `scored` asks it: one call a claim.
+    """Ask whether the page states the claim, as the method `scored` does: one call per claim.
 
     Args:
-        rows: what to ask about.
-        snapshot: where the pages are.
-        judge: who is asked.
-        config: what of a page is shown.
-        watch: shows how many pages are done.
+        rows: claims to ask about.
+        snapshot: snapshot of their pages.
+        judge: the judge.
+        config: selects the evidence that is shown.
+        watch: displays the number of finished pages.
 
     Raises:
         LedgerError: a reply could not be stored.
@@ -130,8 +132,11 @@ async def ask_claims(
         by_url.setdefault(normalise_url(row.url), []).append(row)
     pages = {url: snapshot.page(url) for url in by_url}
     readable = [url for url in by_url if pages[url].status == "ok"]
-    picks: dict[str, tuple[float, str] | Failure] = {}
+    picks: dict[str, ChoiceResult | Failure] = {}
     elsewhere: set[str] = set()
+
+    async def ask(claim: Claim, prompt: Prompt) -> None:
+        picks[claim.id] = await judge.choose(prompt, OPTIONS)
 
     async def one(url: str, watcher: Watcher | None) -> None:
         claims = [claim_of(ClaimRow(id=row.id, claim=row.claim, url=row.url)) for row in by_url[url]]
@@ -143,11 +148,6 @@ async def ask_claims(
                     elsewhere.add(claim.id)
                     continue
                 asked.append((claim, question(exhibit, QUESTIONS[config.view].supported, claim, found)))
-
-        async def ask(claim: Claim, prompt: Prompt) -> None:
-            pick = await judge.choose(prompt, OPTIONS)
-            picks[claim.id] = pick if isinstance(pick, Failure) else (log_odds(pick), pick.reply)
-
         await asyncio.gather(*(ask(claim, prompt) for claim, prompt in asked))
         if watcher is not None:
             watcher.one_done()
@@ -160,7 +160,7 @@ async def ask_claims(
 
 
 def refuse_duplicates(rows: Iterable[LabelledClaim]) -> None:
-    """Raises InputError for an id that stands twice, in one file or in two."""
+    """Raise InputError for an id that occurs twice, in one file or in two."""
     seen: set[str] = set()
     for row in rows:
         if row.id in seen:
@@ -169,23 +169,23 @@ def refuse_duplicates(rows: Iterable[LabelledClaim]) -> None:
 
 
 def _answer(
-    row: LabelledClaim, page: Page, pick: tuple[float, str] | Failure | None, elsewhere: bool
+    row: LabelledClaim, page: Page, pick: ChoiceResult | Failure | None, elsewhere: bool
 ) -> ClaimAnswer:
-    said, reply = pick if isinstance(pick, tuple) else (None, None)
+    answered = isinstance(pick, ChoiceResult)
     return ClaimAnswer(
         row=row,
         url=page.url,
         status=page.status,
         language=page.language,
         text_digest=page.text_digest,
-        log_odds=said,
+        log_odds=log_odds(pick) if answered else None,
         failure=pick if isinstance(pick, Failure) else None,
-        reply=reply,
+        reply=pick.reply if answered else None,
         elsewhere=elsewhere,
     )
 
 
 def data_digest(answers: Sequence[ClaimAnswer]) -> str:
-    """SHA-256 over what a fit rests on, but for the judge's answers: rows in order of their ids, and their pages."""
+    """Return the SHA-256 of the input of a fit without the judge's answers: rows by id, and their pages."""
     rows = [[one.row.id, one.row.claim, one.url, one.row.true, one.text_digest] for one in answers]
     return sha256(canonical(sorted(rows, key=lambda row: str(row[0]))))

@@ -202,7 +202,7 @@ def test_data_of_ones_own(
     # Another text under the same ids is another experiment.
     own.write_text(OWN.replace("60 percent", "16 percent"))
     ended = command(*started, "--out", tmp_path / "out")
-    assert (ended.code, "holds another experiment" in ended.line()) == (1, True)
+    assert (ended.code, "contains another experiment" in ended.line()) == (1, True)
     own.write_text("- id: ferry\n")
     ended = command(*started, "--out", tmp_path / "other")
     assert (ended.code, f"{own}: entry 1: request: Field required" in ended.line()) == (1, True)
@@ -212,10 +212,10 @@ def test_data_of_ones_own(
     ("arguments", "said"),
     [
         (("corruption", "--rates", "0,x"), "--rates 0,x: expected numbers"),
-        (("temporal", "--rates", "0,1"), "--rates: only the experiment corruption has it, not temporal"),
-        (("reasoning", "--seed", "1"), "--seed: only the experiment corruption has it, not reasoning"),
-        (("temporal", "--topics", "21"), "--topics 21: there are 20 timelines; take 1 to 20"),
-        (("reasoning", "--topics", "11"), "--topics 11: there are 10 pairs of reports; take 1 to 10"),
+        (("temporal", "--rates", "0,1"), "--rates: only the experiment corruption has this option, not temporal"),
+        (("reasoning", "--seed", "1"), "--seed: only the experiment corruption has this option, not reasoning"),
+        (("temporal", "--topics", "21"), "--topics 21: there are 20 timelines; choose 1 to 20"),
+        (("reasoning", "--topics", "11"), "--topics 11: there are 10 pairs of reports; choose 1 to 10"),
         (("corruption", "--protocols", "nothing"), "no protocol 'nothing'"),
         (("temporal", "--plans", "none.jsonl"), "none.jsonl: No such file"),
         (("temporal", "--ratings", "x.jsonl"), "--ratings: only the experiment plans has it, not temporal"),

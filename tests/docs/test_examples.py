@@ -53,7 +53,7 @@ from local_judge.lab.annotations.model import GoldClaim
 from local_judge.lab.experiments.corruption import load_topics
 from local_judge.lab.experiments.planning import load_ratings as load_plan_ratings
 from local_judge.lab.experiments.reasoning import load_arguments
-from local_judge.lab.experiments.timelines import load_timelines
+from local_judge.lab.experiments.temporal import load_timelines
 from local_judge.lab.labelled_claims import load_labelled
 from local_judge.lab.qualification.config import load_qualify_config
 from local_judge.lab.task_construction.imported import read_given

@@ -13,7 +13,7 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.yes_no import question_digest
 from local_judge.judge.failures import Failure
 from local_judge.lab.annotations.load import load_annotations, sample_folder
-from local_judge.lab.calibrate import LabelledSet, calibrate, calibrate_judge, fits_of
+from local_judge.lab.calibrate import CalibrationReport, LabelledSet, calibrate_judge, fits_of
 from local_judge.lab.labelled_claims import (
     ClaimAnswer,
     LabelledClaim,
@@ -33,6 +33,10 @@ from ..scripted_judge import MakeJudge
 
 JUDGE = EngineIdentity(model="m", engine="scripted", engine_version="1")
 QUICK = Settings(draws=0)
+
+
+def calibrate(answers: list[ClaimAnswer], judge: EngineIdentity, settings: Settings) -> CalibrationReport:
+    return fits_of(answers, judge, settings).report
 
 
 def heard(language: str, n: int, lean: float, *, per_page: int = 4, seed: int = 0) -> list[ClaimAnswer]:

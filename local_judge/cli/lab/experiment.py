@@ -38,10 +38,8 @@ from local_judge.cli.options import (
 from local_judge.cli.output import print_json
 from local_judge.cli.planned import print_plan
 from local_judge.errors import ConfigError, plain
-from local_judge.lab.experiments import timelines
 from local_judge.lab.experiments.curves import Results
 from local_judge.lab.experiments.model import Experiment, Name
-from local_judge.lab.experiments.named import experiment_named, tasks_of, with_files
 from local_judge.lab.experiments.planning import (
     METHODS,
     PLANS,
@@ -51,8 +49,18 @@ from local_judge.lab.experiments.planning import (
     load_ratings,
     with_drafted,
 )
-from local_judge.lab.experiments.runner import run_experiment
-from local_judge.lab.experiments.setup import PLOT, RESULTS, RUN, prepare, refuse_other, with_defaults
+from local_judge.lab.experiments.run import (
+    PLOT,
+    RESULTS,
+    RUN,
+    experiment_named,
+    prepare,
+    refuse_other,
+    run_experiment,
+    with_defaults,
+    with_files,
+)
+from local_judge.lab.experiments.temporal import TIMELINES
 from local_judge.lab.experiments.view import notes, plan_tables, results_tables
 from local_judge.reporting.plots import INSTALL, can_plot
 from local_judge.reporting.progress import RunProgress
@@ -236,10 +244,10 @@ def _compare_plans(
     async def compared(job: Job) -> PlanResults:
         assert job.snapshot is not None
         async with job.judges() as judges:
-            total = len(METHODS) * len(tasks_of(chosen))
+            total = len(METHODS) * len(chosen.tasks)
             with RunProgress(judges, total, unit="plans") as progress:
                 return await compare_plans(
-                    judges, job.snapshot, chosen, out, people, data or timelines.FILE, progress.one_done
+                    judges, job.snapshot, chosen, out, people, data or TIMELINES, progress.one_done
                 )
 
     with locked(out), stoppable(replies):

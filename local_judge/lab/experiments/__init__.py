@@ -1,1 +1,1 @@
-"""Experiments with a known answer, by which a judge is judged: reports altered on purpose, and what scores do."""
+"""Experiments with a known answer: reports altered on purpose, and the reaction of scores to them."""

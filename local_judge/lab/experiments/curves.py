@@ -1,19 +1,19 @@
-"""What scores made of an experiment: a value for each condition, and whether they did what they should.
+"""Curves of scores over the conditions of an experiment, and verdicts on them.
 
-Invariants: pure functions of stored scores; a score without a value is None and in no figure, and what failed stands
-beside the value; a curve in which a report has no value, or in which failures leave more than 0.1 of the scale open, is
-never called as expected.
+Invariants: pure functions of stored scores. A score without a value is None and in no figure, and the count of failures
+is stored with the value. A curve in which a report has no value, or in which failures leave more than 0.1 of the scale
+open, is never called as expected.
 
 For a curve y over conditions x, with the ideal curve z, all values divided by the score's scale:
 
     slope     sum (x - mean x)(y - mean y) / sum (x - mean x)^2       least squares; not divided by the scale
-    spearman  of y and z over the conditions; undefined where either is constant
+    spearman  of y and z over the conditions; undefined if either is constant
     distance  mean |y - z|
 
 A curve that should fall or rise is as expected if spearman >= 0.8 and it shows at least half of the ideal's slope; one
-that should be flat if its values lie within 0.1 of each other and the distance is at most 0.25. Where no ideal is
-known, a curve is as expected if at least 0.8 of the units change as they should. These limits are ours. Where the ideal
-of a curve that should fall or rise is constant, as by a plan of which no report says anything, the curve is incomplete.
+that should be flat if its values are within 0.1 of each other and the distance is at most 0.25. If no ideal is known, a
+curve is as expected if at least 0.8 of the units change as they should. These limits are ours. If the ideal of a curve
+that should fall or rise is constant, as for a plan of which no report says anything, the curve is incomplete.
 """
 
 from __future__ import annotations
@@ -31,47 +31,46 @@ from local_judge.stats.numeric import rounded
 from serving.types import Frozen
 
 RANKED = 0.8
-"""Least rank correlation of a curve that should follow the ideal, and least share of units that change as they should.
-"""
+"""Minimum rank correlation of a curve with the ideal, and minimum share of units that change as they should."""
 STEEP = 0.5
-"""Least share of the ideal's slope."""
+"""Minimum share of the ideal's slope."""
 LEVEL = 0.1
-"""Furthest that the values of a flat curve may lie apart, and that failures may leave a value open."""
+"""Maximum range of the values of a flat curve, and maximum range that failures may leave open."""
 NEAR = 0.25
-"""Furthest that a flat curve may lie from the ideal."""
+"""Maximum distance of a flat curve from the ideal."""
 
 Verdict = Literal["as expected", "not as expected", "incomplete"]
 
 
 class Point(Frozen):
-    """A score under one condition: the mean over its reports."""
+    """Mean of a score over the reports under one condition."""
 
     condition: str
     value: float | None
     low: float | None = None
-    """What failures leave open."""
+    """Lower bound that failures leave open."""
     high: float | None = None
     n: int
-    """Reports with a value."""
+    """Number of reports with a value."""
     n_reports: int
     n_failed: int
-    """Units of the score that failed, over the reports."""
+    """Number of failed units of the score, over the reports."""
 
 
 class Pairs(Frozen):
-    """Units compared under the first and the last condition."""
+    """Comparison of units under the first and the last condition."""
 
     n: int
-    """Units with both values."""
+    """Number of units with both values."""
     of: int
     right: int
-    """Of those, how many changed in the direction that is expected; where none is, how many fell."""
+    """Number of units that changed in the expected direction, or that fell if no direction is expected."""
     tied: int
     mean_change: float | None
-    """Last less first."""
+    """Mean of last minus first."""
     relative_change: float | None = None
-    """`mean_change` / the mean of the first values, of the same units; None where that is 0. Without its sign it is
-    DREAM's relative degradation."""
+    """`mean_change` / the mean of the first values of the same units; None if that is 0. Its absolute value is DREAM's
+    relative degradation."""
 
 
 class Curve(Frozen):
@@ -81,21 +80,21 @@ class Curve(Frozen):
     path: str
     label: str
     judge: str | None
-    """None for the only one."""
+    """None for the only judge."""
     points: tuple[Point, ...]
     slope: float | None
     spearman: float | None
-    """None too where no ideal is known."""
+    """None also if no ideal is known."""
     distance: float | None
     pairs: Pairs | None
-    """None where the experiment has one unit, unless only the direction in each unit is expected."""
+    """None if the experiment has one unit, unless only the direction in each unit is expected."""
     expected: Expectation | None
     verdict: Verdict | None
-    """None where nothing is expected."""
+    """None without an expectation."""
 
 
 class Results(Frozen):
-    """All curves of an experiment, as they are kept."""
+    """All curves of an experiment, as they are stored."""
 
     design: Design
     profile: Profile
@@ -104,7 +103,7 @@ class Results(Frozen):
 
 
 def curves_of(design: Design, rows: Sequence[ScoreRecord], profile: Profile) -> Iterator[Curve]:
-    """A curve for each judge, protocol and score, in the order of the rows and of the trees; items have none."""
+    """Yield a curve for each judge, protocol and score, in the order of the rows and trees; items have no curves."""
     own = [row for row in rows if row.profile == profile]
     for judge, protocol in dict.fromkeys((row.judge, row.protocol) for row in own):
         nodes = {
@@ -114,18 +113,14 @@ def curves_of(design: Design, rows: Sequence[ScoreRecord], profile: Profile) -> 
         }
         for path in dict.fromkeys(path for found in nodes.values() for path in found):
             if not any(step.isdecimal() for step in path.split("/")):
-                yield _curve(design, protocol, path, judge, nodes)
+                by_report = {report: found[path] for report, found in nodes.items() if path in found}
+                yield _curve(design, protocol, path, judge, by_report)
 
 
 def _curve(
-    design: Design,
-    protocol: str,
-    path: str,
-    judge: str | None,
-    nodes: Mapping[str, Mapping[str, ScoreNode]],
+    design: Design, protocol: str, path: str, judge: str | None, nodes: Mapping[str, ScoreNode]
 ) -> Curve:
-    scores = {report: found[path].score for report, found in nodes.items() if path in found}
-    label = next(found[path].label for found in nodes.values() if path in found)
+    scores = {report: node.score for report, node in nodes.items()}
     points = tuple(_point(design, condition.id, scores) for condition in design.conditions)
     expected = next(
         (one for one in design.expectations if (one.protocol, one.path) == (protocol, path)), None
@@ -138,17 +133,16 @@ def _curve(
     xs, ys = [x for x, _, _ in known], [y for _, y, _ in known]
     scaled = [y / expected.scale for y in ys] if expected and expected.ideal else []
     ideal = [expected.ideal[place] for _, _, place in known] if expected and expected.ideal else []
+    apart = [abs(y - z) for y, z in zip(scaled, ideal, strict=True)]
     curve = Curve(
         protocol=protocol,
         path=path,
-        label=label,
+        label=next(iter(nodes.values())).label,
         judge=judge,
         points=points,
         slope=_slope(xs, ys),
-        spearman=_spearman(scaled, ideal),
-        distance=math.fsum(abs(y - z) for y, z in zip(scaled, ideal, strict=True)) / len(known)
-        if scaled
-        else None,
+        spearman=_rounded(spearman(rounded(scaled).tolist(), rounded(ideal).tolist()).value),
+        distance=math.fsum(apart) / len(apart) if apart else None,
         pairs=_pairs(design, scores, expected),
         expected=expected,
         verdict=None,
@@ -157,8 +151,8 @@ def _curve(
 
 
 def _point(design: Design, condition: str, scores: Mapping[str, Score]) -> Point:
-    trials = design.where(condition)
     missing = Score(value=None, n_expected=1, n_failed=1)
+    trials = design.where(condition)
     found = [scores[trial.report] for trial in trials if trial.report in scores]
     mean = mean_of([scores.get(trial.report, missing) for trial in trials])
     return Point(
@@ -176,27 +170,29 @@ def _slope(xs: Sequence[float], ys: Sequence[float]) -> float | None:
     if len(xs) < 2:
         return None
     found = float(slope_rows(rounded(xs), rounded(ys)))
-    return None if math.isnan(found) else round(found, 9) + 0.0
+    return None if math.isnan(found) else _rounded(found)
 
 
-def _spearman(ys: Sequence[float], zs: Sequence[float]) -> float | None:
-    found = spearman(rounded(ys).tolist(), rounded(zs).tolist()).value
-    return None if found is None else round(found, 9) + 0.0
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 9) + 0.0
 
 
 def _pairs(design: Design, scores: Mapping[str, Score], expected: Expectation | None) -> Pairs | None:
-    """Each unit's report under the first condition against the one under the last."""
+    """Compare each unit's report under the first condition with that under the last."""
     units = list(dict.fromkeys(trial.unit for trial in design.trials))
     if len(units) < 2 and (expected is None or expected.ideal):
         return None
-    ends = [{trial.unit: trial.report for trial in design.where(one.id)} for one in design.conditions]
-    changes: list[float] = []
-    before: list[float] = []
-    for unit in units:
-        first, last = (scores.get(end.get(unit, "")) for end in (ends[0], ends[-1]))
-        if first is not None and last is not None and first.value is not None and last.value is not None:
-            changes.append(round(last.value - first.value, 9))
-            before.append(first.value)
+    first, last = (
+        {
+            trial.unit: score.value
+            for trial in design.where(condition.id)
+            if (score := scores.get(trial.report)) is not None and score.value is not None
+        }
+        for condition in (design.conditions[0], design.conditions[-1])
+    )
+    both = [unit for unit in units if unit in first and unit in last]
+    changes = [round(last[unit] - first[unit], 9) for unit in both]
+    before = [first[unit] for unit in both]
     upwards = expected is not None and expected.shape == "rises"
     return Pairs(
         n=len(changes),
@@ -209,7 +205,7 @@ def _pairs(design: Design, scores: Mapping[str, Score], expected: Expectation | 
 
 
 def _open(point: Point, scale: float) -> bool:
-    """True if what failed could move the value further than a flat curve may move."""
+    """Check whether failures could change the value by more than the range of a flat curve."""
     if not point.n_failed:
         return False
     return point.low is None or point.high is None or round((point.high - point.low) / scale, 9) > LEVEL
@@ -226,7 +222,7 @@ def _verdict(curve: Curve, expected: Expectation, xs: Sequence[float]) -> Verdic
         apart = (max(values) - min(values)) / expected.scale
         held = round(apart, 9) <= LEVEL and curve.distance is not None and curve.distance <= NEAR
     elif len(set(expected.ideal)) < 2:
-        return "incomplete"  # the data do not make the ideal move: no judge could show anything by them
+        return "incomplete"  # the data do not change the ideal, so no judge could show anything
     else:
         steepest = _slope(xs, expected.ideal)
         shown = curve.slope / expected.scale / steepest if curve.slope is not None and steepest else 0.0

@@ -1,7 +1,8 @@
-"""What an experiment is: reports under conditions, and how scores should answer to the conditions.
+"""Definition of an experiment: reports under conditions, and the expected effect of the conditions on scores.
 
-Invariants: the conditions stand in the order in which they are printed and plotted; every report is of one condition
-and one unit; what a score should do is said before any judge is asked, with the place of the paper's figures.
+Invariants: the conditions are in the order in which they are printed and plotted. Every report has one condition and
+one unit. Expectations are fixed before any judge is asked, and name the place of the paper's figures. A data file is
+checked completely when it is loaded; an error is one line that names the file, the entry and the key.
 """
 
 from __future__ import annotations
@@ -9,77 +10,91 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from datetime import date
-from typing import Annotated, Any, Literal, NamedTuple
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BaseModel, StringConstraints, ValidationError
 
 from indexes.urls import UrlError, normalise_url
-from local_judge.lab.experiments.data_files import Line, Said
+from local_judge.errors import ConfigError, InputError
+from local_judge.rows import is_text, read_text
 from local_judge.runs.inputs import RawReport
+from local_judge.tasks.model import Task
+from serving.strict_yaml import load_yaml
 from serving.types import Frozen
+
+M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 
 Name = Literal["corruption", "temporal", "reasoning"]
 Shape = Literal["falls", "rises", "flat"]
 
+EntryId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=60)]
+"""Id of one entry of a data file; becomes a part of file names."""
+Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, pattern=r"^[^\n]+$")]
+"""Text of one line, such as one sentence."""
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+"""Text of any number of lines."""
+
 
 class Condition(Frozen):
-    """What was done to a report."""
+    """One modification of reports."""
 
     id: str
     label: str
-    """As a column's head."""
+    """Head of the column in tables."""
     x: float
-    """Its place on the horizontal axis."""
+    """Position on the horizontal axis."""
 
 
 class Trial(Frozen):
     """One report of an experiment."""
 
     report: str
-    """Its id."""
+    """Id of the report."""
     condition: str
     unit: str
-    """Reports of one unit differ in their condition alone."""
+    """Group of reports that differ in their condition alone."""
     planted: tuple[str, ...] = ()
-    """Ids of what was altered in it."""
+    """Ids of what was altered in the report."""
 
 
 class Expectation(Frozen):
-    """What one score should do."""
+    """Expected behaviour of one score."""
 
     protocol: str
     path: str
-    """Of the score, `a/b/c`."""
+    """Path of the score, `a/b/c`."""
     shape: Shape
     ideal: tuple[float, ...] = ()
-    """For each condition, from 0 to 1: what a perfect judge gives, divided by `scale`; empty where that is not known
-    and only the direction in each pair counts."""
+    """Score of a perfect judge under each condition, divided by `scale`, from 0 to 1; empty if it is not known and only
+    the direction in each pair counts."""
     scale: float = 1.0
-    """The most that the score can be."""
+    """Greatest possible score."""
     paper: tuple[float | None, ...] = ()
-    """For each condition, from 0 to 1: the published figure; None where none is printed; empty if none is."""
+    """Published figure under each condition, from 0 to 1; None for one that is not printed; empty if there are none."""
     paper_change: float | None = None
-    """The published relative change from the first condition to the last; None where none is printed."""
+    """Published relative change from the first condition to the last; None if it is not printed."""
     approximate: bool = False
-    """True if the paper says them in words or draws them, and prints no figures."""
+    """True if the paper describes or draws the figures without printing them."""
     source: str = ""
-    """Where the published figures stand."""
+    """Place of the published figures."""
 
 
 class Design(Frozen):
-    """An experiment as it is kept beside its reports."""
+    """An experiment as it is stored beside its reports."""
 
     experiment: Name
     texts_sha256: str
-    """Of its reports and pages; see `texts_digest`."""
+    """Digest of its reports and pages; see `texts_digest`."""
     seed: int | None
-    """Of the choice of what is altered; None where nothing is chosen."""
+    """Seed of the random choice of alterations; None if there is no choice."""
     conditions: tuple[Condition, ...]
     trials: tuple[Trial, ...]
     expectations: tuple[Expectation, ...]
 
     def where(self, condition: str) -> tuple[Trial, ...]:
-        """The reports under one condition."""
+        """Return the reports under one condition."""
         return tuple(trial for trial in self.trials if trial.condition == condition)
 
 
@@ -96,9 +111,9 @@ class PlainPage(Frozen):
 
     url: Annotated[Line, AfterValidator(_address)]
     title: Line
-    text: Said
+    text: Text
     published: date | None = None
-    """Since when it is there."""
+    """Day of publication."""
 
 
 class Experiment(NamedTuple):
@@ -106,33 +121,133 @@ class Experiment(NamedTuple):
 
     design: Design
     reports: tuple[RawReport, ...]
-    """In the order of the trials."""
+    """Reports in the order of the trials."""
     pages: tuple[PlainPage, ...]
     protocols: tuple[str, ...]
-    """Run where nothing else is said."""
+    """Default protocols."""
     settings: dict[str, dict[str, Any]]
-    """Of the protocols, where nothing else is said: the parts that the experiment is about."""
+    """Default settings of the protocols: the parts that the experiment is about."""
     today: date
-    """The day of the evaluation, where nothing else is said."""
+    """Default day of the evaluation."""
+
+    @property
+    def tasks(self) -> list[Task]:
+        """Tasks of the reports, each once."""
+        return list({report.task.id: report.task for report in self.reports if report.task}.values())
+
+    def expecting(self, expectations: Sequence[Expectation]) -> Experiment:
+        """Return the experiment with other expectations."""
+        return self._replace(design=self.design.model_copy(update={"expectations": tuple(expectations)}))
+
+
+class Version(NamedTuple):
+    """Text of one report under one condition."""
+
+    trial: Trial
+    text: str
+    task: Task
+
+
+def design(
+    name: Name,
+    conditions: Sequence[Condition],
+    versions: Sequence[Version],
+    pages: Sequence[PlainPage],
+    seed: int | None = None,
+) -> tuple[Design, tuple[RawReport, ...]]:
+    """Return the design of an experiment without expectations, and its reports."""
+    reports = tuple(
+        RawReport(
+            one.trial.report,
+            one.text.encode(),
+            one.task,
+            f"reports/{one.trial.report}.md",
+            task_id=one.task.id,
+        )
+        for one in versions
+    )
+    made = Design(
+        experiment=name,
+        texts_sha256=texts_digest(reports, pages),
+        seed=seed,
+        conditions=tuple(conditions),
+        trials=tuple(one.trial for one in versions),
+        expectations=(),
+    )
+    return made, reports
 
 
 def cited(sentence: str, number: int) -> str:
-    """A sentence with a citation before its last mark."""
+    """Return a sentence with a citation before its last punctuation mark."""
     mark = sentence[-1] if sentence[-1] in ".!?。！？" else ""
     return f"{sentence.removesuffix(mark)} [{number}]{mark}"
 
 
 def listed(pages: Sequence[PlainPage]) -> str:
-    """The section of a report that lists these pages as its references, numbered from 1."""
+    """Return the section of a report that lists these pages as its references, numbered from 1."""
     lines = (f"[{number}] {page.title}. {page.url}" for number, page in enumerate(pages, 1))
     return "## References\n\n" + "\n".join(lines) + "\n"
 
 
 def texts_digest(reports: Sequence[RawReport], pages: Sequence[PlainPage]) -> str:
-    """SHA-256 over all reports with their ids, and over all pages."""
+    """Return the SHA-256 of all reports with their ids, and of all pages."""
     digest = hashlib.sha256()
     for report in reports:
         digest.update(f"{report.id}\n{len(report.content)}\n".encode() + report.content)
     for page in pages:
         digest.update(page.model_dump_json().encode())
     return digest.hexdigest()
+
+
+def packaged(name: str) -> Path:
+    """Return the path of a packaged data file."""
+    return Path(__file__).with_name("data") / name
+
+
+def load_entries(path: Path, model: type[M]) -> tuple[M, ...]:
+    """Load the entries of a data file: a list in YAML, or in JSON.
+
+    Raises:
+        InputError: the file cannot be read, is not a list or is empty, or has an entry that the model refuses.
+    """
+    try:
+        data: object = load_yaml(read_text(path))
+    except ValueError as error:
+        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(data, list) or not data:
+        raise InputError(f"{path}: expected a list of entries")
+    entries: list[M] = []
+    for number, entry in enumerate(cast("list[Any]", data), 1):
+        if not is_text(repr(entry)):
+            raise InputError(f"{path}: entry {number}: contains half a character (a lone surrogate)")
+        try:
+            entries.append(model.model_validate(entry))
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"])) or "the whole"
+            said = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]
+            raise InputError(f"{path}: entry {number}: {place}: {said}") from None
+    return tuple(entries)
+
+
+def once(path: Path, what: str, values: Sequence[str]) -> None:
+    """Raise InputError for a value that occurs twice."""
+    seen: set[str] = set()
+    for value in values:
+        if value in seen:
+            raise InputError(f"{path}: {what} {value!r} occurs twice")
+        seen.add(value)
+
+
+def occurs(path: Path, entry: str, sentence: str, *texts: str) -> None:
+    """Raise InputError unless `sentence` occurs exactly once in the texts."""
+    n = sum(text.count(sentence) for text in texts)
+    if n != 1:
+        raise InputError(f"{path}: {entry}: {sentence!r} occurs {n} times in its text, not once")
+
+
+def taken(entries: Sequence[T], n: int | None, what: str) -> Sequence[T]:
+    """Return the first `n` entries, or all for None. Raises ConfigError if there are fewer."""
+    if n is not None and not 1 <= n <= len(entries):
+        raise ConfigError(f"--topics {n}: there are {len(entries)} {what}; choose 1 to {len(entries)}")
+    return entries[:n]

@@ -1,10 +1,11 @@
-"""Plan creation: plans drafted by the request alone, behind one retrieval, and by an agent, their items rated 1 to 3.
+"""Plan creation: plans drafted from the request alone, with one retrieval, and by an agent; their items rated 1 to 3.
 
-After DREAM (arXiv 2602.18940), Tables 2 and 9. Tasks and pages are those of the temporal experiment, so that beside the
-ratings stands what needs no rater: the share of the timelines' own key information that a plan's items rest on.
+After DREAM (arXiv 2602.18940), Tables 2 and 9. Tasks and pages are those of the temporal experiment, so that the
+ratings can be compared with a figure that needs no rater: the share of the timelines' own key information that the
+items of a plan rest on.
 
-Invariants: whoever rates is shown the request, all pages of its timeline and the items, and not how they came about;
-an item that could not be rated, and a plan that could not be drafted, is counted and opens the bounds.
+Invariants: a rater is shown the request, all pages of its timeline and the items, and not how the items were drafted.
+An item that could not be rated, and a plan that could not be drafted, is counted and widens the bounds.
 
     rating of a method = mean over the timelines of the mean rating of a plan's items        1 to 3
     covered            = mean over the drafted plans of (own items that some quotation of the plan rests on / own items)
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -22,12 +23,11 @@ from indexes.snapshot import Snapshot
 from local_judge.errors import InputError, RunError
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.lab.experiments.data_files import taken
-from local_judge.lab.experiments.model import Experiment, PlainPage
-from local_judge.lab.experiments.named import tasks_of, with_files
-from local_judge.lab.experiments.timelines import FILE, Timeline, load_timelines
+from local_judge.lab.experiments.model import Experiment, PlainPage, taken
+from local_judge.lab.experiments.run import with_files
+from local_judge.lab.experiments.temporal import TIMELINES, Timeline, load_timelines
 from local_judge.rows import read_models, write_jsonl
-from local_judge.scoring.algebra import mean_of
+from local_judge.scoring.algebra import answers, mean_of
 from local_judge.scoring.node import Score
 from local_judge.tasks.drafting import draft_all
 from local_judge.tasks.files import TaskFiles
@@ -40,19 +40,21 @@ from serving.types import Frozen
 
 METHODS: tuple[PlanMethod, ...] = get_args(PlanMethod)
 LEAST, MOST = 1, 3
-"""Of a rating."""
+"""Range of a rating."""
 RATINGS = "ratings.jsonl"
 PLANS = "plans.json"
 REPLY_TOKENS_PER_ITEM = 120
 QUESTIONS = PlanSettings().questions
-"""The most reasoning questions of a plan, where reasoning is evaluated."""
+"""Maximum number of reasoning questions of a plan, where reasoning is evaluated."""
 
 Kind = Literal["key_information", "reasoning"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+Plans = Mapping[tuple[str, PlanMethod], Plan]
+"""Drafted plans by task id and method."""
 
 
 class Rating(Frozen):
-    """What one rater thinks of one item of a plan."""
+    """Rating of one item of a plan by one rater."""
 
     task_id: str
     method: PlanMethod
@@ -60,33 +62,34 @@ class Rating(Frozen):
     """Id in its plan: `k<number>` or `r<number>`."""
     question: str = ""
     rater: str
-    """Name of a judge, or a person's."""
+    """Name of a judge or a person."""
     rating: Literal[1, 2, 3] | None
-    """None where a judge failed."""
+    """None if a judge failed."""
     reason: str = ""
-    """Or of what kind the failure is."""
+    """Reason for the rating, or the kind of the failure."""
 
 
 class Quality(Frozen):
-    """What a rater thinks of the plans by one method."""
+    """Ratings of the plans by one method, by one rater."""
 
     rater: str
     method: PlanMethod
     overall: Score
-    """From 1 to 3, over all items, like the next two over those of one kind."""
+    """Mean from 1 to 3 over all items; the next two are over the items of one kind."""
     key_information: Score
     reasoning: Score
 
 
 class Drafted(Frozen):
-    """The plans by one method, before anybody rates them."""
+    """The plans by one method, before they are rated."""
 
     method: PlanMethod
     n_tasks: int
     n_drafted: int
     items: float | None
-    """Items of key information in a plan, mean over the plans, like the next."""
+    """Mean number of items of key information in a plan."""
     questions: float | None
+    """Mean number of reasoning questions in a plan."""
     covered: Score | None
     """Share of the timelines' own items that its quotations rest on, 0 to 1; None for plans without quotations."""
 
@@ -100,7 +103,7 @@ class Undrafted(Frozen):
 
 
 class PlanResults(Frozen):
-    """The experiment's outcome, as it is kept."""
+    """Result of the experiment, as it is stored."""
 
     drafted: tuple[Drafted, ...]
     undrafted: tuple[Undrafted, ...]
@@ -108,12 +111,12 @@ class PlanResults(Frozen):
 
 
 def plans_path(out: Path, method: PlanMethod) -> Path:
-    """Where the plans by a method are kept, with the agents' transcripts beside them."""
+    """Return the file of the plans by a method; the agents' transcripts are beside it."""
     return out / f"plans.{method}.jsonl"
 
 
 def plan_settings(experiment: Experiment, method: PlanMethod, questions: int) -> PlanSettings:
-    """How an experiment has plans drafted: as of its day, where its pages have dates."""
+    """Return the settings of drafting: as of the experiment's day if its pages have dates."""
     dated = all(page.published for page in experiment.pages)
     tools = TOOLS.model_copy(update={"as_of": experiment.today if dated else None})
     return PlanSettings(method=method, tools=tools, questions=questions)
@@ -127,11 +130,11 @@ async def draft_plans(
     settings: PlanSettings,
     done: Callable[[], None] = lambda: None,
 ) -> list[tuple[Task, Failure]]:
-    """Draft plans for the tasks that have none in the file at `path`; what failed.
+    """Draft plans for the tasks that have none in the file at `path`, and return the failures.
 
     Raises:
         InputError: the file cannot be read or written.
-        IndexesError, LedgerError, EngineError: what concerns all tasks alike.
+        IndexesError, LedgerError, EngineError: an error that concerns all tasks.
     """
     bare = [task.model_copy(update={"plan": None}) for task in tasks]
     drafts = plan_drafts(snapshot, settings, PlanTranscripts(path).keep)
@@ -141,7 +144,7 @@ async def draft_plans(
 async def with_drafted(
     experiment: Experiment, judge: Judge, snapshot: Snapshot, out: Path, method: PlanMethod
 ) -> Experiment:
-    """The experiment with plans that `judge` drafts, kept in `out`.
+    """Return the experiment with plans that `judge` drafts, stored in `out`.
 
     Raises:
         RunError: a plan could not be drafted.
@@ -149,13 +152,12 @@ async def with_drafted(
     path = plans_path(out, method)
     questions = 0 if experiment.design.experiment == "temporal" else QUESTIONS
     settings = plan_settings(experiment, method, questions)
-    tasks = tasks_of(experiment)
-    failed = await draft_plans(judge, snapshot, tasks, path, settings)
+    failed = await draft_plans(judge, snapshot, experiment.tasks, path, settings)
     if failed:
         task, failure = failed[0]
         raise RunError(
-            f"{len(failed)} of {len(tasks)} plans could not be drafted (task {task.id}: {failure.kind}: "
-            f"{failure.detail}); the same command asks again, and --topics takes fewer tasks"
+            f"{len(failed)} of {len(experiment.tasks)} plans could not be drafted (task {task.id}: {failure.kind}: "
+            f"{failure.detail}); repeat the command to try again, or use --topics for fewer tasks"
         )
     return with_files(experiment, TaskFiles(plans=path))
 
@@ -166,24 +168,24 @@ async def compare_plans(
     experiment: Experiment,
     out: Path,
     people: Sequence[Rating] = (),
-    data: Path = FILE,
+    data: Path = TIMELINES,
     done: Callable[[], None] = lambda: None,
 ) -> PlanResults:
-    """Draft plans by all methods and have them rated.
+    """Draft plans by all methods, and have them rated.
 
     Args:
-        judges: the first drafts; all rate.
-        snapshot: of the experiment's pages.
-        experiment: the temporal one, of which tasks and pages are taken.
-        out: where plans, transcripts and ratings are kept.
-        people: ratings that count beside the judges'.
-        data: the file of timelines that the experiment was made of.
-        done: told of each plan that is drafted or has failed.
+        judges: the first one drafts; all rate.
+        snapshot: snapshot of the experiment's pages.
+        experiment: the temporal experiment, for its tasks and pages.
+        out: directory of plans, transcripts and ratings.
+        people: ratings by people, in addition to the judges'.
+        data: the file of timelines that the experiment was made from.
+        done: called after each plan that is drafted or has failed.
 
     Raises:
-        InputError: a file cannot be read or written, or a person rated an item that there is not.
+        InputError: a file cannot be read or written, or a person rated an item that does not exist.
     """
-    tasks = tasks_of(experiment)
+    tasks = experiment.tasks
     timelines = taken(load_timelines(data), len(tasks), "timelines")
     drafter = next(iter(judges.values()))
     plans: dict[tuple[str, PlanMethod], Plan] = {}
@@ -193,11 +195,8 @@ async def compare_plans(
         settings = plan_settings(experiment, method, QUESTIONS)
         failed = await draft_plans(drafter, snapshot, tasks, path, settings, done)
         undrafted += [Undrafted(task_id=task.id, method=method, failure=failure) for task, failure in failed]
-        plans |= {
-            (task_id, method): row.content
-            for task_id, row in PLAN_KIND.file(path).rows().items()
-            if row.content
-        }
+        rows = PLAN_KIND.file(path).rows()
+        plans |= {(task_id, method): row.content for task_id, row in rows.items() if row.content}
     asked = [
         _rate(judge, name, method, task, timeline, plans[task.id, method])
         for name, judge in judges.items()
@@ -207,7 +206,12 @@ async def compare_plans(
     ]
     ratings = [rating for own in await asyncio.gather(*asked) for rating in own]
     write_jsonl(out / RATINGS, ratings)
-    _check_people(people, plans)
+    for one in people:
+        plan = plans.get((one.task_id, one.method))
+        if plan is None or one.item not in dict(items_of(plan)):
+            raise InputError(
+                f"ratings by {one.rater!r}: the plan by {one.method} of task {one.task_id!r} has no item {one.item!r}"
+            )
     return results_of(plans, [*ratings, *people], timelines, undrafted)
 
 
@@ -216,7 +220,7 @@ async def _rate(
 ) -> list[Rating]:
     items = items_of(plan)
     pages = [_page(page) for page in timeline.pages]
-    answers = await judge.ask_items(
+    found = await judge.ask_items(
         lambda wanted: rating_prompt(task, pages, timeline.days[-1], [items[place] for place in wanted]),
         GivenRating,
         len(items),
@@ -233,13 +237,13 @@ async def _rate(
             rating=None if isinstance(answer, Failure) else answer.value.rating,
             reason=answer.kind if isinstance(answer, Failure) else answer.value.reason,
         )
-        for (item, question), answer in zip(items, answers, strict=True)
+        for (item, question), answer in zip(items, found, strict=True)
     ]
 
 
-def items_of(plan: Plan) -> list[tuple[str, str]]:
-    """Ids and texts of a plan's items, key information first."""
-    return [(one.id, one.question) for one in (*plan.key_information, *plan.reasoning)]
+def items_of(plan: Plan, kinds: Sequence[Kind] = KINDS) -> list[tuple[str, str]]:
+    """Return ids and texts of a plan's items of some kinds, key information first."""
+    return [(one.id, one.question) for kind in KINDS if kind in kinds for one in getattr(plan, kind)]
 
 
 def _page(page: PlainPage) -> str:
@@ -247,7 +251,7 @@ def _page(page: PlainPage) -> str:
 
 
 def load_ratings(path: Path) -> list[Rating]:
-    """Ratings by people: rows as in `ratings.jsonl`, of which `question` and `reason` may be left out.
+    """Load ratings by people: rows as in `ratings.jsonl`; `question` and `reason` are optional.
 
     Raises:
         InputError: the file cannot be read, a row is malformed or has no rating, or one item is rated twice.
@@ -265,35 +269,25 @@ def load_ratings(path: Path) -> list[Rating]:
     return ratings
 
 
-def _check_people(people: Sequence[Rating], plans: Mapping[tuple[str, PlanMethod], Plan]) -> None:
-    known = {(*key, item) for key, plan in plans.items() for item, _ in items_of(plan)}
-    for one in people:
-        if (one.task_id, one.method, one.item) not in known:
-            raise InputError(
-                f"ratings by {one.rater!r}: the plan by {one.method} of task {one.task_id!r} has no item {one.item!r}"
-            )
-
-
 def results_of(
-    plans: Mapping[tuple[str, PlanMethod], Plan],
+    plans: Plans,
     ratings: Sequence[Rating],
     timelines: Sequence[Timeline],
     undrafted: Sequence[Undrafted] = (),
 ) -> PlanResults:
-    """The tables of plans and their ratings, methods in the order of `METHODS`, raters in that of their rows."""
-    drafted = tuple(_drafted(plans, method, timelines) for method in METHODS)
-    raters = dict.fromkeys(one.rater for one in ratings)
-    qualities = tuple(
-        _quality(plans, [one for one in ratings if one.rater == rater], rater, method, timelines)
-        for rater in raters
-        for method in METHODS
+    """Return the tables of plans and ratings: methods in the order of `METHODS`, raters in that of their rows."""
+    return PlanResults(
+        drafted=tuple(_drafted(plans, method, timelines) for method in METHODS),
+        undrafted=tuple(undrafted),
+        ratings=tuple(
+            _quality(plans, [one for one in ratings if one.rater == rater], rater, method, timelines)
+            for rater in dict.fromkeys(one.rater for one in ratings)
+            for method in METHODS
+        ),
     )
-    return PlanResults(drafted=drafted, undrafted=tuple(undrafted), ratings=qualities)
 
 
-def _drafted(
-    plans: Mapping[tuple[str, PlanMethod], Plan], method: PlanMethod, timelines: Sequence[Timeline]
-) -> Drafted:
+def _drafted(plans: Plans, method: PlanMethod, timelines: Sequence[Timeline]) -> Drafted:
     own = [plans.get((timeline.id, method)) for timeline in timelines]
     found = [plan for plan in own if plan is not None]
     covered = [_covered(plan, timeline) for plan, timeline in zip(own, timelines, strict=True)]
@@ -301,34 +295,35 @@ def _drafted(
         method=method,
         n_tasks=len(timelines),
         n_drafted=len(found),
-        items=_mean(len(plan.key_information) for plan in found),
-        questions=_mean(len(plan.reasoning) for plan in found),
+        items=_mean([len(plan.key_information) for plan in found]),
+        questions=_mean([len(plan.reasoning) for plan in found]),
         covered=None if method == "request" else mean_of(covered),
     )
 
 
+def _no_plan(low: float, high: float) -> Score:
+    return Score(value=None, n_expected=1, n_failed=1, low=low, high=high, note="no plan")
+
+
 def _covered(plan: Plan | None, timeline: Timeline) -> Score:
-    """Share of a timeline's items whose statement overlaps, in the page's text, with words that the plan rests on."""
+    """Return the share of a timeline's items whose statement overlaps with a quotation of the plan in the page."""
     if plan is None:
-        return Score(value=None, n_expected=1, n_failed=1, low=0.0, high=1.0, note="no plan")
+        return _no_plan(0, 1)
     quotes = [one.source.quote for one in plan.key_information if one.source and one.source.quote]
     hit = [
         any(quote in item.statement or item.statement.rstrip(".") in quote for quote in quotes)
         for item in timeline.items
     ]
-    share = sum(hit) / len(hit)
-    return Score(
-        value=share, numerator=sum(hit), denominator=len(hit), n_expected=len(hit), low=share, high=share
-    )
+    n, share = len(hit), sum(hit) / len(hit)
+    return Score(value=share, numerator=sum(hit), denominator=n, n_expected=n, low=share, high=share)
 
 
-def _mean(values: Iterable[float]) -> float | None:
-    listed = list(values)
-    return round(math.fsum(listed) / len(listed), 9) if listed else None
+def _mean(values: Sequence[float]) -> float | None:
+    return round(math.fsum(values) / len(values), 9) if values else None
 
 
 def _quality(
-    plans: Mapping[tuple[str, PlanMethod], Plan],
+    plans: Plans,
     ratings: Sequence[Rating],
     rater: str,
     method: PlanMethod,
@@ -339,35 +334,19 @@ def _quality(
     def mean(*kinds: Kind) -> Score:
         return mean_of([_of_plan(plans.get((one.id, method)), one.id, kinds, given) for one in timelines])
 
-    return Quality(
-        rater=rater,
-        method=method,
-        overall=mean(*KINDS),
-        key_information=mean("key_information"),
-        reasoning=mean("reasoning"),
-    )
+    by_kind = {kind: mean(kind) for kind in KINDS}
+    return Quality(rater=rater, method=method, overall=mean(*KINDS), **by_kind)
 
 
 def _of_plan(
     plan: Plan | None, task_id: str, kinds: Sequence[Kind], given: Mapping[tuple[str, str], int | None]
 ) -> Score:
-    """The mean rating of a plan's items of some kinds; what is not rated may be anything from 1 to 3."""
+    """Return the mean rating of a plan's items of some kinds; a missing rating may be anything from 1 to 3."""
     if plan is None:
-        return Score(value=None, n_expected=1, n_failed=1, low=LEAST, high=MOST, note="no plan")
-    ids = [
-        *(one.id for one in plan.key_information if "key_information" in kinds),
-        *(one.id for one in plan.reasoning if "reasoning" in kinds),
-    ]
-    rated = [rating for item in ids if (rating := given.get((task_id, item))) is not None]
-    missing = len(ids) - len(rated)
-    if not ids:
+        return _no_plan(LEAST, MOST)
+    ratings = [given.get((task_id, item)) for item, _ in items_of(plan, kinds)]
+    if not ratings:
         return Score(value=None, n_undefined=1, note="no such items")
-    return Score(
-        value=sum(rated) / len(rated) if rated else None,
-        numerator=float(sum(rated)),
-        denominator=float(len(rated)),
-        n_expected=len(ids),
-        n_failed=missing,
-        low=(sum(rated) + LEAST * missing) / len(ids),
-        high=(sum(rated) + MOST * missing) / len(ids),
-    )
+    known = [rating for rating in ratings if rating is not None]
+    counts = {"numerator": float(sum(known)), "denominator": float(len(known))}
+    return answers(ratings, LEAST, MOST).model_copy(update=counts)

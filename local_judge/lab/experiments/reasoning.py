@@ -1,12 +1,12 @@
-"""Reasoning flaws: sound reports and versions in which some sentences reason wrongly.
+"""Reasoning flaws: sound reports, and versions in which some sentences reason incorrectly.
 
 After DREAM (arXiv 2602.18940), the controlled experiment on reasoning quality with flawed variants.
 
-Invariants: each flaw takes the place of one sentence that stands in the sound report exactly once; both versions have
-the same request, sentences, sources and headings but for the flaws, so that nothing but the reasoning can move a score.
+Invariants: each flaw replaces one sentence that occurs exactly once in the sound report. Both versions have the same
+request, sentences, sources and headings except for the flaws, so that only the reasoning can change a score.
 
-How far a perfect judge would mark a flawed report down is nowhere said, since what a deduction takes is a setting: what
-counts is the direction in each pair.
+The score that a perfect judge would give a flawed report is not known, because deductions are a setting: the direction
+in each pair counts.
 """
 
 from __future__ import annotations
@@ -18,32 +18,29 @@ from typing import Literal
 from pydantic import Field
 
 from local_judge.errors import InputError
-from local_judge.lab.experiments.data_files import (
+from local_judge.lab.experiments.model import (
+    Condition,
     EntryId,
+    Expectation,
+    Experiment,
     Line,
-    Said,
+    PlainPage,
+    Text,
+    Trial,
+    Version,
+    design,
+    listed,
     load_entries,
     occurs,
     once,
     packaged,
     taken,
 )
-from local_judge.lab.experiments.model import (
-    Condition,
-    Design,
-    Expectation,
-    Experiment,
-    PlainPage,
-    Trial,
-    listed,
-    texts_digest,
-)
-from local_judge.runs.inputs import RawReport
 from local_judge.tasks.model import Plan, ReasoningQuestion, Reference, Task
 from serving.types import Frozen
 
 ARGUMENT_PAIRS = packaged("arguments.yaml")
-"""Ten pairs, as many as the paper has."""
+"""Ten pairs, the number of the paper."""
 
 FlawKind = Literal[
     "unsupported_inference",
@@ -53,33 +50,33 @@ FlawKind = Literal[
     "arithmetic_slip",
     "contradiction",
 ]
-"""`causal_confusion`: cause and effect turned round, or a correlation taken for a cause. `scope_overreach`: more cases
-than were looked at. `contradiction`: against what the report itself says."""
+"""`causal_confusion`: cause and effect reversed, or a correlation taken for a cause. `scope_overreach`: more cases than
+were examined. `contradiction`: against another statement of the report."""
 
 
 class Flaw(Frozen):
-    """One sentence made wrong."""
+    """One sentence and its flawed version."""
 
     kind: FlawKind
     sound: Line
     flawed: Line
     why: Line
-    """What is wrong with it."""
+    """Explanation of the flaw."""
 
 
 class Argument(Frozen):
-    """One pair."""
+    """One pair of reports."""
 
     id: EntryId
-    request: Said
+    request: Text
     page: PlainPage
-    """What there is to reason from."""
-    report: Said
-    """The sound one."""
-    reference: Said | None = None
-    """A report that RACE compares both with; None: it scores each by itself."""
+    """Facts that the report reasons from."""
+    report: Text
+    """The sound report."""
+    reference: Text | None = None
+    """Report that RACE compares both with; None: RACE scores each by itself."""
     question: Line
-    """By which the reasoning is validated, with the plan: what to extract, to verify, and how to compare."""
+    """Question that validates the reasoning, with its plan: what to extract, to verify, and how to compare."""
     extract: Line
     verify: Line
     compare: Line
@@ -95,7 +92,7 @@ class Argument(Frozen):
 
 
 def load_arguments(path: Path = ARGUMENT_PAIRS) -> tuple[Argument, ...]:
-    """The pairs of a file, in its order; by default those that come with the package.
+    """Load the pairs of a file, in its order; by default the packaged ones.
 
     Raises:
         InputError: the file is malformed, or its entries do not fit each other.
@@ -108,7 +105,7 @@ def load_arguments(path: Path = ARGUMENT_PAIRS) -> tuple[Argument, ...]:
             occurs(path, argument.id, flaw.sound, argument.report)
             occurs(path, argument.id, flaw.flawed, argument.perturbed)
             if flaw.flawed in argument.report or flaw.sound in argument.perturbed:
-                raise InputError(f"{path}: {argument.id}: {flaw.flawed!r} does not set the versions apart")
+                raise InputError(f"{path}: {argument.id}: {flaw.flawed!r} does not distinguish the versions")
     return arguments
 
 
@@ -125,55 +122,45 @@ SOURCE = "DREAM, Table 4: on flawed variants of 10 reports reasoning quality fal
 
 
 def reasoning(n_pairs: int | None = None, data: Path = ARGUMENT_PAIRS) -> Experiment:
-    """The experiment.
+    """Return the experiment.
 
     Args:
-        n_pairs: take the first so many; None for all.
+        n_pairs: number of pairs, the first ones; None for all.
         data: a file of pairs of reports.
 
     Raises:
-        ConfigError: there are not so many.
+        ConfigError: `n_pairs` is out of range.
         InputError: the file cannot be used.
     """
     known = load_arguments(data)
-    trials: list[Trial] = []
-    reports: list[RawReport] = []
+    versions: list[Version] = []
     for argument in taken(known, n_pairs, "pairs of reports"):
         task = _task(argument)
-        for condition, body in (("sound", argument.report), ("flawed", argument.perturbed)):
+        flaws = tuple(flaw.flawed for flaw in argument.flaws)
+        for condition, body, planted in (
+            ("sound", argument.report, ()),
+            ("flawed", argument.perturbed, flaws),
+        ):
             name = f"{argument.id}-{condition}"
-            flaws = tuple(flaw.flawed for flaw in argument.flaws) if condition == "flawed" else ()
-            trials.append(Trial(report=name, condition=condition, unit=argument.id, planted=flaws))
-            text = _report(argument, body)
-            reports.append(RawReport(name, text.encode(), task, f"reports/{name}.md", task_id=task.id))
+            trial = Trial(report=name, condition=condition, unit=argument.id, planted=planted)
+            versions.append(Version(trial, _report(argument, body), task))
     pages = tuple(argument.page for argument in known)
-    design = Design(
-        experiment="reasoning",
-        texts_sha256=texts_digest(reports, pages),
-        seed=None,
-        conditions=(
-            Condition(id="sound", label="sound", x=0.0),
-            Condition(id="flawed", label="flawed", x=1.0),
-        ),
-        trials=tuple(trials),
-        expectations=tuple(
+    conditions = [Condition(id=id, label=id, x=x) for id, x in (("sound", 0.0), ("flawed", 1.0))]
+    made, reports = design("reasoning", conditions, versions, pages)
+    return Experiment(made, reports, pages, PROTOCOLS, SETTINGS, TODAY).expecting(
+        [
             Expectation(
                 protocol=protocol, path=path, shape="falls", scale=100.0, paper_change=change, source=SOURCE
             )
             for (protocol, path), change in PAPER_CHANGES.items()
-        ),
+        ]
     )
-    return Experiment(design, tuple(reports), pages, PROTOCOLS, SETTINGS, TODAY)
 
 
 def _task(argument: Argument) -> Task:
-    """With its plan, so that none has to be drafted."""
+    """Return the task with its plan, so that no plan has to be drafted."""
     question = ReasoningQuestion(
-        id="r1",
-        question=argument.question,
-        extract=argument.extract,
-        verify=argument.verify,
-        compare=argument.compare,
+        id="r1", **{name: getattr(argument, name) for name in ("question", "extract", "verify", "compare")}
     )
     return Task(
         id=argument.id,

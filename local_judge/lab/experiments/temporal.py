@@ -1,36 +1,124 @@
-"""Temporal decay: reports on the same matters as of several days, judged by what is known on the last one.
+"""Temporal decay: reports on the same request as of several days, judged by what is known on the last day.
 
-After DREAM (arXiv 2602.18940), the controlled experiment on key-information coverage with knowledge cut-offs.
+After DREAM (arXiv 2602.18940), the controlled experiment on key-information coverage with knowledge cut-offs. A
+timeline is a request about events over years, with dated pages and the key information of each page.
 
-Invariant: a report states exactly the key information that was known on its day, and of the rest at most that it is
-not known; so that the share of a plan's items that it covers can be computed. An item counts as covered by a report in
-which the words that the item rests on stand:
+Invariants: each piece of key information occurs word for word in exactly one page of its timeline, and is known from
+the day of that page; a report of an earlier day has another sentence about it. Every day adds some key information; all
+timelines of a file have the same number of days. A report states exactly the key information that was known on its day,
+and says of the rest at most that it is not known, so that the share of a plan's items that it covers can be computed.
+An item counts as covered by a report that contains the words that the item rests on:
 
-    ideal coverage = items whose words stand in the report / all items of the plan, mean over the timelines
+    ideal coverage = items whose words occur in the report / all items of the plan, mean over the timelines
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
 
-from local_judge.lab.experiments.data_files import taken
+from pydantic import Field
+
+from local_judge.errors import InputError
 from local_judge.lab.experiments.model import (
     Condition,
-    Design,
+    EntryId,
     Expectation,
     Experiment,
+    Line,
+    PlainPage,
+    Text,
     Trial,
+    Version,
     cited,
+    design,
     listed,
-    texts_digest,
+    load_entries,
+    occurs,
+    once,
+    packaged,
+    taken,
 )
-from local_judge.lab.experiments.timelines import FILE, KeyItem, Timeline, load_timelines
 from local_judge.runs.inputs import RawReport
 from local_judge.tasks.model import Checklist, KeyInformation, KeySource, Plan, Reference, Task
+from serving.types import Frozen
+
+TIMELINES = packaged("timelines.yaml")
+"""20 requests, the number of the paper, with three days each."""
+
+
+class KeyItem(Frozen):
+    """One piece of key information."""
+
+    question: Line
+    """Question that a report answers with yes if it states the item."""
+    statement: Line
+    """One sentence of a page."""
+    before: Line | None = None
+    """Sentence of reports from before the item is known; None for no sentence."""
+
+
+class Timeline(Frozen):
+    """One request with dated pages and key information."""
+
+    id: EntryId
+    request: Text
+    opening: Line
+    """First sentence of every report."""
+    pages: tuple[PlainPage, ...] = Field(min_length=2)
+    items: tuple[KeyItem, ...] = Field(min_length=1)
+    reference: Text | None = None
+    """Report that RACE compares with; None for a chronicle of all pages."""
+
+    def source(self, item: KeyItem) -> PlainPage:
+        """Return the page that states an item."""
+        return next(page for page in self.pages if item.statement in page.text)
+
+    def known(self, item: KeyItem, day: date) -> bool:
+        """Check whether an item was known on a day."""
+        return _day(self.source(item)) <= day
+
+    @property
+    def days(self) -> list[date]:
+        """Days on which its pages were published, in order."""
+        return sorted({_day(page) for page in self.pages})
+
+
+def load_timelines(path: Path = TIMELINES) -> tuple[Timeline, ...]:
+    """Load the timelines of a file, in its order; by default the packaged ones.
+
+    Raises:
+        InputError: the file is malformed, or its entries do not fit each other.
+    """
+    timelines = load_entries(path, Timeline)
+    once(path, "id", [one.id for one in timelines])
+    once(path, "url", [page.url for one in timelines for page in one.pages])
+    for one in timelines:
+        once(path, f"{one.id}: question", [item.question for item in one.items])
+        for page in one.pages:
+            if page.published is None:
+                raise InputError(f"{path}: {one.id}: {page.url} has no `published`")
+        for item in one.items:
+            occurs(path, one.id, item.statement, *(page.text for page in one.pages))
+        if len(one.days) < 2:
+            raise InputError(f"{path}: {one.id}: needs pages of at least two days")
+        if len(one.days) != len(timelines[0].days):
+            raise InputError(
+                f"{path}: {one.id}: has pages of {len(one.days)} days, {timelines[0].id} of "
+                f"{len(timelines[0].days)}; all need the same number"
+            )
+        if {_day(one.source(item)) for item in one.items} != set(one.days):
+            raise InputError(f"{path}: {one.id}: a day adds no key information")
+    return timelines
+
+
+def _day(page: PlainPage) -> date:
+    assert page.published is not None
+    return page.published
+
 
 PROTOCOLS = ("dream", "race", "liveresearchbench")
 SETTINGS = {
@@ -46,18 +134,18 @@ SOURCE = (
     "cut-off moves back"
 )
 LABELS = ("latest", "middle", "oldest")
-"""Of three days; of another number they are counted."""
+"""Labels of three days; other numbers of days are counted."""
 
 
-def temporal(n_timelines: int | None = None, data: Path = FILE) -> Experiment:
-    """The experiment.
+def temporal(n_timelines: int | None = None, data: Path = TIMELINES) -> Experiment:
+    """Return the experiment.
 
     Args:
-        n_timelines: take the first so many; None for all.
+        n_timelines: number of timelines, the first ones; None for all.
         data: a file of timelines.
 
     Raises:
-        ConfigError: there are not so many.
+        ConfigError: `n_timelines` is out of range.
         InputError: the file cannot be used.
     """
     known = load_timelines(data)
@@ -65,44 +153,33 @@ def temporal(n_timelines: int | None = None, data: Path = FILE) -> Experiment:
     n_days = len(known[0].days)
     labels = LABELS if n_days == len(LABELS) else [f"day-{n_days - place}" for place in range(n_days)]
     tasks = {timeline.id: _task(timeline) for timeline in chosen}
-    trials: list[Trial] = []
-    reports: list[RawReport] = []
+    versions: list[Version] = []
     for place, label in enumerate(labels):
         for timeline in chosen:
             day = timeline.days[-1 - place]
-            name = f"{timeline.id}-{label}"
             missing = tuple(item.question for item in timeline.items if not timeline.known(item, day))
-            trials.append(Trial(report=name, condition=label, unit=timeline.id, planted=missing))
-            content = _report(timeline, day).encode()
-            task = tasks[timeline.id]
-            reports.append(RawReport(name, content, task, f"reports/{name}.md", task_id=task.id))
+            name = f"{timeline.id}-{label}"
+            trial = Trial(report=name, condition=label, unit=timeline.id, planted=missing)
+            versions.append(Version(trial, _report(timeline, day), tasks[timeline.id]))
     pages = tuple(page for timeline in known for page in timeline.pages)
-    design = Design(
-        experiment="temporal",
-        texts_sha256=texts_digest(reports, pages),
-        seed=None,
-        conditions=tuple(
-            Condition(id=label, label=label, x=float(place)) for place, label in enumerate(labels)
-        ),
-        trials=tuple(trials),
-        expectations=(),
-    )
+    conditions = [Condition(id=label, label=label, x=float(place)) for place, label in enumerate(labels)]
+    made, reports = design("temporal", conditions, versions, pages)
     today = max(timeline.days[-1] for timeline in known) + timedelta(days=1)
-    made = Experiment(design, tuple(reports), pages, PROTOCOLS, SETTINGS, today)
-    return made._replace(design=design.model_copy(update={"expectations": expectations(made)}))
+    experiment = Experiment(made, reports, pages, PROTOCOLS, SETTINGS, today)
+    return experiment.expecting(expectations(experiment))
 
 
-def expectations(experiment: Experiment) -> tuple[Expectation, ...]:
-    """What scores should do, by the plans and checklists that the reports' tasks have now."""
-    conditions = [condition.id for condition in experiment.design.conditions]
-    return (
+def expectations(experiment: Experiment) -> list[Expectation]:
+    """Return the expectations that follow from the current plans and checklists of the reports' tasks."""
+    three_days = [condition.id for condition in experiment.design.conditions] == list(LABELS)
+    return [
         Expectation(
             protocol="dream",
             path="key_information",
             shape="falls",
-            ideal=_ideal(experiment, conditions),
+            ideal=_ideal(experiment, _plan_share),
             scale=100.0,
-            paper=PAPER if conditions == list(LABELS) else (),
+            paper=PAPER if three_days else (),
             paper_change=round((PAPER[-1] - PAPER[0]) / PAPER[0], 9),
             source=SOURCE,
         ),
@@ -111,43 +188,45 @@ def expectations(experiment: Experiment) -> tuple[Expectation, ...]:
             protocol="liveresearchbench",
             path="coverage",
             shape="falls",
-            ideal=_checklist_ideal(experiment, conditions),
+            ideal=_ideal(experiment, _checklist_share),
             scale=100.0,
         ),
-    )
+    ]
 
 
-def _ideal(experiment: Experiment, conditions: Sequence[str]) -> tuple[float, ...]:
-    """The ideal coverage under each condition; nothing where an item of a plan rests on no words."""
-    texts = {report.id: _plain(report.content.decode()) for report in experiment.reports}
-    shares: dict[str, list[float]] = {condition: [] for condition in conditions}
+def _ideal(experiment: Experiment, share: Callable[[Trial, RawReport], float | None]) -> tuple[float, ...]:
+    """Return the mean share of covered items under each condition; empty if a share is not known."""
+    shares: dict[str, list[float]] = {condition.id: [] for condition in experiment.design.conditions}
     for trial, report in zip(experiment.design.trials, experiment.reports, strict=True):
-        plan = report.task.plan if report.task else None
-        items = plan.key_information if plan else ()
-        quotes = [_plain(item.source.quote).rstrip(".!?。！？ ") if item.source else "" for item in items]
-        if not quotes or not all(quotes):
+        found = share(trial, report)
+        if found is None:
             return ()
-        shares[trial.condition].append(sum(quote in texts[report.id] for quote in quotes) / len(quotes))
+        shares[trial.condition].append(found)
     return tuple(round(math.fsum(own) / len(own), 9) for own in shares.values())
 
 
-def _checklist_ideal(experiment: Experiment, conditions: Sequence[str]) -> tuple[float, ...]:
-    """The same for the checklists, which ask for the timelines' own items."""
-    shares: dict[str, list[float]] = {condition: [] for condition in conditions}
-    for trial, report in zip(experiment.design.trials, experiment.reports, strict=True):
-        assert report.task is not None and report.task.checklist is not None
-        n = len(report.task.checklist.items)
-        shares[trial.condition].append(1 - len(trial.planted) / n)
-    return tuple(round(math.fsum(own) / len(own), 9) for own in shares.values())
+def _plan_share(trial: Trial, report: RawReport) -> float | None:
+    """Return the share of the plan's items that a report covers; None if an item rests on no words."""
+    plan = report.task.plan if report.task else None
+    items = plan.key_information if plan else ()
+    quotes = [_plain(item.source.quote).rstrip(".!?。！？ ") if item.source else "" for item in items]
+    text = _plain(report.content.decode())
+    return sum(quote in text for quote in quotes) / len(quotes) if quotes and all(quotes) else None
+
+
+def _checklist_share(trial: Trial, report: RawReport) -> float:
+    """Return the same share for the checklist, which asks for the timeline's own items."""
+    assert report.task is not None and report.task.checklist is not None
+    return 1 - len(trial.planted) / len(report.task.checklist.items)
 
 
 def _plain(text: str) -> str:
-    """A text without citations, its white space made single blanks."""
+    """Remove citations, and replace white space by single blanks."""
     return " ".join(re.sub(r" \[\d+\]", "", text).split())
 
 
 def _task(timeline: Timeline) -> Task:
-    """With the key information as a plan, and as the checklist that another protocol goes by."""
+    """Return the task with the key information as a plan, and as a checklist for another protocol."""
     items = tuple(
         KeyInformation(id=f"k{number}", question=item.question, source=_source(timeline, item))
         for number, item in enumerate(timeline.items, 1)
@@ -163,13 +242,12 @@ def _task(timeline: Timeline) -> Task:
 
 def _source(timeline: Timeline, item: KeyItem) -> KeySource:
     page = timeline.source(item)
-    published = page.published.isoformat() if page.published else None
-    return KeySource(url=page.url, quote=item.statement, published=published)
+    return KeySource(url=page.url, quote=item.statement, published=_day(page).isoformat())
 
 
 def _report(timeline: Timeline, day: date) -> str:
-    """What is known on a day, a sentence each with its source, and what is said to be open."""
-    pages = [page for page in timeline.pages if page.published is not None and page.published <= day]
+    """Return a report with a cited sentence for each item known on a day, and the sentences about open items."""
+    pages = [page for page in timeline.pages if _day(page) <= day]
     known = [
         cited(item.statement, pages.index(timeline.source(item)) + 1)
         for item in timeline.items
@@ -183,7 +261,7 @@ def _report(timeline: Timeline, day: date) -> str:
 
 
 def _chronicle(timeline: Timeline) -> str:
-    """All pages in the order of their days: what RACE compares reports with, where no reference is given."""
+    """Return all pages in the order of their days, which RACE compares with if no reference is given."""
     dated = sorted(timeline.pages, key=lambda page: str(page.published))
     parts = [f"## {page.published}\n\n{page.text}" for page in dated]
     return "\n\n".join([f"# Chronicle\n\n{timeline.opening}", *parts]) + "\n"

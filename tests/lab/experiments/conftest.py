@@ -16,8 +16,7 @@ from rich.console import Console
 from local_judge.judge.judge import Judge
 from local_judge.lab.experiments.curves import Results
 from local_judge.lab.experiments.model import Experiment
-from local_judge.lab.experiments.runner import ExperimentRun, run_experiment
-from local_judge.lab.experiments.setup import prepare, with_defaults
+from local_judge.lab.experiments.run import ExperimentRun, prepare, run_experiment, with_defaults
 from local_judge.lab.experiments.view import results_tables
 from local_judge.runs import judges
 from local_judge.runs.config import load_config

@@ -15,7 +15,7 @@ from local_judge.documents import parse_report
 from local_judge.errors import ConfigError, RunError
 from local_judge.lab.experiments.corruption import corruption, load_topics
 from local_judge.lab.experiments.curves import Results
-from local_judge.lab.experiments.setup import RESULTS
+from local_judge.lab.experiments.run import RESULTS
 from local_judge.lab.experiments.view import results_tables
 from serving.engines.scripted import Call, Reply
 
@@ -194,7 +194,7 @@ def test_the_same_command_asks_nothing_again_and_another_experiment_is_refused(r
     first, _ = run_whole(corruption((0, 1), 2), judge_by_truth, protocols=["fact"])
     again, engine = run_whole(corruption((0, 1), 2), judge_by_truth, protocols=["fact"])
     assert engine.calls == [] and again == first
-    with pytest.raises(RunError, match=r"holds another experiment \(design.json\)"):
+    with pytest.raises(RunError, match=r"contains another experiment \(design.json\)"):
         run_whole(corruption((0, 1), 3), judge_by_truth, protocols=["fact"])
 
 
@@ -210,7 +210,7 @@ def test_the_results_are_kept_as_they_are_returned(run_whole: RunWhole, tmp_path
 @pytest.mark.parametrize(
     ("rates", "topics", "said"),
     [
-        ((0, 1.5), None, "--rates: 1.5 is no share"),
+        ((0, 1.5), None, "--rates: 1.5 is not a share"),
         ((0, 0.1), 2, "--rates: of 2 claims, 0 would be false in every report"),
         ((0, 1), 16, "--topics 16: there are 15"),
         ((0, 1), 0, "--topics 0: there are 15"),

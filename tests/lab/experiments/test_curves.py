@@ -8,7 +8,7 @@ import pytest
 
 from local_judge.lab.experiments.curves import Curve, Results, curves_of
 from local_judge.lab.experiments.model import Condition, Design, Expectation, Trial
-from local_judge.lab.experiments.runner import panels_of
+from local_judge.lab.experiments.run import panels_of
 from local_judge.runs.records import ScoreRecord
 from local_judge.scoring.node import Score, ScoreNode
 

@@ -11,13 +11,10 @@ import pytest
 import yaml
 
 from local_judge.errors import InputError
-from local_judge.lab.experiments import timelines
 from local_judge.lab.experiments.corruption import CLAIM_PAIRS, corruption, load_topics
-from local_judge.lab.experiments.named import tasks_of, with_files
 from local_judge.lab.experiments.reasoning import ARGUMENT_PAIRS, load_arguments, reasoning
-from local_judge.lab.experiments.setup import with_defaults
-from local_judge.lab.experiments.temporal import temporal
-from local_judge.lab.experiments.timelines import load_timelines
+from local_judge.lab.experiments.run import with_defaults, with_files
+from local_judge.lab.experiments.temporal import TIMELINES, load_timelines, temporal
 from local_judge.runs.config import RunConfig
 from local_judge.tasks.files import TaskFiles
 
@@ -60,7 +57,7 @@ def refused(tmp_path: Path, packaged: Path, change: Change) -> str:
     change(entries)
     path = tmp_path / "own.yaml"
     path.write_text(json.dumps(entries, default=str))  # JSON is YAML, and has no aliases
-    load = {CLAIM_PAIRS: load_topics, timelines.FILE: load_timelines, ARGUMENT_PAIRS: load_arguments}
+    load = {CLAIM_PAIRS: load_topics, TIMELINES: load_timelines, ARGUMENT_PAIRS: load_arguments}
     with pytest.raises(InputError) as said:
         load[packaged](path)
     message = str(said.value)
@@ -69,14 +66,14 @@ def refused(tmp_path: Path, packaged: Path, change: Change) -> str:
 
 
 PAIRS: list[tuple[Change, str]] = [
-    (lambda own: own.append(own[0]), "id 'bats' stands twice"),
+    (lambda own: own.append(own[0]), "id 'bats' occurs twice"),
     (
         lambda own: own[0].update(true_claim="Bats read."),
-        "bats: 'Bats read.' stands 0 times in its text, not once",
+        "bats: 'Bats read.' occurs 0 times in its text, not once",
     ),
     (
         lambda own: own[1]["second_page"].update(text=own[0]["true_claim"]),
-        "bats: 'Bats can see with their eyes.' stands in https://aquarist-gazette.example/training-a-goldfish too",
+        "bats: 'Bats can see with their eyes.' also occurs in https://aquarist-gazette.example/training-a-goldfish",
     ),
     (lambda own: own[0].update(colour="red"), "entry 1: colour: unknown key"),
     (lambda own: own[2].pop("matter"), "entry 3: matter: Field required"),
@@ -91,12 +88,12 @@ def test_claim_pairs_that_cannot_be_used_are_refused(tmp_path: Path, change: Cha
     assert refused(tmp_path, CLAIM_PAIRS, change).startswith(said)
 
 
-TIMELINES: list[tuple[Change, str]] = [
+BAD_TIMELINES: list[tuple[Change, str]] = [
     (lambda own: own[0]["pages"][1].pop("published"), "tide: https://coast-engineering"),
-    (lambda own: own[0].update(items=own[0]["items"][:2]), "tide: some day brings no key information"),
+    (lambda own: own[0].update(items=own[0]["items"][:2]), "tide: a day adds no key information"),
     (
         lambda own: own[0]["items"][0].update(statement="Nobody voted."),
-        "tide: 'Nobody voted.' stands 0 times in its pages, not once",
+        "tide: 'Nobody voted.' occurs 0 times in its text, not once",
     ),
     (
         lambda own: own[1]["pages"][1].update(published=own[1]["pages"][0]["published"]),
@@ -105,16 +102,16 @@ TIMELINES: list[tuple[Change, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "said"), TIMELINES)
+@pytest.mark.parametrize(("change", "said"), BAD_TIMELINES)
 def test_timelines_that_cannot_be_used_are_refused(tmp_path: Path, change: Change, said: str) -> None:
-    assert refused(tmp_path, timelines.FILE, change).startswith(said)
+    assert refused(tmp_path, TIMELINES, change).startswith(said)
 
 
 REPORTS: list[tuple[Change, str]] = [
     (lambda own: own[0].update(flaws=[]), "entry 1: flaws: Tuple should have at least 1 item"),
     (
         lambda own: own[0]["flaws"][0].update(sound="Nobody was hurt."),
-        "speed-limit: 'Nobody was hurt.' stands 0 times in its text, not once",
+        "speed-limit: 'Nobody was hurt.' occurs 0 times in its text, not once",
     ),
     (lambda own: own[0]["flaws"][0].update(kind="rude"), "entry 1: flaws.0.kind: Input should be"),
 ]
@@ -127,7 +124,7 @@ def test_pairs_of_reports_that_cannot_be_used_are_refused(tmp_path: Path, change
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(b"- {a: 1, a: 2}", "no YAML: "), (b"\xff", "not UTF-8"), (b"a: 1", "expected a list of entries")],
+    [(b"- {a: 1, a: 2}", "not YAML: "), (b"\xff", "not UTF-8"), (b"a: 1", "expected a list of entries")],
 )
 def test_what_is_no_list_in_yaml_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
     path = tmp_path / "own.yaml"
@@ -140,7 +137,7 @@ def test_what_is_no_list_in_yaml_is_refused(tmp_path: Path, content: bytes, said
 
 def test_an_own_file_makes_another_experiment(tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
-    own = entries_of(timelines.FILE)[0]
+    own = entries_of(TIMELINES)[0]
     # Two days of three: the items of the middle one are left out with its page.
     page = own["pages"].pop(1)
     own["items"] = [item for item in own["items"] if item["statement"] not in page["text"]]
@@ -157,7 +154,7 @@ def test_files_are_joined_to_the_tasks(tmp_path: Path) -> None:
     path = tmp_path / "references.jsonl"
     path.write_text('{"id": "speed-limit", "article": "Another report."}\n')
     made = with_files(reasoning(2), TaskFiles(references=(path,)))
-    texts = [task.references[0].text for task in tasks_of(made)]
+    texts = [task.references[0].text for task in made.tasks]
     assert texts[0] == "Another report." and texts[1].startswith("The trial drew lots")
     assert made.design == reasoning(2).design
 

@@ -19,9 +19,8 @@ from local_judge.lab.experiments.planning import (
     plans_path,
     with_drafted,
 )
-from local_judge.lab.experiments.setup import prepare
-from local_judge.lab.experiments.temporal import temporal
-from local_judge.lab.experiments.timelines import Timeline, load_timelines
+from local_judge.lab.experiments.run import prepare
+from local_judge.lab.experiments.temporal import Timeline, load_timelines, temporal
 from local_judge.runs.config import RunConfig
 from local_judge.tasks.plans import PLAN_KIND
 from serving.engines.scripted import Call, Reply

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from local_judge.documents import parse_report
-from local_judge.lab.experiments.named import with_files
-from local_judge.lab.experiments.temporal import temporal
-from local_judge.lab.experiments.timelines import load_timelines
+from local_judge.lab.experiments.run import with_files
+from local_judge.lab.experiments.temporal import load_timelines, temporal
 from local_judge.tasks.files import TaskFiles
 from serving.engines.scripted import Call, Reply
 
