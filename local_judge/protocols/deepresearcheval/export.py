@@ -34,9 +34,9 @@ from local_judge.protocols.file_formats import (
     UNNAMED,
     Exported,
     ExportedReport,
-    FileFormat,
     Imported,
     Outcome,
+    ReadableFormat,
     ReportFindings,
     ReportList,
     RunFindings,
@@ -152,7 +152,7 @@ class ExportedFacts(ExportedReport):
     """Sentences whose statements are unknown."""
 
 
-class DreFiles(FileFormat[DreFindings]):
+class DreFiles(ReadableFormat[DreFindings]):
     """Quality with its cache, and facts, if the run has any."""
 
     title = "DeepResearchEval"
