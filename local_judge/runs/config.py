@@ -119,21 +119,28 @@ def load_config(
     Raises:
         ConfigError: the file cannot be read, is not a mapping, or has an unknown key or an invalid value.
     """
-    data: dict[str, Any] = {}
-    if path is not None:
-        try:
-            loaded: object = load_yaml(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"{path}: {' '.join(str(error).split())}") from None
-        if loaded is not None and not isinstance(loaded, dict):
-            raise ConfigError(f"{path}: expected a mapping of settings")
-        data = cast("dict[str, Any]", loaded or {})
+    data = {} if path is None else read_mapping(path)
     place = str(path) if path else "options"
     laid = laid_over(data, {key: value for key, value in overrides.items() if key != "settings"})
     settings = overrides.get("settings")
     if settings:
         laid = laid_over(laid, {"settings": settings}, nulls=True)
     return settled(completed(validated(RunConfig, laid, place)))
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """Read a YAML file of settings; an empty file has none.
+
+    Raises:
+        ConfigError: The file cannot be read, or is not a mapping.
+    """
+    try:
+        loaded: object = load_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: {' '.join(str(error).split())}") from None
+    if loaded is not None and not isinstance(loaded, dict):
+        raise ConfigError(f"{path}: expected a mapping of settings")
+    return cast("dict[str, Any]", loaded or {})
 
 
 def validated(model: type[T], data: object, place: str) -> T:

@@ -56,9 +56,8 @@ from local_judge.lab.experiments.reasoning import load_arguments
 from local_judge.lab.experiments.temporal import load_timelines
 from local_judge.lab.labelled_claims import load_labelled
 from local_judge.lab.qualification.config import load_qualify_config
-from local_judge.lab.task_construction.imported import read_given
 from local_judge.lab.task_construction.settings import load_build_config
-from local_judge.lab.task_construction.sources import read_items, read_questions
+from local_judge.lab.task_construction.sources import read_given, read_items, read_questions
 from local_judge.protocols.dream.domains import read_ratings
 from local_judge.protocols.race.static import static_criteria
 from local_judge.rows import read_jsonl

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from local_judge.lab.task_construction import upstream as filters
+from local_judge.lab.task_construction import filters
 from local_judge.protocols.deepresearcheval import upstream
 from tests.golden import dre_replies as replies
 from tests.golden.cases import Case, Comparison
@@ -71,10 +71,10 @@ def _run_summary(given: Case) -> object:
 def _task_filters(given: Case) -> object:
     return {
         "qualification_kept": [
-            _kept(filters.needs_deep_research, one) for one in given["qualification_replies"]
+            _kept(filters.upstream_needs_deep_research, one) for one in given["qualification_replies"]
         ],
         "search_necessity_kept": [
-            _kept(filters.needs_search, one) for one in given["search_necessity_replies"]
+            _kept(filters.upstream_needs_search, one) for one in given["search_necessity_replies"]
         ],
     }
 

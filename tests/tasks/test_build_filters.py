@@ -12,8 +12,7 @@ import pytest
 from indexes.search.encoder import EncoderIdentity
 from indexes.search.model import Vectors
 from local_judge.errors import ConfigError, InputError
-from local_judge.lab.task_construction.duplicates import likenesses, method_of
-from local_judge.lab.task_construction.filters import necessary, qualified
+from local_judge.lab.task_construction.filters import likenesses, method_of, necessary, qualified
 from local_judge.lab.task_construction.model import Assessment, Candidate, Qualification, task_id
 from local_judge.lab.task_construction.outcome import Build, settle
 from local_judge.lab.task_construction.ranking import Ballot, ballot_paper, read_ballot, standings
@@ -123,7 +122,7 @@ def test_overlap_of_runs() -> None:
 
 def test_no_method_takes_the_place_of_another(tmp_path: Path) -> None:
     assert method_of(DuplicateSettings(method="off")) is None
-    with pytest.raises(ConfigError, match=r"embeddings are not to be had: .*--duplicates lexical"):
+    with pytest.raises(ConfigError, match=r"embeddings are not available: .*--duplicates lexical"):
         method_of(DuplicateSettings(method="embedding", model=str(tmp_path / "none")))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from local_judge.errors import InputError
 from local_judge.lab.task_construction.commands import build_tasks, count_ballot, read_source
-from local_judge.lab.task_construction.duplicates import method_of
+from local_judge.lab.task_construction.filters import method_of
 from local_judge.lab.task_construction.outcome import Outcome
 from local_judge.lab.task_construction.settings import BuildConfig, DuplicateSettings, PersonaSettings
 from local_judge.lab.task_construction.store import BuildStore
@@ -178,7 +178,7 @@ async def test_from_any_tasks(tmp_path: Path, make_judge: MakeJudge) -> None:
         ([retained("133", requires_search="no")], "evaluation_results.requires_search"),
         ([retained("133", quality_score=None)], "evaluation_results.quality_score"),
         ([{**EXPERT}], "expert 'Ana' has no `domain`"),
-        ([{**EXPERT, "domain": "医学"}], "neither a letter of a to z nor a digit"),
+        ([{**EXPERT, "domain": "医学"}], "needs a letter a to z or a digit"),
         ([1], r"\[0\]: expected an object"),
         ([], "no tasks in it"),
     ],

@@ -11,9 +11,9 @@ import pytest
 
 from local_judge.errors import InputError
 from local_judge.lab.task_construction.commands import build_tasks, read_source
-from local_judge.lab.task_construction.duplicates import method_of
-from local_judge.lab.task_construction.giveaway import look, words
+from local_judge.lab.task_construction.filters import method_of
 from local_judge.lab.task_construction.outcome import Outcome
+from local_judge.lab.task_construction.reformulate import look, words
 from local_judge.lab.task_construction.settings import BuildConfig, DuplicateSettings, ReformulateSettings
 from local_judge.lab.task_construction.store import BuildStore
 from local_judge.tasks.guidance import GUIDANCE_KIND
@@ -294,7 +294,7 @@ def test_words() -> None:
         ("reformulate", [ITEM, ITEM], "id 'q1' stands twice"),
         ("clarify", [{"id": "a", "question": " "}], "question: String should have at least 1 character"),
         ("clarify", [{"id": "a", "question": "Why?", "answer": "So."}], "unknown key 'answer'"),
-        ("clarify", [], "nothing in it to make tasks from"),
+        ("clarify", [], "contains nothing to make tasks from"),
     ],
 )
 def test_files_that_cannot_be_used(

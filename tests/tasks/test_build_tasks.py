@@ -18,7 +18,7 @@ from local_judge.judge.errors import LedgerError
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import load_prompt
 from local_judge.lab.task_construction.commands import Begun, build_tasks, outcome_of
-from local_judge.lab.task_construction.duplicates import method_of
+from local_judge.lab.task_construction.filters import method_of
 from local_judge.lab.task_construction.judging import baseline_prompt, necessity_prompt, qualify_prompt
 from local_judge.lab.task_construction.model import Baseline, Candidate
 from local_judge.lab.task_construction.outcome import Condition, Outcome
@@ -368,7 +368,7 @@ async def test_a_directory_goes_on_only_with_what_it_was_begun_with(
     await build(out, judge, small(2, 2))
     n_calls = len(engine.calls)
     lax = small(2, 2, profile="upstream")
-    with pytest.raises(RunError, match=r"begun with another config\.profile; .* --change"):
+    with pytest.raises(RunError, match=r"started with a different config\.profile; .* --change"):
         await build(out, judge, lax)
     before = outcome_of(BuildStore(out))
     (out / "votes.jsonl").write_text(json.dumps({"voter": "Ada", "ranks": {}}) + "\n")
@@ -386,11 +386,11 @@ async def test_a_directory_goes_on_only_with_what_it_was_begun_with(
     assert len(engine.calls) == n_calls + 2
     assert len(after.kept) == len(before.kept) + 1
     other, _ = make_judge(scripted, model="another")
-    with pytest.raises(RunError, match=r"another judge\.model"):
+    with pytest.raises(RunError, match=r"different judge\.model"):
         await build(out, other, lax)
     (tmp_path / "else").mkdir()
     (tmp_path / "else/notes.txt").write_text("mine")
-    with pytest.raises(RunError, match="not empty and no build"):
+    with pytest.raises(RunError, match="not empty, and not a build"):
         await build(tmp_path / "else", judge)
 
 

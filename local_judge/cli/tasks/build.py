@@ -21,7 +21,7 @@ from local_judge.lab.task_construction.commands import (
     paper_for,
     read_source,
 )
-from local_judge.lab.task_construction.duplicates import method_of
+from local_judge.lab.task_construction.filters import method_of
 from local_judge.lab.task_construction.outcome import Outcome
 from local_judge.lab.task_construction.settings import load_build_config
 from local_judge.lab.task_construction.store import BuildStore
@@ -96,10 +96,8 @@ def make_(
 ) -> None:
     """Make tasks in DIR; the same command goes on where it was stopped."""
     changes = {
-        "make.domains": domains,
-        "make.personas": personas,
-        "make.tasks": tasks,
-        "duplicates.method": duplicates,
+        "make": {"domains": domains, "personas": personas, "tasks": tasks},
+        "duplicates": {"method": duplicates},
         "profile": profile,
         "date": date,
     }

@@ -1,1 +1,1 @@
-"""Construction of tasks: generated, filtered for the need of research, freed of duplicates, ranked by people."""
+"""Construction of tasks: generation, filters for the need of research, removal of duplicates, ranking by people."""

@@ -1,63 +1,62 @@
-"""A user's question made into a task by asking back (the clarification of LiveResearchBench).
+"""Tasks from users' questions, by clarifying questions (the clarification of LiveResearchBench).
 
-Invariants: what a person has answered is `given` and never replaced; what the judge assumes is `drafted` and says so;
-no figure of the question is lost on the way.
+Invariants: an answer of a person is `given` and never replaced; an answer that the judge assumes is marked `drafted`;
+a request keeps every number of the question.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, partial
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import Field, create_model
+from pydantic import Field
 
 from indexes.text.language import detect_language
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
-from local_judge.lab.task_construction.gather import Reply, folded
-from local_judge.lab.task_construction.giveaway import words
-from local_judge.lab.task_construction.model import Candidate, Clarification, Missing, task_id
-from local_judge.lab.task_construction.requesting import laid_out, request
+from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.lab.task_construction.asking import folded, laid_out, request, template
+from local_judge.lab.task_construction.model import Candidate, Clarification, Missing, not_made, task_id
+from local_judge.lab.task_construction.reformulate import words
 from local_judge.lab.task_construction.settings import BuildConfig
 from local_judge.lab.task_construction.sources import RawQuestion
+from local_judge.tasks.drafting import Reply, limited
 from local_judge.tasks.languages import language_name
-
-template = partial(load_prompt, "local_judge.lab.task_construction")
 
 TOKENS_PER_QUESTION = 160
 
 
 class AskedBack(Reply):
-    """A question to the user, and the answer that is assumed."""
+    """A clarifying question, and its assumed answer."""
 
     question: Annotated[str, Field(min_length=6, max_length=300)]
     answer: Annotated[str, Field(min_length=1, max_length=300)]
 
 
 class Clarifications(Reply):
-    """What the judge answers, of whatever length."""
+    """Reply of the judge; the length of the list is set for each request."""
 
     clarifications: Sequence[AskedBack]
 
 
 async def clarify(raw: RawQuestion, config: BuildConfig, judge: Judge) -> Candidate | Missing:
-    """The task that a user means, with what it was taken to mean.
+    """Return the task that a user means, with the clarifications.
 
-    A request that loses a figure of the question is asked for again; if that does not help, it is a failure.
+    A request that loses a number of the question is asked for again; if that does not help, it is a failure.
 
     Raises:
-        LedgerError: a reply could not be stored.
+        LedgerError: A reply could not be stored.
     """
     settled, before = raw.clarifications, ()
     if not settled:
         most = config.clarify.questions
         asked = await judge.ask(
-            clarify_prompt(raw, config), _answer_type(most), max_tokens=most * TOKENS_PER_QUESTION
+            clarify_prompt(raw, config),
+            limited(Clarifications, AskedBack, most, 1),
+            max_tokens=most * TOKENS_PER_QUESTION,
         )
         if isinstance(asked, Failure):
-            return _missing(raw, asked)
+            return not_made(asked, raw.id, raw.domain)
         settled, before = _drafted(asked.value.clarifications), asked.replies
     written = await request(
         judge,
@@ -65,11 +64,11 @@ async def clarify(raw: RawQuestion, config: BuildConfig, judge: Judge) -> Candid
         lambda text: _lost(raw.question, text),
     )
     if isinstance(written, Failure):
-        return _missing(raw, written)
+        return not_made(written, raw.id, raw.domain)
     if written.fault is not None:
         detail = f"reply {written.replies[-1][:12]}: {written.fault}"
         failure = Failure(kind="invalid_reply", detail=detail, attempts=len(written.replies))
-        return _missing(raw, failure)
+        return not_made(failure, raw.id, raw.domain)
     return Candidate(
         id=task_id(raw.id, written.request),
         prompt=written.request,
@@ -82,35 +81,27 @@ async def clarify(raw: RawQuestion, config: BuildConfig, judge: Judge) -> Candid
 
 
 def clarify_prompt(raw: RawQuestion, config: BuildConfig) -> Prompt:
-    """The prompt that asks for questions to the user."""
-    values = {"most": str(config.clarify.questions), "language": _language(raw)}
-    return laid_out(_shared(raw), fill(template("clarify"), values))
+    """Return the prompt that asks for clarifying questions."""
+    return _prompt(raw, "clarify", most=str(config.clarify.questions))
 
 
 def clarified_prompt(
     raw: RawQuestion, settled: Sequence[Clarification], config: BuildConfig, faulty: str
 ) -> Prompt:
-    """The prompt that asks for the request, by what is settled and what was wrong with the last one."""
+    """Return the prompt that asks for the request, given the clarifications and the fault of the last request."""
     listed = "\n".join(f"{one.question}\n   {one.answer}" for one in settled)
-    values = {
-        "clarifications": fence(listed, "The user was asked back, and answered:"),
-        "date": config.today,
-        "faulty": faulty,
-        "language": _language(raw),
-    }
-    return laid_out(_shared(raw), fill(template("clarified"), values))
+    clarifications = fence(listed, "The user was asked back, and answered:")
+    return _prompt(raw, "clarified", clarifications=clarifications, date=config.today, faulty=faulty)
 
 
-def _shared(raw: RawQuestion) -> str:
-    return fence(raw.question, "Question of a user:")
-
-
-def _language(raw: RawQuestion) -> str:
-    return language_name(detect_language(raw.question))
+def _prompt(raw: RawQuestion, name: str, **values: str) -> Prompt:
+    language = language_name(detect_language(raw.question))
+    own = fill(template(name), {**values, "language": language})
+    return laid_out(fence(raw.question, "Question of a user:"), own)
 
 
 def _drafted(given: Sequence[AskedBack]) -> tuple[Clarification, ...]:
-    """Without questions that say what an earlier one says."""
+    """Return the clarifications without repeated questions."""
     different = {folded(one.question): one for one in reversed(given)}
     return tuple(
         Clarification(question=one.question.strip(), answer=one.answer.strip(), status="drafted")
@@ -119,17 +110,7 @@ def _drafted(given: Sequence[AskedBack]) -> tuple[Clarification, ...]:
 
 
 def _lost(question: str, text: str) -> str | None:
-    """Which figures of the question a request does not have."""
+    """Return which numbers of the question are missing from a request."""
     there = set(words(text))
     lost = [word for word in dict.fromkeys(words(question)) if word[0].isdigit() and word not in there]
     return f"It lacks what the question says: {', '.join(lost)}." if lost else None
-
-
-def _missing(raw: RawQuestion, failure: Failure) -> Missing:
-    return Missing(stage="generate", about=raw.id, domain=raw.domain, failure=failure)
-
-
-@cache
-def _answer_type(most: int) -> type[Clarifications]:
-    items: Any = Annotated[list[AskedBack], Field(min_length=1, max_length=most)]
-    return create_model("Clarifications", __base__=Clarifications, clarifications=(items, ...))

@@ -1,6 +1,6 @@
-"""What the commands on builds do: read the input, run the stages, show, and count votes.
+"""Commands on builds: read the input, run the stages, show the result, and count votes.
 
-Invariant: whatever is wrong with input, settings or directory is said before anything is asked.
+Invariant: errors in the input, the settings or the directory are reported before the first model call.
 """
 
 from __future__ import annotations
@@ -13,35 +13,34 @@ from pathlib import Path
 
 from local_judge.errors import InputError, RunError
 from local_judge.judge.judge import Judge
-from local_judge.lab.task_construction.duplicates import Method
-from local_judge.lab.task_construction.imported import read_given
+from local_judge.lab.task_construction.asking import prompts_digest
+from local_judge.lab.task_construction.filters import Method
 from local_judge.lab.task_construction.model import Stage
 from local_judge.lab.task_construction.outcome import Build, Outcome, settle
 from local_judge.lab.task_construction.pipeline import Source, make
 from local_judge.lab.task_construction.ranking import Ballot, ballot_paper, read_ballot
-from local_judge.lab.task_construction.requesting import prompts_digest
 from local_judge.lab.task_construction.settings import BuildConfig
-from local_judge.lab.task_construction.sources import read_items, read_questions
+from local_judge.lab.task_construction.sources import read_given, read_items, read_questions
 from local_judge.lab.task_construction.store import BuildManifest, BuildStore
 
 
 @dataclass(frozen=True)
 class Begun:
-    """What a build is made from, read and checked before anything is asked."""
+    """Input of a build, read and checked before the first model call."""
 
     source: Source
     sha256: str | None
 
 
 def read_source(clarify: Path | None, reformulate: Path | None, given: Path | None) -> Begun:
-    """The file that one of the options names; without any, tasks are made from domains.
+    """Read the file of one of the options; without any, tasks are made from domains.
 
     Raises:
-        InputError: there are two of them, or the file cannot be used.
+        InputError: Several options are given, or the file cannot be used.
     """
     named = [path for path in (clarify, reformulate, given) if path is not None]
     if len(named) > 1:
-        raise InputError("--clarify, --reformulate and --from exclude each other: a build has one input")
+        raise InputError("--clarify, --reformulate and --from exclude each other; give one of them")
     if clarify is not None:
         source = Source(questions=read_questions(clarify))
     elif reformulate is not None:
@@ -54,7 +53,7 @@ def read_source(clarify: Path | None, reformulate: Path | None, given: Path | No
 
 
 def dated(config: BuildConfig, there: BuildManifest | None) -> BuildConfig:
-    """The config with the day on which the directory was begun, where it names none."""
+    """Return the config with a date: its own, that of the directory, or today."""
     if config.date is not None:
         return config
     day = there.config.date if there is not None else dt.datetime.now(tz=dt.UTC).date()
@@ -71,20 +70,20 @@ async def build_tasks(
     change: bool = False,
     stage_done: Callable[[], None] = lambda: None,
 ) -> Outcome:
-    """Make, filter and settle; go on where the directory is.
+    """Make, filter and settle tasks; continue an unfinished build.
 
     Args:
-        store: the directory.
-        config: with or without a day.
-        begun: what tasks are made from.
-        judge: who is asked; its ledger replays what was asked before.
-        method: by which duplicates are found.
-        change: take another config, judge or input than the directory was begun with.
-        stage_done: called after each stage.
+        store: Directory of the build.
+        config: Config with or without a date.
+        begun: Input of the build.
+        judge: Judge to ask; its ledger replays earlier replies.
+        method: Method for duplicates.
+        change: Accept a different config, judge or input than the directory was started with.
+        stage_done: Called after each stage.
 
     Raises:
-        RunError: the directory is none of a build, or was begun with something else.
-        LedgerError, EngineError, IndexesError: what concerns all tasks alike.
+        RunError: The directory is not a build, or was started with different settings.
+        LedgerError, EngineError, IndexesError: An error that affects all tasks.
     """
     manifest = BuildManifest(
         config=dated(config, store.manifest()),
@@ -106,16 +105,16 @@ async def build_tasks(
 
 
 def outcome_of(store: BuildStore) -> Outcome:
-    """What came of a build so far, from what it stored. Raises RunError: there is none."""
+    """Return the outcome of a build so far. Raises RunError if there is no build."""
     manifest = store.existing()
     return settle(store.read(), manifest.config, store.ballots())
 
 
 def paper_for(store: BuildStore, voter: str) -> tuple[str, int]:
-    """The ballot paper of a person, and how many tasks are on it.
+    """Return the ballot paper of a person, and the number of tasks on it.
 
     Raises:
-        RunError: there is no build, or nothing in it to rank.
+        RunError: There is no build, or no task to rank.
     """
     manifest = store.existing()
     tasks = store.read().unique(manifest.config)
@@ -125,11 +124,11 @@ def paper_for(store: BuildStore, voter: str) -> tuple[str, int]:
 
 
 def count_ballot(store: BuildStore, voter: str, paper: Path) -> tuple[Outcome, Ballot, bool]:
-    """Keep a person's votes and settle anew; what came of it, the ballot, and whether it took the place of another.
+    """Store a person's votes and settle again; return the outcome, the ballot, and whether it replaced an earlier one.
 
     Raises:
-        RunError: there is no build.
-        InputError: the paper cannot be read.
+        RunError: There is no build.
+        InputError: The paper cannot be read.
     """
     manifest = store.existing()
     build = store.read()
@@ -139,7 +138,7 @@ def count_ballot(store: BuildStore, voter: str, paper: Path) -> tuple[Outcome, B
 
 
 def _digest(path: Path) -> str:
-    """Of a file, or of all files of a folder with their names."""
+    """Return the digest of a file, or of the names and contents of all files of a folder."""
     found = hashlib.sha256()
     every = sorted(path.rglob("*")) if path.is_dir() else [path]
     for file in every:

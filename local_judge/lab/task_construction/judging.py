@@ -1,13 +1,12 @@
-"""What a judge is asked about each task: whether it needs research, an answer from memory, and how good that is.
+"""Questions to a judge about each task: whether it needs research, its answer from memory, and how good that is.
 
-Invariants: all three questions open with the request, and with the person who makes it where there is one, so that both
-are read once; the template of the assessment holds no
-value that a reply could copy; a reply that lacks a value is a failure.
+Invariants: all three prompts open with the request, and with its persona if there is one, so that both are computed
+once; the template of the assessment contains no value that a reply could copy; a reply without a value is a failure.
 """
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from typing import Annotated, Any
 
 from pydantic import Field, create_model
@@ -15,26 +14,24 @@ from pydantic import Field, create_model
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
-from local_judge.lab.task_construction.gather import Reply
+from local_judge.lab.task_construction.asking import laid_out, template
 from local_judge.lab.task_construction.model import Assessment, Baseline, Candidate, Persona, Qualification
-from local_judge.lab.task_construction.requesting import laid_out
 from local_judge.lab.task_construction.settings import BuildConfig, Quality, Share
+from local_judge.tasks.drafting import Reply
 from local_judge.tasks.topics import NEED_TOKENS, NeedReply
-
-template = partial(load_prompt, "local_judge.lab.task_construction")
 
 CHARACTERS_PER_WORD = 8
 TOKENS_PER_WORD = 2
 
 
 class AnswerReply(Reply):
-    """What the judge knows."""
+    """Answer without search."""
 
     answer: str
 
 
 class AssessmentReply(Reply):
-    """The reason comes first, so that the values follow from it."""
+    """Assessment; the reason comes first, so that the values follow from it."""
 
     rationale: Annotated[str, Field(max_length=600)]
     overall_quality: Quality
@@ -43,23 +40,17 @@ class AssessmentReply(Reply):
 
 
 async def qualify(candidate: Candidate, persona: Persona | None, judge: Judge) -> Qualification | Failure:
-    """Whether a task needs deep research; the question of `tasks filter`. Raises LedgerError."""
+    """Return whether a task needs deep research, by the prompt of `tasks filter`. Raises LedgerError."""
     answer = await judge.ask(qualify_prompt(candidate, persona), NeedReply, max_tokens=NEED_TOKENS)
     if isinstance(answer, Failure):
         return answer
-    return Qualification(
-        id=candidate.id,
-        needs_deep_research=answer.value.needs_deep_research,
-        confidence=answer.value.confidence,
-        rationale=answer.value.rationale,
-        replies=answer.replies,
-    )
+    return Qualification(id=candidate.id, replies=answer.replies, **answer.value.model_dump())
 
 
 async def answer_from_memory(
     candidate: Candidate, persona: Persona | None, config: BuildConfig, judge: Judge
 ) -> Baseline | Failure:
-    """The answer without search. Raises LedgerError."""
+    """Return the answer without search. Raises LedgerError."""
     words = config.necessity.answer_words
     answer = await judge.ask(
         baseline_prompt(candidate, persona, config), _answer_type(words), max_tokens=words * TOKENS_PER_WORD
@@ -72,7 +63,7 @@ async def answer_from_memory(
 async def assess(
     candidate: Candidate, persona: Persona | None, baseline: Baseline, config: BuildConfig, judge: Judge
 ) -> Assessment | Failure:
-    """How good the answer without search is. Raises LedgerError."""
+    """Return how good the answer without search is. Raises LedgerError."""
     answer = await judge.ask(
         necessity_prompt(candidate, persona, baseline, config), AssessmentReply, max_tokens=NEED_TOKENS
     )
@@ -89,13 +80,13 @@ async def assess(
 
 
 def qualify_prompt(candidate: Candidate, persona: Persona | None) -> Prompt:
-    """The prompt that asks whether a task needs deep research."""
+    """Return the prompt that asks whether a task needs deep research."""
     need = load_prompt("local_judge.tasks", "need")
     return _asked(candidate, persona, need if persona is None else f"{template('suits')}\n\n{need}")
 
 
 def baseline_prompt(candidate: Candidate, persona: Persona | None, config: BuildConfig) -> Prompt:
-    """The prompt that asks for an answer from memory."""
+    """Return the prompt that asks for an answer from memory."""
     values = {"date": config.today, "words": str(config.necessity.answer_words)}
     return _asked(candidate, persona, fill(template("baseline"), values))
 
@@ -103,13 +94,13 @@ def baseline_prompt(candidate: Candidate, persona: Persona | None, config: Build
 def necessity_prompt(
     candidate: Candidate, persona: Persona | None, baseline: Baseline, config: BuildConfig
 ) -> Prompt:
-    """The prompt that asks how good that answer is."""
+    """Return the prompt that asks how good that answer is."""
     values = {"answer": fence(baseline.answer, "Answer without search:"), "date": config.today}
     return _asked(candidate, persona, fill(template("necessity"), values))
 
 
 def _asked(candidate: Candidate, persona: Persona | None, own: str) -> Prompt:
-    """A question about a request and whoever makes it."""
+    """Return a prompt about a request and its persona."""
     request = fence(candidate.prompt, "Request:")
     if persona is None:
         return laid_out(request, own)

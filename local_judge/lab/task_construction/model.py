@@ -1,7 +1,7 @@
-"""What a build makes, stage by stage.
+"""Rows that a build stores, stage by stage.
 
-Invariant: every row carries the id of the task that it is of, and the ledger keys of the replies that it rests on; a
-task's id is of no other task of the build, and of no other text.
+Invariant: every row has the id of its task and the ledger keys of its replies; the id of a task is unique within the
+build, and changes with its text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Generator = Literal["personas", "clarify", "reformulate", "given"]
 
 
 class Persona(Frozen):
-    """Somebody invented, for whom tasks are written."""
+    """An invented person for whom tasks are written."""
 
     id: str
     """`<domain>-p<number>`."""
@@ -35,7 +35,7 @@ class Persona(Frozen):
 
     @property
     def says(self) -> str:
-        """All of it, a line each."""
+        """All details, one line each."""
         parts = {
             "Name": self.name,
             "Role": self.role,
@@ -47,39 +47,39 @@ class Persona(Frozen):
 
 
 class Clarification(Frozen):
-    """What a user is asked back, and what is taken to be the answer."""
+    """A clarifying question to the user, and its answer."""
 
     question: str
     answer: str
     status: Literal["given", "drafted"] = "given"
-    """`given`: a person's answer. `drafted`: assumed by the judge."""
+    """`given`: answered by a person. `drafted`: assumed by the judge."""
 
 
 class Candidate(Frozen):
-    """A task that is not yet one."""
+    """A task before the filters."""
 
     id: str
     prompt: str
     domain: str = ""
     generator: Generator = "given"
     persona: str | None = None
-    """Id."""
+    """Id of the persona."""
     source: str | None = None
-    """Id of the question or item that it was made from."""
+    """Id of the question or item it was made from."""
     challenges: str = ""
-    """What is said to make it hard."""
+    """Challenges of the task, as its source states them."""
     period: str = ""
-    """The time that the answer has to cover, where it is bound to one."""
+    """Period that the answer has to cover, if the task states one."""
     clarifications: tuple[Clarification, ...] = ()
     guidance: tuple[str, ...] = ()
-    """Points that a judge has drafted, knowing the answer."""
+    """Points drafted by a judge that knows the answer."""
     answer_check: Literal["absent", "in_the_question", "not_checkable"] | None = None
-    """Of a reformulated item: why the request is held not to give its answer away."""
+    """Result of the search for the answer in the request of a reformulated item."""
     replies: tuple[str, ...] = ()
 
 
 class Qualification(Frozen):
-    """Whether a task needs deep research, as a judge sees it."""
+    """A judge's decision on whether a task needs deep research."""
 
     id: str
     needs_deep_research: bool
@@ -89,7 +89,7 @@ class Qualification(Frozen):
 
 
 class Baseline(Frozen):
-    """What a judge answers without search."""
+    """A judge's answer without search."""
 
     id: str
     answer: str
@@ -97,7 +97,7 @@ class Baseline(Frozen):
 
 
 class Assessment(Frozen):
-    """How good that answer is, and whether searching would be needed for a better one."""
+    """Quality of that answer, and whether a better one requires search."""
 
     id: str
     quality: Quality
@@ -108,58 +108,58 @@ class Assessment(Frozen):
 
 
 class Likeness(Frozen):
-    """The earlier task that a task is most like, among those that stay."""
+    """Most similar earlier task of a task, among those that stay."""
 
     id: str
     of: str | None
-    """None where there is no earlier one."""
+    """Id of the earlier task; None for the first task."""
     similarity: float
     same: bool
 
 
 class GivenAway(Frozen):
-    """A request that gives the answer away, whatever the judge was told."""
+    """A request that gives the answer away after all attempts."""
 
     id: str
-    """Of the item."""
+    """Id of the item."""
     domain: str = ""
     request: str
     words: str
-    """Of the answer, which stand in the request."""
+    """Words of the answer that occur in the request."""
     replies: tuple[str, ...] = ()
 
 
 class Missing(Frozen):
-    """What a stage could not make or decide, through a failure of ours."""
+    """Tasks that a stage could not make or decide on because of a failure."""
 
     stage: Stage
     about: str
-    """Id of a task; of a domain, persona, question or item where tasks were to be made."""
+    """Id of a task, or of the domain, persona, question or item for which tasks were to be made."""
     domain: str = ""
     n_tasks: int = Field(default=1, ge=1)
-    """How many tasks are missing with it."""
+    """Number of tasks that are missing because of it."""
     failure: Failure
 
 
 class AuditRow(Frozen):
-    """One task that is not kept, or several that were never made: where it ended, why, and what decided."""
+    """One task that is not kept, or several that were never made, with stage, reasons and values."""
 
     id: str
     domain: str
     stage: Stage
     outcome: Literal["dropped", "failed"]
     reasons: Annotated[tuple[str, ...], Field(min_length=1)]
-    """Names of the rules that it breaks, or kind of the failure."""
+    """Names of the violated rules, or the kind of the failure."""
     says: str
-    """The same in a sentence."""
+    """Reasons as a sentence."""
     values: Mapping[str, Any]
-    """What decided, limits included."""
+    """Values and limits of the decision."""
     n_tasks: int = 1
     prompt: str | None = None
 
 
 class TaskLine(Frozen):
-    """One line of the file of tasks that a build ends in."""
+    """One line of `tasks.jsonl`."""
 
     id: str
     prompt: str
@@ -168,9 +168,14 @@ class TaskLine(Frozen):
     persona: str | None = None
     source: str | None = None
     place: int | None = None
-    """In the ranking by people, from 1; None where nobody ranked it."""
+    """Place in the ranking by people, from 1; None for a task without votes."""
 
 
 def task_id(stem: str, prompt: str) -> str:
-    """`<stem>-<8 hex digits of the text's SHA-256>`: another text never has the id that people voted for."""
+    """Return `<stem>-<8 hex digits of the text's SHA-256>`: a changed text gets a new id, so that votes stay valid."""
     return f"{stem}-{hashlib.sha256(prompt.encode()).hexdigest()[:8]}"
+
+
+def not_made(failure: Failure, about: str, domain: str, n_tasks: int = 1) -> Missing:
+    """Return the row for tasks that could not be made."""
+    return Missing(stage="generate", about=about, domain=domain, n_tasks=n_tasks, failure=failure)

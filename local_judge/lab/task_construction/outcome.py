@@ -1,7 +1,7 @@
-"""What came of a build: the tasks that are kept, and an account of all others.
+"""Outcome of a build: the tasks that are kept, and the reasons for all others.
 
-Invariants: a pure function of what the stages stored, the settings and the votes; of each domain, what was expected is
-what was kept, dropped, failed and not yet decided, together.
+Invariants: a pure function of the stored results of the stages, the settings and the votes; in each domain, the
+expected tasks are the sum of the kept, dropped, failed and undecided ones.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from serving.types import Frozen
 
 @dataclass
 class Build:
-    """What the stages have made and decided so far; rows by task id."""
+    """Results of the stages so far; decisions by task id."""
 
     personas: list[Persona] = field(default_factory=list[Persona])
     candidates: list[Candidate] = field(default_factory=list[Candidate])
@@ -44,18 +44,18 @@ class Build:
     missing: list[Missing] = field(default_factory=list[Missing])
 
     def qualified(self, config: BuildConfig) -> list[Candidate]:
-        """Those that passed the first filter."""
+        """Return the tasks that passed the first filter."""
         found = self.qualifications
         return [one for one in self.candidates if one.id in found and qualified(found[one.id], config).kept]
 
     def necessary(self, config: BuildConfig) -> list[Candidate]:
-        """Those that passed both filters."""
+        """Return the tasks that passed both filters."""
         found = self.assessments
         passed = self.qualified(config)
         return [one for one in passed if one.id in found and necessary(found[one.id], config).kept]
 
     def unique(self, config: BuildConfig) -> list[Candidate]:
-        """Those that passed both filters and are no duplicates."""
+        """Return the tasks that passed both filters and are not duplicates."""
         passed = self.necessary(config)
         if config.duplicates.method == "off":
             return passed
@@ -64,11 +64,11 @@ class Build:
 
 
 class DomainCounts(Frozen):
-    """How many tasks of one domain got how far."""
+    """Number of tasks of one domain by stage."""
 
     domain: str
     expected: int
-    """Kept, dropped, failed and open together."""
+    """Sum of kept, dropped, failed and open."""
     made: int
     qualified: int
     necessary: int
@@ -77,34 +77,34 @@ class DomainCounts(Frozen):
     dropped: int
     failed: int
     open: int
-    """Not yet decided on: the build was stopped."""
+    """Undecided tasks of a stopped build."""
 
 
 class Condition(Frozen):
-    """How many texts that a judge wrote meet a condition that they were asked to meet."""
+    """Number of texts that meet a condition of their prompt."""
 
     says: str
-    """The condition, with its limits."""
+    """Condition with its limits."""
     met: int
     of: int
 
 
 class Outcome(NamedTuple):
-    """What is written and shown."""
+    """Tasks and counts to write and show."""
 
     kept: tuple[TaskLine, ...]
-    """In the order of the ranking where there are votes, else as they were made."""
+    """Kept tasks, in the order of the votes if there are any, otherwise in the order of generation."""
     audit: tuple[AuditRow, ...]
-    """By stage, then as they were made."""
+    """Tasks that are not kept, by stage, then in the order of generation."""
     counts: tuple[DomainCounts, ...]
     n_voters: int
-    """Who have ranked one of the tasks at least."""
+    """Number of people who have ranked one or more of the tasks."""
     conditions: tuple[Condition, ...]
-    """Of persons and tasks that were made from domains; none where there are no such tasks."""
+    """Conditions of personas and tasks made from domains; empty if there are none."""
 
 
 def settle(build: Build, config: BuildConfig, ballots: Sequence[Ballot]) -> Outcome:
-    """Decide on every task by what is known of it."""
+    """Decide on every task from the stored results."""
     audit: list[AuditRow] = [_failed(one, None) for one in build.missing if one.stage == "generate"]
     audit += map(_given_away, build.given_away)
     by_id = {one.about: one for one in build.missing if one.stage != "generate"}
@@ -120,13 +120,14 @@ def settle(build: Build, config: BuildConfig, ballots: Sequence[Ballot]) -> Outc
     for one in build.necessary(config):
         like = build.likenesses.get(one.id)
         if like is not None and like.same:
-            audit.append(_duplicate(one, like, config))
+            audit += _duplicate(one, like, config)
     unique = {one.id: one for one in build.unique(config) if one.id not in by_id}
     votes = [ballot.on({id: one.prompt for id, one in unique.items()}) for ballot in ballots]
     places = standings(votes, list(unique))
     voted = any(place.place is not None for place in places)
     cut = len(places) if config.keep is None or not voted else config.keep
-    audit += [_ranked_below(unique[place.id], place, cut) for place in places[cut:]]
+    for place in places[cut:]:
+        audit += _ranked_below(unique[place.id], place, cut)
     kept = tuple(_line(unique[place.id], place) for place in places[:cut])
     order: tuple[Stage, ...] = get_args(Stage)
     audit.sort(key=lambda row: order.index(row.stage))
@@ -216,23 +217,18 @@ def _given_away(found: GivenAway) -> AuditRow:
 def _dropped(candidate: Candidate, stage: Stage, verdict: Verdict) -> list[AuditRow]:
     if verdict.kept:
         return []
-    return [_row(candidate, stage, verdict)]
-
-
-def _row(candidate: Candidate, stage: Stage, verdict: Verdict) -> AuditRow:
-    return AuditRow(
+    row = AuditRow(
         id=candidate.id,
         domain=candidate.domain,
         stage=stage,
         outcome="dropped",
-        reasons=verdict.reasons,
-        says=verdict.says,
-        values=verdict.values,
         prompt=candidate.prompt,
+        **verdict._asdict(),
     )
+    return [row]
 
 
-def _duplicate(candidate: Candidate, like: Likeness, config: BuildConfig) -> AuditRow:
+def _duplicate(candidate: Candidate, like: Likeness, config: BuildConfig) -> list[AuditRow]:
     limits = config.duplicates
     values: dict[str, object] = {
         "of": like.of,
@@ -242,21 +238,16 @@ def _duplicate(candidate: Candidate, like: Likeness, config: BuildConfig) -> Aud
     }
     likeness = f"{limits.method} similarity {like.similarity:.3f}, the same from {limits.at_least:g}"
     says = f"says what {like.of} says: {likeness}"
-    return _row(candidate, "duplicates", Verdict(("duplicate",), says, values))
+    return _dropped(candidate, "duplicates", Verdict(("duplicate",), says, values))
 
 
-def _ranked_below(candidate: Candidate, place: Place, cut: int) -> AuditRow:
-    values: dict[str, object] = {
-        "place": place.place,
-        "borda": place.borda,
-        "mean_rank": place.mean_rank,
-        "n_votes": place.n_votes,
-        "keep": cut,
-    }
+def _ranked_below(candidate: Candidate, place: Place, cut: int) -> list[AuditRow]:
+    values: dict[str, object] = {**place._asdict(), "keep": cut}
+    del values["id"]
     if place.place is None:
-        return _row(candidate, "ranking", Verdict(("not_ranked",), "nobody ranked it", values))
+        return _dropped(candidate, "ranking", Verdict(("not_ranked",), "no one ranked it", values))
     says = f"place {place.place} of those that people ranked, {cut} are kept"
-    return _row(candidate, "ranking", Verdict(("ranked_below",), says, values))
+    return _dropped(candidate, "ranking", Verdict(("ranked_below",), says, values))
 
 
 def _line(candidate: Candidate, place: Place) -> TaskLine:

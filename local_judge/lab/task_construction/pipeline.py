@@ -1,8 +1,7 @@
-"""The stages of a build, one after the other.
+"""Stages of a build, in sequence.
 
-Invariants: what a stage needs of a judge is asked through the ledger, so that a build which is started again asks
-nothing twice; a failure of ours is a row and keeps a task from being decided on, never from being counted; the order of
-what is made is that of the settings and the files, whatever was answered first.
+Invariants: model calls go through the ledger, so that a restarted build repeats none; a failure is a row, and its task
+is counted but not decided on; results keep the order of the settings and the files, whichever reply came first.
 """
 
 from __future__ import annotations
@@ -16,26 +15,25 @@ from typing import TypeVar
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.lab.task_construction.clarify import clarify
-from local_judge.lab.task_construction.duplicates import Method, likenesses
-from local_judge.lab.task_construction.imported import Given
+from local_judge.lab.task_construction.filters import Method, likenesses
 from local_judge.lab.task_construction.judging import answer_from_memory, assess, qualify
 from local_judge.lab.task_construction.model import Candidate, Generator, GivenAway, Missing, Persona, Stage
 from local_judge.lab.task_construction.outcome import Build
 from local_judge.lab.task_construction.personas import invent, write_tasks
 from local_judge.lab.task_construction.reformulate import reformulate
 from local_judge.lab.task_construction.settings import BuildConfig
-from local_judge.lab.task_construction.sources import Item, RawQuestion
+from local_judge.lab.task_construction.sources import Given, Item, RawQuestion
 
 A = TypeVar("A")
 B = TypeVar("B")
 
 AT_ONCE = 16
-"""Things asked about at the same time."""
+"""Maximum number of concurrent requests."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """What tasks are made from: domains of the config, unless one of the others is there."""
+    """Input of a build: one of these, or the domains of the config."""
 
     questions: Sequence[RawQuestion] | None = None
     items: Sequence[Item] | None = None
@@ -43,7 +41,7 @@ class Source:
 
     @property
     def generator(self) -> Generator:
-        """What makes the tasks."""
+        """Way in which the tasks are made."""
         if self.questions is not None:
             return "clarify"
         if self.items is not None:
@@ -62,16 +60,16 @@ async def make(
     """Run all stages that a judge or code decides.
 
     Args:
-        build: filled in.
-        config: with a date.
-        source: what tasks are made from.
-        judge: who is asked.
-        method: by which duplicates are found; None where they are not looked for.
-        stored: called after each stage, to write what is new in `build`.
+        build: Build to fill.
+        config: Config with a date.
+        source: Input of the build.
+        judge: Judge to ask.
+        method: Method for duplicates; None keeps duplicates.
+        stored: Called after each stage to write the new parts of `build`.
 
     Raises:
-        LedgerError: a reply could not be stored.
-        IndexesError: texts could not be embedded.
+        LedgerError: A reply could not be stored.
+        IndexesError: Texts could not be embedded.
     """
     await _generate(build, config, source, judge)
     stored("generate")
@@ -86,7 +84,7 @@ async def make(
 
     undecided = [one for one in build.candidates if one.id not in build.qualifications]
     await _decide(
-        build, "qualify", undecided, lambda one: qualify(one, who(one), judge), build.qualifications
+        build, "qualify", undecided, build.qualifications, lambda one: qualify(one, who(one), judge)
     )
     stored("qualify")
     waiting = [one for one in build.qualified(config) if one.id not in build.assessments]
@@ -95,8 +93,8 @@ async def make(
         build,
         "baseline",
         unanswered,
-        lambda one: answer_from_memory(one, who(one), config, judge),
         build.baselines,
+        lambda one: answer_from_memory(one, who(one), config, judge),
     )
     stored("baseline")
     answered = [one for one in waiting if one.id in build.baselines]
@@ -104,8 +102,8 @@ async def make(
         build,
         "necessity",
         answered,
-        lambda one: assess(one, who(one), build.baselines[one.id], config, judge),
         build.assessments,
+        lambda one: assess(one, who(one), build.baselines[one.id], config, judge),
     )
     stored("necessity")
     if method is not None:
@@ -119,28 +117,18 @@ async def _generate(build: Build, config: BuildConfig, source: Source, judge: Ju
         _take(build, await _each(source.questions, lambda raw: clarify(raw, config, judge)))
     elif source.items is not None:
         _take(build, await _each(source.items, lambda item: reformulate(item, config, judge)))
-    elif source.given is not None and source.given.candidates:
-        build.personas += source.given.personas
-        build.candidates += source.given.candidates
+    elif source.given is not None:
+        _take(build, (*source.given.personas, *source.given.candidates))
     else:
-        await _from_personas(build, config, source, judge)
-
-
-async def _from_personas(build: Build, config: BuildConfig, source: Source, judge: Judge) -> None:
-    if source.given is not None:
-        build.personas += source.given.personas
-    else:
-        for invented in await _each(config.domains, lambda domain: invent(domain, config, judge)):
-            build.personas += invented.personas
-            build.missing += [invented.missing] if invented.missing is not None else []
-    placed = _placed(build.personas)
-    for written in await _each(placed, lambda one: write_tasks(*one, config, judge)):
-        build.candidates += written.candidates
-        build.missing += [written.missing] if written.missing is not None else []
+        for rows in await _each(config.domains, lambda domain: invent(domain, config, judge)):
+            _take(build, rows)
+    if source.generator == "personas":
+        for rows in await _each(_placed(build.personas), lambda one: write_tasks(*one, config, judge)):
+            _take(build, rows)
 
 
 def _placed(personas: Sequence[Persona]) -> list[tuple[Persona, int]]:
-    """Each with its place among those of its domain."""
+    """Return each persona with its position among those of its domain."""
     before: Counter[str] = Counter()
     placed: list[tuple[Persona, int]] = []
     for persona in personas:
@@ -149,22 +137,25 @@ def _placed(personas: Sequence[Persona]) -> list[tuple[Persona, int]]:
     return placed
 
 
-def _take(build: Build, found: Iterable[Candidate | GivenAway | Missing]) -> None:
+def _take(build: Build, found: Iterable[Persona | Candidate | GivenAway | Missing]) -> None:
     for one in found:
-        if isinstance(one, Missing):
-            build.missing.append(one)
-        elif isinstance(one, GivenAway):
-            build.given_away.append(one)
-        else:
-            build.candidates.append(one)
+        match one:
+            case Persona():
+                build.personas.append(one)
+            case Candidate():
+                build.candidates.append(one)
+            case GivenAway():
+                build.given_away.append(one)
+            case Missing():
+                build.missing.append(one)
 
 
 async def _decide(
     build: Build,
     stage: Stage,
     candidates: Sequence[Candidate],
-    ask: Callable[[Candidate], Awaitable[B | Failure]],
     into: dict[str, B],
+    ask: Callable[[Candidate], Awaitable[B | Failure]],
 ) -> None:
     for candidate, found in zip(candidates, await _each(candidates, ask), strict=True):
         if isinstance(found, Failure):
@@ -176,7 +167,7 @@ async def _decide(
 
 
 async def _each(things: Sequence[A], ask: Callable[[A], Awaitable[B]]) -> list[B]:
-    """Answers in the order of the things."""
+    """Return the answers in the order of the things."""
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def one(thing: A) -> B:

@@ -1,7 +1,7 @@
-"""Tasks ordered by people: a CSV file each, and what their rankings make together.
+"""Ranking of tasks by people: one CSV file per person, and the combined ranking.
 
-Invariants: votes are kept with who cast them, and count for the text that was voted on alone, whatever its id;
-a task that somebody left out is not ranked by them, and never last; the order does not depend on who voted first.
+Invariants: votes are stored with the voter, and count only for the text that was ranked, whatever its id; a task that a
+voter leaves out is unranked by them, not last; the order does not depend on the order of the votes.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ Rank = Annotated[int, Field(ge=1)]
 
 
 class Ballot(Frozen):
-    """How one person ranked tasks."""
+    """Ranking of one person."""
 
     voter: str
     ranks: dict[str, Rank]
-    """By task id, 1 the best; those that tie have the same."""
+    """Rank by task id; 1 is the best, and tied tasks share a rank."""
     texts: dict[str, str] = Field(default_factory=dict[str, str])
-    """By task id, the SHA-256 of the request that was ranked; without it, the id has to say which text it is."""
+    """SHA-256 of the ranked request by task id; without it, the id identifies the text."""
 
     def on(self, prompts: Mapping[str, str]) -> Ballot:
-        """The votes on these requests, by id: not those on others, nor on another text of the same id."""
+        """Return the votes on these requests by id, without votes on another text of the same id."""
         kept = {
             identity: rank
             for identity, rank in self.ranks.items()
@@ -48,18 +48,18 @@ class Ballot(Frozen):
 
 
 class Place(NamedTuple):
-    """Where a task stands."""
+    """Place of a task."""
 
     id: str
     place: int | None
-    """From 1; None for a task that nobody ranked."""
+    """Place from 1; None for a task without votes."""
     borda: float | None
     mean_rank: float | None
     n_votes: int
 
 
 def standings(ballots: Sequence[Ballot], ids: Sequence[str]) -> list[Place]:
-    """The tasks from best to worst; those that nobody ranked last, in their own order.
+    """Return the tasks from best to worst, followed by tasks without votes in their own order.
 
     Only votes on `ids` count. With L tasks of a ballot's n ranked lower than a task and T others tied with it, the
     ballot gives it (L + T / 2) / (n - 1), and 1/2 where n = 1 (Borda's count, brought to 0 .. 1 so that ballots of
@@ -83,7 +83,7 @@ def standings(ballots: Sequence[Ballot], ids: Sequence[str]) -> list[Place]:
 
 
 def ballot_paper(candidates: Sequence[Candidate], voter: str, seed: int) -> str:
-    """CSV with an empty `rank` for each task, in an order of each voter's own, so that no task is read first by all."""
+    """Return a CSV with an empty `rank` for each task, in a different order for each voter."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -94,11 +94,11 @@ def ballot_paper(candidates: Sequence[Candidate], voter: str, seed: int) -> str:
 
 
 def read_ballot(path: Path, voter: str, known: Mapping[str, Candidate]) -> Ballot:
-    """What a person made of a ballot paper; rows without a rank are not ranked.
+    """Read a completed ballot paper; rows without a rank are unranked.
 
     Raises:
-        InputError: it cannot be read, names no task, an unknown one or one with another text, or a rank is no whole
-            number from 1.
+        InputError: The file cannot be read, ranks no task, an unknown task or one with another text, or a rank is not
+            a positive whole number.
     """
     ranks: dict[str, int] = {}
     names = {harmless_cell(identity): identity for identity in known}

@@ -1,26 +1,25 @@
-"""The directory of a build.
+"""Directory of a build.
 
-    build.json          what decides the build: config, judge, input by digest, prompts, method for duplicates
+    build.json          config, judge, digest of the input, prompts, method for duplicates
     ledger.sqlite       the judge's replies, unless another ledger was named
     personas.jsonl, candidates.jsonl, given_away.jsonl, qualified.jsonl, baselines.jsonl, assessed.jsonl,
     duplicates.jsonl, missing.jsonl
-                        what the stages made and decided: see `tasks.building.model`
-    votes.jsonl         one ballot a person
-    tasks.jsonl         the tasks that are kept, for `run --tasks`
+                        results of the stages: see `model`
+    votes.jsonl         one ballot per person
+    tasks.jsonl         tasks that are kept, for `run --tasks`
     guidance.jsonl      points that a judge has drafted for them, for `run --guidance` and `tasks guidance review`
     audit.jsonl         every task that was dropped, failed or never made, with stage, reasons and values
-    summary.json        counts by domain, and of the conditions that texts were asked to meet
+    summary.json        counts by domain, and of texts that meet the conditions in their prompts
 
-Invariants: a file is whole or as it was; what is written follows from the ledger, the input, the config and the votes
-alone, so that a build that was killed ends in the same bytes as one that was not; a directory goes on only with what it
-was begun with, unless it is told to change.
+Invariants: a file is complete or unchanged; its contents follow from the ledger, the input, the config and the votes
+alone, so that a build that was killed ends with the same bytes as one that was not; a directory continues only with
+the settings it was started with, unless it is told to change them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -49,46 +48,51 @@ from serving.types import EngineIdentity, Frozen
 T = TypeVar("T", bound=BaseModel)
 
 MANIFEST, SUMMARY, GUIDANCE = "build.json", "summary.json", "guidance.jsonl"
+_LISTS: dict[str, tuple[Stage, type[BaseModel]]] = {
+    "personas": ("generate", Persona),
+    "candidates": ("generate", Candidate),
+    "given_away": ("generate", GivenAway),
+}
+"""Lists of a build, each kept in `<name>.jsonl`, with the stage that makes it."""
+_BY_TASK: dict[str, tuple[str, Stage, type[Qualification | Baseline | Assessment | Likeness]]] = {
+    "qualifications": ("qualified.jsonl", "qualify", Qualification),
+    "baselines": ("baselines.jsonl", "baseline", Baseline),
+    "assessments": ("assessed.jsonl", "necessity", Assessment),
+    "likenesses": ("duplicates.jsonl", "duplicates", Likeness),
+}
+"""Decisions of a build by task id, with their files and the stages that make them."""
 DERIVED = (
-    "personas.jsonl",
-    "candidates.jsonl",
-    "given_away.jsonl",
-    "qualified.jsonl",
-    "baselines.jsonl",
-    "assessed.jsonl",
-    "duplicates.jsonl",
-    "missing.jsonl",
-    "audit.jsonl",
-    "tasks.jsonl",
+    *(f"{name}.jsonl" for name in (*_LISTS, "missing", "audit", "tasks")),
+    *(file for file, _, _ in _BY_TASK.values()),
     SUMMARY,
 )
-"""All that follows from the manifest and the ledger; votes and reviewed guidance do not."""
+"""Files that follow from the manifest and the ledger; votes and reviewed guidance do not."""
 FORMAT = 1
 
 
 class BuildManifest(Frozen):
-    """What a build is decided by."""
+    """Everything that determines a build."""
 
     format_version: int = FORMAT
     config: BuildConfig
     generator: Generator
     input_sha256: str | None
-    """Of the file that tasks are made from; None where they are made from the config's domains."""
+    """SHA-256 of the input file; None if tasks are made from the config's domains."""
     judge: EngineIdentity
     prompts: str
     """Digest of the prompt texts."""
     duplicates: str | None
-    """The method, with the digest of its model; None where they are not looked for."""
+    """Method for duplicates, with the digest of its model; None if duplicates are not removed."""
 
 
 class Summary(Frozen):
-    """Counts, for whoever reads the directory."""
+    """Counts of the build."""
 
     domains: tuple[DomainCounts, ...]
     n_voters: int
     conditions: tuple[Condition, ...]
     complete: bool
-    """Whether every task that could be made is kept, dropped or failed."""
+    """True if every task is kept, dropped or failed."""
 
 
 class BuildStore:
@@ -100,41 +104,43 @@ class BuildStore:
 
     @property
     def ledger(self) -> Path:
-        """Where the replies are kept unless told otherwise."""
+        """Default path of the ledger."""
         return self._files.ledger
 
     def manifest(self) -> BuildManifest | None:
-        """What the directory was begun with; None for one that was not.
+        """Return the manifest; None in an empty directory.
 
         Raises:
-            RunError: it holds something else.
+            RunError: The directory contains something else.
         """
         if (self.root / MANIFEST).exists():
             return self._files.read_model(MANIFEST, BuildManifest)
         try:
             names = sorted(entry.name for entry in self.root.iterdir()) if self.root.exists() else []
         except OSError as error:
-            raise RunError(f"{self.root}: cannot hold a build ({error.strerror or error})") from None
+            raise RunError(f"{self.root}: cannot be used for a build ({error.strerror or error})") from None
         if any(not name.startswith((".", self.ledger.name)) for name in names):
-            raise RunError(f"{self.root}: not empty and no build; choose another directory")
+            raise RunError(f"{self.root}: not empty, and not a build; choose another directory")
         return None
 
     def existing(self) -> BuildManifest:
-        """As `manifest`. Raises RunError: there is no build."""
+        """Return the manifest. Raises RunError if there is no build."""
         found = self.manifest()
         if found is None:
-            raise RunError(f"{self.root}: no build there; `local-judge tasks build {self.root}` begins one")
+            raise RunError(
+                f"{self.root}: contains no build; start one with `local-judge tasks build {self.root}`"
+            )
         return found
 
     def begin(self, wanted: BuildManifest, *, change: bool) -> None:
-        """Write the manifest, or check that the one there is the same.
+        """Write the manifest, or check that the existing one is the same.
 
         Args:
-            wanted: of the command.
-            change: take it in the place of the one that is there.
+            wanted: Manifest of the command.
+            change: Replace a different manifest.
 
         Raises:
-            RunError: the directory was begun with something else.
+            RunError: The directory was started with different settings.
         """
         there = self.manifest()
         self._files.sweep()
@@ -142,16 +148,15 @@ class BuildStore:
             before, now = there.model_dump(mode="json"), wanted.model_dump(mode="json")
             differing = ".".join(difference(before, now))
             raise RunError(
-                f"{self.root}: was begun with another {differing}; give what it was begun with, or choose another "
-                "directory, or say --change: then what follows from the change is made anew, and no reply that the "
-                "ledger has is asked for again"
+                f"{self.root}: the build was started with a different {differing}; use the same one, choose another "
+                "directory, or add --change to make what depends on it again (replies in the ledger are reused)"
             )
         if there != wanted:
             self._clear()
         self._files.write_json(MANIFEST, wanted)
 
     def _clear(self) -> None:
-        """Take away what was made by other settings: it must not be read beside what is made by these."""
+        """Delete results of other settings, which must not be mixed with new ones."""
         try:
             for name in DERIVED:
                 (self.root / name).unlink(missing_ok=True)
@@ -160,7 +165,7 @@ class BuildStore:
             raise RunError(f"{self.root}: cannot be written ({error.strerror or error})") from None
 
     def _clear_drafts(self) -> None:
-        """Guidance that nobody has decided on: `finish` puts none in the place of a row that is there."""
+        """Delete drafted guidance without a decision: `finish` does not replace existing rows."""
         path = self.root / GUIDANCE
         if not path.exists():
             return
@@ -172,43 +177,32 @@ class BuildStore:
                 path.unlink()
 
     def write(self, build: Build, stage: Stage) -> None:
-        """Write what a stage has made."""
-        rows: dict[Stage, dict[str, Sequence[BaseModel]]] = {
-            "generate": {
-                "personas.jsonl": build.personas,
-                "candidates.jsonl": build.candidates,
-                "given_away.jsonl": build.given_away,
-            },
-            "qualify": {"qualified.jsonl": list(build.qualifications.values())},
-            "baseline": {"baselines.jsonl": list(build.baselines.values())},
-            "necessity": {"assessed.jsonl": list(build.assessments.values())},
-            "duplicates": {"duplicates.jsonl": list(build.likenesses.values())},
-            "ranking": {},
-        }
-        for name, written in rows[stage].items():
-            self._files.write_jsonl(name, written)
+        """Write the results of a stage."""
+        for name, (own, _) in _LISTS.items():
+            if own == stage:
+                self._files.write_jsonl(f"{name}.jsonl", getattr(build, name))
+        for name, (file, own, _) in _BY_TASK.items():
+            if own == stage:
+                self._files.write_jsonl(file, getattr(build, name).values())
         self._files.write_jsonl("missing.jsonl", build.missing)
 
     def read(self) -> Build:
-        """What the stages have made so far."""
-        read = self._read
-        return Build(
-            personas=read("personas.jsonl", Persona),
-            candidates=read("candidates.jsonl", Candidate),
-            given_away=read("given_away.jsonl", GivenAway),
-            qualifications={one.id: one for one in read("qualified.jsonl", Qualification)},
-            baselines={one.id: one for one in read("baselines.jsonl", Baseline)},
-            assessments={one.id: one for one in read("assessed.jsonl", Assessment)},
-            likenesses={one.id: one for one in read("duplicates.jsonl", Likeness)},
-            missing=read("missing.jsonl", Missing),
-        )
+        """Read what the stages have made so far."""
+        lists: dict[str, Any] = {
+            name: self._read(f"{name}.jsonl", model) for name, (_, model) in _LISTS.items()
+        }
+        by_task: dict[str, Any] = {
+            name: {row.id: row for row in self._read(file, model)}
+            for name, (file, _, model) in _BY_TASK.items()
+        }
+        return Build(**lists, **by_task, missing=self._read("missing.jsonl", Missing))
 
     def ballots(self) -> list[Ballot]:
-        """What people voted, by name."""
+        """Return the votes, ordered by name."""
         return self._read("votes.jsonl", Ballot)
 
     def add_ballot(self, ballot: Ballot) -> bool:
-        """Keep a person's votes in the place of those that they cast before; whether there were some."""
+        """Store a person's votes; return whether they replace earlier ones."""
         with alone(self.root / "votes.jsonl"):
             every = {one.voter: one for one in self.ballots()}
             again = ballot.voter in every
@@ -217,7 +211,7 @@ class BuildStore:
         return again
 
     def finish(self, build: Build, manifest: BuildManifest) -> Outcome:
-        """Write what came of it: tasks, guidance, audit and summary."""
+        """Write tasks, guidance, audit and summary."""
         outcome = settle(build, manifest.config, self.ballots())
         self._files.write_jsonl("audit.jsonl", outcome.audit)
         self._files.write_jsonl("tasks.jsonl", outcome.kept)
@@ -232,7 +226,7 @@ class BuildStore:
         return outcome
 
     def _draft_guidance(self, build: Build, judge: EngineIdentity, outcome: Outcome) -> None:
-        """Beside what a person may have reviewed there meanwhile."""
+        """Add drafted guidance without changing rows that a person may have reviewed."""
         order = {line.id: place for place, line in enumerate(outcome.kept)}
         file = GUIDANCE_KIND.file(self.root / GUIDANCE)
         for one in build.candidates:

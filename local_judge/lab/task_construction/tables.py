@@ -1,6 +1,6 @@
-"""Builds of tasks for the terminal.
+"""Tables of builds for the terminal.
 
-Invariant: of every domain all tasks are counted; what judges and people wrote is printed as plain text.
+Invariant: all tasks of every domain are counted; texts of judges and people are printed as plain text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _COLUMNS = ("expected", "made", "qualified", "necessary", "unique", "kept", "dro
 
 
 def build_table(counts: Sequence[DomainCounts]) -> Table:
-    """How many tasks of each domain got how far."""
+    """Return the table of domains and stages, in numbers of tasks."""
     table = Table(show_edge=False, pad_edge=False)
     table.add_column("domain", no_wrap=True)
     columns = [*_COLUMNS, *(["open"] if any(row.open for row in counts) else [])]
@@ -33,9 +33,9 @@ def build_table(counts: Sequence[DomainCounts]) -> Table:
 
 
 def build_notes(outcome: Outcome) -> Iterator[str]:
-    """What a reader has to know beside the table, a line each."""
+    """Yield notes on the table, one line each."""
     if not outcome.counts:
-        yield "nothing is made yet: the build was stopped before its first stage was done; the same command goes on"
+        yield "nothing is made yet: the build was stopped in its first stage; run the same command again to continue"
     reasons: dict[tuple[str, str, str], int] = {}
     for row in outcome.audit:
         key = row.outcome, row.stage, ", ".join(row.reasons)
@@ -46,13 +46,13 @@ def build_notes(outcome: Outcome) -> Iterator[str]:
         yield f"{one.met} of {one.of} {one.says}"
     n_open = sum(row.open for row in outcome.counts)
     if n_open:
-        yield f"{count(n_open, 'task')} not yet decided on: the build was stopped; the same command goes on"
+        yield f"{count(n_open, 'task')} undecided: the build was stopped; run the same command again to continue"
     if outcome.n_voters:
         yield f"ranked by {count(outcome.n_voters, 'person', 'people')}"
 
 
 def audit_lines(audit: Sequence[AuditRow]) -> Iterator[str]:
-    """Every task that is not kept: where it ended, and why."""
+    """Yield every task that is not kept, with its stage and reasons."""
     for row in audit:
         several = f" ({count(row.n_tasks, 'task')})" if row.n_tasks > 1 else ""
         yield plain(f"{row.id}{several}: {row.outcome} in {row.stage}: {', '.join(row.reasons)}: {row.says}")

@@ -128,7 +128,7 @@ def test_one_threshold_counts_for_each_protocol_by_its_own_figure() -> None:
         ("thresholds: {a: {figure: x}}", "c.yaml: thresholds.a.protocols: Field required"),
         (
             "thresholds: {verification_auc: {most: 0.1}}",
-            "thresholds.verification_auc: Value error, a threshold has either `least` or `most`",
+            "thresholds.verification_auc: a threshold has either `least` or `most`",
         ),
         (
             "thresholds: {verification_auc: {figure: verifcation/auc}}",
