@@ -82,11 +82,7 @@ def _checked(one: Citation, shown: set[str], snapshot: Snapshot, as_of: date | N
         return CheckedCitation(url=url, status="not_shown", quote=one.quote)
     found = QuoteFinder(page.text, page.title).find(one.quote)
     checked = CheckedCitation(
-        url=page.url,
-        status="not_in_page",
-        quote=one.quote,
-        title=page.title,
-        text_digest=page.text_digest,
+        url=page.url, status="not_in_page", quote=one.quote, title=page.title, text_digest=page.text_digest
     )
     if found is None:
         return checked

@@ -17,7 +17,7 @@ from functools import cached_property
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args
 
 from pydantic import BeforeValidator, Field, create_model
 from rich.console import RenderableType
@@ -74,6 +74,14 @@ class Metric(Examiner[S, F]):
     default: ClassVar[bool] = True
     """The metric is judged if no parts are chosen."""
     needs_task: ClassVar[bool] = True
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Take the types of settings and findings from the type parameters, as in `Metric[Settings, Findings]`."""
+        super().__init_subclass__(**kwargs)
+        for base in vars(cls).get("__orig_bases__", ()):
+            given = [one for one in get_args(base) if isinstance(one, type)]
+            if len(given) == 2 and "findings_type" not in vars(cls):
+                cls.settings_type, cls.findings_type = given
 
     def missing_inputs(self, task: Task) -> str | None:
         """Name what a report's task lacks and which option gives it, in half a line; None if it lacks nothing."""

@@ -239,6 +239,12 @@ def mean_of(parts: Sequence[Score], *, partly: bool = False) -> Score:
     )
 
 
+def mean_of_answers(parts: Sequence[Score]) -> Score:
+    """Return the mean of the parts as `mean_of` does, with counts of their answers instead of the parts."""
+    counts = {name: sum(getattr(part, name) for part in parts) for name in ("n_expected", "n_failed")}
+    return mean_of(parts).model_copy(update={**counts, "note": ""})
+
+
 def _mean(ends: _Ends) -> float | None:
     return sum(end for _, end in ends) / len(ends) if ends else None
 

@@ -47,8 +47,6 @@ class Quality(Metric[QualitySettings, QualityFindings]):
     id = QUALITY
     label = LABELS[QUALITY]
     scale = TEN
-    settings_type = QualitySettings
-    findings_type = QualityFindings
 
     def missing_inputs(self, task: Task) -> str | None:
         """Name the dimensions if the task has none and judges may not draft them."""

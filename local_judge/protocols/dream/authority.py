@@ -94,8 +94,6 @@ class Authority(Metric[AuthoritySettings, AuthorityFindings]):
     id = "authority"
     label = "Domain authority"
     vertical = "sources"
-    settings_type = AuthoritySettings
-    findings_type = AuthorityFindings
     needs_task = False
 
     def __init__(self, settings: AuthoritySettings | None = None) -> None:
@@ -170,8 +168,7 @@ class Authority(Metric[AuthoritySettings, AuthorityFindings]):
         """Yield the judge's score of each domain."""
         for one in findings.domains:
             if one.by == "judge":
-                value = None if one.score is None else float(one.score)
-                yield Decision(metric="authority", item=one.domain, value=value, scale="interval")
+                yield Decision(metric="authority", item=one.domain, value=one.score, scale="interval")
 
     def lines(self, findings: AuthorityFindings) -> Iterator[str]:
         """Yield the numbers of cited domains, and of those rated by people."""

@@ -65,8 +65,6 @@ class Citation(Metric[CitationSettings, CitationFindings]):
     id = "citation"
     label = "Citation integrity"
     vertical = "sources"
-    settings_type = CitationSettings
-    findings_type = CitationFindings
     needs_task = False
 
     @property

@@ -82,8 +82,6 @@ class KeyInformation(ChecklistMetric[KeyInformationSettings, KeyInformationFindi
     id = "key_information"
     label = "Key-information coverage"
     vertical = "compliance"
-    settings_type = KeyInformationSettings
-    findings_type = KeyInformationFindings
 
     def missing_inputs(self, task: Task) -> str | None:
         """Name the plan if the task has none."""

@@ -35,7 +35,7 @@ from local_judge.protocols.dream.reasoning_findings import (
 )
 from local_judge.protocols.dream.reasoning_judging import assess
 from local_judge.protocols.metric import Metric
-from local_judge.scoring.algebra import Answer, answers_between, failures_of, mean_of, undefined
+from local_judge.scoring.algebra import Answer, answers_between, failures_of, mean_of_answers, undefined
 from local_judge.scoring.node import Profile, Score, ScoreNode, node, noted
 from local_judge.tasks.model import Task
 from local_judge.terminal import NONE, count, item_table, safe
@@ -57,8 +57,6 @@ class Reasoning(Metric[ReasoningSettings, ReasoningFindings]):
     id = "reasoning"
     label = "Reasoning quality"
     vertical = "depth"
-    settings_type = ReasoningSettings
-    findings_type = ReasoningFindings
     searches = True
 
     @property
@@ -103,13 +101,7 @@ class Reasoning(Metric[ReasoningSettings, ReasoningFindings]):
         )
         whole = undefined(NO_QUESTIONS)
         if nodes:
-            whole = mean_of([node.score for node in nodes]).model_copy(
-                update={  # answers, not questions
-                    "n_expected": sum(node.score.n_expected for node in nodes),
-                    "n_failed": sum(node.score.n_failed for node in nodes),
-                    "note": "",
-                }
-            )
+            whole = mean_of_answers([node.score for node in nodes])
         notes = (failures_of(whole, "questions"), *_notes(judges), plan_note(judges[0].status))
         return self.node(noted(whole, *notes), nodes)
 

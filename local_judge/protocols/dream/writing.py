@@ -29,7 +29,7 @@ from local_judge.protocols.asking import Requirement, ask_each, look_up, no_bool
 from local_judge.protocols.base import Case, Decision, EvalContext
 from local_judge.protocols.checklist import reasons
 from local_judge.protocols.metric import Metric, MetricFindings
-from local_judge.scoring.algebra import answers, failures_of, mean_of, weighted
+from local_judge.scoring.algebra import answers, failures_of, mean_of_answers, weighted
 from local_judge.scoring.node import Profile, ScoreNode, node, noted
 from local_judge.terminal import NONE, count, item_table
 from serving.types import Frozen
@@ -130,8 +130,6 @@ class Writing(Metric[WritingSettings, WritingFindings]):
     id = "writing"
     label = "Writing quality"
     vertical = "presentation"
-    settings_type = WritingSettings
-    findings_type = WritingFindings
     needs_task = False
 
     async def examine(self, case: Case, context: EvalContext) -> WritingFindings:
@@ -164,20 +162,15 @@ class Writing(Metric[WritingSettings, WritingFindings]):
             for asked, *same in merged
         }
         dimensions = tuple(_dimension(dimension, nodes) for dimension in DIMENSIONS)
-        whole = mean_of([node.score for node in dimensions]).model_copy(
-            update={  # answers, not dimensions
-                "n_expected": sum(node.score.n_expected for node in dimensions),
-                "n_failed": sum(node.score.n_failed for node in dimensions),
-                "note": "",
-            }
-        )
+        whole = mean_of_answers([node.score for node in dimensions])
         return self.node(noted(whole, failures_of(whole), _unquoted(judges)), dimensions)
 
     def decisions(self, findings: WritingFindings) -> Iterator[Decision]:
         """Yield the score of each sub-dimension."""
         for asked, one in zip(SUBDIMENSIONS, findings.subdimensions, strict=True):
-            value = None if one.score is None else float(one.score)
-            yield Decision(metric=f"writing.{asked.dimension}", item=asked.id, value=value, scale="interval")
+            yield Decision(
+                metric=f"writing.{asked.dimension}", item=asked.id, value=one.score, scale="interval"
+            )
 
     def lines(self, findings: WritingFindings) -> Iterator[str]:
         """Yield the numbers of scored sub-dimensions and of rejected quotations."""

@@ -44,8 +44,6 @@ class Facts(Metric[FactsSettings, FactsFindings]):
     id = ROOT
     label = "Active fact-checking"
     vertical = "sources"
-    settings_type = FactsSettings
-    findings_type = FactsFindings
     needs_task = False
     searches = True
 

@@ -64,8 +64,6 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
     id = "factuality"
     label = "Factuality"
     vertical = "sources"
-    settings_type = FactualitySettings
-    findings_type = FactualityFindings
     needs_task = False
     searches = True
 

@@ -122,8 +122,6 @@ class CitationAccuracy(Metric[AccuracySettings, AccuracyFindings]):
     label = "Citation errors"
     scale = _ERRORS
     vertical = "sources"
-    settings_type = AccuracySettings
-    findings_type = AccuracyFindings
 
     @property
     def needs_claims(self) -> bool:

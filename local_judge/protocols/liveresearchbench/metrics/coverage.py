@@ -44,8 +44,6 @@ class Coverage(ChecklistMetric[CoverageSettings, CoverageFindings]):
     id = "coverage"
     label = "Coverage"
     vertical = "compliance"
-    settings_type = CoverageSettings
-    findings_type = CoverageFindings
     missing_as_unmet = True
 
     def missing_inputs(self, task: Task) -> str | None:

@@ -52,8 +52,6 @@ class Depth(Metric[DepthSettings, DepthFindings]):
     id = DEPTH
     label = LABEL
     vertical = "depth"
-    settings_type = DepthSettings
-    findings_type = DepthFindings
     default = False  # compares a report with others, so it has to be chosen
     compares_reports = True
 
@@ -155,15 +153,11 @@ def _decisions(pair: Pair, name: str) -> Iterator[Decision]:
                 yield Decision(
                     metric=f"depth.{dimension}",
                     item=f"{name}, {first}, {whose}",
-                    value=None if marks is None else float(marks.of(dimension)),
+                    value=None if marks is None else marks.of(dimension),
                     scale="interval",
                 )
-        difference = order.difference
         yield Decision(
-            metric="depth.difference",
-            item=f"{name}, {first}",
-            value=None if difference is None else float(difference),
-            scale="interval",
+            metric="depth.difference", item=f"{name}, {first}", value=order.difference, scale="interval"
         )
     mean = margin([pair])
     yield Decision(

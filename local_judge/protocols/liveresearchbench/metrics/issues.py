@@ -77,17 +77,8 @@ def _falling(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 Table = Annotated[tuple[Step, ...], AfterValidator(_falling)]
 
-PUBLISHED: tuple[Step, ...] = (
-    Step(0, 100),
-    Step(1, 90),
-    Step(3, 80),
-    Step(5, 70),
-    Step(7, 60),
-    Step(9, 50),
-    Step(11, 40),
-    Step(13, 30),
-    Step(15, 20),
-    Step(18, 10),
+PUBLISHED: tuple[Step, ...] = tuple(
+    Step(n, 100 - 10 * step) for step, n in enumerate((0, 1, 3, 5, 7, 9, 11, 13, 15, 18))
 )
 """Rubric of the published `criteria/consistency.py` and `criteria/citation.py`: 18 issues and more score 10."""
 
@@ -225,9 +216,7 @@ class Issues(Metric[IssueSettings, IssueFindings]):
     """Score of the issues of one kind in one report."""
 
     kind: ClassVar[Kind]
-    settings_type = IssueSettings
     settings_key = "issues"
-    findings_type = IssueFindings
     needs_task = False
 
     async def examine(self, case: Case, context: EvalContext) -> IssueFindings:

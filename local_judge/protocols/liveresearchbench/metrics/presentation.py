@@ -9,7 +9,9 @@ what code decides, unless `judge_all` is set; then code decides nothing. The pro
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
+from importlib.resources import files
 from typing import Self
 
 from pydantic import model_validator
@@ -21,39 +23,13 @@ from local_judge.protocols.checklist import ChecklistMetric, Item, ItemFindings,
 from local_judge.protocols.liveresearchbench.counted_checks import decide
 from serving.types import Frozen
 
-CHECKS: tuple[Requirement, ...] = (
-    Requirement(
-        "p1",
-        "The report's structure is clear, coherent and in a logical order: a reader finds the way through it easily, "
-        "and it leads straight to an answer to the research question.",
-    ),
-    Requirement("p2", "There is no mistake of grammar or spelling in the report."),
-    Requirement("p3", "Each entry of the list of references is cited in the text at least once."),
-    Requirement(
-        "p4", "Each citation in the text has its entry in the list of references, or an address of its own."
-    ),
-    Requirement(
-        "p5", "There is exactly one list of references, and its entries are in one order throughout."
-    ),
-    Requirement("p6", "Citations have one and the same style throughout the text."),
-    Requirement(
-        "p7", "Citations stand at the end of the clause or sentence that they belong to, not inside it."
-    ),
-    Requirement(
-        "p8",
-        "Each table has all its data, and each figure shows something valid; a report without either meets this.",
-    ),
-    Requirement(
-        "p9",
-        "The formatting is right and consistent; for example, section titles are marked as headings of a proper level "
-        "(#, ##), not written as plain text, and tables are valid markup that can be rendered.",
-    ),
-    Requirement(
-        "p10",
-        "Where sources are numbered, the numbers run without gaps, none stands for two sources, and no source has two.",
-    ),
+CHECKS = tuple(
+    Requirement(**json.loads(row))
+    for row in files("local_judge.protocols.liveresearchbench")
+    .joinpath("prompts", "presentation_checks.jsonl")
+    .read_text("utf-8")
+    .splitlines()
 )
-
 IDS: tuple[str, ...] = tuple(check.id for check in CHECKS)
 
 
@@ -80,8 +56,6 @@ class Presentation(ChecklistMetric[PresentationSettings, PresentationFindings]):
     id = "presentation"
     label = "Presentation and organisation"
     vertical = "presentation"
-    settings_type = PresentationSettings
-    findings_type = PresentationFindings
     needs_task = False
     missing_as_unmet = True
 
